@@ -1,0 +1,195 @@
+/* The device: what a CUDA GPU and the embedded CPU device both do.
+ *
+ * The calls are CUDA's runtime calls under their own names less the prefix: work is queued on a
+ * stream and the call returns at once unless its comment says that it blocks. An error of queued
+ * work surfaces at the next synchronisation of its stream and stays (CUDA: "sticky"). Sizes are in
+ * bytes, times in nanoseconds. Device memory is not for the host to touch, on no device.
+ *
+ * The functions check their arguments, count (struct device_counters) and hand over to the driver:
+ * one const row of functions that a plugin exports (driver.h). All may be called from several
+ * threads, but a stream is captured and an object destroyed by one thread only. */
+#ifndef HARNESS_DEVICE_DEVICE_H
+#define HARNESS_DEVICE_DEVICE_H
+
+#include "harness/device/activity.h"
+#include "harness/status/status.h"
+#include "kernels/kernels.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct device;
+struct stream;
+struct event;
+struct graph;
+
+enum dtype { DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_COUNT };
+
+/* How fp32 products are computed: strict fp32, or rounded to tf32 where the device has it. */
+enum math { MATH_STRICT, MATH_TF32 };
+
+enum copy_kind { COPY_HOST_TO_DEVICE, COPY_DEVICE_TO_HOST, COPY_DEVICE_TO_DEVICE };
+
+/* ALLOCATE_DIRECT is cudaMalloc/cudaFree: the free waits for the device. ALLOCATE_STREAM_ORDERED is
+ * cudaMallocAsync/cudaFreeAsync: in order with the stream's work, from a pool that keeps memory. */
+enum allocation { ALLOCATE_DIRECT, ALLOCATE_STREAM_ORDERED };
+
+size_t dtype_bytes(enum dtype dtype);
+const char *dtype_name(enum dtype dtype); /* "fp32", "bf16", "fp16" */
+
+struct device_options {
+    int64_t memory_bytes; /* CPU device: its capacity. CUDA: refuse to use more. 0: the default */
+    int spin_ns;      /* CPU device: how long an idle worker spins before it sleeps; < 0: default */
+    bool no_doorbell; /* CPU device: leave out the system call of every launch; for the bench */
+    struct activity_sink sink;
+};
+
+struct device_properties {
+    char kind[8];           /* "cpu" or "cuda": what --device said */
+    char name[96];          /* "CPU device (AMD EPYC, 2 cores)", "NVIDIA H200" */
+    char isa[64];           /* what the kernels were built for: "avx512bf16", "sm_90" */
+    char gemm_library[64];  /* "oneDNN 2.6.3", "cuBLAS 13.0.2" */
+    int index;              /* of the GPU; 0 on the CPU device */
+    int64_t memory_bytes;   /* capacity */
+    int multiprocessors;    /* SMs; the CPU device: 1 a stream's worker */
+    int warp_lanes;         /* threads in a warp; 1 on the CPU device */
+    int host_cores;         /* this process may run on */
+    bool shares_host_cores; /* the CPU device: host and device work compete */
+    double launch_ns;       /* measured at open: host time of one eager launch, median */
+    int spin_ns;            /* as in the options */
+    bool doorbell;
+    bool bf16_matrix_units; /* bf16 GEMM is at least twice as fast as fp32 */
+    bool fp16_matrix_units;
+    bool tf32;
+    bool fused_attention;
+    int compute_capability; /* 90 for sm_90; 0 on the CPU device */
+};
+
+/* Of the raw device allocations (direct and stream-ordered). */
+struct memory_info {
+    int64_t capacity;
+    int64_t used;      /* allocated and not freed */
+    int64_t reserved;  /* used, and what the stream-ordered pool keeps */
+    int64_t free;      /* capacity - reserved */
+    int64_t peak_used; /* since open or the last memory_trim */
+};
+
+/* What the host asked of the device since open. Differences over a window are the metrics. */
+struct device_counters {
+    int64_t launches; /* eager kernels and GEMMs */
+    int64_t graph_launches;
+    int64_t copies, copy_bytes_h2d, copy_bytes_d2h, copy_bytes_d2d;
+    int64_t memsets;
+    int64_t synchronizations; /* calls that block until work is done: stream, event, device sync and
+                                 copies that wait */
+    int64_t event_records;
+    int64_t allocations, frees; /* device memory, both ways */
+    int64_t host_allocations;
+};
+
+/* Row-major c = op(a) op(b), or c += op(a) op(b); `batch` products at the given strides.
+ *
+ * op(a) is [m, k], op(b) is [k, n], c is [m, n]; lda is the elements from one row of a, as it is
+ * stored, to the next: at least k, or m where transpose_a. Strides are in elements from one product's
+ * matrix to the next and may be 0 for a and b. Accumulation is in fp32. */
+struct gemm {
+    void *c;
+    const void *a, *b;
+    int m, n, k, batch;
+    int lda, ldb, ldc;
+    int64_t stride_a, stride_b, stride_c;
+    bool transpose_a, transpose_b;
+    bool accumulate;
+    enum dtype dtype_ab, dtype_c; /* dtype_c is dtype_ab or DTYPE_F32 */
+    enum math math;
+};
+
+/* Opens the device called "auto" (a GPU where one answers, else the CPU device), "cpu", "cuda" or
+ * "cuda:N". `options` may be NULL. Errors: NO_DEVICE and NO_LIBRARY say what is missing. */
+enum status device_open(struct device **device, const char *name,
+                        const struct device_options *options);
+void device_close(struct device *device); /* waits for all work; NULL is allowed */
+
+const struct device_properties *device_properties(const struct device *device);
+struct device_counters device_counters(const struct device *device);
+enum status device_memory_info(struct device *device, struct memory_info *info);
+
+/* Gives what pools keep back to the device and sets peak_used to used. Waits for all work. */
+enum status device_memory_trim(struct device *device);
+
+/* Waits for everything queued on every stream; the oldest error of any of them comes back. */
+enum status device_synchronize(struct device *device);
+
+/* Memory is at least 256-byte aligned and not cleared. Out of memory: DEVICE_OUT_OF_MEMORY, which
+ * says how much was asked, used and free. `stream` may be NULL for ALLOCATE_DIRECT. Freeing NULL is
+ * allowed. */
+enum status device_alloc(struct device *device, struct stream *stream, enum allocation how,
+                         size_t bytes, void **memory);
+enum status device_free(struct device *device, struct stream *stream, enum allocation how,
+                        void *memory);
+
+/* Host memory for copies. Only from pinned memory is an asynchronous copy asynchronous. */
+enum status host_alloc(struct device *device, bool pinned, size_t bytes, void **memory);
+enum status host_free(struct device *device, bool pinned, void *memory);
+
+enum status stream_create(struct device *device, struct stream **stream);
+void stream_destroy(struct stream *stream); /* waits for its work; NULL is allowed */
+enum status stream_synchronize(struct stream *stream);
+struct device *stream_device(const struct stream *stream);
+
+/* Makes later work of `stream` wait for the event's last record, on the device: no host waits. */
+enum status stream_wait_event(struct stream *stream, struct event *event);
+
+enum status event_create(struct device *device, bool timing, struct event **event);
+void event_destroy(struct event *event);
+enum status event_record(struct event *event, struct stream *stream);
+enum status event_synchronize(struct event *event);
+
+/* STATUS_OK when the work before the record is done (or nothing was recorded), STATUS_NOT_READY
+ * (without a recorded error) when it is not; anything else is the stream's error. */
+enum status event_query(struct event *event);
+
+/* Device time between two records of timing events that are both done. */
+enum status event_elapsed(struct event *from, struct event *to, double *elapsed_ns);
+
+/* cudaMemcpyAsync. From pageable host memory it is staged: the host copies into a pinned buffer
+ * before the call returns; to pageable host memory it returns when the copy is done. */
+enum status device_copy_async(struct stream *stream, enum copy_kind kind, void *to,
+                              const void *from, size_t bytes);
+
+/* cudaMemcpy on that stream's work: waits for the stream first; to the host it returns when done,
+ * from pageable host memory it may return once the bytes are staged. */
+enum status device_copy(struct stream *stream, enum copy_kind kind, void *to, const void *from,
+                        size_t bytes);
+
+enum status device_memset(struct stream *stream, void *memory, int byte, size_t bytes);
+
+/* Queues kernel `kernel` on `count` rows or elements (its shape in kernels.h). `arguments` is the
+ * kernel's struct, copied before the call returns. Element counts and row widths must be multiples
+ * of ROW_MULTIPLE: anything else is BAD_USAGE. */
+enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
+                          const void *arguments, size_t size);
+
+/* LAUNCH(stream, DTYPE_BF16, layernorm_forward, rows, .y = y, .x = x, .width = width) */
+#define LAUNCH(stream, dtype, name, count, ...)                                                    \
+    device_launch(stream, KERNEL_##name, dtype, count, &(const struct name){ __VA_ARGS__ },        \
+                  sizeof(struct name))
+
+enum status device_gemm(struct stream *stream, const struct gemm *gemm);
+
+/* cudaStreamBeginCapture in thread-local mode: kernels, GEMMs, copies of pinned or device memory and
+ * memsets queued on the stream by this thread are recorded instead of run. Synchronising the stream
+ * or allocating directly meanwhile is CAPTURE and invalidates the capture: the end reports it. */
+enum status graph_begin(struct stream *stream);
+enum status graph_end(struct stream *stream, struct graph **graph); /* instantiated */
+enum status graph_launch(struct stream *stream, struct graph *graph);
+int graph_nodes(const struct graph *graph);
+void graph_destroy(struct graph *graph); /* after its last launch is done; NULL is allowed */
+
+/* A named interval of this thread, which traces show (NVTX range on CUDA). `name` must outlive the
+ * device. Nest properly. */
+void phase_push(struct device *device, const char *name);
+void phase_pop(struct device *device);
+
+#endif

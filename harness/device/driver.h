@@ -1,0 +1,79 @@
+/* What a plugin implements: one const row per device.
+ *
+ * A plugin is a shared library libchokepoint_<name>.so beside the program. It exports one function,
+ * device_driver(), and links against nothing of ours: what it needs from the program comes in
+ * struct driver_host. The program refuses a plugin whose build id differs from its own.
+ *
+ * The public functions of device.h have checked arguments, counted the call and applied the fault
+ * hook before a driver's function is called. Each function's contract is that of its namesake. */
+#ifndef HARNESS_DEVICE_DRIVER_H
+#define HARNESS_DEVICE_DRIVER_H
+
+#include "harness/device/device.h"
+
+/* The public parts of the objects: a driver's own structs begin with these. */
+struct device {
+    const struct device_driver *driver;
+    struct device_properties properties; /* filled by the driver's open */
+    struct device_ledger *ledger;        /* the program's: counters and faults */
+};
+struct stream {
+    struct device *device;
+};
+struct event {
+    struct device *device;
+    bool timing;
+};
+struct graph {
+    struct device *device;
+    int nodes;
+};
+
+struct driver_host {
+    struct status_bridge bridge; /* hand to status_forward() first of all */
+    struct device_options options;
+};
+
+struct device_driver {
+    const char *name, *build_id;
+    enum status (*open)(struct device **device, int index, const struct driver_host *host);
+    void (*close)(struct device *device);
+    enum status (*memory_info)(struct device *device, struct memory_info *info);
+    enum status (*memory_trim)(struct device *device);
+    enum status (*synchronize)(struct device *device);
+    enum status (*alloc)(struct device *device, struct stream *stream, enum allocation how,
+                         size_t bytes, void **memory);
+    enum status (*free)(struct device *device, struct stream *stream, enum allocation how,
+                        void *memory);
+    enum status (*host_alloc)(struct device *device, bool pinned, size_t bytes, void **memory);
+    enum status (*host_free)(struct device *device, bool pinned, void *memory);
+    enum status (*stream_create)(struct device *device, struct stream **stream);
+    void (*stream_destroy)(struct stream *stream);
+    enum status (*stream_synchronize)(struct stream *stream);
+    enum status (*stream_wait_event)(struct stream *stream, struct event *event);
+    enum status (*event_create)(struct device *device, bool timing, struct event **event);
+    void (*event_destroy)(struct event *event);
+    enum status (*event_record)(struct event *event, struct stream *stream);
+    enum status (*event_synchronize)(struct event *event);
+    enum status (*event_query)(struct event *event);
+    enum status (*event_elapsed)(struct event *from, struct event *to, double *elapsed_ns);
+    /* *waited: the call blocked until device work was done. */
+    enum status (*copy)(struct stream *stream, enum copy_kind kind, bool asynchronous, void *to,
+                        const void *from, size_t bytes, bool *waited);
+    enum status (*memset)(struct stream *stream, void *memory, int byte, size_t bytes);
+    enum status (*launch)(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
+                          const void *arguments, size_t size);
+    enum status (*gemm)(struct stream *stream, const struct gemm *gemm);
+    enum status (*graph_begin)(struct stream *stream);
+    enum status (*graph_end)(struct stream *stream, struct graph **graph);
+    enum status (*graph_launch)(struct stream *stream, struct graph *graph);
+    void (*graph_destroy)(struct graph *graph);
+    void (*phase_push)(struct device *device, const char *name);
+    void (*phase_pop)(struct device *device);
+};
+
+/* The one exported symbol of a plugin. */
+typedef const struct device_driver *device_driver_fn(void);
+#define DEVICE_DRIVER_SYMBOL "chokepoint_device_driver"
+
+#endif

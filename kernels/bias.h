@@ -1,0 +1,28 @@
+/* Bias of a linear layer, and the column sums that are its gradient. */
+#ifndef KERNELS_BIAS_H
+#define KERNELS_BIAS_H
+
+/* y = x + bias on every row. y may be x. */
+struct bias_add {
+    real *y;          /* [rows, width] */
+    const real *x;    /* [rows, width] */
+    const real *bias; /* [width] */
+    int width;
+};
+
+/* Partial column sums of dy, as in layernorm_backward_weight: launched with ceil(rows / chunk). */
+struct bias_backward {
+    float *dbias;   /* [ceil(rows / chunk), width] */
+    const real *dy; /* [rows, width] */
+    int width, rows, chunk;
+};
+
+/* y[c] = sum over `parts` of partial[part, c], added to y where `accumulate`. A count of elements is
+ * the width of partial. */
+struct columns_finish {
+    real *y;              /* [width] */
+    const float *partial; /* [parts, width] */
+    int width, parts, accumulate;
+};
+
+#endif

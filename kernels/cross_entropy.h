@@ -1,0 +1,39 @@
+/* Cross-entropy of the softmax of logits against class labels, and the loss's way to the log.
+ *
+ * A row is a sample; `width` is `classes` rounded up to ROW_MULTIPLE, and columns from `classes` on
+ * do not count (they may hold anything, NaN too). */
+#ifndef KERNELS_CROSS_ENTROPY_H
+#define KERNELS_CROSS_ENTROPY_H
+
+struct step_state; /* optimizer.h */
+
+/* loss = log(sum(exp(logits))) - logits[label]. */
+struct cross_entropy_forward {
+    float *loss;           /* [rows] */
+    const real *logits;    /* [rows, width] */
+    const int32_t *labels; /* [rows], 0 .. classes - 1 */
+    int width, classes;
+};
+
+/* dlogits = (softmax(logits) - onehot(label)) * scale * state->loss_scale; 0 from `classes` on. */
+struct cross_entropy_backward {
+    real *dlogits;         /* [rows, width] */
+    const real *logits;    /* [rows, width] */
+    const int32_t *labels; /* [rows] */
+    const struct step_state *state;
+    float scale; /* 1 / samples of the whole update: the gradient of the mean */
+    int width, classes;
+};
+
+/* ring[state->step % ring_length] (+)= scale * sum(loss[0 .. count - 1]). Launched with one row. */
+struct loss_mean {
+    float *ring;       /* [ring_length] */
+    const float *loss; /* [count] */
+    const struct step_state *state;
+    float scale;
+    int count, ring_length;
+    int accumulate; /* a later micro-batch of the same update: add */
+    int width;      /* ROW_MULTIPLE */
+};
+
+#endif

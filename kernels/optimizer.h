@@ -1,0 +1,124 @@
+/* AdamW (Loshchilov, Hutter: "Decoupled weight decay regularization", 2019) with fp32 master weights
+ * and clipping by the gradient's norm, in three forms: six kernels a tensor, one a tensor, and one for
+ * all tensors.
+ *
+ *   g  = gradient * state->gradient_scale
+ *   m  = beta1 m + (1 - beta1) g             v = beta2 v + (1 - beta2) g^2
+ *   w  = w (1 - rate decay) - rate (m / correction1) / (sqrt(v / correction2) + epsilon)
+ *
+ * with correction_i = 1 - beta_i^t. w is the fp32 master; the parameter is w narrowed to `real`. For
+ * fp32 storage the master is the parameter: both pointers are equal and it is written once. */
+#ifndef KERNELS_OPTIMIZER_H
+#define KERNELS_OPTIMIZER_H
+
+#define ADAMW_BETA1   0.9f
+#define ADAMW_BETA2   0.999f
+#define ADAMW_EPSILON 1e-8f
+
+/* What changes from step to step lives in device memory at a fixed address, because a captured graph
+ * freezes its arguments. Before the first step: step = -1, loss_scale = 1, the rest 0. */
+struct step_state {
+    int32_t step;         /* of the update under way, from 0 */
+    float rate;           /* learning rate of this update */
+    float correction1;    /* 1 - beta1^(step + 1) */
+    float correction2;    /* 1 - beta2^(step + 1) */
+    float gradient_norm;  /* before clipping, of this update */
+    float gradient_scale; /* clipping, and 1 / loss_scale */
+    float loss_scale;
+    int32_t overflows; /* updates skipped because a gradient was not finite */
+};
+
+/* The first kernel of an update: step += 1, then rate and corrections for it. The rate rises linearly
+ * over the first `warmup` updates. Launched with one row. */
+struct step_advance {
+    struct step_state *state;
+    float rate;
+    int warmup;
+    int width; /* ROW_MULTIPLE */
+};
+
+/* One tensor's squares: partial[row] = sum of x^2 over elements [row * width, (row + 1) * width), as
+ * far as `count` goes. Launched with ceil(count / width) rows. */
+struct square_sum {
+    float *partial;
+    const real *x; /* [count], a multiple of ROW_MULTIPLE */
+    int64_t count;
+    int width;
+};
+
+/* A piece of one tensor; the tables of the multi-tensor kernels are arrays of these. `count` is a
+ * multiple of ROW_MULTIPLE and at most the kernel's width. */
+struct tensor_chunk {
+    real *parameter;
+    const real *gradient;
+    float *master, *m, *v;
+    float decay;
+    int32_t count;
+};
+
+/* The same for all tensors: partial[row] = sum of gradient^2 of chunk row. */
+struct square_sum_multi {
+    float *partial;
+    const struct tensor_chunk *table; /* [rows], in device memory */
+    int width;
+};
+
+/* gradient_norm = sqrt(sum of partial) / loss_scale; gradient_scale = min(1, max_norm /
+ * (gradient_norm + 1e-6)) / loss_scale, or 1 / loss_scale where max_norm is 0. Launched with one
+ * row. */
+struct gradient_norm_finish {
+    struct step_state *state;
+    const float *partial; /* [count] */
+    int count;
+    float max_norm;
+    int width; /* ROW_MULTIPLE */
+};
+
+/* One tensor, one kernel. */
+struct adamw {
+    real *parameter;
+    const real *gradient;
+    float *master, *m, *v;
+    const struct step_state *state;
+    float decay;
+};
+
+/* All tensors, one kernel: a row is a chunk. */
+struct adamw_multi {
+    const struct tensor_chunk *table; /* [rows], in device memory */
+    const struct step_state *state;
+    int width;
+};
+
+/* Six kernels a tensor, in this order. `work` is fp32 and as long as the tensor. */
+struct adamw_decay { /* master *= 1 - rate * decay */
+    float *master;
+    const struct step_state *state;
+    float decay;
+};
+struct adamw_momentum { /* m */
+    float *m;
+    const real *gradient;
+    const struct step_state *state;
+};
+struct adamw_variance { /* v */
+    float *v;
+    const real *gradient;
+    const struct step_state *state;
+};
+struct adamw_root { /* work = sqrt(v) */
+    float *work;
+    const float *v;
+};
+struct adamw_denominator { /* work = work / sqrt(correction2) + epsilon */
+    float *work;
+    const struct step_state *state;
+};
+struct adamw_update { /* master -= rate / correction1 * m / work; parameter = master */
+    real *parameter;
+    float *master;
+    const float *m, *work;
+    const struct step_state *state;
+};
+
+#endif
