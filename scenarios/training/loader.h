@@ -1,0 +1,78 @@
+/* The data loader: batches in seed order, from no worker or several, with bounded prefetch.
+ *
+ * With 0 workers loader_next() itself loads the batch. With N workers, N threads load ahead, whole
+ * batches each as PyTorch's DataLoader does, until workers * prefetch batches are ready or under way.
+ * The batches and their order depend on the seed alone, whatever the number of workers: epoch e runs
+ * through a permutation of the training samples and drops the incomplete last batch.
+ *
+ * A sample that cannot be decoded is counted and replaced by the next one that can, the same one
+ * whatever the workers; when none can be, that is an error of loader_next(). */
+#ifndef SCENARIOS_TRAINING_LOADER_H
+#define SCENARIOS_TRAINING_LOADER_H
+
+#include "scenarios/training/dataset.h"
+
+/* INPUT_RESIDENT: batches lie in device memory before the timing begins (the step does that, with a
+ * loader of its own). INPUT_CACHED: decoded once, before the timing; a batch is assembled from host
+ * memory. INPUT_DECODED: read and decoded every time. */
+enum input { INPUT_RESIDENT, INPUT_CACHED, INPUT_DECODED };
+
+struct loader_config {
+    enum input input;
+    int workers;             /* threads; 0: the caller loads */
+    int prefetch;            /* batches a worker keeps ready or under way, at least 1 */
+    bool persistent_workers; /* no: threads end with the epoch and are started anew */
+    uint64_t seed;
+};
+
+/* A batch is one piece of host memory, so that one copy moves it. Offsets are multiples of 256. */
+struct batch_layout {
+    int samples;
+    size_t sample_bytes;   /* of one sample's input */
+    size_t labels_offset;  /* int32 [samples] */
+    size_t lengths_offset; /* int32 [samples]; 0 for images */
+    size_t bytes;          /* of the whole */
+};
+struct batch_layout batch_layout(const struct dataset *dataset, int samples);
+
+struct batch {
+    void *memory; /* laid out as above; inputs at offset 0 */
+    int64_t index;
+};
+
+/* Where batches live (pinned or pageable memory of a device). Called by the thread that calls the
+ * loader, never by workers. */
+struct batch_memory {
+    enum status (*alloc)(void *context, size_t bytes, void **memory);
+    void (*free)(void *context, void *memory);
+    void *context;
+};
+
+struct loader_statistics {
+    int64_t batches, samples; /* handed out */
+    int64_t damaged;          /* samples replaced */
+    int64_t wait_ns; /* of the caller in loader_next(): waiting, and loading with 0 workers */
+    int64_t load_ns; /* summed over threads: reading and decoding */
+    int64_t threads_started;
+};
+
+struct loader;
+
+/* `dataset` must outlive the loader. At most `batches_max` batches are allocated, as they are needed;
+ * it must be more than workers * prefetch. INPUT_CACHED decodes the whole training split here. */
+enum status loader_open(struct loader **loader, const struct dataset *dataset,
+                        const struct loader_config *config, int samples, int batches_max,
+                        const struct batch_memory *memory);
+
+/* Stops and joins the workers; batches handed out become invalid. NULL is allowed. */
+void loader_close(struct loader *loader);
+
+/* The next batch in order. It belongs to the caller until loader_return(). INTERNAL when the caller
+ * keeps so many that none is left; the error of a worker comes back here. */
+enum status loader_next(struct loader *loader, const struct batch **batch);
+void loader_return(struct loader *loader, const struct batch *batch);
+
+int64_t loader_batches_per_epoch(const struct loader *loader);
+struct loader_statistics loader_statistics(struct loader *loader);
+
+#endif
