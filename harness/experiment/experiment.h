@@ -1,0 +1,110 @@
+/* The experiment: before against after, measured side by side in one child process.
+ *
+ * The parent starts `chokepoint exec SCENARIO` as a fresh process, so that a crash, a leak or a hang
+ * costs that scenario only. In the child, repetitions of before and after alternate in random order;
+ * each sets up, warms up, times a window, checks the losses, tears down and sends one record up an
+ * inherited descriptor. The parent keeps what arrives, computes the effects and gives the verdict. */
+#ifndef HARNESS_EXPERIMENT_EXPERIMENT_H
+#define HARNESS_EXPERIMENT_EXPERIMENT_H
+
+#include "harness/device/device.h"
+#include "scenarios/scenario.h"
+
+#include <signal.h>
+
+enum { LOSS_STEPS = 8 }; /* steps whose losses are compared */
+
+struct protocol {
+    const char *device;     /* as device_open takes it */
+    int64_t device_memory;  /* bytes; 0: the device's default */
+    const char *data;       /* folder of the user's images; NULL: the generated set */
+    int repetitions;        /* pairs that count; one more is run first and thrown away */
+    double window_seconds;  /* about so long is one timed window */
+    double timeout_seconds; /* for a child as a whole */
+    uint64_t seed;          /* order of the repetitions, weights, sample order */
+    bool quick;             /* recorded; the numbers above already say it */
+};
+
+/* 9 pairs of 0.2 s windows, or 6 of 0.1 s; on CUDA windows are at least 0.3 s. */
+struct protocol protocol_default(bool quick);
+
+/* One window of one variant. */
+struct repetition {
+    double metric[METRIC_COUNT];
+    int64_t steps, samples, wall_ns;
+    double *step_ns; /* [step_count]: single steps, device events; malloc'd */
+    int step_count;
+    float losses[LOSS_STEPS];
+    int64_t warmup_steps;
+    bool warmed_up; /* no: the bound on warm-up was reached first */
+};
+
+enum outcome { OUTCOME_MET, OUTCOME_NOT_MET, OUTCOME_UNDECIDED, OUTCOME_NOT_BOUND };
+const char *outcome_name(enum outcome outcome);
+
+/* A metric's change: medians of both sides, and median and interval of the paired factors (before /
+ * after for SHRINKS, after / before for GROWS). */
+struct effect {
+    double before, after;
+    double factor, low, high;
+};
+
+struct expectation_result {
+    const struct expectation *expectation;
+    struct effect effect;
+    enum outcome outcome;
+    char reason[160];
+};
+
+enum verdict {
+    VERDICT_REPRODUCED,
+    VERDICT_NOT_REPRODUCED,
+    VERDICT_UNDECIDED,
+    VERDICT_SKIPPED,
+    VERDICT_FAILED,
+};
+const char *verdict_name(enum verdict verdict); /* "reproduced", "not reproduced" ... */
+
+struct balance_result {
+    bool measured;
+    double host_ns, device_ns, ratio;
+    int jpeg_pixels; /* chosen */
+};
+
+struct scenario_result {
+    const struct scenario *scenario;
+    enum verdict verdict;
+    char reason[512]; /* why, for everything but reproduced */
+    struct protocol protocol;
+    struct device_properties device;
+    char settings[VARIANT_COUNT][1024];            /* all knobs, resolved */
+    int pairs;                                     /* complete ones */
+    struct repetition *repetitions[VARIANT_COUNT]; /* [pairs] */
+    struct effect step_time;                       /* the headline */
+    struct expectation_result expectations[SCENARIO_EXPECTATIONS];
+    int expectation_count;
+    double loss_difference; /* largest relative one over the first LOSS_STEPS steps */
+    bool losses_agree;
+    int64_t damaged_samples;
+    struct balance_result balance;
+    double seconds; /* the whole scenario took */
+};
+
+/* Called as records come in: `done` of `total` windows. May be NULL. */
+typedef void experiment_progress(void *context, const struct scenario *scenario, int done,
+                                 int total);
+
+/* Runs one scenario in a child process. A child that fails, crashes or hangs is not an error here: it
+ * gives VERDICT_FAILED with its last words. INTERRUPTED when *stop becomes nonzero: the child is ended
+ * and what it sent is lost. Release the result in every case. `stop` may be NULL. */
+enum status experiment_run(struct scenario_result *result, const struct scenario *scenario,
+                           const struct protocol *protocol, experiment_progress *progress,
+                           void *context, const volatile sig_atomic_t *stop);
+void scenario_result_release(struct scenario_result *result);
+
+/* The child's side: runs the protocol for one variant or both (`only` is VARIANT_COUNT) and writes one
+ * JSON record a line to `descriptor`. */
+enum status experiment_child(const struct scenario *scenario, const struct protocol *protocol,
+                             enum variant only, int descriptor);
+
+#endif
