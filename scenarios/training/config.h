@@ -12,7 +12,7 @@
 #include "scenarios/training/optimizer.h"
 #include "scenarios/training/transfer.h"
 
-enum launch_mode { LAUNCH_EAGER, LAUNCH_GRAPH };
+enum launch_mode { LAUNCH_EAGER, LAUNCH_GRAPH, LAUNCH_AUTO /* until knobs_resolve: by role */ };
 
 struct launch_config {
     enum launch_mode mode;

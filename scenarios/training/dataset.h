@@ -15,14 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum data_kind { DATA_IMAGES, DATA_SEQUENCES };
+enum data_kind { DATA_IMAGES, DATA_SEQUENCES, DATA_AUTO /* until knobs_resolve: by role */ };
 enum split { SPLIT_TRAIN, SPLIT_HELD_OUT };
 
 struct dataset_config {
     enum data_kind kind;
     char folder[512]; /* images: the user's; "": the generated set */
     int image_size;   /* images: pixels a side that the model sees */
-    int jpeg_pixels;  /* generated images: pixels a side of the files */
+    int jpeg_pixels;  /* generated images: pixels a side of the files; 0 for all others */
     int tokens;       /* sequences: the longest, the class token (id 0) at position 0 included */
     int vocabulary;   /* sequences: ids 0 .. vocabulary - 1 */
     uint64_t seed;    /* sequences and the generated images */

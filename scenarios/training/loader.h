@@ -19,8 +19,8 @@ enum input { INPUT_RESIDENT, INPUT_CACHED, INPUT_DECODED };
 
 struct loader_config {
     enum input input;
-    int workers;             /* threads; 0: the caller loads */
-    int prefetch;            /* batches a worker keeps ready or under way, at least 1 */
+    int workers;  /* threads; 0: the caller loads. -N until knobs_resolve: N per core of the host */
+    int prefetch; /* batches a worker keeps ready or under way, at least 1 */
     bool persistent_workers; /* no: threads end with the epoch and are started anew */
     uint64_t seed;
 };
