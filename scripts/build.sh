@@ -1,0 +1,71 @@
+#!/bin/sh
+# Configures and builds chokepoint. Standard output stays empty, so that run.sh can be piped.
+set -eu
+
+usage()
+{
+    cat <<'END'
+usage: scripts/build.sh [--folder DIR] [CMAKE OPTION...]
+
+Builds chokepoint into build/ of this checkout. Options such as -DCHOKEPOINT_WERROR=ON go to CMake and
+are remembered. A second run builds only what changed.
+
+  --folder DIR   build there
+  --help         this text
+
+Options of chokepoint:
+  -DCHOKEPOINT_CPU=x86-64-v3   build the kernels for that CPU (native: this machine's)
+  -DCHOKEPOINT_WERROR=ON       warnings are errors
+  -DCHOKEPOINT_SANITIZE=...    as gcc's -fsanitize= takes it
+END
+}
+
+source=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+folder=$source/build
+case ${1-} in
+--help | -h)
+    usage
+    exit 0
+    ;;
+--folder)
+    folder=${2:?"--folder wants a folder"}
+    shift 2
+    ;;
+esac
+
+if ! command -v cmake >/dev/null 2>&1; then
+    echo "build.sh: there is no cmake here; scripts/setup.sh installs it" >&2
+    exit 3
+fi
+# The toolkit's installer leaves nvcc outside PATH.
+if ! command -v nvcc >/dev/null 2>&1 && [ -x /usr/local/cuda/bin/nvcc ]; then
+    PATH=$PATH:/usr/local/cuda/bin
+fi
+
+# Configured already, from this very source? A checkout that was moved or copied takes its build folder
+# with it, which would go on building the old place.
+fresh=
+quiet=--quiet
+if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source" "$folder/CMakeCache.txt"; then
+    fresh=--fresh
+    quiet=
+    echo "building into $folder; the first time takes a minute or two" >&2
+fi
+if [ -n "$fresh" ] || [ $# -gt 0 ] || ! [ -e "$folder/cmake_install.cmake" ]; then
+    if [ -n "$fresh" ] && command -v ninja >/dev/null 2>&1; then
+        set -- -G Ninja "$@"
+    fi
+    mkdir -p "$folder"
+    # CMake's report of what it found is of interest only when something is wrong.
+    cmake -S "$source" -B "$folder" $fresh "$@" >"$folder/configure.log" 2>&1 || {
+        status=$?
+        cat "$folder/configure.log" >&2
+        exit $status
+    }
+fi
+
+# Ninja alone has --quiet; a terminal sees the progress of a first build.
+[ -e "$folder/build.ninja" ] || quiet=
+[ -t 2 ] || [ ! -e "$folder/build.ninja" ] || quiet=--quiet
+jobs=$(nproc 2>/dev/null || echo 2)
+cmake --build "$folder" --parallel "$jobs" -- $quiet >&2

@@ -1,0 +1,76 @@
+#!/bin/sh
+# Checks that no file includes one from a floor above its own.
+#
+# A folder is a floor, and the longest name in the list below that a path starts with is the path's
+# floor. kernels/ is compiled by nvcc as well, so it includes nothing but itself; tests/ is for tests.
+set -eu
+
+case ${1-} in
+--help | -h)
+    echo "usage: scripts/check_floors.sh [CHECKOUT]"
+    echo "Prints each #include that points up a floor; exit code 1 if there is one."
+    exit 0
+    ;;
+esac
+cd -- "${1:-$(dirname -- "$0")/..}"
+
+floors='harness/status kernels harness/device harness/trace harness/analysis scenarios/training
+        scenarios harness/experiment harness/report benches tests harness/cli'
+
+folders=
+for folder in harness kernels scenarios benches tests; do
+    [ ! -d "$folder" ] || folders="$folders $folder"
+done
+if [ -z "$folders" ]; then
+    echo "check_floors.sh: $PWD is no checkout of chokepoint: it has no harness/, kernels/ or scenarios/" >&2
+    exit 2
+fi
+
+# shellcheck disable=SC2086
+find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) \
+    -exec grep -H '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' {} + |
+    awk -v floors="$floors" '
+        BEGIN {
+            count = split(floors, name)
+        }
+
+        # The number of the floor that a path lies on; 0: on none.
+        function floor_of(path, i, best) {
+            best = 0
+            for (i = 1; i <= count; i++)
+                if (index(path, name[i] "/") == 1 && (!best || length(name[i]) > length(name[best])))
+                    best = i
+            return best
+        }
+
+        function complain(reason) {
+            print file ": #include \"" target "\": " reason
+            wrong = 1
+        }
+
+        {
+            file = substr($0, 1, index($0, ":") - 1)
+            split(substr($0, length(file) + 2), quoted, "\"")
+            target = quoted[2]
+            own = floor_of(file)
+            other = floor_of(target)
+            included++
+            if (!own)
+                complain("the folder of " file " is on no floor; give it one in scripts/check_floors.sh")
+            else if (!other)
+                complain("write the path from the root of the checkout")
+            else if (other > own)
+                complain(name[other] " lies above " name[own])
+            else if (name[own] == "kernels" && other != own)
+                complain("kernels includes nothing but kernels")
+            else if (name[other] == "tests" && other != own)
+                complain("only tests includes tests")
+        }
+
+        END {
+            if (!included) {
+                print "no #include was found: nothing was checked"
+                wrong = 1
+            }
+            exit wrong
+        }'
