@@ -27,11 +27,12 @@ enum where {
 struct expectation {
     enum metric metric;
     enum direction direction;
-    double at_least; /* the factor, 0: none */
-    double at_most;  /* 0: none */
+    double at_least; /* the factor; 0: 5%, or none where another bound is given */
+    double at_most;  /* the factor; 0: none */
     enum where where;
-    bool exact;   /* the metric is the same in every repetition of a variant */
-    bool is_cost; /* the price of the fix: only at_most can fail it */
+    bool exact;                       /* the metric is the same in every repetition of a variant */
+    bool is_cost;                     /* the price of the fix: only at_most can fail it */
+    double before_above, after_below; /* bounds of the metric itself; 0: none */
 };
 
 /* Some effects exist only in a band of a ratio. The child measures both parts alone and picks the

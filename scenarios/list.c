@@ -1,0 +1,18 @@
+/* Every scenario once: a new one is a file, a line in CMakeLists.txt and a line here. */
+#include "scenarios/scenario.h"
+
+/* name, in the order of `list`: core ones first */
+#define CORE(X)                                                                                    \
+    X(loader_workers)                                                                              \
+    X(item_sync)
+#define OTHERS(X)
+
+#define DECLARE(name) extern const struct scenario scenario_##name;
+CORE(DECLARE)
+OTHERS(DECLARE)
+
+#define ROW(name) &scenario_##name,
+const struct scenario *const scenarios[] = { CORE(ROW) OTHERS(ROW) NULL };
+
+#define ONE(name) +1
+const int scenarios_core = 0 CORE(ONE);
