@@ -45,17 +45,15 @@ fi
 # Configured already, from this very source? A checkout that was moved or copied takes its build folder
 # with it, which would go on building the old place.
 fresh=
-quiet=--quiet
 if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source" "$folder/CMakeCache.txt"; then
     fresh=--fresh
-    quiet=
-    echo "building into $folder; the first time takes a minute or two" >&2
-fi
-if [ -n "$fresh" ] || [ $# -gt 0 ] || ! [ -e "$folder/cmake_install.cmake" ]; then
-    if [ -n "$fresh" ] && command -v ninja >/dev/null 2>&1; then
+    if command -v ninja >/dev/null 2>&1; then
         set -- -G Ninja "$@"
     fi
-    mkdir -p "$folder"
+    echo "building into $folder; the first time takes a minute or two" >&2
+fi
+mkdir -p "$folder"
+if [ -n "$fresh" ] || [ $# -gt 0 ] || [ ! -e "$folder/cmake_install.cmake" ]; then
     # CMake's report of what it found is of interest only when something is wrong.
     cmake -S "$source" -B "$folder" $fresh "$@" >"$folder/configure.log" 2>&1 || {
         status=$?
@@ -64,8 +62,21 @@ if [ -n "$fresh" ] || [ $# -gt 0 ] || ! [ -e "$folder/cmake_install.cmake" ]; th
     }
 fi
 
-# Ninja alone has --quiet; a terminal sees the progress of a first build.
-[ -e "$folder/build.ninja" ] || quiet=
-[ -t 2 ] || [ ! -e "$folder/build.ninja" ] || quiet=--quiet
-jobs=$(nproc 2>/dev/null || echo 2)
-cmake --build "$folder" --parallel "$jobs" -- $quiet >&2
+build()
+{
+    cmake --build "$folder" --parallel "$(nproc)" "$@"
+}
+
+# At a terminal the first build shows how far it is. All others say only what went wrong.
+if [ -n "$fresh" ] && [ -t 2 ]; then
+    build >&2
+else
+    quiet=
+    [ ! -e "$folder/build.ninja" ] || quiet=--quiet
+    build -- $quiet >"$folder/build.log" 2>&1 || {
+        status=$?
+        cat "$folder/build.log" >&2
+        exit $status
+    }
+    grep -A 4 ': warning: ' "$folder/build.log" >&2 || :
+fi

@@ -1,0 +1,296 @@
+#!/bin/sh
+# What the scripts promise, tried with stand-ins for apt, dpkg and sudo that write down how they were
+# called. Nothing is installed and the checkout is left as it is.
+#
+# usage: test_scripts.sh CHECKOUT
+set -u
+
+checkout=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bin=$work/bin
+calls=$work/calls
+status=0
+failures=0
+
+# The tools that the scripts may count on anywhere; apt, dpkg and sudo are not among them.
+only_basic_tools()
+{
+    rm -rf "$bin"
+    mkdir "$bin"
+    : >"$calls"
+    for tool in sh cat dirname grep id mktemp printf rm sed sort tail tr; do
+        ln -s "$(command -v "$tool")" "$bin/$tool"
+    done
+}
+
+# stand_in NAME BODY: a command that writes down its arguments, then runs BODY.
+stand_in()
+{
+    rm -f "$bin/$1"
+    printf '#!/bin/sh\necho "%s $*" >>"%s"\n%s\n' "$1" "$calls" "$2" >"$bin/$1"
+    chmod +x "$bin/$1"
+}
+
+# dpkg_knows EXPRESSION: dpkg-query calls those of its arguments installed that sed's EXPRESSION keeps.
+dpkg_knows()
+{
+    stand_in dpkg-query "shift 3; printf '%s\\n' \"\$@\" | sed '$1' | sed 's/\$/:installed/'"
+}
+
+setup()
+{
+    PATH=$bin "$bin/sh" "$checkout/scripts/setup.sh" "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+}
+
+expect_status()
+{
+    [ "$status" -eq "$1" ] || complain "exit code $status instead of $1"
+}
+
+expect_in()
+{
+    grep -qe "$2" "$work/$1" || complain "no '$2' in its $1:" "$(cat "$work/$1")"
+}
+
+expect_empty()
+{
+    [ ! -s "$work/$1" ] || complain "its $1 should be empty:" "$(cat "$work/$1")"
+}
+
+complain()
+{
+    echo "    $*"
+    complaints=$((complaints + 1))
+}
+
+the_list_has_one_package_a_line()
+{
+    only_basic_tools
+    setup --list
+    expect_status 0
+    expect_in out '^libdnnl-dev$'
+    expect_empty err
+    expect_empty calls
+    builds=$(wc -l <"$work/out")
+    setup --list --tests
+    expect_in out '^python3-numpy$'
+    [ "$(wc -l <"$work/out")" -gt "$builds" ] || complain "--tests adds nothing"
+}
+
+without_apt_the_packages_are_named()
+{
+    only_basic_tools
+    setup
+    expect_status 3
+    expect_in err 'there is no apt here'
+    expect_in err ' gcc .* cmake .* libdnnl-dev '
+}
+
+without_apt_nothing_is_wrong_when_all_is_there()
+{
+    only_basic_tools
+    dpkg_knows ''
+    setup --tests
+    expect_status 0
+    expect_empty err
+}
+
+nothing_is_run_when_all_is_there()
+{
+    only_basic_tools
+    dpkg_knows ''
+    stand_in apt-get 'exit 1'
+    setup --tests
+    expect_status 0
+    expect_empty out
+    expect_empty err
+    ! grep -q apt-get "$calls" || complain "apt-get was run"
+}
+
+only_missing_packages_are_asked_for()
+{
+    only_basic_tools
+    dpkg_knows '/^cmake$/d;/^libdnnl-dev$/d'
+    stand_in apt-get 'exit 0'
+    stand_in id 'echo 0'
+    setup
+    expect_status 0
+    expect_in calls '^apt-get .* install .* cmake libdnnl-dev$'
+    ! grep -q '^apt-get .* update' "$calls" || complain "the lists were fetched without need"
+}
+
+package_lists_are_fetched_when_packages_are_unknown()
+{
+    only_basic_tools
+    dpkg_knows '/^cmake$/d'
+    stand_in id 'echo 0'
+    stand_in apt-get "case \"\$*\" in
+        *update*) : >'$work/updated' ;;
+        *) [ -e '$work/updated' ] || { echo 'E: Unable to locate package cmake'; exit 100; } ;;
+        esac"
+    setup
+    expect_status 0
+    expect_in calls '^apt-get .* update$'
+}
+
+others_than_root_go_through_sudo_and_are_not_asked_without_a_terminal()
+{
+    only_basic_tools
+    dpkg_knows '/^cmake$/d'
+    stand_in apt-get 'exit 0'
+    stand_in id 'echo 1000'
+    stand_in sudo 'exit 0'
+    setup
+    expect_status 0
+    expect_in calls '^sudo -n .*apt-get .* install .* cmake$'
+    ! grep -q '^apt-get' "$calls" || complain "apt-get was run without sudo"
+}
+
+without_root_and_sudo_the_command_is_named()
+{
+    only_basic_tools
+    dpkg_knows '/^cmake$/d'
+    stand_in apt-get 'exit 0'
+    stand_in id 'echo 1000'
+    setup
+    expect_status 3
+    expect_in err 'as root run: apt-get install cmake$'
+}
+
+a_missing_network_is_called_so()
+{
+    only_basic_tools
+    dpkg_knows '/^cmake$/d'
+    stand_in id 'echo 0'
+    stand_in apt-get "echo \"Err:1 Could not resolve 'deb.debian.org'\"; exit 100"
+    setup
+    expect_status 3
+    expect_in err 'is there a network?'
+    expect_in err 'still missing: cmake$'
+}
+
+an_unknown_argument_is_bad_usage()
+{
+    only_basic_tools
+    setup --lst
+    expect_status 2
+    expect_in err "'--lst'"
+}
+
+the_run_keeps_arguments_and_exit_code()
+{
+    mkdir -p "$work/run/scripts" "$work/run/build"
+    cp "$checkout/scripts/run.sh" "$work/run/scripts/"
+    printf '#!/bin/sh\n' | tee "$work/run/scripts/setup.sh" >"$work/run/scripts/build.sh"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nprintf "[%%s]" "$@"\nexit 7\n' >"$work/run/build/chokepoint"
+    chmod +x "$work/run/scripts/setup.sh" "$work/run/scripts/build.sh" "$work/run/build/chokepoint"
+    (cd / && "$work/run/scripts/run.sh" core --out 'two words') >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 7
+    expect_in out '^\[run\]\[core\]\[--out\]\[two words\]$'
+    expect_empty err
+}
+
+# Makes a checkout of one empty target: what is tried is the script, not the compiler.
+# shellcheck disable=SC2016
+small_checkout()
+{
+    mkdir -p "$1/scripts"
+    cp "$checkout/scripts/build.sh" "$1/scripts/"
+    printf 'cmake_minimum_required(VERSION 3.25)\nproject(small NONE)\n%s\n' \
+        'add_custom_target(made ALL COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_SOURCE_DIR}/made)' \
+        >"$1/CMakeLists.txt"
+}
+
+a_checkout_that_moved_builds_itself_and_not_the_old_place()
+{
+    small_checkout "$work/old place"
+    (cd / && "$work/old place/scripts/build.sh") >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 0
+    expect_empty out
+    cp -r "$work/old place" "$work/new place"
+    rm "$work/old place/made" "$work/new place/made"
+    "$work/new place/scripts/build.sh" >"$work/out" 2>"$work/err"
+    [ -e "$work/new place/made" ] || complain "the new place was not built"
+    [ ! -e "$work/old place/made" ] || complain "the old place was built"
+}
+
+a_second_build_is_silent_and_a_failing_one_is_not()
+{
+    small_checkout "$work/small"
+    "$work/small/scripts/build.sh" 2>/dev/null
+    "$work/small/scripts/build.sh" >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 0
+    expect_empty out
+    expect_empty err
+    echo 'message(FATAL_ERROR "no such thing")' >>"$work/small/CMakeLists.txt"
+    "$work/small/scripts/build.sh" >"$work/out" 2>"$work/err"
+    status=$?
+    [ "$status" -ne 0 ] || complain "exit code 0"
+    expect_in err 'no such thing'
+}
+
+floors()
+{
+    "$checkout/scripts/check_floors.sh" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+}
+
+no_include_points_up_a_floor()
+{
+    floors "$checkout"
+    expect_status 0
+    expect_empty out
+}
+
+# planted FILE INCLUDE REASON: in a copy of two honest files, FILE's INCLUDE is found out.
+planted()
+{
+    rm -rf "$work/tree"
+    mkdir -p "$work/tree/harness/status" "$work/tree/harness/device" "$(dirname "$work/tree/$1")"
+    echo '#include "harness/status/status.h"' >"$work/tree/harness/device/honest.c"
+    floors "$work/tree"
+    expect_status 0
+    printf '#include <stdio.h>\n  # include "%s"\n' "$2" >"$work/tree/$1"
+    floors "$work/tree"
+    expect_status 1
+    expect_in out "^$1: #include \"$2\": $3"
+}
+
+an_include_that_points_up_is_named()
+{
+    planted harness/status/bad.c harness/device/device.h 'harness/device lies above harness/status'
+    planted harness/trace/bad.h scenarios/scenario.h 'scenarios lies above harness/trace'
+    planted scenarios/training/bad.c scenarios/scenario.h 'scenarios lies above scenarios/training'
+    planted harness/device/cpu/bad.c harness/experiment/experiment.h 'harness/experiment lies above'
+    planted tests/bad.c harness/cli/options.h 'harness/cli lies above tests'
+    planted kernels/bad.c harness/status/status.h 'kernels includes nothing but kernels'
+    planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'
+    planted harness/report/bad.c status.h 'write the path from the root'
+    planted harness/other/bad.c harness/status/status.h 'the folder of .* is on no floor'
+}
+
+for test in the_list_has_one_package_a_line without_apt_the_packages_are_named \
+    without_apt_nothing_is_wrong_when_all_is_there nothing_is_run_when_all_is_there \
+    only_missing_packages_are_asked_for package_lists_are_fetched_when_packages_are_unknown \
+    others_than_root_go_through_sudo_and_are_not_asked_without_a_terminal \
+    without_root_and_sudo_the_command_is_named a_missing_network_is_called_so \
+    an_unknown_argument_is_bad_usage the_run_keeps_arguments_and_exit_code \
+    a_checkout_that_moved_builds_itself_and_not_the_old_place \
+    a_second_build_is_silent_and_a_failing_one_is_not no_include_points_up_a_floor \
+    an_include_that_points_up_is_named; do
+    complaints=0
+    "$test"
+    if [ "$complaints" -eq 0 ]; then
+        echo "ok      $test"
+    else
+        echo "FAILED  $test"
+        failures=$((failures + 1))
+    fi
+done
+[ "$failures" -eq 0 ]
