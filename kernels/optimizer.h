@@ -15,6 +15,10 @@
 #define ADAMW_BETA2   0.999f
 #define ADAMW_EPSILON 1e-8f
 
+/* The gradient_scale of an update whose gradients are not all finite. Any negative scale means: no
+ * form of AdamW changes parameter, master, m or v. */
+#define ADAMW_SKIP (-1.0f)
+
 /* What changes from step to step lives in device memory at a fixed address, because a captured graph
  * freezes its arguments. Before the first step: step = -1, loss_scale = 1, the rest 0. */
 struct step_state {
@@ -23,13 +27,13 @@ struct step_state {
     float correction1;    /* 1 - beta1^(step + 1) */
     float correction2;    /* 1 - beta2^(step + 1) */
     float gradient_norm;  /* before clipping, of this update */
-    float gradient_scale; /* clipping, and 1 / loss_scale */
+    float gradient_scale; /* clipping, and 1 / loss_scale; ADAMW_SKIP: this update is skipped */
     float loss_scale;
     int32_t overflows; /* updates skipped because a gradient was not finite */
 };
 
 /* The first kernel of an update: step += 1, then rate and corrections for it. The rate rises linearly
- * over the first `warmup` updates. Launched with one row. */
+ * over the first `warmup` updates: it is rate * min(1, (step + 1) / warmup). Launched with one row. */
 struct step_advance {
     struct step_state *state;
     float rate;
@@ -64,8 +68,8 @@ struct square_sum_multi {
 };
 
 /* gradient_norm = sqrt(sum of partial) / loss_scale; gradient_scale = min(1, max_norm /
- * (gradient_norm + 1e-6)) / loss_scale, or 1 / loss_scale where max_norm is 0. Launched with one
- * row. */
+ * (gradient_norm + 1e-6)) / loss_scale, or 1 / loss_scale where max_norm is 0. A norm that is not
+ * finite skips the update: gradient_scale = ADAMW_SKIP, overflows += 1. Launched with one row. */
 struct gradient_norm_finish {
     struct step_state *state;
     const float *partial; /* [count] */

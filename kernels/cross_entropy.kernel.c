@@ -1,0 +1,72 @@
+/* Cross-entropy, by log(sum(exp(x))) = m + log(sum(exp(x - m))) with m the row's largest logit. Rows
+ * are few and short: what these kernels cost is their launch. */
+#include "kernels/kernel.h"
+
+#include "kernels/cross_entropy.h"
+#include "kernels/optimizer.h"
+
+struct softmax {
+    float max, sum; /* of the logits, of exp(logits - max) */
+};
+
+KERNEL_INLINE struct softmax row_softmax(const real *logits, int classes)
+{
+    struct pack max = pack_of(-FLT_MAX), sum = pack_of(0);
+    struct softmax softmax;
+
+    PACKS(c, classes) {
+        struct pack a = load_or(logits + c, classes - c, -FLT_MAX);
+        EACH(j) max.v[j] = larger(max.v[j], a.v[j]);
+    }
+    softmax.max = row_max(max);
+    PACKS(c, classes) {
+        struct pack a = load_or(logits + c, classes - c, -FLT_MAX);
+        EACH(j) sum.v[j] += exponential(a.v[j] - softmax.max);
+    }
+    softmax.sum = row_sum(sum);
+    return softmax;
+}
+
+/* Bytes per row: classes * sizeof(real) read, and 8. Flops per element: 3 and an exponential. */
+KERNEL_ROWS(cross_entropy_forward, k, row)
+{
+    const real *logits = k->logits + row * k->width;
+    struct softmax softmax = row_softmax(logits, k->classes);
+
+    if (LANE == 0)
+        k->loss[row] = logf(softmax.sum) + (softmax.max - widen(logits[k->labels[row]]));
+}
+
+/* Bytes per row: classes read, width written, sizeof(real) each, and 4. Flops per element: 7 and two
+ * exponentials. */
+KERNEL_ROWS(cross_entropy_backward, k, row)
+{
+    const real *logits = k->logits + row * k->width;
+    real *dlogits = k->dlogits + row * k->width;
+    struct softmax softmax = row_softmax(logits, k->classes);
+    float scale = k->scale * k->state->loss_scale;
+    int label = k->labels[row];
+
+    PACKS(c, k->width) {
+        struct pack a = load_or(logits + c, k->classes - c, -FLT_MAX);
+        EACH(j) {
+            float p = exponential(a.v[j] - softmax.max) / softmax.sum;
+            float d = scale * (c + j == label ? p - 1 : p);
+            a.v[j] = c + j < k->classes ? d : 0;
+        }
+        store(dlogits + c, a);
+    }
+}
+
+/* Bytes: count * 4 read. Flops: count. */
+KERNEL_ROWS(loss_mean, k, row)
+{
+    float *slot = k->ring + k->state->step % k->ring_length;
+    float sum = 0;
+    (void)row;
+
+    for (int i = LANE; i < k->count; i += LANES) sum += k->loss[i];
+    sum = k->scale * lanes_sum(sum);
+    if (LANE == 0)
+        *slot = k->accumulate ? *slot + sum : sum;
+}

@@ -1,0 +1,90 @@
+/* Embeddings: gathers forward, sums in a fixed order backward. Bound by memory bandwidth. */
+#include "kernels/kernel.h"
+
+#include "kernels/embedding.h"
+
+/* Bytes per row: 2 width read, width written, sizeof(real) each, and 4. Flops per element: 1. */
+KERNEL_ROWS(token_embedding_forward, k, row)
+{
+    const real *entry = k->table + (long)k->ids[row] * k->width;
+    const real *position = k->positions + ((int)row % k->tokens) * (long)k->width;
+    real *y = k->y + row * k->width;
+
+    PACKS(c, k->width) {
+        struct pack a = load(entry + c), p = load(position + c);
+        EACH(j) a.v[j] += p.v[j];
+        store(y + c, a);
+    }
+}
+
+/* Most entries of the table meet none of their ids in a batch: they are told apart by one look
+ * through the ids, and only the others look again for every pack.
+ *
+ * Bytes per row: count * 4 read from cache, width * sizeof(real) written; over all rows every row of
+ * dy is read once. Flops per element of dy: 1. */
+KERNEL_ROWS(token_embedding_backward, k, row)
+{
+    real *dtable = k->dtable + row * k->width;
+    int found = 0;
+
+    for (int t = LANE; t < k->count; t += LANES) found |= k->ids[t] == (int)row;
+    found = lanes_any(found);
+    if (!found && k->accumulate)
+        return;
+
+    PACKS(c, k->width) {
+        struct pack sums = k->accumulate ? load(dtable + c) : pack_of(0);
+        for (int t = 0; found && t < k->count; t++) {
+            if (k->ids[t] != (int)row)
+                continue;
+            struct pack d = load(k->dy + (long)t * k->width + c);
+            EACH(j) sums.v[j] += d.v[j];
+        }
+        store(dtable + c, sums);
+    }
+}
+
+/* Bytes per row: width read (twice that with the positions), width written, sizeof(real) each.
+ * Flops per element: 2. */
+KERNEL_ROWS(patch_embedding_forward, k, row)
+{
+    int sample = (int)row / k->tokens, token = (int)row % k->tokens;
+    const real *position = k->positions + token * (long)k->width;
+    const real *x = k->x + (row - sample - 1) * k->width; /* not read for token 0 */
+    real *y = k->y + row * k->width;
+
+    PACKS(c, k->width) {
+        struct pack a = load(position + c);
+        if (token > 0) {
+            struct pack patch = load(x + c), bias = load(k->bias + c);
+            EACH(j) a.v[j] += patch.v[j] + bias.v[j];
+        }
+        store(y + c, a);
+    }
+}
+
+/* Bytes per row: width read, width written, sizeof(real) each. Flops: none. */
+KERNEL_ROWS(patch_embedding_backward, k, row)
+{
+    int sample = (int)row / (k->tokens - 1);
+    const real *dy = k->dy + (row + sample + 1) * k->width;
+    real *dx = k->dx + row * k->width;
+
+    PACKS(c, k->width) store(dx + c, load(dy + c));
+}
+
+/* Bytes per row: samples * width read, width written, sizeof(real) each. Flops per element of dy: 1. */
+KERNEL_ROWS(positions_backward, k, row)
+{
+    const real *dy = k->dy + row * k->width;
+    real *dpositions = k->dpositions + row * k->width;
+
+    PACKS(c, k->width) {
+        struct pack sums = k->accumulate ? load(dpositions + c) : pack_of(0);
+        for (long sample = 0; sample < k->samples; sample++) {
+            struct pack d = load(dy + sample * k->tokens * k->width + c);
+            EACH(j) sums.v[j] += d.v[j];
+        }
+        store(dpositions + c, sums);
+    }
+}

@@ -1,0 +1,22 @@
+/* Fills and casts: pure memory traffic. */
+#include "kernels/kernel.h"
+
+#include "kernels/fill.h"
+
+/* Bytes per element: sizeof(real) written. Flops: none. */
+KERNEL_PACKS(fill, k, i)
+{
+    store(k->y + i, pack_of(k->value));
+}
+
+/* Bytes per element: 4 read, sizeof(real) written. Flops: none. */
+KERNEL_PACKS(cast_from_float, k, i)
+{
+    store(k->y + i, load_floats(k->x + i));
+}
+
+/* Bytes per element: sizeof(real) read, 4 written. Flops: none. */
+KERNEL_PACKS(cast_to_float, k, i)
+{
+    store_floats(k->y + i, load(k->x + i));
+}

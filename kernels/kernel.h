@@ -1,0 +1,149 @@
+/* The dialect in which every kernel is written, once.
+ *
+ * gcc compiles a kernel file as C for the CPU device, nvcc compiles the same file as CUDA, each once
+ * per storage type (-DREAL_F32, -DREAL_BF16). `real` is the storage type; arithmetic is in float. A
+ * kernel takes one argument struct (the family's header) and has one of two shapes:
+ *
+ *   KERNEL_PACKS(name, k, i) { ... }    the body computes the PACK elements from element i on
+ *   KERNEL_ROWS(name, k, row) { ... }   the body computes a row: LANES threads together, by packs
+ *
+ * KERNEL_PACKS_WITH(name, k, i, type, value, expression) is KERNEL_PACKS whose body also gets `value`,
+ * which is computed from k once a call on the CPU and once a thread on CUDA: what all packs share but
+ * the compiler cannot know to be the same after a store.
+ *
+ * load() widens PACK neighbours of a tensor into a struct pack and store() narrows them back: on CUDA
+ * one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do the
+ * same for float arrays that lie beside tensors. EACH(j) visits the elements of a pack, PACKS(c,
+ * width) a lane's packs of a row. row_sum() and row_max() combine one pack from each lane into one
+ * number that every lane gets; lane 0 writes what a row has once (`if (LANE == 0)`).
+ *
+ * A CUDA row is a warp: LANES is 32, the reductions are shuffles, and there is no other
+ * synchronisation. On the CPU LANES is 1.
+ *
+ * Counts and widths are multiples of ROW_MULTIPLE, hence of PACK. Where what counts of a row ends
+ * earlier, load_or() selects a value that does not count instead of what lies there, which may be
+ * NaN: select, never multiply by a mask.
+ *
+ * Built with -ffast-math the compiler assumes that no float is NaN or infinite, so isnan() and
+ * comparisons decide nothing here: is_finite() looks at the bits.
+ *
+ * Kernel files keep to what C11 and C++17 share: no compound literals, no implicit casts of void *,
+ * `__restrict__` for restrict. */
+#ifndef KERNELS_KERNEL_H
+#define KERNELS_KERNEL_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b)  PASTE_(a, b)
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+typedef __nv_bfloat16 bf16;
+#define KERNEL_INLINE static __device__ __forceinline__
+#define KERNEL_TABLE  static __device__ const /* a constant array at file scope */
+#define UNROLLED      _Pragma("unroll")
+#else
+typedef struct {
+    uint16_t bits;
+} bf16;
+#define KERNEL_INLINE static inline __attribute__((always_inline))
+#define KERNEL_TABLE  static const
+#define UNROLLED
+#endif
+
+#if defined REAL_F32
+typedef float real;
+#define KERNEL_NAME(name) PASTE(name, _f32)
+#elif defined REAL_BF16
+typedef bf16 real;
+#define KERNEL_NAME(name) PASTE(name, _bf16)
+#else
+#error "Compile a kernel file with -DREAL_F32 or -DREAL_BF16"
+#endif
+
+/* The CPU's packs are 64 bytes of storage, a cache line: wider ones spill in fp32. */
+#ifdef __CUDACC__
+enum { LANES = 32, PACK = 16 / sizeof(real) };
+#define LANE ((int)(threadIdx.x % LANES))
+#else
+enum { LANES = 1, PACK = 64 / sizeof(real) };
+#define LANE 0
+#endif
+
+struct pack {
+    float v[PACK];
+};
+
+#define EACH(j)         UNROLLED for (int j = 0; j < PACK; j++)
+#define PACKS(c, width) for (int c = LANE * PACK; c < (width); c += LANES * PACK)
+
+/* What launchers can carry: arguments are copied into the queue and frozen by a graph. */
+enum { KERNEL_ARGUMENT_BYTES = 112 };
+#ifdef __cplusplus
+#define KERNEL_ASSERT static_assert
+#else
+#define KERNEL_ASSERT _Static_assert
+#endif
+
+KERNEL_INLINE uint32_t float_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+KERNEL_INLINE float bits_float(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+KERNEL_INLINE int is_finite(float x)
+{
+    return (float_bits(x) & 0x7f800000u) != 0x7f800000u;
+}
+
+KERNEL_INLINE float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+KERNEL_INLINE int smaller_int(long a, long b)
+{
+    return (int)(a < b ? a : b);
+}
+
+KERNEL_INLINE struct pack pack_of(float value)
+{
+    struct pack pack;
+    EACH(j) pack.v[j] = value;
+    return pack;
+}
+
+#ifdef __CUDACC__
+#include "kernels/kernel_cuda.h"
+#else
+#include "kernels/kernel_cpu.h"
+#endif
+
+/* The first `count` elements of a pack (of none where count <= 0), the others `fill`. */
+KERNEL_INLINE struct pack load_or(const real *from, int count, float fill)
+{
+    struct pack pack = load(from);
+    EACH(j) pack.v[j] = j < count ? pack.v[j] : fill;
+    return pack;
+}
+
+/* What load() will give after store(). */
+KERNEL_INLINE struct pack stored_value(struct pack pack)
+{
+    EACH(j) pack.v[j] = widen(narrow(pack.v[j]));
+    return pack;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* The kernel dialect on the CPU device, for gcc: plain loops of known length that gcc turns into
+ * vector instructions. Part of kernel.h.
+ *
+ * Each kernel becomes void NAME_f32(const void *arguments, long first, long last), which works on
+ * rows or elements [first, last). The arguments are copied first, so that gcc knows that no store to
+ * a tensor changes them. */
+#ifndef KERNELS_KERNEL_CPU_H
+#define KERNELS_KERNEL_CPU_H
+
+#if defined REAL_BF16 && defined __AVX512BF16__
+#include <immintrin.h>
+#endif
+
+#ifdef REAL_BF16
+KERNEL_INLINE float widen(bf16 x)
+{
+    return bits_float((uint32_t)x.bits << 16);
+}
+
+/* To nearest, ties to even. A NaN stays one: arithmetic makes none whose bits would overflow here. */
+KERNEL_INLINE bf16 narrow(float x)
+{
+    uint32_t bits = float_bits(x);
+    bf16 narrowed = { (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16) };
+    return narrowed;
+}
+#else
+KERNEL_INLINE float widen(float x)
+{
+    return x;
+}
+
+KERNEL_INLINE float narrow(float x)
+{
+    return x;
+}
+#endif
+
+KERNEL_INLINE struct pack load(const real *from)
+{
+    struct pack pack;
+    EACH(j) pack.v[j] = widen(from[j]);
+    return pack;
+}
+
+KERNEL_INLINE void store(real *to, struct pack pack)
+{
+#if defined REAL_BF16 && defined __AVX512BF16__
+    /* The instruction rounds as narrow() does, but flushes numbers below 2^-126 to 0. */
+    __m512bh halves = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(pack.v + 16), _mm512_loadu_ps(pack.v));
+    memcpy(to, &halves, sizeof halves);
+#else
+    EACH(j) to[j] = narrow(pack.v[j]);
+#endif
+}
+
+KERNEL_INLINE struct pack load_floats(const float *from)
+{
+    struct pack pack;
+    EACH(j) pack.v[j] = from[j];
+    return pack;
+}
+
+KERNEL_INLINE void store_floats(float *to, struct pack pack)
+{
+    EACH(j) to[j] = pack.v[j];
+}
+
+KERNEL_INLINE float row_sum(struct pack pack)
+{
+    float sum = 0;
+    EACH(j) sum += pack.v[j];
+    return sum;
+}
+
+KERNEL_INLINE float row_max(struct pack pack)
+{
+    float max = pack.v[0];
+    EACH(j) max = larger(max, pack.v[j]);
+    return max;
+}
+
+/* The sum of one number from each lane, and whether any lane says so. */
+KERNEL_INLINE float lanes_sum(float x)
+{
+    return x;
+}
+
+KERNEL_INLINE int lanes_any(int x)
+{
+    return x;
+}
+
+/* e^x without a call: 2^n p(f), where n is the integer next to x / ln 2, f the rest in [-1/2, 1/2] and
+ * p interpolates 2^f at the Chebyshev nodes of degree 6 (relative error 2e-8 with these coefficients).
+ * In all the relative error is below 2e-7 + 2e-8 |x|. x is at most 88; below -87 the result is 0. NaN
+ * stays NaN. n is read from the low bits of x / ln 2 + 1.5 * 2^23, and the comparison is one of bits,
+ * because fast-math would simplify the one and assume no NaN in the other. */
+KERNEL_INLINE float exponential(float x)
+{
+    const float shift = 0x1.8p23f;
+    float t = x * 1.44269504f;
+    int32_t n = (int32_t)(float_bits(t + shift) - float_bits(shift));
+    float f = t - (float)n;
+    float p = 0.000154614449f;
+    p = p * f + 0.0013400428f;
+    p = p * f + 0.00961805694f;
+    p = p * f + 0.0555032715f;
+    p = p * f + 0.240226507f;
+    p = p * f + 0.693147182f;
+    p = p * f + 1;
+    float power = p * bits_float((uint32_t)(n + 127) << 23);
+    const uint32_t smallest = 0xc2ae0000u /* -87 */, minus_infinity = 0xff800000u;
+    return float_bits(x) - smallest <= minus_infinity - smallest ? 0 : power;
+}
+
+#define KERNEL_FUNCTION(name)                                                                      \
+    KERNEL_ASSERT(sizeof(struct name) <= KERNEL_ARGUMENT_BYTES,                                    \
+                  "arguments of a kernel: 112 bytes");                                             \
+    void KERNEL_NAME(name)(const void *arguments, long first, long last);                          \
+    void KERNEL_NAME(name)(const void *arguments, long first, long last)
+
+#define KERNEL_ROWS(name, k, row)                                                                  \
+    KERNEL_INLINE void name##_row(const struct name *k, long row);                                 \
+    KERNEL_FUNCTION(name)                                                                          \
+    {                                                                                              \
+        const struct name local = *(const struct name *)arguments;                                 \
+        for (long index = first; index < last; index++) name##_row(&local, index);                 \
+    }                                                                                              \
+    KERNEL_INLINE void name##_row(const struct name *k, long row)
+
+#define KERNEL_PACKS(name, k, i)                                                                   \
+    KERNEL_INLINE void name##_pack(const struct name *k, long i);                                  \
+    KERNEL_FUNCTION(name)                                                                          \
+    {                                                                                              \
+        const struct name local = *(const struct name *)arguments;                                 \
+        for (long index = first; index < last; index += PACK) name##_pack(&local, index);          \
+    }                                                                                              \
+    KERNEL_INLINE void name##_pack(const struct name *k, long i)
+
+#define KERNEL_PACKS_WITH(name, k, i, type, value, expression)                                     \
+    KERNEL_INLINE void name##_pack(const struct name *k, long i, type value);                      \
+    KERNEL_FUNCTION(name)                                                                          \
+    {                                                                                              \
+        const struct name local = *(const struct name *)arguments, *k = &local;                    \
+        const type value = expression;                                                             \
+        for (long index = first; index < last; index += PACK) name##_pack(k, index, value);        \
+    }                                                                                              \
+    KERNEL_INLINE void name##_pack(const struct name *k, long i, type value)
+
+#endif

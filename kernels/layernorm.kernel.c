@@ -1,0 +1,163 @@
+/* Layer normalisation, alone and fused with the residual connection before it.
+ *
+ * A row is passed over three times (mean, variance, result): the second and third pass find it in
+ * cache, and a variance from differences to the mean loses no digits. Bound by memory bandwidth. */
+#include "kernels/kernel.h"
+
+#include "kernels/layernorm.h"
+
+#define EPSILON 1e-5f
+
+/* 1 / sqrt(variance + epsilon) of a row with that mean. */
+KERNEL_INLINE float row_rstd(const real *x, int width, float mean)
+{
+    struct pack squares = pack_of(0);
+
+    PACKS(c, width) {
+        struct pack a = load(x + c);
+        EACH(j) squares.v[j] += (a.v[j] - mean) * (a.v[j] - mean);
+    }
+    return 1 / sqrtf(row_sum(squares) / (float)width + EPSILON);
+}
+
+KERNEL_INLINE void row_normalise(real *y, const real *x, const real *weight, const real *bias,
+                                 int width, float mean, float rstd)
+{
+    PACKS(c, width) {
+        struct pack a = load(x + c), w = load(weight + c), b = load(bias + c);
+        EACH(j) a.v[j] = (a.v[j] - mean) * rstd * w.v[j] + b.v[j];
+        store(y + c, a);
+    }
+}
+
+/* Bytes per row: width read, width written, sizeof(real) each, and 8; weight and bias stay in cache.
+ * Flops per element: 8. */
+KERNEL_ROWS(layernorm_forward, k, row)
+{
+    const real *x = k->x + row * k->width;
+    struct pack sums = pack_of(0);
+
+    PACKS(c, k->width) {
+        struct pack a = load(x + c);
+        EACH(j) sums.v[j] += a.v[j];
+    }
+    float mean = row_sum(sums) / (float)k->width;
+    float rstd = row_rstd(x, k->width, mean);
+
+    row_normalise(k->y + row * k->width, x, k->weight, k->bias, k->width, mean, rstd);
+    if (LANE == 0) {
+        k->mean[row] = mean;
+        k->rstd[row] = rstd;
+    }
+}
+
+/* What is normalised is the sum as it was stored, which is what backward will see.
+ *
+ * Bytes per row: 2 width read, 2 width written, sizeof(real) each, and 8. Flops per element: 10. */
+KERNEL_ROWS(residual_layernorm_forward, k, row)
+{
+    const real *a = k->a + row * k->width, *b = k->b + row * k->width;
+    real *sum = k->sum + row * k->width;
+    struct pack sums = pack_of(0);
+
+    PACKS(c, k->width) {
+        struct pack s = load(a + c), branch = load(b + c);
+        EACH(j) s.v[j] += branch.v[j];
+        if (k->branch_bias) {
+            struct pack bias = load(k->branch_bias + c);
+            EACH(j) s.v[j] += bias.v[j];
+        }
+        store(sum + c, s);
+        s = stored_value(s);
+        EACH(j) sums.v[j] += s.v[j];
+    }
+    float mean = row_sum(sums) / (float)k->width;
+    float rstd = row_rstd(sum, k->width, mean);
+
+    row_normalise(k->y + row * k->width, sum, k->weight, k->bias, k->width, mean, rstd);
+    if (LANE == 0) {
+        k->mean[row] = mean;
+        k->rstd[row] = rstd;
+    }
+}
+
+/* With n = (x - mean) * rstd and g = dy * weight, dx is what is left of g after taking away its mean
+ * and its projection on n, times rstd. These are the two means. */
+struct means {
+    float g, gn;
+};
+
+KERNEL_INLINE struct means row_means(const real *x, const real *dy, const real *weight, int width,
+                                     float mean, float rstd)
+{
+    struct pack g = pack_of(0), gn = pack_of(0);
+    struct means means;
+
+    PACKS(c, width) {
+        struct pack a = load(x + c), d = load(dy + c), w = load(weight + c);
+        EACH(j) d.v[j] *= w.v[j];
+        EACH(j) g.v[j] += d.v[j];
+        EACH(j) gn.v[j] += d.v[j] * (a.v[j] - mean);
+    }
+    means.g = row_sum(g) / (float)width;
+    means.gn = row_sum(gn) * rstd / (float)width;
+    return means;
+}
+
+KERNEL_INLINE float slope(float x, float dy, float weight, float mean, float rstd,
+                          struct means means)
+{
+    return (dy * weight - means.g - (x - mean) * (rstd * means.gn)) * rstd;
+}
+
+/* Bytes per row: 2 width read, width written, sizeof(real) each, and 8. Flops per element: 11. */
+KERNEL_ROWS(layernorm_backward, k, row)
+{
+    const real *x = k->x + row * k->width, *dy = k->dy + row * k->width;
+    real *dx = k->dx + row * k->width;
+    float mean = k->mean[row], rstd = k->rstd[row];
+    struct means means = row_means(x, dy, k->weight, k->width, mean, rstd);
+
+    PACKS(c, k->width) {
+        struct pack a = load(x + c), d = load(dy + c), w = load(k->weight + c);
+        EACH(j) d.v[j] = slope(a.v[j], d.v[j], w.v[j], mean, rstd, means);
+        store(dx + c, d);
+    }
+}
+
+/* Bytes per row: 3 width read, width written, sizeof(real) each, and 8. Flops per element: 12. */
+KERNEL_ROWS(residual_layernorm_backward, k, row)
+{
+    const real *x = k->x + row * k->width, *dy = k->dy + row * k->width;
+    const real *add = k->add + row * k->width;
+    real *dx = k->dx + row * k->width;
+    float mean = k->mean[row], rstd = k->rstd[row];
+    struct means means = row_means(x, dy, k->weight, k->width, mean, rstd);
+
+    PACKS(c, k->width) {
+        struct pack a = load(x + c), d = load(dy + c), w = load(k->weight + c), s = load(add + c);
+        EACH(j) d.v[j] = s.v[j] + slope(a.v[j], d.v[j], w.v[j], mean, rstd, means);
+        store(dx + c, d);
+    }
+}
+
+/* A pack of columns stays in registers while the rows of the chunk go by.
+ *
+ * Bytes per row of the grid: 2 chunk * width * sizeof(real) read, 2 width * 4 written. Flops per
+ * element of x: 5. */
+KERNEL_ROWS(layernorm_backward_weight, k, row)
+{
+    long first = row * k->chunk, last = first + smaller_int(k->chunk, k->rows - first);
+
+    PACKS(c, k->width) {
+        struct pack weights = pack_of(0), biases = pack_of(0);
+        for (long r = first; r < last; r++) {
+            struct pack a = load(k->x + r * k->width + c), d = load(k->dy + r * k->width + c);
+            float mean = k->mean[r], rstd = k->rstd[r];
+            EACH(j) weights.v[j] += d.v[j] * ((a.v[j] - mean) * rstd);
+            EACH(j) biases.v[j] += d.v[j];
+        }
+        store_floats(k->dweight + row * k->width + c, weights);
+        store_floats(k->dbias + row * k->width + c, biases);
+    }
+}

@@ -1,0 +1,221 @@
+/* AdamW in three forms, and the norm of the gradients before it. Bound by memory bandwidth, except in
+ * the single-row kernels, which cost their launch.
+ *
+ * The per-tensor and the multi-tensor form share adamw_pack_update() and agree bit for bit. */
+#include "kernels/kernel.h"
+
+#include "kernels/optimizer.h"
+
+/* The power is taken by expm1, as 1 - beta^t loses the digits of a beta that is close to 1.
+ *
+ * Bytes and flops: of one struct. */
+KERNEL_ROWS(step_advance, k, row)
+{
+    struct step_state *state = k->state;
+    int32_t updates = state->step + 2; /* with this one */
+    (void)row;
+
+    if (LANE == 0) {
+        state->step = updates - 1;
+        state->rate = updates < k->warmup ? k->rate * (float)updates / (float)k->warmup : k->rate;
+        state->correction1 = -expm1f((float)updates * logf(ADAMW_BETA1));
+        state->correction2 = -expm1f((float)updates * logf(ADAMW_BETA2));
+    }
+}
+
+KERNEL_INLINE float row_square_sum(const real *x, int count)
+{
+    struct pack sums = pack_of(0);
+
+    PACKS(c, count) {
+        struct pack a = load(x + c);
+        EACH(j) sums.v[j] += a.v[j] * a.v[j];
+    }
+    return row_sum(sums);
+}
+
+/* Bytes per row: width * sizeof(real) read, 4 written. Flops per element: 2. */
+KERNEL_ROWS(square_sum, k, row)
+{
+    long first = row * k->width;
+    float sum = row_square_sum(k->x + first, smaller_int(k->width, k->count - first));
+
+    if (LANE == 0)
+        k->partial[row] = sum;
+}
+
+/* As square_sum. */
+KERNEL_ROWS(square_sum_multi, k, row)
+{
+    float sum = row_square_sum(k->table[row].gradient, k->table[row].count);
+
+    if (LANE == 0)
+        k->partial[row] = sum;
+}
+
+/* Bytes: count * 4 read. Flops: count. */
+KERNEL_ROWS(gradient_norm_finish, k, row)
+{
+    struct step_state *state = k->state;
+    float sum = 0;
+    (void)row;
+
+    for (int i = LANE; i < k->count; i += LANES) sum += k->partial[i];
+    float norm = sqrtf(lanes_sum(sum)) / state->loss_scale;
+
+    if (LANE == 0) {
+        float clip = k->max_norm / (norm + 1e-6f);
+        int clips = k->max_norm != 0 && clip < 1;
+        state->gradient_norm = norm;
+        if (is_finite(norm)) {
+            state->gradient_scale = (clips ? clip : 1) / state->loss_scale;
+        } else {
+            state->gradient_scale = ADAMW_SKIP;
+            state->overflows += 1;
+        }
+    }
+}
+
+/* What one update has in common for all elements of a tensor. */
+struct adamw_factors {
+    int skip;
+    float gradient, shrink, rate, root;
+};
+
+KERNEL_INLINE struct adamw_factors adamw_prepare(const struct step_state *state, float decay)
+{
+    struct adamw_factors factors;
+
+    factors.skip = state->gradient_scale < 0;
+    factors.gradient = state->gradient_scale;
+    factors.shrink = 1 - state->rate * decay;
+    factors.rate = state->rate / state->correction1;
+    factors.root = 1 / sqrtf(state->correction2);
+    return factors;
+}
+
+/* In fp32 the master is the parameter: one write. */
+KERNEL_INLINE void store_weights(real *parameter, float *master, struct pack w)
+{
+    store_floats(master, w);
+#ifndef REAL_F32
+    store(parameter, w);
+#else
+    (void)parameter;
+#endif
+}
+
+KERNEL_INLINE struct pack next_momentum(struct pack m, struct pack g, float gradient_scale)
+{
+    EACH(j) m.v[j] = ADAMW_BETA1 * m.v[j] + (1 - ADAMW_BETA1) * (g.v[j] * gradient_scale);
+    return m;
+}
+
+KERNEL_INLINE struct pack next_variance(struct pack v, struct pack g, float gradient_scale)
+{
+    EACH(j) {
+        float scaled = g.v[j] * gradient_scale;
+        v.v[j] = ADAMW_BETA2 * v.v[j] + (1 - ADAMW_BETA2) * (scaled * scaled);
+    }
+    return v;
+}
+
+/* PACK elements from i on of a tensor, or of a chunk of one. */
+KERNEL_INLINE void adamw_pack_update(const struct tensor_chunk *t, long i, struct adamw_factors f)
+{
+    struct pack g = load(t->gradient + i), w = load_floats(t->master + i);
+    struct pack m = next_momentum(load_floats(t->m + i), g, f.gradient);
+    struct pack v = next_variance(load_floats(t->v + i), g, f.gradient);
+
+    EACH(j) w.v[j] = w.v[j] * f.shrink - f.rate * m.v[j] / (sqrtf(v.v[j]) * f.root + ADAMW_EPSILON);
+    store_floats(t->m + i, m);
+    store_floats(t->v + i, v);
+    store_weights(t->parameter + i, t->master + i, w);
+}
+
+/* Bytes per element: sizeof(real) + 12 read, 12 written, and sizeof(real) more in 16 bits. Flops: 13,
+ * a square root, a division. */
+KERNEL_PACKS_WITH(adamw, k, i, struct adamw_factors, factors, adamw_prepare(k->state, k->decay))
+{
+    struct tensor_chunk tensor;
+
+    tensor.parameter = k->parameter;
+    tensor.gradient = k->gradient;
+    tensor.master = k->master;
+    tensor.m = k->m;
+    tensor.v = k->v;
+    if (!factors.skip)
+        adamw_pack_update(&tensor, i, factors);
+}
+
+/* As adamw, and a row of the table. */
+KERNEL_ROWS(adamw_multi, k, row)
+{
+    const struct tensor_chunk chunk = k->table[row];
+    struct adamw_factors factors = adamw_prepare(k->state, chunk.decay);
+
+    if (factors.skip)
+        return;
+    PACKS(c, chunk.count) adamw_pack_update(&chunk, c, factors);
+}
+
+/* Bytes per element: 4 read, 4 written. Flops: 1. */
+KERNEL_PACKS_WITH(adamw_decay, k, i, struct adamw_factors, factors,
+                  adamw_prepare(k->state, k->decay))
+{
+    struct pack w = load_floats(k->master + i);
+
+    if (factors.skip)
+        return;
+    EACH(j) w.v[j] *= factors.shrink;
+    store_floats(k->master + i, w);
+}
+
+/* Bytes per element: sizeof(real) + 4 read, 4 written. Flops: 4. */
+KERNEL_PACKS_WITH(adamw_momentum, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
+{
+    if (factors.skip)
+        return;
+    store_floats(k->m + i,
+                 next_momentum(load_floats(k->m + i), load(k->gradient + i), factors.gradient));
+}
+
+/* Bytes per element: sizeof(real) + 4 read, 4 written. Flops: 5. */
+KERNEL_PACKS_WITH(adamw_variance, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
+{
+    if (factors.skip)
+        return;
+    store_floats(k->v + i,
+                 next_variance(load_floats(k->v + i), load(k->gradient + i), factors.gradient));
+}
+
+/* Bytes per element: 4 read, 4 written. Flops: a square root. */
+KERNEL_PACKS(adamw_root, k, i)
+{
+    struct pack v = load_floats(k->v + i);
+
+    EACH(j) v.v[j] = sqrtf(v.v[j]);
+    store_floats(k->work + i, v);
+}
+
+/* Bytes per element: 4 read, 4 written. Flops: 2. */
+KERNEL_PACKS_WITH(adamw_denominator, k, i, struct adamw_factors, factors,
+                  adamw_prepare(k->state, 0))
+{
+    struct pack work = load_floats(k->work + i);
+
+    EACH(j) work.v[j] = work.v[j] * factors.root + ADAMW_EPSILON;
+    store_floats(k->work + i, work);
+}
+
+/* Bytes per element: 12 read, 4 written, and sizeof(real) more in 16 bits. Flops: 2, a division. */
+KERNEL_PACKS_WITH(adamw_update, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
+{
+    struct pack w = load_floats(k->master + i), m = load_floats(k->m + i);
+    struct pack work = load_floats(k->work + i);
+
+    if (factors.skip)
+        return;
+    EACH(j) w.v[j] -= factors.rate * m.v[j] / work.v[j];
+    store_weights(k->parameter + i, k->master + i, w);
+}
