@@ -15,11 +15,12 @@
 enum { LOSS_STEPS = 8 }; /* steps whose losses are compared */
 
 struct protocol {
-    const char *device;     /* as device_open takes it */
+    const char *device;     /* as device_open takes it; borrowed */
     int64_t device_memory;  /* bytes; 0: the device's default */
-    const char *data;       /* folder of the user's images; NULL: the generated set */
-    int repetitions;        /* pairs that count; one more is run first and thrown away */
-    double window_seconds;  /* about so long is one timed window */
+    const char *data;       /* folder of the user's images; NULL: the generated set; borrowed */
+    int repetitions;        /* pairs that count; one more is run first and thrown away. Fewer than 6
+                               give no interval: then only what is exact can be reproduced */
+    double window_seconds;  /* about so long is one timed window, on average over both variants */
     double timeout_seconds; /* for a child as a whole */
     uint64_t seed;          /* order of the repetitions, weights, sample order */
     bool quick;             /* recorded; the numbers above already say it */
@@ -30,11 +31,13 @@ struct protocol protocol_default(bool quick);
 
 /* One window of one variant. */
 struct repetition {
-    double metric[METRIC_COUNT];
+    double metric[METRIC_COUNT]; /* NaN: not measured */
     int64_t steps, samples, wall_ns;
+    int64_t cpu_ns; /* processor time of the whole process in the window */
     double *step_ns; /* [step_count]: single steps, device events; malloc'd */
     int step_count;
-    float losses[LOSS_STEPS];
+    float losses[LOSS_STEPS]; /* NaN where the child's loss was not finite */
+    int64_t damaged_samples;  /* left out since the training was opened */
     int64_t warmup_steps;
     bool warmed_up; /* no: the bound on warm-up was reached first */
 };
@@ -43,17 +46,20 @@ enum outcome { OUTCOME_MET, OUTCOME_NOT_MET, OUTCOME_UNDECIDED, OUTCOME_NOT_BOUN
 const char *outcome_name(enum outcome outcome);
 
 /* A metric's change: medians of both sides, and median and interval of the paired factors (before /
- * after for SHRINKS, after / before for GROWS). */
+ * after for SHRINKS, after / before for GROWS). The factors are INFINITY where the smaller side is 0,
+ * and everything is NaN when the metric was not measured in every repetition: neither may be written
+ * to JSON as a number. */
 struct effect {
     double before, after;
     double factor, low, high;
+    double coverage; /* of [low, high]; 0.95 or less: the whole range of too few pairs */
 };
 
 struct expectation_result {
     const struct expectation *expectation;
     struct effect effect;
     enum outcome outcome;
-    char reason[160];
+    char reason[256]; /* why, for everything but met */
 };
 
 enum verdict {
@@ -74,8 +80,8 @@ struct balance_result {
 struct scenario_result {
     const struct scenario *scenario;
     enum verdict verdict;
-    char reason[512]; /* why, for everything but reproduced */
-    struct protocol protocol;
+    char reason[512];         /* why, for everything but reproduced */
+    struct protocol protocol; /* window_seconds as it was on the device */
     struct device_properties device;
     char settings[VARIANT_COUNT][1024];            /* all knobs, resolved */
     int pairs;                                     /* complete ones */
@@ -83,14 +89,15 @@ struct scenario_result {
     struct effect step_time;                       /* the headline */
     struct expectation_result expectations[SCENARIO_EXPECTATIONS];
     int expectation_count;
-    double loss_difference; /* largest relative one over the first LOSS_STEPS steps */
+    double loss_difference; /* largest relative one over the first LOSS_STEPS steps; NaN: a loss was
+                               not finite */
     bool losses_agree;
-    int64_t damaged_samples;
+    int64_t damaged_samples; /* most in one repetition */
     struct balance_result balance;
     double seconds; /* the whole scenario took */
 };
 
-/* Called as records come in: `done` of `total` windows. May be NULL. */
+/* Called as records come in: `done` of `total` windows that count. May be NULL. */
 typedef void experiment_progress(void *context, const struct scenario *scenario, int done,
                                  int total);
 
@@ -103,7 +110,9 @@ enum status experiment_run(struct scenario_result *result, const struct scenario
 void scenario_result_release(struct scenario_result *result);
 
 /* The child's side: runs the protocol for one variant or both (`only` is VARIANT_COUNT) and writes one
- * JSON record a line to `descriptor`. */
+ * JSON record a line to `descriptor`; with a negative one it writes none. A failure is written as the
+ * last record and returned. A scenario that the device cannot show is no failure. Ignores SIGPIPE from
+ * then on. */
 enum status experiment_child(const struct scenario *scenario, const struct protocol *protocol,
                              enum variant only, int descriptor);
 

@@ -20,6 +20,7 @@ struct training;
 struct training_window {
     int64_t steps, samples;
     int64_t wall_ns; /* synchronised host clock around the window */
+    int64_t cpu_ns;  /* of the whole process meanwhile: on the CPU device the device's work too */
     double metric[METRIC_COUNT];
     int64_t step_count; /* single steps measured: steps - 1 */
     double *step_ns;    /* [step_count], differences of end-of-step device events; malloc'd */
