@@ -25,7 +25,7 @@ struct dataset_config {
     int jpeg_pixels;  /* generated images: pixels a side of the files; 0 for all others */
     int tokens;       /* sequences: the longest, the class token (id 0) at position 0 included */
     int vocabulary;   /* sequences: ids 0 .. vocabulary - 1 */
-    uint64_t seed;    /* sequences and the generated images */
+    uint64_t seed;    /* sequences; the generated images are the same for every seed */
 };
 
 struct dataset; /* read-only once open: threads may share it */
@@ -33,8 +33,8 @@ struct dataset; /* read-only once open: threads may share it */
 /* What one thread needs to load samples: decoder handle and buffers. */
 struct sample_reader;
 
-/* Errors: BAD_INPUT when the folder has no classes, a class has no files, or there are too few
- * samples; IO says which path. The first open of a generated set writes it to the cache folder:
+/* Errors: BAD_USAGE when a size is out of range; BAD_INPUT when the folder has fewer than two classes
+ * or a class has no files; IO says which path. The first open of a generated set writes it to the cache folder:
  * $CHOKEPOINT_CACHE, else $XDG_CACHE_HOME/chokepoint, else ~/.cache/chokepoint. Several processes may
  * do so at once; a set is there whole or not at all. */
 enum status dataset_open(struct dataset **dataset, const struct dataset_config *config);
@@ -52,11 +52,12 @@ enum status sample_reader_open(struct sample_reader **reader, const struct datas
 void sample_reader_close(struct sample_reader *reader);
 
 /* Loads sample `index` of `split`. `length` is the sequence's length in tokens; for images 0. A file
- * that cannot be decoded is BAD_INPUT and names the file. */
+ * that is gone, cannot be read or cannot be decoded is BAD_INPUT and names the file; IO when the
+ * process is short of file descriptors. */
 enum status sample_load(struct sample_reader *reader, enum split split, uint32_t index, void *input,
                         int32_t *label, int32_t *length);
 
-/* Host time to read and decode one generated sample of `jpeg_pixels`, the median over a few samples
+/* Host time to read and decode one generated sample of `jpeg_pixels`, the median over a few files
  * made in memory: for choosing a size that gives a wanted ratio of host to device work. */
 enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns);
 

@@ -3,17 +3,19 @@
  * With 0 workers loader_next() itself loads the batch. With N workers, N threads load ahead, whole
  * batches each as PyTorch's DataLoader does, until workers * prefetch batches are ready or under way.
  * The batches and their order depend on the seed alone, whatever the number of workers: epoch e runs
- * through a permutation of the training samples and drops the incomplete last batch.
+ * through a permutation of the training samples and drops the incomplete last batch. Workers load
+ * ahead across the end of an epoch, unless they end with it.
  *
- * A sample that cannot be decoded is counted and replaced by the next one that can, the same one
- * whatever the workers; when none can be, that is an error of loader_next(). */
+ * A sample that cannot be loaded (a damaged file, or one that is gone) is counted and replaced by the
+ * next one of the set that can, the same one whatever the workers; when none can be, that is an error
+ * of loader_next(). One thread calls the loader; signals are never delivered to the workers. */
 #ifndef SCENARIOS_TRAINING_LOADER_H
 #define SCENARIOS_TRAINING_LOADER_H
 
 #include "scenarios/training/dataset.h"
 
 /* INPUT_RESIDENT: batches lie in device memory before the timing begins (the step does that, with a
- * loader of its own). INPUT_CACHED: decoded once, before the timing; a batch is assembled from host
+ * loader that decodes; to the loader it is INPUT_DECODED). INPUT_CACHED: decoded once, before the timing; a batch is assembled from host
  * memory. INPUT_DECODED: read and decoded every time. */
 enum input { INPUT_RESIDENT, INPUT_CACHED, INPUT_DECODED };
 
@@ -51,7 +53,8 @@ struct batch_memory {
 struct loader_statistics {
     int64_t batches, samples; /* handed out */
     int64_t damaged;          /* samples replaced */
-    int64_t wait_ns; /* of the caller in loader_next(): waiting, and loading with 0 workers */
+    int64_t wait_ns; /* of the caller in loader_next(): waiting, starting threads anew at an epoch's
+                        end, and loading with 0 workers; not allocating batches */
     int64_t load_ns; /* summed over threads: reading and decoding */
     int64_t threads_started;
 };
@@ -68,7 +71,8 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
 void loader_close(struct loader *loader);
 
 /* The next batch in order. It belongs to the caller until loader_return(). INTERNAL when the caller
- * keeps so many that none is left; the error of a worker comes back here. */
+ * keeps so many that none is left; the error of a worker comes back here when its batch is due, and
+ * again at each further call. */
 enum status loader_next(struct loader *loader, const struct batch **batch);
 void loader_return(struct loader *loader, const struct batch *batch);
 

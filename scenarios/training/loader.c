@@ -1,0 +1,579 @@
+/* Slots and two counters under one mutex.
+ *
+ * Every batch lives in a slot. Batches are claimed in order: whoever claims one copies the indices of
+ * its samples into the slot, so that one permutation, the claimed epoch's, is all the loader keeps,
+ * and no order can depend on who loads when. A slot goes
+ *
+ *     FREE -> LOADING (claimed) -> READY or FAILED -> TAKEN (the caller's) -> FREE
+ *
+ * `claimed` counts batches claimed, `taken` those handed out. Workers claim while claimed - taken <
+ * workers * prefetch and a slot is free, so the batch that the caller waits for is always the lowest
+ * that is claimed or the next to be, and waiting cannot end in a deadlock: if nothing is claimed and
+ * no slot is free, the caller holds them all, which is an error. Only the caller's thread allocates.
+ *
+ * A failure stays in its slot and is raised when its turn comes, each time that the caller asks. */
+#include "scenarios/training/loader.h"
+
+#include "harness/status/clock.h"
+#include "harness/status/random.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
+#define ALIGNMENT    256                        /* of offsets in a batch */
+
+enum slot_state { SLOT_FREE, SLOT_LOADING, SLOT_READY, SLOT_FAILED, SLOT_TAKEN };
+
+struct slot {
+    struct batch batch; /* first: a batch is turned back into its slot by its address */
+    enum slot_state state;
+    uint32_t *samples; /* which ones, [layout.samples] */
+    struct status_error error;
+};
+
+/* The training split, decoded: INPUT_CACHED. */
+struct sample_cache {
+    unsigned char *inputs;
+    int32_t *labels, *lengths;
+    bool *is_replaced;
+};
+
+struct loader {
+    const struct dataset *dataset;
+    struct loader_config config;
+    struct batch_layout layout;
+    struct batch_memory memory;
+    struct sample_cache cache;
+    struct sample_reader *reader; /* the caller's, with 0 workers */
+    int64_t batches_per_epoch;
+
+    pthread_t *threads;
+    int thread_count;           /* of those to be joined */
+    struct status_error broken; /* why threads could not be started; OK otherwise */
+    atomic_bool is_stopping;
+
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t claimable, loaded;
+    struct slot *slots;
+    int slot_count, slots_max;
+    int64_t claimed, taken;
+    int64_t claim_end; /* claims stop here: the epoch's end where threads end with it */
+    int64_t epoch;     /* whose order `order` is; -1 at first */
+    uint32_t *order, order_count;
+    struct loader_statistics statistics;
+};
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+struct batch_layout batch_layout(const struct dataset *dataset, int samples)
+{
+    struct batch_layout layout = { .samples = samples };
+    size_t column = aligned((size_t)samples * sizeof(int32_t));
+
+    layout.sample_bytes = dataset_sample_bytes(dataset);
+    layout.labels_offset = aligned((size_t)samples * layout.sample_bytes);
+    layout.lengths_offset = layout.labels_offset + column;
+    layout.bytes = layout.lengths_offset + column;
+    return layout;
+}
+
+/* --- Samples ----------------------------------------------------------------------------------- */
+
+/* Loads training sample `index` or, when it is damaged, the next one that is not. */
+static enum status load_usable(struct sample_reader *reader, const struct dataset *dataset,
+                               uint32_t index, void *input, int32_t *label, int32_t *length,
+                               bool *is_replaced)
+{
+    enum status status = STATUS_OK;
+    uint32_t count = dataset_count(dataset, SPLIT_TRAIN);
+    struct status_error first;
+
+    *is_replaced = false;
+    for (uint32_t tried = 0; tried < count; tried++) {
+        status = sample_load(reader, SPLIT_TRAIN, (index + tried) % count, input, label, length);
+        if (status != STATUS_BAD_INPUT)
+            return status;
+        if (tried == 0)
+            first = *status_last();
+        *is_replaced = true;
+    }
+    FAIL(STATUS_BAD_INPUT, "none of the %u training samples can be loaded; the first tried: %.400s",
+         count, first.text);
+
+out:
+    return status;
+}
+
+static enum status cache_alloc(struct sample_cache *cache, const struct dataset *dataset)
+{
+    enum status status = STATUS_OK;
+    size_t count = dataset_count(dataset, SPLIT_TRAIN), bytes = dataset_sample_bytes(dataset);
+    double mib = (double)count * (double)bytes / 1048576;
+
+    /* The kernel would grant more than there is and end the process later. */
+    if (mib * 1048576 > (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE))
+        FAIL(STATUS_OUT_OF_MEMORY,
+             "the %zu decoded samples take %.0f MiB, more than this machine's "
+             "memory; use input=decoded or smaller images",
+             count, mib);
+    cache->inputs = malloc(count * bytes);
+    cache->labels = malloc(count * sizeof *cache->labels);
+    cache->lengths = malloc(count * sizeof *cache->lengths);
+    cache->is_replaced = malloc(count * sizeof *cache->is_replaced);
+    if (cache->inputs == NULL || cache->labels == NULL || cache->lengths == NULL ||
+        cache->is_replaced == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY,
+             "no memory for the %.0f MiB that %zu decoded samples take; use "
+             "input=decoded or smaller images",
+             mib, count);
+
+out:
+    return status;
+}
+
+static enum status cache_fill(struct sample_cache *cache, const struct dataset *dataset)
+{
+    enum status status = STATUS_OK;
+    size_t bytes = dataset_sample_bytes(dataset);
+    struct sample_reader *reader = NULL;
+
+    TRY(cache_alloc(cache, dataset));
+    TRY(sample_reader_open(&reader, dataset));
+    for (uint32_t i = 0; i < dataset_count(dataset, SPLIT_TRAIN); i++)
+        TRY(load_usable(reader, dataset, i, cache->inputs + i * bytes, &cache->labels[i],
+                        &cache->lengths[i], &cache->is_replaced[i]));
+
+out:
+    sample_reader_close(reader);
+    return status;
+}
+
+static void cache_release(struct sample_cache *cache)
+{
+    free(cache->inputs);
+    free(cache->labels);
+    free(cache->lengths);
+    free(cache->is_replaced);
+}
+
+/* --- Batches ----------------------------------------------------------------------------------- */
+
+/* Copies sample `index` from the cache, or loads it. */
+static enum status put_sample(struct loader *loader, struct sample_reader *reader, uint32_t index,
+                              void *input, int32_t *label, int32_t *length, bool *is_replaced)
+{
+    const struct sample_cache *cache = &loader->cache;
+    size_t bytes = loader->layout.sample_bytes;
+
+    if (cache->inputs == NULL)
+        return load_usable(reader, loader->dataset, index, input, label, length, is_replaced);
+    memcpy(input, cache->inputs + index * bytes, bytes);
+    *label = cache->labels[index];
+    *length = cache->lengths[index];
+    *is_replaced = cache->is_replaced[index];
+    return STATUS_OK;
+}
+
+/* Loads the samples of a claimed slot, by any thread, without the mutex. *reader is opened when it is
+ * needed, so that a failure of that has a batch to be reported with. */
+static enum status load_batch(struct loader *loader, struct slot *slot,
+                              struct sample_reader **reader, int64_t *damaged)
+{
+    enum status status = STATUS_OK;
+    const struct batch_layout *layout = &loader->layout;
+    unsigned char *memory = slot->batch.memory;
+    int32_t *labels = (int32_t *)(void *)(memory + layout->labels_offset);
+    int32_t *lengths = (int32_t *)(void *)(memory + layout->lengths_offset);
+
+    *damaged = 0;
+    if (*reader == NULL && loader->cache.inputs == NULL)
+        TRY(sample_reader_open(reader, loader->dataset));
+    for (int i = 0; i < layout->samples; i++) {
+        bool is_replaced;
+
+        if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
+            FAIL(STATUS_INTERRUPTED, "the loader was closed");
+        TRY(put_sample(loader, *reader, slot->samples[i], memory + (size_t)i * layout->sample_bytes,
+                       &labels[i], &lengths[i], &is_replaced));
+        *damaged += is_replaced;
+    }
+
+out:
+    return status;
+}
+
+/* The order of the epoch depends on the seed and its number only. */
+static void shuffle(struct loader *loader, int64_t epoch)
+{
+    struct random random = random_seed(loader->config.seed, ORDER_STREAM + (uint64_t)epoch);
+
+    if (loader->epoch == epoch)
+        return;
+    for (uint32_t i = 0; i < loader->order_count; i++) loader->order[i] = i;
+    random_shuffle(&random, loader->order, loader->order_count);
+    loader->epoch = epoch;
+}
+
+/* Gives the next batch in order to a free slot. With the mutex held. */
+static void claim(struct loader *loader, struct slot *slot)
+{
+    int64_t place = loader->claimed % loader->batches_per_epoch;
+    size_t samples = (size_t)loader->layout.samples;
+
+    shuffle(loader, loader->claimed / loader->batches_per_epoch);
+    memcpy(slot->samples, loader->order + (size_t)place * samples, samples * sizeof *slot->samples);
+    slot->batch.index = loader->claimed++;
+    slot->state = SLOT_LOADING;
+}
+
+/* Loads a claimed slot. With the mutex held, but not while loading. */
+static void load_claimed(struct loader *loader, struct slot *slot, struct sample_reader **reader)
+{
+    int64_t begin = clock_ns(), damaged;
+    enum status status;
+
+    pthread_mutex_unlock(&loader->mutex);
+    status = load_batch(loader, slot, reader, &damaged);
+    if (status != STATUS_OK)
+        slot->error = *status_last();
+    pthread_mutex_lock(&loader->mutex);
+    slot->state = status == STATUS_OK ? SLOT_READY : SLOT_FAILED;
+    loader->statistics.damaged += damaged;
+    loader->statistics.load_ns += clock_ns() - begin;
+}
+
+static struct slot *find_free(struct loader *loader)
+{
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state == SLOT_FREE)
+            return &loader->slots[i];
+    return NULL;
+}
+
+/* The slot of the batch that is to be handed out next, whatever its state. */
+static struct slot *find_next(struct loader *loader)
+{
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state != SLOT_FREE && loader->slots[i].state != SLOT_TAKEN &&
+            loader->slots[i].batch.index == loader->taken)
+            return &loader->slots[i];
+    return NULL;
+}
+
+/* --- Workers ----------------------------------------------------------------------------------- */
+
+static int64_t batches_ahead(const struct loader *loader)
+{
+    return (int64_t)loader->config.workers * loader->config.prefetch;
+}
+
+static bool is_done(const struct loader *loader)
+{
+    return atomic_load(&loader->is_stopping) || loader->claimed == loader->claim_end;
+}
+
+static void *work(void *argument)
+{
+    struct loader *loader = argument;
+    struct sample_reader *reader = NULL;
+
+    pthread_mutex_lock(&loader->mutex);
+    while (!is_done(loader)) {
+        struct slot *slot = find_free(loader);
+
+        if (slot == NULL || loader->claimed - loader->taken >= batches_ahead(loader)) {
+            pthread_cond_wait(&loader->claimable, &loader->mutex);
+            continue;
+        }
+        claim(loader, slot);
+        if (is_done(loader)) /* The others would wait for a claim that nobody can make. */
+            pthread_cond_broadcast(&loader->claimable);
+        load_claimed(loader, slot, &reader);
+        pthread_cond_signal(&loader->loaded);
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    sample_reader_close(reader);
+    return NULL;
+}
+
+/* Starts a thread that no signal is delivered to: those are the main thread's. */
+static int start_thread(struct loader *loader, pthread_t *thread)
+{
+    sigset_t all, before;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(thread, NULL, work, loader);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0)
+        pthread_setname_np(*thread, "loader");
+    return error;
+}
+
+static enum status start_threads(struct loader *loader)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < loader->config.workers; i++) {
+        int error = start_thread(loader, &loader->threads[i]);
+
+        if (error != 0)
+            FAIL(STATUS_REFUSED, "loader thread %d of %d cannot be started: %s; use fewer workers",
+                 i + 1, loader->config.workers, strerror(error));
+        loader->thread_count++;
+        loader->statistics.threads_started++;
+    }
+
+out:
+    return status;
+}
+
+static void join_threads(struct loader *loader)
+{
+    for (int i = 0; i < loader->thread_count; i++) pthread_join(loader->threads[i], NULL);
+    loader->thread_count = 0;
+}
+
+/* --- The caller's side ------------------------------------------------------------------------- */
+
+static enum status add_slot(struct loader *loader)
+{
+    enum status status = STATUS_OK;
+    struct slot *slot = &loader->slots[loader->slot_count];
+
+    slot->samples = malloc((size_t)loader->layout.samples * sizeof *slot->samples);
+    if (slot->samples == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a batch of %d samples", loader->layout.samples);
+    TRY(loader->memory.alloc(loader->memory.context, loader->layout.bytes, &slot->batch.memory));
+    memset(slot->batch.memory, 0, loader->layout.bytes); /* Gaps are copied to the device too. */
+    pthread_mutex_lock(&loader->mutex);
+    loader->slot_count++;
+    pthread_mutex_unlock(&loader->mutex);
+
+out:
+    if (status != STATUS_OK) {
+        free(slot->samples);
+        slot->samples = NULL;
+    }
+    return status;
+}
+
+/* Allocates a slot when the caller's last batch is still his and the workers would go short. */
+static enum status top_up(struct loader *loader)
+{
+    enum status status = STATUS_OK;
+    int64_t wanted = batches_ahead(loader) > 0 ? batches_ahead(loader) : 1;
+
+    for (;;) {
+        int64_t usable = 0;
+
+        pthread_mutex_lock(&loader->mutex);
+        for (int i = 0; i < loader->slot_count; i++) usable += loader->slots[i].state != SLOT_TAKEN;
+        pthread_mutex_unlock(&loader->mutex);
+        if (usable >= wanted || loader->slot_count == loader->slots_max)
+            goto out;
+        TRY(add_slot(loader));
+        pthread_cond_signal(&loader->claimable);
+    }
+
+out:
+    return status;
+}
+
+static enum status check(const struct dataset *dataset, const struct loader_config *config,
+                         int samples, int batches_max)
+{
+    enum status status = STATUS_OK;
+    uint32_t count = dataset_count(dataset, SPLIT_TRAIN);
+
+    if (config->workers < 0 || config->prefetch < 1)
+        FAIL(STATUS_BAD_USAGE,
+             "%d workers with a prefetch of %d batches are impossible; workers are "
+             "0 or more, prefetch is 1 or more",
+             config->workers, config->prefetch);
+    if (samples < 1 || (uint32_t)samples > count)
+        FAIL(STATUS_BAD_USAGE,
+             "a batch of %d samples cannot be made from %u training samples; choose "
+             "1 to %u",
+             samples, count, count);
+    if (batches_max <= (int64_t)config->workers * config->prefetch)
+        FAIL(STATUS_INTERNAL, "%d batches are too few for %d workers with a prefetch of %d",
+             batches_max, config->workers, config->prefetch);
+
+out:
+    return status;
+}
+
+enum status loader_open(struct loader **loader, const struct dataset *dataset,
+                        const struct loader_config *config, int samples, int batches_max,
+                        const struct batch_memory *memory)
+{
+    enum status status = STATUS_OK;
+    struct loader *made = NULL;
+
+    TRY(check(dataset, config, samples, batches_max));
+    made = calloc(1, sizeof *made);
+    if (made == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data loader");
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->claimable, NULL);
+    pthread_cond_init(&made->loaded, NULL);
+    made->dataset = dataset;
+    made->config = *config;
+    made->layout = batch_layout(dataset, samples);
+    made->memory = *memory;
+    made->slots_max = batches_max;
+    made->order_count = dataset_count(dataset, SPLIT_TRAIN);
+    made->batches_per_epoch = made->order_count / (uint32_t)samples;
+    made->claim_end = config->persistent_workers ? INT64_MAX : made->batches_per_epoch;
+    made->epoch = -1;
+    made->slots = calloc((size_t)batches_max, sizeof *made->slots);
+    made->order = malloc(made->order_count * sizeof *made->order);
+    made->threads = calloc((size_t)config->workers + 1, sizeof *made->threads);
+    if (made->slots == NULL || made->order == NULL || made->threads == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data loader of %u samples", made->order_count);
+    if (config->input == INPUT_CACHED)
+        TRY(cache_fill(&made->cache, dataset));
+    TRY(top_up(made));
+    TRY(start_threads(made));
+
+out:
+    if (status != STATUS_OK) {
+        loader_close(made);
+        made = NULL;
+    }
+    *loader = made;
+    return status;
+}
+
+void loader_close(struct loader *loader)
+{
+    if (loader == NULL)
+        return;
+    pthread_mutex_lock(&loader->mutex);
+    atomic_store(&loader->is_stopping, true);
+    pthread_cond_broadcast(&loader->claimable);
+    pthread_mutex_unlock(&loader->mutex);
+    join_threads(loader);
+    for (int i = 0; i < loader->slot_count; i++) {
+        loader->memory.free(loader->memory.context, loader->slots[i].batch.memory);
+        free(loader->slots[i].samples);
+    }
+    free(loader->slots);
+    free(loader->order);
+    free(loader->threads);
+    cache_release(&loader->cache);
+    sample_reader_close(loader->reader);
+    pthread_cond_destroy(&loader->claimable);
+    pthread_cond_destroy(&loader->loaded);
+    pthread_mutex_destroy(&loader->mutex);
+    free(loader);
+}
+
+/* Where threads end with the epoch: waits for the last to go and starts those of the next one. */
+static enum status begin_epoch(struct loader *loader)
+{
+    enum status status = STATUS_OK;
+
+    join_threads(loader);
+    loader->claim_end += loader->batches_per_epoch;
+    TRY(start_threads(loader));
+
+out:
+    if (status != STATUS_OK)
+        loader->broken = *status_last(); /* No thread may be left to wait for. */
+    return status;
+}
+
+/* Waits for the next batch's slot to be loaded; without workers loads it. With the mutex held. NULL
+ * when the caller holds every slot. */
+static struct slot *wait_for_next(struct loader *loader)
+{
+    for (;;) {
+        struct slot *slot = find_next(loader);
+
+        if (slot != NULL && slot->state != SLOT_LOADING)
+            return slot;
+        if (slot == NULL && find_free(loader) == NULL)
+            return NULL;
+        if (loader->config.workers > 0) {
+            pthread_cond_wait(&loader->loaded, &loader->mutex);
+            continue;
+        }
+        slot = find_free(loader);
+        claim(loader, slot);
+        load_claimed(loader, slot, &loader->reader);
+    }
+}
+
+enum status loader_next(struct loader *loader, const struct batch **batch)
+{
+    enum status status = STATUS_OK;
+    struct slot *slot;
+    int64_t begin;
+
+    *batch = NULL;
+    if (loader->broken.status != STATUS_OK)
+        TRY(status_raise(&loader->broken));
+    TRY(top_up(loader));
+    begin = clock_ns();
+    if (loader->config.workers > 0 && loader->taken == loader->claim_end)
+        TRY(begin_epoch(loader));
+    pthread_mutex_lock(&loader->mutex);
+    slot = wait_for_next(loader);
+    loader->statistics.wait_ns += clock_ns() - begin;
+    if (slot != NULL && slot->state == SLOT_READY) {
+        slot->state = SLOT_TAKEN;
+        loader->taken++;
+        loader->statistics.batches++;
+        loader->statistics.samples += loader->layout.samples;
+        pthread_cond_signal(&loader->claimable);
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    if (slot == NULL)
+        FAIL(STATUS_INTERNAL, "all %d batches are handed out; return one before taking the next",
+             loader->slots_max);
+    if (slot->state == SLOT_FAILED)
+        TRY(status_raise(&slot->error));
+    *batch = &slot->batch;
+
+out:
+    if (status != STATUS_OK)
+        status_context("loading training samples");
+    return status;
+}
+
+void loader_return(struct loader *loader, const struct batch *batch)
+{
+    struct slot *slot = loader->slots;
+
+    while (&slot->batch != batch) slot++;
+    pthread_mutex_lock(&loader->mutex);
+    slot->state = SLOT_FREE;
+    pthread_cond_signal(&loader->claimable);
+    pthread_mutex_unlock(&loader->mutex);
+}
+
+int64_t loader_batches_per_epoch(const struct loader *loader)
+{
+    return loader->batches_per_epoch;
+}
+
+struct loader_statistics loader_statistics(struct loader *loader)
+{
+    struct loader_statistics statistics;
+
+    pthread_mutex_lock(&loader->mutex);
+    statistics = loader->statistics;
+    pthread_mutex_unlock(&loader->mutex);
+    return statistics;
+}
