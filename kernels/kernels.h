@@ -60,6 +60,7 @@ enum { ROW_MULTIPLE = 32 };
     X(residual_layernorm_forward, ROWS)                                                            \
     X(residual_layernorm_backward, ROWS)                                                           \
     X(residual_add, PACKS)                                                                         \
+    X(bias_residual, ROWS)                                                                         \
     X(step_advance, ROWS)                                                                          \
     X(square_sum, ROWS)                                                                            \
     X(square_sum_multi, ROWS)                                                                      \

@@ -7,4 +7,12 @@ struct residual_add {
     const real *a, *b;
 };
 
+/* Fused with the bias of the branch: y = a + b + bias. y may be a or b. */
+struct bias_residual {
+    real *y;           /* [rows, width] */
+    const real *a, *b; /* [rows, width] */
+    const real *bias;  /* [width] */
+    int width;
+};
+
 #endif

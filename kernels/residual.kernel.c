@@ -10,3 +10,17 @@ KERNEL_PACKS(residual_add, k, i)
     EACH(j) a.v[j] += b.v[j];
     store(k->y + i, a);
 }
+
+/* Bytes per row: 2 * width read, width written, sizeof(real) each; the bias stays in cache. Flops per
+ * element: 2. */
+KERNEL_ROWS(bias_residual, k, row)
+{
+    const real *a = k->a + row * k->width, *b = k->b + row * k->width;
+    real *y = k->y + row * k->width;
+
+    PACKS(c, k->width) {
+        struct pack sum = load(a + c), branch = load(b + c), bias = load(k->bias + c);
+        EACH(j) sum.v[j] += branch.v[j] + bias.v[j];
+        store(y + c, sum);
+    }
+}
