@@ -16,13 +16,13 @@
 
 #include "harness/status/clock.h"
 #include "harness/status/random.h"
+#include "scenarios/training/sample_cache.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
 #define ALIGNMENT    256                        /* of offsets in a batch */
@@ -36,19 +36,12 @@ struct slot {
     struct status_error error;
 };
 
-/* The training split, decoded: INPUT_CACHED. */
-struct sample_cache {
-    unsigned char *inputs;
-    int32_t *labels, *lengths;
-    bool *is_replaced;
-};
-
 struct loader {
     const struct dataset *dataset;
     struct loader_config config;
     struct batch_layout layout;
     struct batch_memory memory;
-    struct sample_cache cache;
+    struct sample_cache *cache;   /* INPUT_CACHED only */
     struct sample_reader *reader; /* the caller's, with 0 workers */
     int64_t batches_per_epoch;
 
@@ -85,100 +78,16 @@ struct batch_layout batch_layout(const struct dataset *dataset, int samples)
     return layout;
 }
 
-/* --- Samples ----------------------------------------------------------------------------------- */
-
-/* Loads training sample `index` or, when it is damaged, the next one that is not. */
-static enum status load_usable(struct sample_reader *reader, const struct dataset *dataset,
-                               uint32_t index, void *input, int32_t *label, int32_t *length,
-                               bool *is_replaced)
-{
-    enum status status = STATUS_OK;
-    uint32_t count = dataset_count(dataset, SPLIT_TRAIN);
-    struct status_error first;
-
-    *is_replaced = false;
-    for (uint32_t tried = 0; tried < count; tried++) {
-        status = sample_load(reader, SPLIT_TRAIN, (index + tried) % count, input, label, length);
-        if (status != STATUS_BAD_INPUT)
-            return status;
-        if (tried == 0)
-            first = *status_last();
-        *is_replaced = true;
-    }
-    FAIL(STATUS_BAD_INPUT, "none of the %u training samples can be loaded; the first tried: %.400s",
-         count, first.text);
-
-out:
-    return status;
-}
-
-static enum status cache_alloc(struct sample_cache *cache, const struct dataset *dataset)
-{
-    enum status status = STATUS_OK;
-    size_t count = dataset_count(dataset, SPLIT_TRAIN), bytes = dataset_sample_bytes(dataset);
-    double mib = (double)count * (double)bytes / 1048576;
-
-    /* The kernel would grant more than there is and end the process later. */
-    if (mib * 1048576 > (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE))
-        FAIL(STATUS_OUT_OF_MEMORY,
-             "the %zu decoded samples take %.0f MiB, more than this machine's "
-             "memory; use input=decoded or smaller images",
-             count, mib);
-    cache->inputs = malloc(count * bytes);
-    cache->labels = malloc(count * sizeof *cache->labels);
-    cache->lengths = malloc(count * sizeof *cache->lengths);
-    cache->is_replaced = malloc(count * sizeof *cache->is_replaced);
-    if (cache->inputs == NULL || cache->labels == NULL || cache->lengths == NULL ||
-        cache->is_replaced == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY,
-             "no memory for the %.0f MiB that %zu decoded samples take; use "
-             "input=decoded or smaller images",
-             mib, count);
-
-out:
-    return status;
-}
-
-static enum status cache_fill(struct sample_cache *cache, const struct dataset *dataset)
-{
-    enum status status = STATUS_OK;
-    size_t bytes = dataset_sample_bytes(dataset);
-    struct sample_reader *reader = NULL;
-
-    TRY(cache_alloc(cache, dataset));
-    TRY(sample_reader_open(&reader, dataset));
-    for (uint32_t i = 0; i < dataset_count(dataset, SPLIT_TRAIN); i++)
-        TRY(load_usable(reader, dataset, i, cache->inputs + i * bytes, &cache->labels[i],
-                        &cache->lengths[i], &cache->is_replaced[i]));
-
-out:
-    sample_reader_close(reader);
-    return status;
-}
-
-static void cache_release(struct sample_cache *cache)
-{
-    free(cache->inputs);
-    free(cache->labels);
-    free(cache->lengths);
-    free(cache->is_replaced);
-}
-
 /* --- Batches ----------------------------------------------------------------------------------- */
 
 /* Copies sample `index` from the cache, or loads it. */
 static enum status put_sample(struct loader *loader, struct sample_reader *reader, uint32_t index,
                               void *input, int32_t *label, int32_t *length, bool *is_replaced)
 {
-    const struct sample_cache *cache = &loader->cache;
-    size_t bytes = loader->layout.sample_bytes;
-
-    if (cache->inputs == NULL)
-        return load_usable(reader, loader->dataset, index, input, label, length, is_replaced);
-    memcpy(input, cache->inputs + index * bytes, bytes);
-    *label = cache->labels[index];
-    *length = cache->lengths[index];
-    *is_replaced = cache->is_replaced[index];
+    if (loader->cache == NULL)
+        return sample_load_usable(reader, loader->dataset, index, input, label, length,
+                                  is_replaced);
+    sample_cache_get(loader->cache, index, input, label, length, is_replaced);
     return STATUS_OK;
 }
 
@@ -194,7 +103,7 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     int32_t *lengths = (int32_t *)(void *)(memory + layout->lengths_offset);
 
     *damaged = 0;
-    if (*reader == NULL && loader->cache.inputs == NULL)
+    if (*reader == NULL && loader->cache == NULL)
         TRY(sample_reader_open(reader, loader->dataset));
     for (int i = 0; i < layout->samples; i++) {
         bool is_replaced;
@@ -442,7 +351,7 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     if (made->slots == NULL || made->order == NULL || made->threads == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data loader of %u samples", made->order_count);
     if (config->input == INPUT_CACHED)
-        TRY(cache_fill(&made->cache, dataset));
+        TRY(sample_cache_open(&made->cache, dataset));
     TRY(top_up(made));
     TRY(start_threads(made));
 
@@ -471,7 +380,7 @@ void loader_close(struct loader *loader)
     free(loader->slots);
     free(loader->order);
     free(loader->threads);
-    cache_release(&loader->cache);
+    sample_cache_close(loader->cache);
     sample_reader_close(loader->reader);
     pthread_cond_destroy(&loader->claimable);
     pthread_cond_destroy(&loader->loaded);

@@ -1,0 +1,517 @@
+/* One const row a knob: where it lies in the settings, what it takes, what it means. Setting, printing
+ * and help all read the rows; adding a knob is a row, and its default in knobs_defaults(). */
+#include "scenarios/training/knobs.h"
+
+#include "scenarios/training/nearest.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORKERS_MAX = 1024, WORKERS_PER_CORE_MAX = 64, NAME_SIZE = 40, VALUE_SIZE = 64 };
+
+#define AT(member)           .offset = offsetof(struct training_config, member)
+#define FROM_TO(first, last) .values = #first ".." #last, .least = (first), .most = (last)
+#define OR_AUTO(first, last)                                                                       \
+    .values = #first ".." #last "|auto", .least = (first), .most = (last), .zero = "auto"
+
+static const struct knob knobs[] = {
+    { .name = "model",
+      .kind = KNOB_CHOICE,
+      AT(model.role),
+      .values = "light|balanced|heavy",
+      .text = "role of the model: bound by launches, by its input too, or by arithmetic" },
+    { .name = "data",
+      .kind = KNOB_CHOICE,
+      AT(data.kind),
+      .values = "images|sequences|auto",
+      .text = "what it trains on; auto: sequences for light, images for the others" },
+    { .name = "batch",
+      .kind = KNOB_COUNT,
+      AT(model.batch),
+      OR_AUTO(1, 65536),
+      .text = "samples a micro-batch" },
+    { .name = "accumulate",
+      .kind = KNOB_COUNT,
+      AT(launch.accumulate),
+      FROM_TO(1, 4096),
+      .text = "micro-batches an update" },
+    { .name = "tokens",
+      .kind = KNOB_COUNT,
+      AT(model.tokens),
+      OR_AUTO(2, 16384),
+      .text = "tokens a sample, the class token included; images: a square number and 1" },
+    { .name = "width",
+      .kind = KNOB_COUNT,
+      AT(model.width),
+      OR_AUTO(32, 16384),
+      .text = "elements of a token, a multiple of 32" },
+    { .name = "blocks",
+      .kind = KNOB_COUNT,
+      AT(model.blocks),
+      OR_AUTO(1, 256),
+      .text = "transformer blocks" },
+    { .name = "patch",
+      .kind = KNOB_COUNT,
+      AT(model.patch),
+      OR_AUTO(8, 256),
+      .text = "images: pixels a side of a patch, a multiple of 8" },
+    { .name = "precision",
+      .kind = KNOB_CHOICE,
+      AT(model.precision),
+      .values = "auto|fp32|tf32|bf16",
+      .text = "storage and matrix products; auto: bf16 where the device has matrix units for it" },
+    { .name = "elementwise",
+      .kind = KNOB_CHOICE,
+      AT(model.elementwise),
+      .values = "fused|unfused",
+      .text = "bias, GELU, residual and norm in one kernel where they meet, or each in its own" },
+    { .name = "attention",
+      .kind = KNOB_CHOICE,
+      AT(model.attention),
+      .values = "naive|fused",
+      .text = "scores in device memory, or tiled with an online softmax" },
+    { .name = "checkpointing",
+      .kind = KNOB_YES_NO,
+      AT(model.checkpointing),
+      .values = "none|block",
+      .text = "keep all activations, or each block's input only and recompute the rest" },
+    { .name = "input",
+      .kind = KNOB_CHOICE,
+      AT(loader.input),
+      .values = "resident|cached|decoded",
+      .text = "batches lie on the device, or decoded on the host, or are decoded each time" },
+    { .name = "workers",
+      .kind = KNOB_WORKERS,
+      AT(loader.workers),
+      .values = "0..1024|cores|2xcores..64xcores",
+      .most = WORKERS_MAX,
+      .text = "loader threads; 0: the training thread loads" },
+    { .name = "prefetch",
+      .kind = KNOB_COUNT,
+      AT(loader.prefetch),
+      FROM_TO(1, 256),
+      .text = "batches a worker keeps ready or under way" },
+    { .name = "persistent_workers",
+      .kind = KNOB_YES_NO,
+      AT(loader.persistent_workers),
+      .values = "no|yes",
+      .text = "keep the workers from epoch to epoch, or start them anew" },
+    { .name = "jpeg_pixels",
+      .kind = KNOB_COUNT,
+      AT(data.jpeg_pixels),
+      OR_AUTO(16, 1024),
+      .text = "pixels a side of the generated JPEG files; auto: twice the image's" },
+    { .name = "host_memory",
+      .kind = KNOB_YES_NO,
+      AT(transfer.pinned),
+      .values = "pageable|pinned",
+      .text = "where batches lie on the host" },
+    { .name = "transfer",
+      .kind = KNOB_CHOICE,
+      AT(transfer.mode),
+      .values = "overlapped|inline|blocking",
+      .text =
+          "copy batches on a stream of their own, on the compute stream, or while the host waits" },
+    { .name = "copies",
+      .kind = KNOB_YES_NO,
+      AT(transfer.one_copy),
+      .values = "per_tensor|one",
+      .text = "copies a batch" },
+    { .name = "optimizer",
+      .kind = KNOB_CHOICE,
+      AT(optimizer.form),
+      .values = "multi_tensor|per_tensor|unfused",
+      .text = "AdamW as one kernel for all tensors, one a tensor, or six a tensor" },
+    { .name = "rate",
+      .kind = KNOB_REAL,
+      AT(optimizer.rate),
+      FROM_TO(1e-8, 1),
+      .text = "learning rate after warm-up" },
+    { .name = "launch",
+      .kind = KNOB_CHOICE,
+      AT(launch.mode),
+      .values = "eager|graph|auto",
+      .text = "launch kernel by kernel, or a step as one graph; auto: a graph for light" },
+    { .name = "allocation",
+      .kind = KNOB_CHOICE,
+      AT(memory.allocator),
+      .values = "caching|stream_ordered|direct",
+      .text = "keep freed memory in the step, in the device's pool, or give it back" },
+    { .name = "memory_budget",
+      .kind = KNOB_BYTES,
+      AT(memory.budget),
+      .values = "BYTES, KiB, MiB, GiB|device",
+      .least = 1,
+      .most = 0x1p62,
+      .zero = "device",
+      .text = "device memory that the step may reserve; device: all there is" },
+    { .name = "loss_every",
+      .kind = KNOB_COUNT,
+      AT(logging.loss_every),
+      FROM_TO(1, 1000000),
+      .text = "steps between blocking reads of the loss" },
+    { .name = "seed",
+      .kind = KNOB_SEED,
+      AT(seed),
+      .values = "0..18446744073709551615",
+      .text = "of parameters, sample order and generated samples" },
+};
+
+const struct knob *knobs_list(int *count)
+{
+    *count = ARRAY_SIZE(knobs);
+    return knobs;
+}
+
+void knobs_defaults(struct training_config *config)
+{
+    *config = (struct training_config){
+        .model = { .role = ROLE_BALANCED },
+        .data = { .kind = DATA_AUTO },
+        .loader = { .workers = -1, .prefetch = 2, .persistent_workers = true },
+        .transfer = { .pinned = true, .one_copy = true, .batches_in_flight = 2 },
+        /* Decay is PyTorch's default for AdamW. */
+        .optimizer = { .rate = 1e-3, .decay = 0.01, .max_norm = 1, .warmup = 20 },
+        .launch = { .mode = LAUNCH_AUTO, .accumulate = 1 },
+        .logging = { .loss_every = 20 },
+        .seed = 1,
+    };
+}
+
+/* --- finding a knob --------------------------------------------------------------------------- */
+
+static bool same_name(const char *knob, const char *name)
+{
+    while (*knob != '\0' && (*knob == *name || (*knob == '_' && *name == '-'))) {
+        knob++;
+        name++;
+    }
+    return *knob == '\0' && *name == '\0';
+}
+
+static enum status knob_find(const char *name, const struct knob **found)
+{
+    enum status status = STATUS_OK;
+    const char *names[ARRAY_SIZE(knobs)];
+
+    for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
+        names[i] = knobs[i].name;
+        if (same_name(knobs[i].name, name)) {
+            *found = &knobs[i];
+            goto out;
+        }
+    }
+    FAIL(STATUS_BAD_USAGE, "there is no knob \"%s\"; did you mean %s?", name,
+         nearest_name(name, names, ARRAY_SIZE(knobs)));
+
+out:
+    return status;
+}
+
+/* --- choices: the words of a list "a|b|c" ----------------------------------------------------- */
+
+/* The number of `word` in `list`, or -1. */
+static int word_find(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (int i = 0;; i++) {
+        size_t here = strcspn(list, "|");
+        if (here == length && memcmp(list, word, length) == 0)
+            return i;
+        if (list[here] == '\0')
+            return -1;
+        list += here + 1;
+    }
+}
+
+/* Word number `index`, its length in *length. */
+static const char *word_at(const char *list, int index, int *length)
+{
+    while (index-- > 0) list += strcspn(list, "|") + 1;
+    *length = (int)strcspn(list, "|");
+    return list;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* Digits and nothing else up to *end. */
+static bool parse_digits(const char *text, uint64_t *number, const char **end)
+{
+    char *stopped;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *number = strtoull(text, &stopped, 10);
+    *end = stopped;
+    return errno == 0;
+}
+
+static bool parse_whole(const char *text, uint64_t *number)
+{
+    const char *end;
+
+    return parse_digits(text, number, &end) && *end == '\0';
+}
+
+static const struct {
+    const char *suffix;
+    int64_t bytes;
+} units[] = { { "GiB", 1 << 30 }, { "MiB", 1 << 20 }, { "KiB", 1 << 10 }, { "", 1 } };
+
+static bool parse_bytes(const char *text, int64_t *bytes)
+{
+    const char *suffix;
+    uint64_t number;
+
+    if (!parse_digits(text, &number, &suffix))
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        if (strcmp(suffix, units[i].suffix) == 0 &&
+            number <= (uint64_t)(INT64_MAX / units[i].bytes)) {
+            *bytes = (int64_t)number * units[i].bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_real(const char *text, double *number)
+{
+    char *end;
+
+    if (strspn(text, "0123456789.eE+-") != strlen(text) || strchr("+-", *text) != NULL)
+        return false;
+    *number = strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+/* "4", "cores" or "8xcores": the last two as -1 and -8. */
+static bool parse_workers(const char *text, int *workers)
+{
+    const char *end;
+    uint64_t number;
+
+    if (strcmp(text, "cores") == 0) {
+        *workers = -1;
+        return true;
+    }
+    if (!parse_digits(text, &number, &end))
+        return false;
+    if (strcmp(end, "xcores") == 0 && number >= 1 && number <= WORKERS_PER_CORE_MAX) {
+        *workers = -(int)number;
+        return true;
+    }
+    *workers = (int)number;
+    return *end == '\0' && number <= WORKERS_MAX;
+}
+
+static bool within(const struct knob *knob, double number)
+{
+    return number >= knob->least && number <= knob->most;
+}
+
+/* --- values in and out ------------------------------------------------------------------------ */
+
+/* The types that a knob may have; which one, its kind says. */
+union value {
+    unsigned choice;
+    bool yes;
+    int count;
+    double real;
+    int64_t bytes;
+    uint64_t seed;
+};
+
+static const size_t value_size[] = {
+    [KNOB_CHOICE] = sizeof(unsigned), [KNOB_YES_NO] = sizeof(bool), [KNOB_COUNT] = sizeof(int),
+    [KNOB_WORKERS] = sizeof(int),     [KNOB_REAL] = sizeof(double), [KNOB_BYTES] = sizeof(int64_t),
+    [KNOB_SEED] = sizeof(uint64_t),
+};
+
+_Static_assert(sizeof(enum model_role) == sizeof(unsigned), "choices are read as unsigned");
+
+static bool value_parse(const struct knob *knob, const char *text, union value *value)
+{
+    uint64_t number;
+    int word;
+
+    memset(value, 0, sizeof *value);
+    if (knob->zero != NULL && (strcmp(text, knob->zero) == 0 || strcmp(text, "0") == 0))
+        return true;
+    switch (knob->kind) {
+    case KNOB_CHOICE:
+    case KNOB_YES_NO:
+        word = word_find(knob->values, text);
+        if (knob->kind == KNOB_CHOICE)
+            value->choice = (unsigned)word;
+        else
+            value->yes = word == 1;
+        return word >= 0;
+    case KNOB_COUNT:
+        if (!parse_whole(text, &number) || !within(knob, (double)number))
+            return false;
+        value->count = (int)number;
+        return true;
+    case KNOB_WORKERS:
+        return parse_workers(text, &value->count);
+    case KNOB_REAL:
+        return parse_real(text, &value->real) && within(knob, value->real);
+    case KNOB_BYTES:
+        return parse_bytes(text, &value->bytes) && within(knob, (double)value->bytes);
+    case KNOB_SEED:
+        return parse_whole(text, &value->seed);
+    }
+    return false;
+}
+
+/* With as few digits as read back the same. */
+static int print_real(char *text, size_t size, double number)
+{
+    int length = 0;
+
+    for (int digits = 1; digits <= 17; digits++) {
+        length = snprintf(text, size, "%.*g", digits, number);
+        if (strtod(text, NULL) >= number && strtod(text, NULL) <= number)
+            break;
+    }
+    return length;
+}
+
+static int print_bytes(char *text, size_t size, int64_t bytes)
+{
+    size_t i = 0;
+
+    while (bytes % units[i].bytes != 0) i++;
+    return snprintf(text, size, "%lld%s", (long long)(bytes / units[i].bytes), units[i].suffix);
+}
+
+static int print_workers(char *text, size_t size, int workers)
+{
+    if (workers >= 0)
+        return snprintf(text, size, "%d", workers);
+    return workers == -1 ? snprintf(text, size, "cores")
+                         : snprintf(text, size, "%dxcores", -workers);
+}
+
+static int value_print(const struct knob *knob, const union value *value, char *text, size_t size)
+{
+    static const union value zero;
+    const char *word;
+    int length;
+
+    if (knob->zero != NULL && memcmp(value, &zero, value_size[knob->kind]) == 0)
+        return snprintf(text, size, "%s", knob->zero);
+    switch (knob->kind) {
+    case KNOB_CHOICE:
+        word = word_at(knob->values, (int)value->choice, &length);
+        return snprintf(text, size, "%.*s", length, word);
+    case KNOB_YES_NO:
+        word = word_at(knob->values, value->yes, &length);
+        return snprintf(text, size, "%.*s", length, word);
+    case KNOB_COUNT:
+        return snprintf(text, size, "%d", value->count);
+    case KNOB_WORKERS:
+        return print_workers(text, size, value->count);
+    case KNOB_REAL:
+        return print_real(text, size, value->real);
+    case KNOB_BYTES:
+        return print_bytes(text, size, value->bytes);
+    case KNOB_SEED:
+        return snprintf(text, size, "%llu", (unsigned long long)value->seed);
+    }
+    return -1;
+}
+
+/* --- the interface ---------------------------------------------------------------------------- */
+
+enum status knob_set(struct training_config *config, const char *name, const char *text)
+{
+    enum status status = STATUS_OK;
+    const struct knob *knob;
+    union value value;
+
+    TRY(knob_find(name, &knob));
+    if (!value_parse(knob, text, &value))
+        FAIL(STATUS_BAD_USAGE, "%s does not take \"%s\"; it takes %s: %s", knob->name, text,
+             knob->values, knob->text);
+    memcpy((char *)config + knob->offset, &value, value_size[knob->kind]);
+
+out:
+    return status;
+}
+
+enum status knobs_apply(struct training_config *config, const char *settings)
+{
+    enum status status = STATUS_OK;
+    struct training_config changed = *config;
+
+    for (;;) {
+        char name[NAME_SIZE], value[VALUE_SIZE];
+        size_t name_length, value_length;
+
+        settings += strspn(settings, " \t\n");
+        if (*settings == '\0')
+            break;
+        name_length = strcspn(settings, "= \t\n");
+        if (settings[name_length] != '=')
+            FAIL(STATUS_BAD_USAGE,
+                 "\"%.*s\" is not a setting; write name=value, with blanks between",
+                 (int)name_length, settings);
+        value_length = strcspn(settings + name_length + 1, " \t\n");
+        if (name_length >= sizeof name || value_length >= sizeof value)
+            FAIL(STATUS_BAD_USAGE, "\"%.*s\" is too long for a setting",
+                 (int)(name_length + 1 + value_length), settings);
+        snprintf(name, sizeof name, "%.*s", (int)name_length, settings);
+        snprintf(value, sizeof value, "%.*s", (int)value_length, settings + name_length + 1);
+        TRY(knob_set(&changed, name, value));
+        settings += name_length + 1 + value_length;
+    }
+    *config = changed;
+
+out:
+    return status;
+}
+
+enum status knob_get(const struct training_config *config, const char *name, char *text,
+                     size_t size)
+{
+    enum status status = STATUS_OK;
+    const struct knob *knob;
+    union value value = { 0 };
+    int length;
+
+    TRY(knob_find(name, &knob));
+    memcpy(&value, (const char *)config + knob->offset, value_size[knob->kind]);
+    length = value_print(knob, &value, text, size);
+    if (length < 0 || (size_t)length >= size)
+        FAIL(STATUS_BAD_USAGE, "%zu bytes are too few for the value of %s", size, knob->name);
+
+out:
+    return status;
+}
+
+enum status knobs_print(const struct training_config *config, char *text, size_t size)
+{
+    enum status status = STATUS_OK;
+    size_t used = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
+        char value[VALUE_SIZE];
+        int length;
+
+        TRY(knob_get(config, knobs[i].name, value, sizeof value));
+        length =
+            snprintf(text + used, size - used, "%s%s=%s", i > 0 ? " " : "", knobs[i].name, value);
+        if (length < 0 || (size_t)length >= size - used)
+            FAIL(STATUS_BAD_USAGE, "%zu bytes are too few for the values of all knobs", size);
+        used += (size_t)length;
+    }
+
+out:
+    return status;
+}

@@ -1,0 +1,11 @@
+/* What the files that build ops share. */
+#ifndef SCENARIOS_TRAINING_OP_BUILD_H
+#define SCENARIOS_TRAINING_OP_BUILD_H
+
+#include "scenarios/training/op.h"
+
+/* dbias (+)= column sums of dy [rows, width], by way of `partial`. */
+enum status column_sums(const struct op_context *context, const struct tensor *dbias,
+                        const struct tensor *dy, const struct tensor *partial, int rows, int width);
+
+#endif

@@ -1,0 +1,61 @@
+#include "scenarios/training/resident.h"
+
+#include <stdlib.h>
+
+enum { RESIDENT_BYTES = 64 << 20 };
+
+struct resident {
+    struct memory *memory;
+    void *batches;
+    size_t bytes; /* of a batch */
+    int64_t count;
+};
+
+enum status resident_open(struct resident **opened, struct loader *loader,
+                          const struct batch_layout *layout, struct memory *memory,
+                          struct stream *stream)
+{
+    enum status status = STATUS_OK;
+    struct resident *resident = calloc(1, sizeof *resident);
+    int64_t fit = RESIDENT_BYTES / (int64_t)layout->bytes;
+
+    *opened = NULL;
+    if (resident == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the resident batches");
+    resident->memory = memory;
+    resident->bytes = layout->bytes;
+    resident->count = loader_batches_per_epoch(loader);
+    if (resident->count > fit)
+        resident->count = fit > 0 ? fit : 1;
+    TRY(memory_alloc(memory, MEMORY_INPUT, (size_t)resident->count * resident->bytes,
+                     &resident->batches));
+    for (int64_t i = 0; i < resident->count; i++) {
+        const struct batch *batch;
+        TRY(loader_next(loader, &batch));
+        status = device_copy(stream, COPY_HOST_TO_DEVICE,
+                             (char *)resident->batches + (size_t)i * resident->bytes, batch->memory,
+                             resident->bytes);
+        /* From pinned memory the copy is done; from pageable memory it is staged. */
+        loader_return(loader, batch);
+        TRY(status);
+    }
+    *opened = resident;
+    resident = NULL;
+
+out:
+    resident_close(resident);
+    return status;
+}
+
+void resident_close(struct resident *resident)
+{
+    if (resident == NULL)
+        return;
+    memory_free(resident->memory, resident->batches);
+    free(resident);
+}
+
+const void *resident_batch(const struct resident *resident, int64_t step)
+{
+    return (const char *)resident->batches + (size_t)(step % resident->count) * resident->bytes;
+}

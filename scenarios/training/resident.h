@@ -1,0 +1,19 @@
+/* Batches that lie in device memory before the first step: input that costs nothing to get. */
+#ifndef SCENARIOS_TRAINING_RESIDENT_H
+#define SCENARIOS_TRAINING_RESIDENT_H
+
+#include "scenarios/training/loader.h"
+#include "scenarios/training/memory.h"
+
+struct resident;
+
+/* Loads the first batches of the loader's order: an epoch of them, or as many as fit into 64 MiB. */
+enum status resident_open(struct resident **resident, struct loader *loader,
+                          const struct batch_layout *layout, struct memory *memory,
+                          struct stream *stream);
+void resident_close(struct resident *resident); /* NULL is allowed */
+
+/* Device memory of the batch of step `step`: they come round in order. */
+const void *resident_batch(const struct resident *resident, int64_t step);
+
+#endif

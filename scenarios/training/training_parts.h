@@ -1,0 +1,40 @@
+/* What a training run consists of: for the files that step, measure and evaluate it, and for tests
+ * that look inside. */
+#ifndef SCENARIOS_TRAINING_TRAINING_PARTS_H
+#define SCENARIOS_TRAINING_TRAINING_PARTS_H
+
+#include "scenarios/training/encoder.h"
+#include "scenarios/training/optimizer.h"
+#include "scenarios/training/resident.h"
+#include "scenarios/training/training.h"
+#include "scenarios/training/transfer.h"
+
+struct training {
+    struct device *device;
+    struct training_config config;
+    struct stream *compute;
+    struct dataset *dataset;
+    struct loader *loader; /* NULL once all batches are resident */
+    struct resident *resident;
+    struct memory *memory;
+    struct transfer *transfer;
+    struct encoder *encoder;
+    struct optimizer *optimizer;
+    struct batch_layout layout; /* of all micro-batches of a step together */
+    float *loss_ring;           /* device memory, [LOSS_RING] */
+    float *loss;                /* pinned host memory: the last one read */
+    struct graph *graph;        /* once captured */
+    int64_t steps;              /* done or queued */
+    int64_t submission_ns;      /* host time spent queueing device work, in all */
+    struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */
+    int64_t damaged;            /* found while batches were made resident */
+};
+
+/* The parts of a step, in order. */
+enum status training_load(struct training *training);   /* data and h2d */
+enum status training_submit(struct training *training); /* forward, backward, optimizer */
+
+/* Micro-batch number `micro` of the step's input. */
+struct op_context training_context(const struct training *training, int micro);
+
+#endif

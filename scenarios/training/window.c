@@ -1,0 +1,231 @@
+/* Measuring a training run: windows of steps, and host and device work each alone. */
+#include "harness/status/clock.h"
+#include "scenarios/training/training_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* What counts up while a window is open. */
+struct reading {
+    struct device_counters counters;
+    int64_t wall_ns, cpu_ns, wait_ns, submission_ns, device_allocations;
+};
+
+static int64_t process_cpu_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static struct reading read_counters(struct training *training)
+{
+    struct reading reading = {
+        .counters = device_counters(training->device),
+        .submission_ns = training->submission_ns,
+        .device_allocations = memory_statistics(training->memory).device_allocations,
+    };
+
+    if (training->loader != NULL)
+        reading.wait_ns = loader_statistics(training->loader).wait_ns;
+    return reading;
+}
+
+static enum status open_events(struct training *training, int64_t steps, struct event ***events)
+{
+    enum status status = STATUS_OK;
+
+    *events = calloc((size_t)steps, sizeof **events);
+    if (*events == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events", (long long)steps);
+    for (int64_t i = 0; i < steps; i++) TRY(event_create(training->device, true, &(*events)[i]));
+
+out:
+    return status;
+}
+
+static void close_events(struct event **events, int64_t steps)
+{
+    for (int64_t i = 0; events != NULL && i < steps; i++) event_destroy(events[i]);
+    free(events);
+}
+
+static enum status read_steps(struct training_window *window, struct event **events)
+{
+    enum status status = STATUS_OK;
+
+    window->step_count = window->steps - 1;
+    window->step_ns = calloc((size_t)window->steps, sizeof *window->step_ns);
+    if (window->step_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld step times", (long long)window->steps);
+    for (int64_t i = 0; i < window->step_count; i++)
+        TRY(event_elapsed(events[i], events[i + 1], &window->step_ns[i]));
+
+out:
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* 95th percentile (nearest rank) in us, and deviation over mean, of single steps. */
+static enum status step_spread(const struct training_window *window, double *p95_us,
+                               double *variation)
+{
+    size_t count = (size_t)window->step_count;
+    double *sorted = NULL, sum = 0, squares = 0;
+    enum status status = STATUS_OK;
+
+    *p95_us = *variation = 0;
+    if (count == 0)
+        goto out;
+    sorted = malloc(count * sizeof *sorted);
+    if (sorted == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to sort %zu step times", count);
+    memcpy(sorted, window->step_ns, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_value);
+    *p95_us = sorted[(size_t)ceil(0.95 * (double)count) - 1] / 1e3;
+    for (size_t i = 0; i < count; i++) sum += sorted[i];
+    for (size_t i = 0; i < count; i++)
+        squares += (sorted[i] - sum / (double)count) * (sorted[i] - sum / (double)count);
+    if (count > 1 && sum > 0)
+        *variation = sqrt(squares / (double)(count - 1)) / (sum / (double)count);
+
+out:
+    free(sorted);
+    return status;
+}
+
+static enum status fill_metrics(struct training *training, struct training_window *window,
+                                const struct reading *from, const struct reading *to)
+{
+    const struct device_counters *a = &from->counters, *b = &to->counters;
+    struct memory_statistics memory = memory_statistics(training->memory);
+    double *metric = window->metric, steps = (double)window->steps;
+    enum status status = STATUS_OK;
+
+    metric[METRIC_STEP_TIME] = (double)window->wall_ns / steps / 1e3;
+    metric[METRIC_SAMPLES_PER_SECOND] = (double)window->samples / ((double)window->wall_ns / 1e9);
+    metric[METRIC_LAUNCHES_PER_STEP] =
+        (double)(b->launches - a->launches + b->graph_launches - a->graph_launches) / steps;
+    metric[METRIC_SYNCS_PER_STEP] = (double)(b->synchronizations - a->synchronizations) / steps;
+    metric[METRIC_COPIES_PER_STEP] = (double)(b->copies - a->copies) / steps;
+    metric[METRIC_H2D_BYTES_PER_STEP] = (double)(b->copy_bytes_h2d - a->copy_bytes_h2d) / steps;
+    metric[METRIC_ALLOCATIONS_PER_STEP] =
+        (double)(to->device_allocations - from->device_allocations) / steps;
+    metric[METRIC_SUBMISSION_TIME] =
+        (double)(to->submission_ns - from->submission_ns) / steps / 1e3;
+    metric[METRIC_DATA_WAIT] = (double)(to->wait_ns - from->wait_ns) / steps / 1e3;
+    metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
+    metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
+    metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
+    TRY(step_spread(window, &metric[METRIC_STEP_TIME_P95], &metric[METRIC_STEP_VARIATION]));
+
+out:
+    return status;
+}
+
+enum status training_window(struct training *training, int64_t steps,
+                            struct training_window *window)
+{
+    struct event **events = NULL;
+    struct reading from, to;
+    enum status status = STATUS_OK;
+
+    *window =
+        (struct training_window){ .steps = steps, .samples = steps * training->layout.samples };
+    if (steps < 1)
+        FAIL(STATUS_BAD_USAGE, "a window has at least 1 step, not %lld", (long long)steps);
+    TRY(open_events(training, steps, &events));
+    TRY(device_synchronize(training->device));
+    training->step_events = events;
+    from = read_counters(training);
+    from.cpu_ns = process_cpu_ns();
+    from.wall_ns = clock_ns();
+    TRY(training_run(training, steps));
+    to = read_counters(training);
+    TRY(device_synchronize(training->device));
+    window->wall_ns = clock_ns() - from.wall_ns;
+    window->cpu_ns = process_cpu_ns() - from.cpu_ns;
+    TRY(read_steps(window, events));
+    TRY(fill_metrics(training, window, &from, &to));
+
+out:
+    training->step_events = NULL;
+    close_events(events, steps);
+    if (status != STATUS_OK)
+        training_window_release(window);
+    return status;
+}
+
+void training_window_release(struct training_window *window)
+{
+    free(window->step_ns);
+    window->step_ns = NULL;
+    window->step_count = 0;
+}
+
+/* One step with nothing queued before it: host time of loading and queueing, then the device time of
+ * a second run of the same step, whose input is there and whose launches no longer hold it up. */
+static enum status balance_step(struct training *training, struct event *begin, struct event *end,
+                                double *host_ns, double *device_ns)
+{
+    int64_t from;
+    enum status status = STATUS_OK;
+
+    TRY(device_synchronize(training->device));
+    from = clock_ns();
+    TRY(training_load(training));
+    TRY(training_submit(training));
+    *host_ns = (double)(clock_ns() - from);
+    training->steps++;
+    TRY(training_load(training));
+    TRY(device_synchronize(training->device));
+    TRY(event_record(begin, training->compute));
+    TRY(training_submit(training));
+    TRY(event_record(end, training->compute));
+    TRY(event_synchronize(end));
+    TRY(event_elapsed(begin, end, device_ns));
+    training->steps++;
+
+out:
+    return status;
+}
+
+static double median(double *values, int64_t count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+enum status training_balance(struct training *training, int64_t steps, double *host_ns,
+                             double *device_ns)
+{
+    struct event *begin = NULL, *end = NULL;
+    double *host = calloc((size_t)steps, sizeof *host),
+           *device = calloc((size_t)steps, sizeof *device);
+    enum status status = STATUS_OK;
+
+    if (host == NULL || device == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld step times", (long long)steps);
+    TRY(event_create(training->device, true, &begin));
+    TRY(event_create(training->device, true, &end));
+    for (int64_t i = 0; i < steps; i++)
+        TRY(balance_step(training, begin, end, &host[i], &device[i]));
+    *host_ns = median(host, steps);
+    *device_ns = median(device, steps);
+
+out:
+    event_destroy(begin);
+    event_destroy(end);
+    free(host);
+    free(device);
+    return status;
+}
