@@ -1,0 +1,85 @@
+#include "harness/report/markdown.h"
+
+#include "harness/report/summary.h"
+
+/* Text inside a cell: a bar or a line feed would end it. */
+static void print_cell(FILE *stream, const char *text)
+{
+    fputc(' ', stream);
+    for (; *text != '\0'; text++) {
+        if (*text == '|' || *text == '\\' || *text == '<' || *text == '*' || *text == '`')
+            fputc('\\', stream);
+        fputc(*text == '\n' ? ' ' : *text, stream);
+    }
+    fputs(" |", stream);
+}
+
+static void print_row(FILE *stream, const char *const cells[], int count)
+{
+    fputc('|', stream);
+    for (int i = 0; i < count; i++) print_cell(stream, cells[i]);
+    fputc('\n', stream);
+}
+
+static void print_scenario(FILE *stream, const struct scenario_result *result)
+{
+    const struct scenario *scenario = result->scenario;
+    struct summary_row rows[SUMMARY_ROWS];
+    int count = summary_rows(result, rows);
+    char change[128];
+
+    snprintf(change, sizeof change, "%s %s -> %s", scenario->knob, scenario->before,
+             scenario->after);
+    for (int i = 0; i < (count > 0 ? count : 1); i++) {
+        const char *cells[] = {
+            i == 0 ? scenario->name : "",      i == 0 ? change : "",
+            count > 0 ? rows[i].measure : "",  count > 0 ? rows[i].before : "",
+            count > 0 ? rows[i].after : "",    count > 0 ? rows[i].effect : "",
+            count > 0 ? rows[i].interval : "", i == 0 ? verdict_name(result->verdict) : "",
+        };
+        print_row(stream, cells, ARRAY_SIZE(cells));
+    }
+}
+
+static void print_reason(FILE *stream, const struct scenario_result *result)
+{
+    fprintf(stream, "- `%s`: %s.", result->scenario->name, verdict_name(result->verdict));
+    if (result->reason[0] != '\0') {
+        fputc(' ', stream);
+        for (const char *text = result->reason; *text != '\0'; text++)
+            fputc(*text == '\n' ? ' ' : *text, stream);
+    }
+    for (int i = 0; i < result->expectation_count; i++) {
+        const struct expectation_result *expectation = &result->expectations[i];
+        char promise[128];
+        if (!summary_is_unmet(expectation))
+            continue;
+        summary_expectation(promise, sizeof promise, expectation->expectation);
+        fprintf(stream, "\n  - %s was promised; %s", promise, expectation->reason);
+    }
+    fputc('\n', stream);
+}
+
+void markdown_table(FILE *stream, const struct scenario_result *results, int count)
+{
+    bool reasons = false;
+    char counts[160];
+
+    if (count == 0)
+        return;
+    fputs("| scenario | change | measure | before | after | effect | interval | verdict |\n"
+          "|---|---|---|--:|--:|---|---|---|\n",
+          stream);
+    for (int i = 0; i < count; i++) print_scenario(stream, &results[i]);
+    for (int i = 0; i < count; i++) {
+        if (results[i].verdict == VERDICT_REPRODUCED)
+            continue;
+        if (!reasons)
+            fputc('\n', stream);
+        reasons = true;
+        print_reason(stream, &results[i]);
+    }
+    summary_counts(counts, sizeof counts, results, count);
+    fprintf(stream, "\n%s, on %s (%d host core%s).\n", counts, results[0].device.name,
+            results[0].device.host_cores, results[0].device.host_cores == 1 ? "" : "s");
+}

@@ -1,0 +1,54 @@
+#include "harness/report/progress.h"
+
+#include "harness/report/quantity.h"
+#include "harness/status/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct progress progress_start(int count)
+{
+    const char *terminal = getenv("TERM");
+
+    return (struct progress){
+        .shown = isatty(STDERR_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0,
+        .scenarios = count,
+        .start_ns = clock_ns(),
+    };
+}
+
+/* The time left assumes that all scenarios take as long as those so far. */
+void progress_update(void *context, const struct scenario *scenario, int windows, int total)
+{
+    const struct progress *progress = context;
+    double share =
+        (progress->done + (total > 0 ? (double)windows / total : 0)) / progress->scenarios;
+    double seconds = (double)(clock_ns() - progress->start_ns) * 1e-9;
+    char left[QUANTITY_SIZE];
+
+    if (!progress->shown)
+        return;
+    fprintf(stderr, "\r\033[K[%d/%d] %s", progress->done + 1, progress->scenarios, scenario->name);
+    if (windows == 0)
+        fprintf(stderr, "  starting");
+    else
+        fprintf(stderr, "  window %d of %d", windows, total);
+    if (share > 0) {
+        quantity_duration(left, seconds * (1 - share) / share);
+        fprintf(stderr, ", about %s left", left);
+    }
+    fflush(stderr);
+}
+
+void progress_next(struct progress *progress)
+{
+    progress->done++;
+}
+
+void progress_clear(const struct progress *progress)
+{
+    if (progress->shown)
+        fprintf(stderr, "\r\033[K");
+}

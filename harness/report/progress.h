@@ -1,0 +1,29 @@
+/* One line on standard error that says what runs and how long it will take. Silent where standard error
+ * is no terminal. */
+#ifndef HARNESS_REPORT_PROGRESS_H
+#define HARNESS_REPORT_PROGRESS_H
+
+#include "scenarios/scenario.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+    bool shown;
+    int scenarios, done; /* how many in all, how many of them finished */
+    int64_t start_ns;
+};
+
+struct progress progress_start(int count);
+
+/* `windows` of `total` of the scenario that runs now are done: an experiment_progress, whose context
+ * is the struct progress. */
+void progress_update(void *context, const struct scenario *scenario, int windows, int total);
+
+/* A scenario is finished. */
+void progress_next(struct progress *progress);
+
+/* Clears the line: before anything else is printed. */
+void progress_clear(const struct progress *progress);
+
+#endif

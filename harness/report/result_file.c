@@ -1,0 +1,124 @@
+#include "harness/report/result_file.h"
+
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/report/machine.h"
+#include "harness/report/result_rows.h"
+#include "harness/report/result_scenario.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct result_file {
+    char *path;
+    struct json json;
+    cJSON *root, *benchmarks, *scenarios; /* the two belong to root */
+    int families;
+};
+
+/* Facts about the device, as strings: Google Benchmark's rule for what it has no member for. */
+static void add_device_facts(struct json *json, cJSON *context,
+                             const struct device_properties *device)
+{
+    char text[64];
+
+    json_text(json, context, "device", device->kind);
+    json_text(json, context, "device_name", device->name);
+    json_text(json, context, "device_isa", device->isa);
+    json_text(json, context, "gemm_library", device->gemm_library);
+    snprintf(text, sizeof text, "%d", device->index);
+    json_text(json, context, "device_index", text);
+    snprintf(text, sizeof text, "%lld", (long long)device->memory_bytes);
+    json_text(json, context, "device_memory_bytes", text);
+    snprintf(text, sizeof text, "%.0f", device->launch_ns);
+    json_text(json, context, "device_launch_ns", text);
+    snprintf(text, sizeof text, "%d", device->host_cores);
+    json_text(json, context, "host_cores", text);
+    json_text(json, context, "real_time_clock", "CLOCK_MONOTONIC");
+    json_text(json, context, "cpu_time_clock", "CLOCK_PROCESS_CPUTIME_ID");
+}
+
+static enum status save(const struct result_file *file)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+
+    TRY(result_file_text(file, &text));
+    TRY(atomic_file_write(file->path, text, strlen(text)));
+
+out:
+    free(text);
+    return status;
+}
+
+enum status result_file_open(struct result_file **file, const char *folder,
+                             const struct device_properties *device)
+{
+    enum status status = STATUS_OK;
+    struct result_file *opened = calloc(1, sizeof *opened);
+    struct machine machine;
+    cJSON *context, *ours;
+
+    *file = NULL;
+    if (opened == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
+    TRY(folder_create(folder));
+    if (asprintf(&opened->path, "%s%sresult.json", folder,
+                 folder[strlen(folder) - 1] == '/' ? "" : "/") < 0) {
+        opened->path = NULL;
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
+    }
+    machine_read(&machine, "");
+    opened->root = json_object(&opened->json, NULL, NULL);
+    context = json_object(&opened->json, opened->root, "context");
+    machine_context(&machine, &opened->json, context);
+    add_device_facts(&opened->json, context, device);
+    opened->benchmarks = json_array(&opened->json, opened->root, "benchmarks");
+    ours = json_object(&opened->json, opened->root, "chokepoint");
+    json_integer(&opened->json, ours, "schema", RESULT_SCHEMA);
+    opened->scenarios = json_array(&opened->json, ours, "scenarios");
+    TRY(save(opened));
+    *file = opened;
+
+out:
+    if (status != STATUS_OK) {
+        status_context("the result file");
+        result_file_close(opened);
+    }
+    return status;
+}
+
+void result_file_close(struct result_file *file)
+{
+    if (file == NULL)
+        return;
+    cJSON_Delete(file->root);
+    free(file->path);
+    free(file);
+}
+
+enum status result_file_add(struct result_file *file, const struct scenario_result *result)
+{
+    enum status status = STATUS_OK;
+
+    if (result_has_rows(result))
+        result_rows_add(&file->json, file->benchmarks, result, file->families++);
+    result_scenario_add(&file->json, file->scenarios, result);
+    TRY(save(file));
+
+out:
+    if (status != STATUS_OK)
+        status_context("the result file, with %s added", result->scenario->name);
+    return status;
+}
+
+const char *result_file_path(const struct result_file *file)
+{
+    return file->path;
+}
+
+enum status result_file_text(const struct result_file *file, char **text)
+{
+    return json_print(&file->json, file->root, text);
+}

@@ -1,0 +1,39 @@
+/* result.json: what a run measured, as Google Benchmark 1.9 writes it, and all that it has no words for.
+ *
+ *   {"context": {...}, "benchmarks": [...], "chokepoint": {"schema": 1, "scenarios": [...]}}
+ *
+ * `benchmarks` has rows "item_sync/before" and "item_sync/after", one a repetition and then the mean,
+ * median, stddev and cv, times in us for ever: Google Benchmark's own compare.py, with
+ * `filters result.json /before /after`, compares them as they are. A row of time zero would make
+ * compare.py drop its overall figure, so scenarios that were skipped or failed are only in
+ * `chokepoint`, which holds every scenario with its verdict, effects, settings and raw samples.
+ *
+ * There is a whole, valid file at every moment: each version is written beside the last one, forced to
+ * disk and renamed over it. */
+#ifndef HARNESS_REPORT_RESULT_FILE_H
+#define HARNESS_REPORT_RESULT_FILE_H
+
+#include "harness/experiment/experiment.h"
+
+struct result_file;
+
+enum { RESULT_SCHEMA = 1 }; /* of the member `chokepoint`; grows when a reader must know */
+
+/* Creates `folder`, with its parents, where it is missing, and writes a file without scenarios into it,
+ * over that of an earlier run. `device` is what will be measured on. IO when that cannot be written:
+ * ask before anything runs. */
+enum status result_file_open(struct result_file **file, const char *folder,
+                             const struct device_properties *device);
+void result_file_close(struct result_file *file); /* the file stays; NULL is allowed */
+
+/* Adds a scenario and writes the file anew. IO when the disk is full or the folder is gone: the file
+ * is then as it was before, and the next call tries to write this scenario too. */
+enum status result_file_add(struct result_file *file, const struct scenario_result *result);
+
+/* Where the file is: "chokepoint-result/result.json". */
+const char *result_file_path(const struct result_file *file);
+
+/* The file's text as of now; malloc'd. */
+enum status result_file_text(const struct result_file *file, char **text);
+
+#endif

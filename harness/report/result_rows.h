@@ -1,0 +1,17 @@
+/* Rows of Google Benchmark's `benchmarks`. */
+#ifndef HARNESS_REPORT_RESULT_ROWS_H
+#define HARNESS_REPORT_RESULT_ROWS_H
+
+#include "harness/experiment/experiment.h"
+#include "harness/report/json.h"
+
+/* Whether a scenario has rows: it was measured and no window took no time. */
+bool result_has_rows(const struct scenario_result *result);
+
+/* Adds a row each repetition of "name/before" and their aggregates, then those of "name/after". A
+ * family is a scenario: `family` counts them from 0. The counters are the metrics by name. Nothing is
+ * written for a metric that was not measured. */
+void result_rows_add(struct json *json, cJSON *benchmarks, const struct scenario_result *result,
+                     int family);
+
+#endif

@@ -1,0 +1,213 @@
+#include "harness/report/result_scenario.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const wheres[] = {
+    [ANYWHERE] = "anywhere",           [WHERE_CPU_DEVICE] = "cpu_device", [WHERE_CUDA] = "cuda",
+    [WHERE_BF16_UNITS] = "bf16_units", [WHERE_FOUR_CORES] = "four_cores",
+};
+
+static const char *const loss_checks[] = {
+    [LOSS_IDENTICAL] = "identical",
+    [LOSS_FP32_ORDER] = "fp32_order",
+    [LOSS_16_BIT] = "16_bit",
+};
+
+static const char *const balance_kinds[] = {
+    [BALANCE_NONE] = "none",
+    [BALANCE_HOST_OVER_DEVICE] = "host_over_device",
+    [BALANCE_DEVICE_OVER_HOST] = "device_over_host",
+};
+
+/* A name that this program does not know yet stays readable. */
+#define NAME_OF(names, value) ((size_t)(value) < ARRAY_SIZE(names) ? (names)[value] : "unknown")
+
+static void add_interval(struct json *json, cJSON *to, const char *name,
+                         const struct effect *effect)
+{
+    cJSON *interval;
+
+    if (!isfinite(effect->low) || !isfinite(effect->high)) {
+        json_text(json, to, name, NULL);
+        return;
+    }
+    interval = json_array(json, to, name);
+    json_number(json, interval, NULL, effect->low);
+    json_number(json, interval, NULL, effect->high);
+}
+
+/* The headline: step_time in us, its factor and the factor's interval. */
+static void add_headline(struct json *json, cJSON *object, const struct scenario_result *result)
+{
+    struct effect none = { NAN, NAN, NAN, NAN, NAN, NAN };
+    const struct effect *effect = result->pairs > 0 ? &result->step_time : &none;
+    cJSON *step_time;
+
+    json_number(json, object, "effect", effect->factor);
+    add_interval(json, object, "interval", effect);
+    json_number(json, object, "coverage", effect->coverage);
+    step_time = json_object(json, object, "step_time");
+    json_number(json, step_time, "before", effect->before);
+    json_number(json, step_time, "after", effect->after);
+    json_text(json, step_time, "unit", metric_unit(METRIC_STEP_TIME));
+    json_text(json, step_time, "clock", "CLOCK_MONOTONIC");
+}
+
+/* A bound that is not set is null. */
+static void add_bound(struct json *json, cJSON *to, const char *name, double bound)
+{
+    json_number(json, to, name, bound > 0 ? bound : NAN);
+}
+
+static void add_expectation(struct json *json, cJSON *expectations,
+                            const struct expectation_result *result)
+{
+    const struct expectation *expectation = result->expectation;
+    cJSON *object = json_object(json, expectations, NULL);
+
+    json_text(json, object, "metric", metric_name(expectation->metric));
+    json_text(json, object, "unit", metric_unit(expectation->metric));
+    json_text(json, object, "direction", expectation->direction == SHRINKS ? "shrinks" : "grows");
+    add_bound(json, object, "at_least", expectation->at_least);
+    add_bound(json, object, "at_most", expectation->at_most);
+    add_bound(json, object, "before_above", expectation->before_above);
+    add_bound(json, object, "after_below", expectation->after_below);
+    json_text(json, object, "where", NAME_OF(wheres, expectation->where));
+    json_bool(json, object, "exact", expectation->exact);
+    json_bool(json, object, "is_cost", expectation->is_cost);
+    json_text(json, object, "outcome", outcome_name(result->outcome));
+    json_text(json, object, "reason", result->reason);
+    json_number(json, object, "before", result->effect.before);
+    json_number(json, object, "after", result->effect.after);
+    json_number(json, object, "effect", result->effect.factor);
+    add_interval(json, object, "interval", &result->effect);
+}
+
+static void add_losses(struct json *json, cJSON *object, const struct scenario_result *result)
+{
+    cJSON *losses = json_object(json, object, "losses");
+
+    json_text(json, losses, "check", NAME_OF(loss_checks, result->scenario->loss));
+    json_bool(json, losses, "agree", result->losses_agree);
+    json_number(json, losses, "difference", result->loss_difference);
+}
+
+static void add_balance(struct json *json, cJSON *object, const struct scenario_result *result)
+{
+    const struct balance *wanted = &result->scenario->balance;
+    cJSON *balance;
+
+    if (wanted->kind == BALANCE_NONE) {
+        json_text(json, object, "balance", NULL);
+        return;
+    }
+    balance = json_object(json, object, "balance");
+    json_text(json, balance, "kind", NAME_OF(balance_kinds, wanted->kind));
+    json_number(json, balance, "low", wanted->low);
+    json_number(json, balance, "high", wanted->high);
+    json_bool(json, balance, "measured", result->balance.measured);
+    if (!result->balance.measured)
+        return;
+    json_number(json, balance, "host_ns", result->balance.host_ns);
+    json_number(json, balance, "device_ns", result->balance.device_ns);
+    json_number(json, balance, "ratio", result->balance.ratio);
+    json_integer(json, balance, "jpeg_pixels", result->balance.jpeg_pixels);
+}
+
+void result_device_add(struct json *json, cJSON *to, const char *name,
+                       const struct device_properties *device)
+{
+    cJSON *object = json_object(json, to, name);
+
+    json_text(json, object, "kind", device->kind);
+    json_text(json, object, "name", device->name);
+    json_text(json, object, "isa", device->isa);
+    json_text(json, object, "gemm_library", device->gemm_library);
+    json_integer(json, object, "index", device->index);
+    json_integer(json, object, "memory_bytes", device->memory_bytes);
+    json_integer(json, object, "multiprocessors", device->multiprocessors);
+    json_integer(json, object, "warp_lanes", device->warp_lanes);
+    json_integer(json, object, "host_cores", device->host_cores);
+    json_bool(json, object, "shares_host_cores", device->shares_host_cores);
+    json_number(json, object, "launch_ns", device->launch_ns);
+    json_integer(json, object, "spin_ns", device->spin_ns);
+    json_bool(json, object, "doorbell", device->doorbell);
+    json_bool(json, object, "bf16_matrix_units", device->bf16_matrix_units);
+    json_bool(json, object, "fp16_matrix_units", device->fp16_matrix_units);
+    json_bool(json, object, "tf32", device->tf32);
+    json_bool(json, object, "fused_attention", device->fused_attention);
+    json_integer(json, object, "compute_capability", device->compute_capability);
+}
+
+static void add_protocol(struct json *json, cJSON *object, const struct protocol *protocol)
+{
+    cJSON *to = json_object(json, object, "protocol");
+
+    json_text(json, to, "device", protocol->device);
+    json_integer(json, to, "device_memory", protocol->device_memory);
+    json_text(json, to, "data", protocol->data);
+    json_integer(json, to, "repetitions", protocol->repetitions);
+    json_number(json, to, "window_seconds", protocol->window_seconds);
+    json_bool(json, to, "quick", protocol->quick);
+}
+
+static void add_repetition(struct json *json, cJSON *samples, const struct repetition *repetition)
+{
+    cJSON *object = json_object(json, samples, NULL), *metrics;
+    double losses[LOSS_STEPS];
+
+    json_integer(json, object, "steps", repetition->steps);
+    json_integer(json, object, "samples", repetition->samples);
+    json_integer(json, object, "wall_ns", repetition->wall_ns);
+    json_integer(json, object, "cpu_ns", repetition->cpu_ns);
+    json_integer(json, object, "warmup_steps", repetition->warmup_steps);
+    json_bool(json, object, "warmed_up", repetition->warmed_up);
+    metrics = json_object(json, object, "metrics");
+    for (int metric = 0; metric < METRIC_COUNT; metric++)
+        json_known_number(json, metrics, metric_name((enum metric)metric),
+                          repetition->metric[metric]);
+    for (int i = 0; i < LOSS_STEPS; i++) losses[i] = repetition->losses[i];
+    json_numbers(json, object, "losses", losses, LOSS_STEPS, 9); /* 9 digits: a float, exactly */
+    json_numbers(json, object, "step_ns", repetition->step_ns, repetition->step_count, 12);
+}
+
+static void add_samples(struct json *json, cJSON *object, const struct scenario_result *result)
+{
+    cJSON *samples = json_object(json, object, "samples");
+
+    for (int variant = 0; variant < VARIANT_COUNT; variant++) {
+        cJSON *of_variant = json_array(json, samples, variant_name((enum variant)variant));
+        for (int i = 0; i < result->pairs; i++)
+            add_repetition(json, of_variant, &result->repetitions[variant][i]);
+    }
+}
+
+void result_scenario_add(struct json *json, cJSON *array, const struct scenario_result *result)
+{
+    const struct scenario *scenario = result->scenario;
+    cJSON *object = json_object(json, array, NULL), *expectations, *settings;
+
+    json_text(json, object, "name", scenario->name);
+    json_text(json, object, "title", scenario->title);
+    json_text(json, object, "verdict", verdict_name(result->verdict));
+    json_text(json, object, "reason", result->reason);
+    json_text(json, object, "knob", scenario->knob);
+    json_text(json, object, "before", scenario->before);
+    json_text(json, object, "after", scenario->after);
+    add_headline(json, object, result);
+    expectations = json_array(json, object, "expectations");
+    for (int i = 0; i < result->expectation_count; i++)
+        add_expectation(json, expectations, &result->expectations[i]);
+    add_losses(json, object, result);
+    json_integer(json, object, "damaged_samples", result->damaged_samples);
+    add_balance(json, object, result);
+    settings = json_object(json, object, "settings");
+    for (int variant = 0; variant < VARIANT_COUNT; variant++)
+        json_text(json, settings, variant_name((enum variant)variant), result->settings[variant]);
+    json_unsigned(json, object, "seed", result->protocol.seed);
+    add_protocol(json, object, &result->protocol);
+    result_device_add(json, object, "device", &result->device);
+    json_number(json, object, "seconds", result->seconds);
+    add_samples(json, object, result);
+}

@@ -1,0 +1,158 @@
+#include "harness/report/summary.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "1.31" of "1.31x". */
+static void bare_factor(char text[QUANTITY_SIZE], double factor)
+{
+    quantity_factor(text, factor);
+    text[strcspn(text, "x")] = '\0';
+}
+
+/* `effect` as it was measured in `direction`. A factor below 1 went the other way and is said so: 0.8x
+ * less is 1.25x more. */
+static void describe_effect(struct summary_row *row, const struct effect *effect,
+                            enum direction direction)
+{
+    double factor = effect->factor, low = effect->low, high = effect->high;
+    char from[QUANTITY_SIZE], to[QUANTITY_SIZE];
+
+    row->interval[0] = '\0';
+    if (!isfinite(effect->before) || !isfinite(effect->after)) {
+        snprintf(row->effect, sizeof row->effect, "not measured");
+        return;
+    }
+    if (effect->before == effect->after) {
+        snprintf(row->effect, sizeof row->effect, "the same");
+        return;
+    }
+    if (effect->after == 0 || effect->before == 0) {
+        snprintf(row->effect, sizeof row->effect, effect->after == 0 ? "none left" : "none before");
+        return;
+    }
+    if (factor > 0 && factor < 1) {
+        direction = direction == SHRINKS ? GROWS : SHRINKS;
+        factor = 1 / factor;
+        low = 1 / effect->high;
+        high = 1 / effect->low;
+    }
+    quantity_factor(from, factor);
+    snprintf(row->effect, sizeof row->effect, "%s %s", from,
+             direction == SHRINKS ? "less" : "more");
+    if (low == high) {
+        snprintf(row->interval, sizeof row->interval, "exact");
+    } else if (isfinite(low) && isfinite(high)) {
+        bare_factor(from, low);
+        bare_factor(to, high);
+        snprintf(row->interval, sizeof row->interval, "%s to %s", from, to);
+    }
+}
+
+static struct summary_row row_of(enum metric metric, const struct effect *effect,
+                                 enum direction direction,
+                                 const struct expectation_result *expectation)
+{
+    struct summary_row row = { .measure = metric_name(metric), .expectation = expectation };
+
+    quantity_print(row.before, effect->before, metric_unit(metric));
+    quantity_print(row.after, effect->after, metric_unit(metric));
+    describe_effect(&row, effect, direction);
+    return row;
+}
+
+int summary_rows(const struct scenario_result *result, struct summary_row rows[SUMMARY_ROWS])
+{
+    const struct expectation_result *of_step_time = NULL;
+    int count = 0;
+
+    if (result->pairs == 0)
+        return 0;
+    for (int i = 0; i < result->expectation_count && of_step_time == NULL; i++)
+        if (result->expectations[i].expectation->metric == METRIC_STEP_TIME)
+            of_step_time = &result->expectations[i];
+    rows[count++] = of_step_time == NULL
+                        ? row_of(METRIC_STEP_TIME, &result->step_time, SHRINKS, NULL)
+                        : row_of(METRIC_STEP_TIME, &of_step_time->effect,
+                                 of_step_time->expectation->direction, of_step_time);
+    for (int i = 0; i < result->expectation_count; i++) {
+        const struct expectation_result *expectation = &result->expectations[i];
+        if (expectation != of_step_time)
+            rows[count++] = row_of(expectation->expectation->metric, &expectation->effect,
+                                   expectation->expectation->direction, expectation);
+    }
+    return count;
+}
+
+/* Adds to a text that may be full already. */
+static void append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t size, const char *format, ...)
+{
+    size_t length = strlen(text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text + length, size - length, format, arguments);
+    va_end(arguments);
+}
+
+void summary_expectation(char *text, size_t size, const struct expectation *expectation)
+{
+    const char *way = expectation->direction == SHRINKS ? "less" : "more";
+    double least = expectation->at_least, most = expectation->at_most;
+
+    snprintf(text, size, "%s: ", metric_name(expectation->metric));
+    if (least > 0 && most > 0)
+        append(text, size, "%gx to %gx %s", least, most, way);
+    else if (least > 0)
+        append(text, size, "at least %gx %s", least, way);
+    else if (most > 0)
+        append(text, size, "at most %gx %s", most, way);
+    else
+        append(text, size, "%s", way);
+    if (expectation->before_above > 0)
+        append(text, size, ", above %g before", expectation->before_above);
+    if (expectation->after_below > 0)
+        append(text, size, ", below %g after", expectation->after_below);
+}
+
+const char *summary_where(enum where where)
+{
+    switch (where) {
+    case ANYWHERE:
+        return "";
+    case WHERE_CPU_DEVICE:
+        return "on the CPU device";
+    case WHERE_CUDA:
+        return "on CUDA";
+    case WHERE_BF16_UNITS:
+        return "where the device has matrix units for bf16";
+    case WHERE_FOUR_CORES:
+        return "on a GPU, or with at least four cores";
+    }
+    return "";
+}
+
+bool summary_is_unmet(const struct expectation_result *expectation)
+{
+    return expectation->outcome == OUTCOME_NOT_MET || expectation->outcome == OUTCOME_UNDECIDED;
+}
+
+void summary_counts(char *text, size_t size, const struct scenario_result *results, int count)
+{
+    bool first = true;
+
+    snprintf(text, size, "%d scenario%s", count, count == 1 ? "" : "s");
+    for (int verdict = VERDICT_REPRODUCED; verdict <= VERDICT_FAILED; verdict++) {
+        int of_it = 0;
+        for (int i = 0; i < count; i++) of_it += results[i].verdict == (enum verdict)verdict;
+        if (of_it == 0)
+            continue;
+        append(text, size, "%s%d %s", first ? ": " : ", ", of_it,
+               verdict_name((enum verdict)verdict));
+        first = false;
+    }
+}

@@ -1,0 +1,34 @@
+/* A scenario's result in words and short figures: what the console and the Markdown table share. */
+#ifndef HARNESS_REPORT_SUMMARY_H
+#define HARNESS_REPORT_SUMMARY_H
+
+#include "harness/experiment/experiment.h"
+#include "harness/report/quantity.h"
+
+/* The step time, and one row an expectation. */
+enum { SUMMARY_ROWS = SCENARIO_EXPECTATIONS + 1 };
+
+struct summary_row {
+    const char *measure; /* the metric's name */
+    char before[QUANTITY_SIZE], after[QUANTITY_SIZE];
+    char effect[2 * QUANTITY_SIZE];               /* "1.39x less", "none left" */
+    char interval[2 * QUANTITY_SIZE + 8];         /* of the effect: "1.31 to 1.52", "exact" */
+    const struct expectation_result *expectation; /* NULL: nothing is promised of it */
+};
+
+/* The rows of a result, the step time first; none where nothing was measured. */
+int summary_rows(const struct scenario_result *result, struct summary_row rows[SUMMARY_ROWS]);
+
+/* What an expectation asks for: "syncs_per_step at least 10x less", "step_time at most 1.4x more". */
+void summary_expectation(char *text, size_t size, const struct expectation *expectation);
+
+/* What an expectation is bound to: "on CUDA"; "" for anywhere. */
+const char *summary_where(enum where where);
+
+/* "6 scenarios: 4 reproduced, 1 undecided, 1 skipped". */
+void summary_counts(char *text, size_t size, const struct scenario_result *results, int count);
+
+/* Whether an expectation that should have been met was not. */
+bool summary_is_unmet(const struct expectation_result *expectation);
+
+#endif
