@@ -1,0 +1,67 @@
+#include "tests/kernels/families.h"
+
+#include "harness/status/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct kernel_family *const families[] = {
+    &attention_family, &bias_family,  &cross_entropy_family, &embedding_family, &fill_family,
+    &gelu_family,      &image_family, &layernorm_family,     &optimizer_family, &residual_family,
+};
+
+static struct workbench bench;
+
+static int set_up(void **state)
+{
+    *state = &bench;
+    bench.cases = 0;
+    bench.fingerprint_next = 0;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    workbench_release(&bench);
+    return 0;
+}
+
+static int run_family(const struct kernel_family *family, const char *what)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "%s, %s, %s%s", bench.runner->name, family->name,
+             bench.dtype == DTYPE_F32 ? "fp32" : "bf16", what);
+    return _cmocka_run_group_tests(name, family->tests, family->count, set_up, tear_down);
+}
+
+int kernel_families_run(const struct kernel_runner *runner, int *pieces)
+{
+    static const enum dtype dtypes[] = { DTYPE_F32, DTYPE_BF16 };
+    const char *seed = getenv("CHOKEPOINT_TEST_SEED");
+    int failed = 0;
+
+    bench.runner = runner;
+    bench.seed = seed ? strtoull(seed, NULL, 0) : (uint64_t)clock_ns();
+    print_message("seed: CHOKEPOINT_TEST_SEED=%llu\n", (unsigned long long)bench.seed);
+
+    for (size_t i = 0; i < ARRAY_SIZE(dtypes); i++)
+        for (size_t j = 0; j < ARRAY_SIZE(families); j++) {
+            bench.dtype = dtypes[i];
+            bench.fingerprint_count = 0;
+            bench.compare_fingerprints = false;
+            bench.worst_share = 0;
+            int family_failed = run_family(families[j], "");
+            print_message("closest to a limit: %.2f of it, %s\n", bench.worst_share,
+                          bench.worst_label);
+            if (pieces != NULL && family_failed == 0) {
+                bench.compare_fingerprints = true;
+                *pieces = 3;
+                family_failed = run_family(families[j], ", in 3 pieces");
+                *pieces = 1;
+            }
+            failed += family_failed;
+        }
+    return failed;
+}

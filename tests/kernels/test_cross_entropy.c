@@ -1,0 +1,192 @@
+/* Cross-entropy and the loss's way to the log. */
+#include "tests/kernels/families.h"
+#include "tests/kernels/references.h"
+
+#include <math.h>
+#include <string.h>
+
+static const int class_counts[] = { 1, 10, 32, 33, 100, 768, 1000 };
+static const int row_counts[] = { 1, 5, 64, 197 };
+
+struct scored {
+    struct tensor *logits, *labels;
+    int rows, width, classes;
+};
+
+/* Case i of SHAPES: random logits and labels, NaN in the columns that are no class. */
+enum { SHAPES = sizeof class_counts / sizeof class_counts[0] * 4 };
+static struct scored scored_make(struct workbench *bench, size_t i, double deviation)
+{
+    struct scored scored = { .classes = class_counts[i / 4], .rows = row_counts[i % 4] };
+
+    scored.width = (scored.classes + ROW_MULTIPLE - 1) / ROW_MULTIPLE * ROW_MULTIPLE;
+    workbench_case(bench, "cross_entropy: rows %d, classes %d", scored.rows, scored.classes);
+    scored.logits = tensor_normal(bench, REAL, scored.rows * scored.width, 0, deviation);
+    scored.labels = tensor_below(bench, scored.rows, (uint32_t)scored.classes);
+    for (int j = 0; j < scored.rows * scored.width; j++)
+        if (j % scored.width >= scored.classes)
+            scored.logits->values[j] = NAN;
+    tensor_store(bench, scored.logits);
+    return scored;
+}
+
+static void cross_entropy_forward_follows_its_reference(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct scored s = scored_make(bench, i, 2);
+        struct tensor *loss = tensor_output(bench, FLOAT, s.rows);
+        double *reference = workbench_doubles(bench, s.rows);
+
+        reference_cross_entropy_forward(reference, s.logits->values, s.labels->values, s.rows,
+                                        s.width, s.classes);
+        RUN(bench, cross_entropy_forward, s.rows, .loss = loss->data, .logits = s.logits->data,
+            .labels = s.labels->data, .width = s.width, .classes = s.classes);
+        EXPECT(bench, loss, reference, 1e-6);
+        workbench_settle(bench);
+    }
+}
+
+static void cross_entropy_forward_survives_large_logits(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct scored s = scored_make(bench, i, 3000);
+        struct tensor *loss = tensor_output(bench, FLOAT, s.rows);
+        double *reference = workbench_doubles(bench, s.rows);
+
+        reference_cross_entropy_forward(reference, s.logits->values, s.labels->values, s.rows,
+                                        s.width, s.classes);
+        RUN(bench, cross_entropy_forward, s.rows, .loss = loss->data, .logits = s.logits->data,
+            .labels = s.labels->data, .width = s.width, .classes = s.classes);
+        EXPECT(bench, loss, reference, 1e-6);
+        workbench_settle(bench);
+    }
+}
+
+static void cross_entropy_of_equal_logits_is_the_logarithm_of_their_number(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct scored s = scored_make(bench, i, 1);
+        struct tensor *loss = tensor_output(bench, FLOAT, s.rows);
+        double *reference = workbench_doubles(bench, s.rows);
+
+        for (int j = 0; j < s.rows; j++) reference[j] = log(s.classes);
+        for (int j = 0; j < s.rows * s.width; j++)
+            if (j % s.width < s.classes)
+                s.logits->values[j] = -1.25;
+        tensor_store(bench, s.logits);
+        RUN(bench, cross_entropy_forward, s.rows, .loss = loss->data, .logits = s.logits->data,
+            .labels = s.labels->data, .width = s.width, .classes = s.classes);
+        EXPECT(bench, loss, reference, 1e-6);
+        workbench_settle(bench);
+    }
+}
+
+static void cross_entropy_backward_follows_its_reference(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct scored s = scored_make(bench, i, 2);
+        struct step_state step = { .loss_scale = i % 2 ? 1024 : 1 };
+        float scale = 1 / (3 * (float)s.rows);
+        struct tensor *step_state = tensor_copy(bench, BYTE, &step, sizeof step);
+        struct tensor *dlogits = tensor_output(bench, REAL, s.rows * s.width);
+        double *reference = workbench_doubles(bench, s.rows * s.width);
+
+        reference_cross_entropy_backward(reference, s.logits->values, s.labels->values,
+                                         (double)scale * (double)step.loss_scale, s.rows, s.width,
+                                         s.classes);
+        RUN(bench, cross_entropy_backward, s.rows, .dlogits = dlogits->data,
+            .logits = s.logits->data, .labels = s.labels->data, .state = step_state->data,
+            .scale = scale, .width = s.width, .classes = s.classes);
+        EXPECT(bench, dlogits, reference, 1e-6);
+        for (int j = 0; j < s.rows * s.width; j++)
+            assert_true(j % s.width < s.classes || dlogits->values[j] == 0);
+        workbench_settle(bench);
+    }
+}
+
+struct cross_entropy_slope {
+    const struct scored *scored;
+    double *loss;
+};
+
+static double total_loss(void *context)
+{
+    const struct cross_entropy_slope *slope = context;
+    const struct scored *s = slope->scored;
+    double sum = 0;
+
+    reference_cross_entropy_forward(slope->loss, s->logits->values, s->labels->values, s->rows,
+                                    s->width, s->classes);
+    for (int i = 0; i < s->rows; i++) sum += slope->loss[i];
+    return sum / s->rows;
+}
+
+static void cross_entropy_backward_reference_is_the_slope_of_the_mean_loss(void **state)
+{
+    struct workbench *bench = *state;
+    struct scored s = scored_make(bench, 5, 2);
+    double *dlogits = workbench_doubles(bench, s.rows * s.width);
+    struct cross_entropy_slope slope = { &s, workbench_doubles(bench, s.rows) };
+
+    reference_cross_entropy_backward(dlogits, s.logits->values, s.labels->values, 1.0 / s.rows,
+                                     s.rows, s.width, s.classes);
+    WITHIN(bench, "slope",
+           reference_slope_error(s.logits->values, dlogits, s.rows * s.width, total_loss, &slope,
+                                 &bench->random),
+           1e-7);
+}
+
+static void loss_mean_writes_its_slot_of_the_ring_alone(void **state)
+{
+    struct workbench *bench = *state;
+    static const int counts[] = { 1, 5, 32, 64, 197, 1000 };
+    static const int steps[] = { 0, 3, 6, 7, 1000003 };
+    enum { RING = 7 };
+
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(counts) * ARRAY_SIZE(steps); i++) {
+        bool accumulate = i % 2;
+        int count = counts[i / 2 % ARRAY_SIZE(counts)];
+        struct step_state step = { .step = steps[i / 2 / ARRAY_SIZE(counts)], .loss_scale = 1 };
+        int slot = step.step % RING;
+        float scale = 1 / (float)count;
+
+        workbench_case(bench, "loss_mean: count %d, step %d", count, step.step);
+        struct tensor *step_state = tensor_copy(bench, BYTE, &step, sizeof step);
+        struct tensor *loss = tensor_normal(bench, FLOAT, count, 2.3, 0.5);
+        struct tensor *ring = tensor_normal(bench, FLOAT, RING, 2.3, 0.5);
+        if (!accumulate)
+            ring->values[slot] = NAN;
+        tensor_store(bench, ring);
+        double *before = workbench_doubles(bench, RING);
+        double *reference = workbench_doubles(bench, RING);
+        memcpy(before, ring->values, RING * sizeof *before);
+        memcpy(reference, ring->values, RING * sizeof *reference);
+
+        reference_loss_mean(reference, loss->values, step.step, scale, count, RING, accumulate);
+        RUN(bench, loss_mean, 1, .ring = ring->data, .loss = loss->data, .state = step_state->data,
+            .scale = scale, .count = count, .ring_length = RING, .accumulate = accumulate,
+            .width = ROW_MULTIPLE);
+        EXPECT(bench, ring, reference, 1e-6);
+        for (int j = 0; j < RING; j++) assert_true(j == slot || ring->values[j] == before[j]);
+        workbench_settle(bench);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(cross_entropy_forward_follows_its_reference),
+    cmocka_unit_test(cross_entropy_forward_survives_large_logits),
+    cmocka_unit_test(cross_entropy_of_equal_logits_is_the_logarithm_of_their_number),
+    cmocka_unit_test(cross_entropy_backward_follows_its_reference),
+    cmocka_unit_test(cross_entropy_backward_reference_is_the_slope_of_the_mean_loss),
+    cmocka_unit_test(loss_mean_writes_its_slot_of_the_ring_alone),
+};
+
+const struct kernel_family cross_entropy_family = { "cross-entropy", tests, ARRAY_SIZE(tests) };

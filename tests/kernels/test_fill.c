@@ -1,0 +1,125 @@
+/* Fills and casts: exact to the bit. */
+#include "tests/kernels/families.h"
+#include "tests/kernels/references.h"
+
+#include <math.h>
+#include <string.h>
+
+static const long counts[] = { 32, 96, 5 * 64, 197 * 768 };
+
+static void fill_writes_the_rounded_value_everywhere(void **state)
+{
+    struct workbench *bench = *state;
+    static const float values[] = { 0, 1, 0.1f, -3.14159274f, 1e30f };
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts) * ARRAY_SIZE(values); i++) {
+        long count = counts[i % ARRAY_SIZE(counts)];
+        float value = values[i / ARRAY_SIZE(counts)];
+
+        workbench_case(bench, "fill: count %ld, value %g", count, (double)value);
+        struct tensor *y = tensor_output(bench, REAL, count);
+        double *reference = workbench_doubles(bench, count);
+
+        for (long j = 0; j < count; j++) reference[j] = (double)value;
+        RUN(bench, fill, count, .y = y->data, .value = value);
+        EXPECT(bench, y, reference, 0);
+        workbench_settle(bench);
+    }
+}
+
+static void cast_from_float_rounds_to_nearest(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        long count = counts[i];
+
+        workbench_case(bench, "cast_from_float: count %ld", count);
+        struct tensor *x = tensor_normal(bench, FLOAT, count, 0, 1);
+        struct tensor *y = tensor_output(bench, REAL, count);
+        for (long j = 0; j < count; j++) /* Exponents from -60 to 60. */
+            x->values[j] = ldexp(x->values[j], (int)random_below(&bench->random, 121) - 60);
+        tensor_store(bench, x);
+
+        RUN(bench, cast_from_float, count, .y = y->data, .x = x->data);
+        EXPECT(bench, y, x->values, 0);
+        workbench_settle(bench);
+    }
+}
+
+/* Halfway between two bf16 values, next to halfway, the ends of the range, and every kind of NaN:
+ * rounding by adding to the bits turns some of these into infinity or zero. */
+static void cast_from_float_knows_ties_infinity_and_nan(void **state)
+{
+    struct workbench *bench = *state;
+    static const uint32_t special[] = {
+        0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0xbf808000, 0xbf818000,
+        0x7f7f0000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
+        0xffc00000, 0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001, 0x00000000,
+        0x3f7f8000, 0x3f7fffff, 0x00800000, 0x40490fdb,
+    };
+    enum { COUNT = 64 };
+    uint32_t bits[COUNT];
+
+    workbench_case(bench, "cast_from_float: special values");
+    for (size_t i = 0; i < COUNT; i++) bits[i] = special[i % ARRAY_SIZE(special)];
+    struct tensor *x = tensor_copy(bench, FLOAT, bits, COUNT);
+    struct tensor *y = tensor_output(bench, REAL, COUNT);
+
+    RUN(bench, cast_from_float, COUNT, .y = y->data, .x = x->data);
+    EXPECT(bench, y, x->values, 0);
+    workbench_settle(bench);
+}
+
+static void cast_to_float_is_exact(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        long count = counts[i];
+
+        workbench_case(bench, "cast_to_float: count %ld", count);
+        struct tensor *x = tensor_normal(bench, REAL, count, 0, 1);
+        struct tensor *y = tensor_output(bench, FLOAT, count);
+        x->values[0] = INFINITY;
+        x->values[1] = -INFINITY;
+        x->values[2] = NAN;
+        tensor_store(bench, x);
+
+        RUN(bench, cast_to_float, count, .y = y->data, .x = x->data);
+        EXPECT(bench, y, x->values, 0);
+        workbench_settle(bench);
+    }
+}
+
+/* What the other tests believe about storage types, from bit patterns. */
+static void the_workbench_rounds_to_nearest_even(void **state)
+{
+    struct workbench *bench = *state;
+    static const struct {
+        uint32_t from, bf16;
+    } cases[] = {
+        { 0x3f808000, 0x3f80 }, { 0x3f818000, 0x3f82 }, { 0x3f807fff, 0x3f80 },
+        { 0x3f808001, 0x3f81 }, { 0xbf818000, 0xbf82 }, { 0x7f7fffff, 0x7f80 },
+        { 0xff800000, 0xff80 }, { 0x40490fdb, 0x4049 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint32_t bits = cases[i].bf16 << 16;
+        float from, want;
+
+        memcpy(&from, &cases[i].from, sizeof from);
+        memcpy(&want, bench->dtype == DTYPE_BF16 ? &bits : &cases[i].from, sizeof want);
+        assert_true(workbench_round(bench, REAL, (double)from) == (double)want);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(fill_writes_the_rounded_value_everywhere),
+    cmocka_unit_test(cast_from_float_rounds_to_nearest),
+    cmocka_unit_test(cast_from_float_knows_ties_infinity_and_nan),
+    cmocka_unit_test(cast_to_float_is_exact),
+    cmocka_unit_test(the_workbench_rounds_to_nearest_even),
+};
+
+const struct kernel_family fill_family = { "fill", tests, ARRAY_SIZE(tests) };

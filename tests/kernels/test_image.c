@@ -1,0 +1,68 @@
+/* Images to patches. */
+#include "tests/kernels/families.h"
+#include "tests/kernels/references.h"
+
+#include <math.h>
+
+static void image_patches_follow_their_reference(void **state)
+{
+    struct workbench *bench = *state;
+    static const struct {
+        int samples, size, patch;
+    } shapes[] = {
+        { 1, 8, 8 },   { 3, 16, 8 },  { 2, 32, 8 },  { 1, 32, 16 },  { 2, 32, 32 },
+        { 2, 48, 24 }, { 1, 96, 16 }, { 1, 96, 32 }, { 1, 224, 16 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+        int samples = shapes[i].samples, size = shapes[i].size, patch = shapes[i].patch;
+        int rows = samples * (size / patch) * (size / patch), width = patch * patch * 3;
+
+        workbench_case(bench, "image_patches: samples %d, size %d, patch %d", samples, size, patch);
+        struct tensor *images = tensor_output(bench, BYTE, (long)samples * size * size * 3);
+        struct tensor *patches = tensor_output(bench, REAL, (long)rows * width);
+        double *reference = workbench_doubles(bench, (long)rows * width);
+        for (long j = 0; j < images->count; j++)
+            images->values[j] = random_below(&bench->random, 256);
+        tensor_store(bench, images);
+
+        reference_image_patches(reference, images->values, samples, size, patch);
+        RUN(bench, image_patches, rows, .patches = patches->data, .images = images->data,
+            .size = size, .patch = patch, .width = width);
+        EXPECT(bench, patches, reference, 5e-7);
+        workbench_settle(bench);
+    }
+}
+
+/* Black, white and the order of channels, worked out by hand. */
+static void image_patches_known_answers(void **state)
+{
+    struct workbench *bench = *state;
+    enum { SIZE = 16, PATCH = 8, WIDTH = PATCH * PATCH * 3, ROWS = 4 };
+
+    workbench_case(bench, "image_patches: known answers");
+    struct tensor *image = tensor_output(bench, BYTE, SIZE * SIZE * 3);
+    struct tensor *patches = tensor_output(bench, REAL, ROWS * WIDTH);
+    for (long i = 0; i < image->count; i++) image->values[i] = 0;
+    /* The pixel in row 9, column 2: patch 2, its row 1, column 2; green is white. */
+    image->values[(9 * SIZE + 2) * 3 + 1] = 255;
+    tensor_store(bench, image);
+    RUN(bench, image_patches, ROWS, .patches = patches->data, .images = image->data, .size = SIZE,
+        .patch = PATCH, .width = WIDTH);
+    tensor_fetch(bench, patches, NULL);
+
+    double limit = bench->dtype == DTYPE_BF16 ? 3 * 0x1p-8 : 1e-6;
+    const double *green = patches->values + 2 * WIDTH + (1 * PATCH + 2) * 3 + 1;
+    WITHIN(bench, "white in green", fabs(*green - 2.4285714286), limit);
+    WITHIN(bench, "red beside it", fabs(green[-1] - -2.1179039301), limit);
+    WITHIN(bench, "blue beside it", fabs(green[1] - -1.8044444444), limit);
+    WITHIN(bench, "black in green", fabs(patches->values[1] - -2.0357142857), limit);
+    workbench_settle(bench);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(image_patches_follow_their_reference),
+    cmocka_unit_test(image_patches_known_answers),
+};
+
+const struct kernel_family image_family = { "image", tests, ARRAY_SIZE(tests) };
