@@ -80,7 +80,7 @@ explain_failure()
     elif grep -q 'Unable to locate package' "$log"; then
         say "apt does not know $(sed -n 's/.*Unable to locate package //p' "$log" | sort -u | tr '\n' ' ')(on Ubuntu, enable universe)"
     elif grep -Eq '^sudo: ' "$log"; then
-        say "sudo did not give root rights; run this as root once"
+        say "sudo gives no root rights here: $(sed -n 's/^sudo: //p' "$log" | head -n 1); run this as root once"
     else
         tail -n 20 "$log" >&2
         say "apt failed; its last words are above"

@@ -19,7 +19,7 @@ only_basic_tools()
     rm -rf "$bin"
     mkdir "$bin"
     : >"$calls"
-    for tool in sh cat dirname grep id mktemp printf rm sed sort tail tr; do
+    for tool in sh cat dirname grep head id mktemp printf rm sed sort tail tr; do
         ln -s "$(command -v "$tool")" "$bin/$tool"
     done
 }
