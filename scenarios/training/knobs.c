@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS_MAX = 1024, WORKERS_PER_CORE_MAX = 64, NAME_SIZE = 40, VALUE_SIZE = 64 };
+enum { WORKERS_MAX = 4096, WORKERS_PER_CORE_MAX = 64, NAME_SIZE = 40, VALUE_SIZE = 64 };
 
 #define AT(member)           .offset = offsetof(struct training_config, member)
 #define FROM_TO(first, last) .values = #first ".." #last, .least = (first), .most = (last)
@@ -86,7 +86,7 @@ static const struct knob knobs[] = {
     { .name = "workers",
       .kind = KNOB_WORKERS,
       AT(loader.workers),
-      .values = "0..1024|cores|2xcores..64xcores",
+      .values = "0..4096|cores|2xcores..64xcores",
       .most = WORKERS_MAX,
       .text = "loader threads; 0: the training thread loads" },
     { .name = "prefetch",
@@ -166,19 +166,26 @@ const struct knob *knobs_list(int *count)
     return knobs;
 }
 
+/* Every byte is set, also those between members: configurations can be compared as memory. */
 void knobs_defaults(struct training_config *config)
 {
-    *config = (struct training_config){
-        .model = { .role = ROLE_BALANCED },
-        .data = { .kind = DATA_AUTO },
-        .loader = { .workers = -1, .prefetch = 2, .persistent_workers = true },
-        .transfer = { .pinned = true, .one_copy = true, .batches_in_flight = 2 },
-        /* Decay is PyTorch's default for AdamW. */
-        .optimizer = { .rate = 1e-3, .decay = 0.01, .max_norm = 1, .warmup = 20 },
-        .launch = { .mode = LAUNCH_AUTO, .accumulate = 1 },
-        .logging = { .loss_every = 20 },
-        .seed = 1,
-    };
+    memset(config, 0, sizeof *config); /* the first word of every choice, and 0 for auto */
+    config->model.role = ROLE_BALANCED;
+    config->data.kind = DATA_AUTO;
+    config->loader.workers = -1;
+    config->loader.prefetch = 2;
+    config->loader.persistent_workers = true;
+    config->transfer.pinned = true;
+    config->transfer.one_copy = true;
+    config->transfer.batches_in_flight = 2;
+    config->optimizer.rate = 1e-3;
+    config->optimizer.decay = 0.01; /* PyTorch's default for AdamW */
+    config->optimizer.max_norm = 1;
+    config->optimizer.warmup = 20;
+    config->launch.mode = LAUNCH_AUTO;
+    config->launch.accumulate = 1;
+    config->logging.loss_every = 20;
+    config->seed = 1;
 }
 
 /* --- finding a knob --------------------------------------------------------------------------- */
