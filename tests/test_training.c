@@ -1,0 +1,289 @@
+/* The training step: every setting computes the same thing, and costs what it should. */
+#include "tests/training_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEPS = 12 };
+
+/* Largest difference of two runs' losses, relative to the loss. NaN where a loss is not finite. */
+static double difference(const float *a, const float *b)
+{
+    double largest = 0;
+
+    for (int i = 0; i < STEPS; i++) {
+        double d = fabs((double)a[i] - b[i]) / fabs((double)a[i]);
+        if (!(d <= largest))
+            largest = d;
+    }
+    return largest;
+}
+
+/* Losses of `base` with each of `others` added, against `base` alone. */
+static void compare(struct device *device, const char *base, const char *const *others, int count,
+                    double limit)
+{
+    float losses[STEPS], expected[STEPS];
+    char settings[512];
+
+    run_losses(device, base, STEPS, expected);
+    for (int i = 0; i < STEPS; i++) assert_true(isfinite(expected[i]) && expected[i] > 0);
+    for (int i = 0; i < count; i++) {
+        snprintf(settings, sizeof settings, "%s %s", base, others[i]);
+        run_losses(device, settings, STEPS, losses);
+        if (limit > 0 ? !(difference(expected, losses) <= limit)
+                      : memcmp(expected, losses, sizeof losses) != 0) {
+            print_error("%s: losses differ by %.3g (limit %.3g)\n", settings,
+                        difference(expected, losses), limit);
+            fail();
+        }
+    }
+}
+
+static void what_changes_no_arithmetic_changes_no_bit(void **state)
+{
+    static const char *const others[] = {
+        "launch=graph",
+        "loss_every=1",
+        "workers=0 prefetch=1",
+        "workers=2 persistent_workers=no",
+        "input=cached",
+        "input=resident",
+        "transfer=inline",
+        "transfer=blocking",
+        "host_memory=pageable",
+        "host_memory=pageable transfer=inline",
+        "copies=per_tensor",
+        "allocation=stream_ordered",
+        "allocation=direct",
+        "checkpointing=block",
+        "optimizer=per_tensor",
+        "launch=graph checkpointing=block optimizer=per_tensor workers=0 loss_every=3",
+    };
+
+    compare(*state, "model=balanced input=decoded launch=eager loss_every=20 precision=fp32",
+            others, ARRAY_SIZE(others), 0);
+}
+
+static void the_same_holds_for_sequences_in_bf16(void **state)
+{
+    static const char *const others[] = {
+        "launch=graph",         "input=decoded workers=1",        "checkpointing=block",
+        "optimizer=per_tensor", "launch=graph elementwise=fused",
+    };
+
+    compare(*state, "model=light batch=4 launch=eager precision=bf16", others, ARRAY_SIZE(others),
+            0);
+}
+
+static void another_order_of_sums_changes_little(void **state)
+{
+    static const char *const others[] = {
+        "elementwise=unfused",
+        "optimizer=unfused",
+        "batch=1 accumulate=8",
+        "batch=2 accumulate=4 launch=graph",
+    };
+
+    compare(*state, "model=light batch=8 launch=eager precision=fp32", others, ARRAY_SIZE(others),
+            1e-5);
+}
+
+static void bf16_stays_close_to_fp32(void **state)
+{
+    static const char *const others[] = { "precision=bf16", "precision=bf16 elementwise=unfused" };
+
+    compare(*state, "model=light batch=8 launch=eager precision=fp32", others, ARRAY_SIZE(others),
+            2e-2);
+    compare(*state, "model=balanced launch=eager precision=fp32", others, 1, 2e-2);
+}
+
+static struct training_window window_of(struct device *device, const char *settings, int64_t steps)
+{
+    struct training *training = open_training(device, settings);
+    struct training_window window;
+
+    assert_ok(training_run(training, 5));
+    assert_ok(training_window(training, steps, &window));
+    training_close(training);
+    return window;
+}
+
+static double metric_of(struct device *device, const char *settings, enum metric metric)
+{
+    struct training_window window = window_of(device, settings, 40);
+    double value = window.metric[metric];
+
+    training_window_release(&window);
+    return value;
+}
+
+static void the_loss_is_waited_for_as_often_as_it_is_read(void **state)
+{
+    const char *every = "model=balanced input=decoded workers=0 launch=graph loss_every=1";
+    const char *seldom = "model=balanced input=decoded workers=0 launch=graph loss_every=20";
+
+    assert_float_equal(metric_of(*state, every, METRIC_SYNCS_PER_STEP), 1, 0);
+    assert_float_equal(metric_of(*state, seldom, METRIC_SYNCS_PER_STEP), 0.05, 1e-9);
+}
+
+static void a_graph_is_one_launch(void **state)
+{
+    double eager = metric_of(*state, "model=light launch=eager", METRIC_LAUNCHES_PER_STEP);
+
+    assert_true(eager > 100);
+    assert_float_equal(metric_of(*state, "model=light launch=graph", METRIC_LAUNCHES_PER_STEP), 1,
+                       0);
+    assert_true(metric_of(*state, "model=light launch=eager elementwise=unfused",
+                          METRIC_LAUNCHES_PER_STEP) > eager);
+}
+
+/* A launch a tensor against one for all, and six. The norm: one a tensor against one for all. */
+static void optimizer_forms_launch_what_they_say(void **state)
+{
+    struct training *training = open_training(*state, "model=light");
+    double tensors = training->encoder->parameter_count;
+    double multi, per_tensor, unfused;
+
+    training_close(training);
+    multi = metric_of(*state, "model=light launch=eager", METRIC_LAUNCHES_PER_STEP);
+    per_tensor = metric_of(*state, "model=light launch=eager optimizer=per_tensor",
+                           METRIC_LAUNCHES_PER_STEP);
+    unfused =
+        metric_of(*state, "model=light launch=eager optimizer=unfused", METRIC_LAUNCHES_PER_STEP);
+    assert_float_equal(per_tensor - multi, 2 * (tensors - 1), 1e-9);
+    assert_float_equal(unfused - per_tensor, 5 * tensors, 1e-9);
+}
+
+static void a_caching_allocator_asks_the_device_for_nothing_more(void **state)
+{
+    const char *direct = "model=light launch=eager allocation=direct";
+
+    assert_float_equal(metric_of(*state, "model=light launch=eager", METRIC_ALLOCATIONS_PER_STEP),
+                       0, 0);
+    assert_true(metric_of(*state, direct, METRIC_ALLOCATIONS_PER_STEP) > 50);
+}
+
+static void one_batch_is_one_copy_or_one_a_tensor(void **state)
+{
+    const char *one = "model=balanced input=decoded transfer=inline";
+    const char *many = "model=balanced input=decoded transfer=inline copies=per_tensor";
+    /* 40 steps read the loss twice. */
+    double reads = 2 / 40.0;
+
+    assert_float_equal(metric_of(*state, one, METRIC_COPIES_PER_STEP), 1 + reads, 1e-9);
+    assert_float_equal(metric_of(*state, many, METRIC_COPIES_PER_STEP), 8 + 2 + reads, 1e-9);
+}
+
+static void checkpointing_keeps_a_third_or_less(void **state)
+{
+    const char *all = "model=heavy launch=eager",
+               *few = "model=heavy launch=eager checkpointing=block";
+    struct training *training = open_training(*state, few);
+    const struct program *program = training->encoder->train;
+    int recomputed = 0;
+
+    for (int i = 0; i < program_length(program); i++) {
+        struct program_entry entry = program_entry(program, i);
+        recomputed += entry.recomputed;
+        /* What only makes the block's output is not made again. */
+        assert_false(entry.recomputed && strstr(entry.op->name, "residual2") != NULL);
+        assert_false(entry.recomputed && strstr(entry.op->name, "contract_linear") != NULL);
+    }
+    assert_true(recomputed >= 8 * training->encoder->shape.blocks);
+    training_close(training);
+    assert_true(metric_of(*state, all, METRIC_ACTIVATION_PEAK) >=
+                3 * metric_of(*state, few, METRIC_ACTIVATION_PEAK));
+    assert_float_equal(metric_of(*state, few, METRIC_ACTIVATION_PEAK),
+                       metric_of(*state, few, METRIC_ACTIVATION_PEAK), 0);
+}
+
+static void nothing_stays_allocated_but_what_lives_on(void **state)
+{
+    struct training *training = open_training(*state, "model=light launch=eager");
+    struct memory_statistics before, after;
+
+    assert_ok(training_run(training, 1));
+    before = memory_statistics(training->memory);
+    assert_ok(training_run(training, 5));
+    after = memory_statistics(training->memory);
+    assert_int_equal(before.allocated[MEMORY_ACTIVATIONS], 0);
+    assert_int_equal(before.allocated[MEMORY_ACTIVATION_GRADIENTS], 0);
+    assert_int_equal(before.allocated_all, after.allocated_all);
+    assert_int_equal(before.peak_all, after.peak_all);
+    training_close(training);
+}
+
+static void a_window_counts_its_steps_and_samples(void **state)
+{
+    struct training_window window = window_of(*state, "model=balanced", 10);
+
+    assert_int_equal(window.steps, 10);
+    assert_int_equal(window.samples, 80);
+    assert_int_equal(window.step_count, 9);
+    for (int i = 0; i < window.step_count; i++) assert_true(window.step_ns[i] > 0);
+    assert_true(window.wall_ns > 0);
+    assert_float_equal(window.metric[METRIC_STEP_TIME], (double)window.wall_ns / 10 / 1e3, 1e-6);
+    training_window_release(&window);
+}
+
+static void too_little_memory_is_a_clear_error(void **state)
+{
+    struct training_config config = config_of(*state, "model=heavy memory_budget=4MiB");
+    struct training *training;
+    enum status status = training_open(&training, *state, &config);
+
+    if (status == STATUS_OK) {
+        status = training_run(training, 1);
+        training_close(training);
+    }
+    assert_int_equal(status, STATUS_DEVICE_OUT_OF_MEMORY);
+}
+
+/* Chance is a tenth for the ten classes of images and an eighth for those of sequences. */
+static void held_out_samples_are_learnt(void **state)
+{
+    static const struct {
+        const char *settings;
+        int steps;
+    } cases[] = {
+        { "model=balanced input=decoded", 600 },
+        { "model=balanced input=decoded precision=bf16", 600 },
+        { "model=light batch=16", 600 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct training *training = open_training(*state, cases[i].settings);
+        double chance = 1.0 / training->encoder->shape.classes, before, after;
+        assert_ok(training_evaluate(training, &before));
+        assert_ok(training_run(training, cases[i].steps));
+        assert_ok(training_evaluate(training, &after));
+        print_message("%s: held-out accuracy %.3f -> %.3f, chance %.3f\n", cases[i].settings,
+                      before, after, chance);
+        assert_true(after >= 2 * chance);
+        assert_true(before < 2 * chance);
+        training_close(training);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_changes_no_arithmetic_changes_no_bit),
+        cmocka_unit_test(the_same_holds_for_sequences_in_bf16),
+        cmocka_unit_test(another_order_of_sums_changes_little),
+        cmocka_unit_test(bf16_stays_close_to_fp32),
+        cmocka_unit_test(the_loss_is_waited_for_as_often_as_it_is_read),
+        cmocka_unit_test(a_graph_is_one_launch),
+        cmocka_unit_test(optimizer_forms_launch_what_they_say),
+        cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
+        cmocka_unit_test(one_batch_is_one_copy_or_one_a_tensor),
+        cmocka_unit_test(checkpointing_keeps_a_third_or_less),
+        cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
+        cmocka_unit_test(a_window_counts_its_steps_and_samples),
+        cmocka_unit_test(too_little_memory_is_a_clear_error),
+        cmocka_unit_test(held_out_samples_are_learnt),
+    };
+    return cmocka_run_group_tests_name("training", tests, open_device, close_device);
+}
