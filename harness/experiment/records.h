@@ -1,0 +1,54 @@
+/* Records: what a child tells its parent, one JSON object a line.
+ *
+ *   {"type":"scenario", ...}    first: the device, the settings, the balance
+ *   {"type":"repetition", ...}  one window of one variant
+ *   {"type":"skipped", "text"}  last: the device cannot show the bottleneck
+ *   {"type":"error", "text"}    last: what failed
+ *   {"type":"end"}              last: all repetitions were sent
+ *
+ * Numbers keep at least 15 digits: counts below 1e15 and fp32 losses come back as they were. What is
+ * not finite is written as null and read as NaN. The reader trusts nothing: a crashed child may have
+ * left half a line or anything else on the descriptor. */
+#ifndef HARNESS_EXPERIMENT_RECORDS_H
+#define HARNESS_EXPERIMENT_RECORDS_H
+
+#include "harness/experiment/experiment.h"
+
+enum record_type {
+    RECORD_SCENARIO,
+    RECORD_REPETITION,
+    RECORD_SKIPPED,
+    RECORD_ERROR,
+    RECORD_END,
+    RECORD_TYPE_COUNT
+};
+
+struct record {
+    enum record_type type;
+
+    /* SCENARIO */
+    struct device_properties device;
+    char settings[VARIANT_COUNT][1024]; /* "" for a variant that is not run */
+    struct balance_result balance;
+    double window_seconds;
+
+    /* REPETITION; step_ns is the record's, of malloc, when it was parsed */
+    enum variant variant;
+    int index; /* of the pair */
+    struct repetition repetition;
+
+    /* SKIPPED, ERROR */
+    char text[1024];
+};
+
+/* The record as a line without its newline, to be freed; NULL when memory is out. */
+char *record_print(const struct record *record);
+
+/* Writes the record as one line, whole. Nothing when `descriptor` is negative. IO, OUT_OF_MEMORY. */
+enum status record_write(int descriptor, const struct record *record);
+
+/* Reads a line. False when it is not a whole record of a known type; then nothing is to be released. */
+bool record_parse(struct record *record, const char *line);
+void record_release(struct record *record);
+
+#endif

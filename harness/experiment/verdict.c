@@ -1,0 +1,364 @@
+#include "harness/experiment/verdict.h"
+
+#include "harness/experiment/statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *outcome_name(enum outcome outcome)
+{
+    static const char *const names[] = { "met", "not met", "undecided", "not bound" };
+
+    return (unsigned)outcome < ARRAY_SIZE(names) ? names[outcome] : "unknown";
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+    static const char *const names[] = { "reproduced", "not reproduced", "undecided", "skipped",
+                                         "failed" };
+
+    return (unsigned)verdict < ARRAY_SIZE(names) ? names[verdict] : "unknown";
+}
+
+/* One metric of all repetitions of both variants. */
+struct series {
+    double *value[VARIANT_COUNT], *factor;
+    int count;
+};
+
+static void series_release(struct series *series)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++) free(series->value[v]);
+    free(series->factor);
+}
+
+static enum status series_take(struct series *series, const struct repetition *before,
+                               const struct repetition *after, int pairs, enum metric metric,
+                               enum direction direction)
+{
+    size_t bytes = (size_t)(pairs > 0 ? pairs : 1) * sizeof(double);
+    enum status status = STATUS_OK;
+    double **value = series->value;
+
+    *series = (struct series){ { malloc(bytes), malloc(bytes) }, malloc(bytes), pairs };
+    if (value[VARIANT_BEFORE] == NULL || value[VARIANT_AFTER] == NULL || series->factor == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu bytes of repetitions", 3 * bytes);
+    for (int i = 0; i < pairs; i++) {
+        value[VARIANT_BEFORE][i] = before[i].metric[metric];
+        value[VARIANT_AFTER][i] = after[i].metric[metric];
+    }
+    stats_paired_factors(value[direction == SHRINKS ? VARIANT_BEFORE : VARIANT_AFTER],
+                         value[direction == SHRINKS ? VARIANT_AFTER : VARIANT_BEFORE], pairs,
+                         series->factor);
+
+out:
+    return status;
+}
+
+static void effect_of(struct effect *effect, const struct series *series)
+{
+    struct interval interval = stats_median_interval(series->factor, series->count);
+
+    effect->before = stats_median(series->value[VARIANT_BEFORE], series->count);
+    effect->after = stats_median(series->value[VARIANT_AFTER], series->count);
+    effect->factor = stats_median(series->factor, series->count);
+    effect->low = interval.low;
+    effect->high = interval.high;
+    effect->coverage = interval.coverage;
+}
+
+enum status effect_measure(struct effect *effect, const struct repetition *before,
+                           const struct repetition *after, int pairs, enum metric metric,
+                           enum direction direction)
+{
+    enum status status = STATUS_OK;
+    struct series series = { 0 };
+
+    *effect = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
+    TRY(series_take(&series, before, after, pairs, metric, direction));
+    effect_of(effect, &series);
+
+out:
+    series_release(&series);
+    return status;
+}
+
+/* --- Losses --- */
+
+double loss_tolerance(enum loss_check check)
+{
+    static const double tolerances[] = {
+        [LOSS_IDENTICAL] = 0,
+        [LOSS_FP32_ORDER] = 1e-5,
+        [LOSS_16_BIT] = 2e-2,
+    };
+
+    return tolerances[check];
+}
+
+static double relative_difference(double a, double b)
+{
+    double larger = fmax(fabs(a), fabs(b));
+
+    if (!isfinite(a) || !isfinite(b))
+        return NAN;
+    return larger > 0 ? fabs(a - b) / larger : 0;
+}
+
+bool losses_compare(enum loss_check check, const struct repetition *before,
+                    const struct repetition *after, int pairs, double *difference)
+{
+    *difference = 0;
+    for (int i = 0; i < pairs; i++) {
+        for (int step = 0; step < LOSS_STEPS; step++) {
+            double here =
+                relative_difference((double)before[i].losses[step], (double)after[i].losses[step]);
+            if (!(here <= *difference)) /* also when it is NaN, which then stays */
+                *difference = here;
+            if (isnan(*difference))
+                return false;
+        }
+    }
+    return *difference <= loss_tolerance(check);
+}
+
+/* --- Expectations --- */
+
+/* Takes the worse of two outcomes and the reason that goes with it. */
+static void worsen(struct expectation_result *result, enum outcome outcome, const char *reason)
+{
+    bool worse = outcome == OUTCOME_NOT_MET ? result->outcome != OUTCOME_NOT_MET
+                                            : result->outcome == OUTCOME_MET;
+
+    if (outcome == OUTCOME_MET || !worse)
+        return;
+    result->outcome = outcome;
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
+}
+
+/* Whether all of an interval keeps to `least` .. `most` (0: no bound). */
+static enum outcome keeps(const struct interval *interval, double least, double most)
+{
+    if ((least > 0 && interval->high < least) || (most > 0 && interval->low > most))
+        return OUTCOME_NOT_MET;
+    if ((!(least > 0) || interval->low >= least) && (!(most > 0) || interval->high <= most))
+        return OUTCOME_MET;
+    return OUTCOME_UNDECIDED;
+}
+
+/* Judges a figure by its interval and says what was expected of it. `what` names it. */
+static void judge_interval(struct expectation_result *result, const char *what, double figure,
+                           const struct interval *interval, int pairs, double least, double most)
+{
+    enum outcome outcome = keeps(interval, least, most);
+    char bounds[64] = "", reason[sizeof result->reason];
+    const char *note = "";
+
+    if (least > 0 && most > 0)
+        snprintf(bounds, sizeof bounds, "%.4g to %.4g", least, most);
+    else
+        snprintf(bounds, sizeof bounds, "at %s %.4g", least > 0 ? "least" : "most",
+                 least > 0 ? least : most);
+    if (!result->expectation->exact && !interval_is_enough(interval)) {
+        outcome = OUTCOME_UNDECIDED;
+        snprintf(reason, sizeof reason,
+                 "%s is %.4g (all: %.4g to %.4g), expected %s; %d pairs give no 95%% interval, use "
+                 "--repetitions 6 or more",
+                 what, figure, interval->low, interval->high, bounds, pairs);
+    } else {
+        if (outcome == OUTCOME_UNDECIDED)
+            note = "; too noisy to say: use more --repetitions or a quieter machine";
+        snprintf(reason, sizeof reason, "%s is %.4g (%.4g to %.4g), expected %s%s", what, figure,
+                 interval->low, interval->high, bounds, note);
+    }
+    worsen(result, outcome, reason);
+}
+
+/* The least factor that is asked for. A cost asks for none; without any bound it is 5%. */
+static double least_factor(const struct expectation *expectation)
+{
+    if (expectation->is_cost)
+        return 0;
+    if (expectation->at_least > 0)
+        return expectation->at_least;
+    return expectation->at_most > 0 || expectation->before_above > 0 || expectation->after_below > 0
+               ? 0
+               : 1 + LEAST_EFFECT_PERCENT / 100.0;
+}
+
+static void judge_factor(struct expectation_result *result, int pairs)
+{
+    const struct expectation *expectation = result->expectation;
+    const struct effect *effect = &result->effect;
+    const struct interval interval = { effect->low, effect->high, effect->coverage };
+    double least = least_factor(expectation);
+    enum change change = stats_change(&interval, 1 + LEAST_EFFECT_PERCENT / 100.0);
+    char what[96];
+
+    if (!(least > 0 || expectation->at_most > 0))
+        return;
+    snprintf(what, sizeof what, "%s %s%s", metric_name(expectation->metric),
+             expectation->direction == SHRINKS ? "before/after" : "after/before",
+             change == CHANGE_NONE      ? ", no difference,"
+             : change == CHANGE_SMALLER ? ", the opposite,"
+                                        : "");
+    judge_interval(result, what, effect->factor, &interval, pairs, least, expectation->at_most);
+}
+
+/* A bound of the metric itself, in one variant. */
+static void judge_variant(struct expectation_result *result, enum variant variant,
+                          const struct series *series, double least, double most)
+{
+    struct interval interval = stats_median_interval(series->value[variant], series->count);
+    char what[96];
+
+    if (!(least > 0 || most > 0))
+        return;
+    snprintf(what, sizeof what, "%s %s", metric_name(result->expectation->metric),
+             variant_name(variant));
+    judge_interval(result, what, stats_median(series->value[variant], series->count), &interval,
+                   series->count, least, most);
+}
+
+static void judge_sameness(struct expectation_result *result, const struct series *series)
+{
+    char reason[sizeof result->reason];
+
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        double low = stats_percentile(series->value[v], series->count, 0);
+        double high = stats_percentile(series->value[v], series->count, 100);
+        snprintf(reason, sizeof reason,
+                 "%s %s varies from %.9g to %.9g; it must be the same in every repetition",
+                 metric_name(result->expectation->metric), variant_name((enum variant)v), low,
+                 high);
+        worsen(result, low == high ? OUTCOME_MET : OUTCOME_NOT_MET, reason);
+    }
+}
+
+static enum status judge(struct expectation_result *result, const struct expectation *expectation,
+                         const struct scenario_result *all)
+{
+    enum status status = STATUS_OK;
+    struct series series = { 0 };
+    const char *name = metric_name(expectation->metric);
+
+    *result = (struct expectation_result){ .expectation = expectation, .outcome = OUTCOME_MET };
+    TRY(series_take(&series, all->repetitions[VARIANT_BEFORE], all->repetitions[VARIANT_AFTER],
+                    all->pairs, expectation->metric, expectation->direction));
+    effect_of(&result->effect, &series);
+    if (!where_holds(expectation->where, &all->device)) {
+        result->outcome = OUTCOME_NOT_BOUND;
+        snprintf(result->reason, sizeof result->reason, "%s: nothing is expected on this device",
+                 name);
+    } else if (isnan(result->effect.factor)) {
+        result->outcome = OUTCOME_UNDECIDED;
+        snprintf(result->reason, sizeof result->reason, "%s was not measured in every repetition",
+                 name);
+    } else {
+        if (expectation->exact)
+            judge_sameness(result, &series);
+        judge_factor(result, all->pairs);
+        judge_variant(result, VARIANT_BEFORE, &series, expectation->before_above, 0);
+        judge_variant(result, VARIANT_AFTER, &series, 0, expectation->after_below);
+    }
+
+out:
+    series_release(&series);
+    return status;
+}
+
+/* --- The whole --- */
+
+static bool is_end(const struct expectation *row)
+{
+    return row->metric == 0 && row->direction == 0 && !(row->at_least > 0) && !(row->at_most > 0) &&
+           !row->exact && !(row->before_above > 0) && !(row->after_below > 0);
+}
+
+/* The reasons of all expectations with that outcome; returns how many there are. */
+static int reasons_of(struct scenario_result *result, enum outcome outcome)
+{
+    int count = 0;
+
+    for (int i = 0; i < result->expectation_count; i++) {
+        size_t length = strlen(result->reason);
+        if (result->expectations[i].outcome != outcome)
+            continue;
+        snprintf(result->reason + length, sizeof result->reason - length, "%s%s",
+                 count > 0 ? "; " : "", result->expectations[i].reason);
+        count++;
+    }
+    return count;
+}
+
+static bool something_is_expected(const struct scenario_result *result)
+{
+    for (int i = 0; i < result->expectation_count; i++)
+        if (result->expectations[i].outcome != OUTCOME_NOT_BOUND &&
+            !result->expectations[i].expectation->is_cost)
+            return true;
+    return false;
+}
+
+static void conclude(struct scenario_result *result)
+{
+    size_t room = sizeof result->reason;
+
+    result->reason[0] = '\0';
+    if (result->pairs == 0) {
+        result->verdict = VERDICT_FAILED;
+        snprintf(result->reason, room, "no pair of repetitions was completed");
+    } else if (isnan(result->loss_difference)) {
+        result->verdict = VERDICT_FAILED;
+        snprintf(result->reason, room,
+                 "a loss of the first %d steps is not finite, so the variants cannot be compared",
+                 LOSS_STEPS);
+    } else if (!result->losses_agree) {
+        result->verdict = VERDICT_FAILED;
+        snprintf(result->reason, room,
+                 "before and after do not compute the same: their losses differ by %.3g of their "
+                 "size in the first %d steps, and %.3g is allowed",
+                 result->loss_difference, LOSS_STEPS, loss_tolerance(result->scenario->loss));
+    } else if (reasons_of(result, OUTCOME_NOT_MET) > 0) {
+        result->verdict = VERDICT_NOT_REPRODUCED;
+    } else if (reasons_of(result, OUTCOME_UNDECIDED) > 0) {
+        result->verdict = VERDICT_UNDECIDED;
+    } else if (!something_is_expected(result)) {
+        result->verdict = VERDICT_SKIPPED;
+        snprintf(result->reason, room, "nothing is expected of this scenario on %s",
+                 result->device.name);
+    } else {
+        result->verdict = VERDICT_REPRODUCED;
+    }
+}
+
+enum status verdict_give(struct scenario_result *result)
+{
+    const struct repetition *before = result->repetitions[VARIANT_BEFORE];
+    const struct repetition *after = result->repetitions[VARIANT_AFTER];
+    const struct scenario *scenario = result->scenario;
+    enum status status = STATUS_OK;
+
+    TRY(effect_measure(&result->step_time, before, after, result->pairs, METRIC_STEP_TIME,
+                       SHRINKS));
+    result->expectation_count = 0;
+    for (int i = 0; i < SCENARIO_EXPECTATIONS && !is_end(&scenario->expect[i]); i++) {
+        TRY(judge(&result->expectations[i], &scenario->expect[i], result));
+        result->expectation_count++;
+    }
+    result->losses_agree =
+        losses_compare(scenario->loss, before, after, result->pairs, &result->loss_difference);
+    result->damaged_samples = 0;
+    for (int i = 0; i < result->pairs; i++) {
+        if (before[i].damaged_samples > result->damaged_samples)
+            result->damaged_samples = before[i].damaged_samples;
+        if (after[i].damaged_samples > result->damaged_samples)
+            result->damaged_samples = after[i].damaged_samples;
+    }
+    conclude(result);
+
+out:
+    return status;
+}

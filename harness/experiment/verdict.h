@@ -1,0 +1,31 @@
+/* The verdict: what the repetitions say about what the scenario promises.
+ *
+ * Each expectation is judged by the interval of its paired factors, never by the median alone: it is
+ * met when the whole interval keeps its bounds, not met when the whole interval breaks one, else
+ * undecided. The scenario is then
+ *   failed          when the variants do not compute the same thing,
+ *   not reproduced  when an expectation is not met,
+ *   undecided       when one is undecided,
+ *   skipped         when nothing but costs is expected of this device, and
+ *   reproduced      otherwise. */
+#ifndef HARNESS_EXPERIMENT_VERDICT_H
+#define HARNESS_EXPERIMENT_VERDICT_H
+
+#include "harness/experiment/experiment.h"
+
+/* Effect of a metric over `pairs` paired repetitions. No pairs: all NaN. OUT_OF_MEMORY. */
+enum status effect_measure(struct effect *effect, const struct repetition *before,
+                           const struct repetition *after, int pairs, enum metric metric,
+                           enum direction direction);
+
+/* Largest relative difference |a - b| / max(|a|, |b|) over the first losses of all pairs, and whether
+ * it is within what `check` allows. A loss that is not finite agrees with nothing. */
+bool losses_compare(enum loss_check check, const struct repetition *before,
+                    const struct repetition *after, int pairs, double *difference);
+double loss_tolerance(enum loss_check check);
+
+/* Fills in step_time, the expectations, the losses, damaged_samples, verdict and reason from scenario,
+ * device, pairs and repetitions. With no pairs the verdict is failed. */
+enum status verdict_give(struct scenario_result *result);
+
+#endif
