@@ -20,6 +20,7 @@ static struct record sample_repetition(double *step_ns)
     repetition->steps = 40;
     repetition->samples = 320;
     repetition->wall_ns = 123456789012345;
+    repetition->cpu_ns = 234567890123456;
     repetition->damaged_samples = 2;
     repetition->warmup_steps = 58;
     repetition->warmed_up = true;
@@ -43,6 +44,7 @@ static void a_repetition_comes_back_as_it_was(void **state)
     assert_int_equal(back.index, 3);
     assert_true(back.repetition.steps == 40 && back.repetition.samples == 320);
     assert_true(back.repetition.wall_ns == 123456789012345);
+    assert_true(back.repetition.cpu_ns == 234567890123456);
     assert_true(back.repetition.damaged_samples == 2 && back.repetition.warmup_steps == 58);
     assert_true(back.repetition.warmed_up);
     for (int m = 0; m < METRIC_COUNT; m++)

@@ -120,6 +120,7 @@ static bool add_repetition(cJSON *object, const struct record *record)
            add_number(object, "steps", (double)repetition->steps) &&
            add_number(object, "samples", (double)repetition->samples) &&
            add_number(object, "wall_ns", (double)repetition->wall_ns) &&
+           add_number(object, "cpu_ns", (double)repetition->cpu_ns) &&
            add_number(object, "damaged_samples", (double)repetition->damaged_samples) &&
            add_number(object, "warmup_steps", (double)repetition->warmup_steps) &&
            add_flag(object, "warmed_up", repetition->warmed_up) &&
@@ -310,6 +311,7 @@ static bool parse_repetition(struct record *record, const cJSON *object)
     repetition->steps = integer(object, "steps");
     repetition->samples = integer(object, "samples");
     repetition->wall_ns = integer(object, "wall_ns");
+    repetition->cpu_ns = integer(object, "cpu_ns");
     repetition->damaged_samples = integer(object, "damaged_samples");
     repetition->warmup_steps = integer(object, "warmup_steps");
     repetition->warmed_up = flag(object, "warmed_up");
