@@ -75,7 +75,8 @@ struct memory_info {
     int64_t peak_used; /* since open or the last memory_trim */
 };
 
-/* What the host asked of the device since open. Differences over a window are the metrics. */
+/* What the host asked of the device since open, and got: calls that fail are not counted, nor are
+ * calls recorded into a graph. Differences over a window are the metrics. */
 struct device_counters {
     int64_t launches; /* eager kernels and GEMMs */
     int64_t graph_launches;

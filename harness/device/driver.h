@@ -4,8 +4,9 @@
  * device_driver(), and links against nothing of ours: what it needs from the program comes in
  * struct driver_host. The program refuses a plugin whose build id differs from its own.
  *
- * The public functions of device.h have checked arguments, counted the call and applied the fault
- * hook before a driver's function is called. Each function's contract is that of its namesake. */
+ * The public functions of device.h have checked arguments and applied the fault hook before a
+ * driver's function is called, and count the call when it succeeded. Each function's contract is that
+ * of its namesake. */
 #ifndef HARNESS_DEVICE_DRIVER_H
 #define HARNESS_DEVICE_DRIVER_H
 
@@ -19,6 +20,7 @@ struct device {
 };
 struct stream {
     struct device *device;
+    bool capturing; /* the program's: what is queued is recorded, and not counted */
 };
 struct event {
     struct device *device;
@@ -29,8 +31,12 @@ struct graph {
     int nodes;
 };
 
+/* Given to launch() in place of a kernel, with no arguments: queue something that fails when it runs,
+ * as a kernel does that meets a bad address. CHOKEPOINT_FAIL=kernel:n asks for it. */
+enum { DRIVER_KERNEL_FAILS = KERNEL_COUNT };
+
 struct driver_host {
-    struct status_bridge bridge; /* hand to status_forward() first of all */
+    const struct status_bridge *bridge; /* for good: hand it to status_forward() first of all */
     struct device_options options;
 };
 

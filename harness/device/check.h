@@ -1,0 +1,15 @@
+/* Whether what the caller of a device function gave makes sense. BAD_USAGE says what does not. */
+#ifndef HARNESS_DEVICE_CHECK_H
+#define HARNESS_DEVICE_CHECK_H
+
+#include "harness/device/device.h"
+
+/* `what` of `call` must not be NULL. */
+enum status check_given(const void *pointer, const char *call, const char *what);
+
+enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const void *arguments,
+                         size_t size);
+enum status check_gemm(const struct gemm *gemm);
+enum status check_copy(enum copy_kind kind, const void *to, const void *from, size_t bytes);
+
+#endif

@@ -1,0 +1,224 @@
+/* The CPU device, opened: its properties, and the row of its functions.
+ *
+ * It follows CUDA's rules with real work in real time: a stream's worker computes what is launched,
+ * copies are copies, waits are waits. Nothing is slept or modelled. Host and device share the cores,
+ * so every worker and every spinning thread takes one from the rest. */
+#include "harness/device/cpu/cpu.h"
+
+#include "harness/device/cpu/gemm.h"
+#include "harness/device/cpu/isa.h"
+#include "harness/device/cpu/memory.h"
+#include "harness/device/cpu/trace.h"
+#include "harness/status/clock.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Long enough to catch a launch that follows a launch, short enough to leave the core to loader
+ * threads soon; a machine with one core cannot spin for anything. */
+enum { DEFAULT_SPIN_NS = 20000 };
+
+static int64_t default_capacity(void)
+{
+    const int64_t most = (int64_t)4 << 30;
+    int64_t quarter = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4;
+
+    return quarter < most ? quarter : most;
+}
+
+static int cores(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static void cpu_model(char *model, size_t size)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    snprintf(model, size, "unknown CPU");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(model, size, "%s", strchr(line, ':') + 2);
+            break;
+        }
+    if (file != NULL)
+        fclose(file);
+}
+
+static void fill_properties(struct cpu_device *device)
+{
+    struct device_properties *properties = &device->base.properties;
+    char model[64];
+
+    cpu_model(model, sizeof model);
+    properties->host_cores = cores();
+    snprintf(properties->kind, sizeof properties->kind, "cpu");
+    snprintf(properties->name, sizeof properties->name, "CPU device (%s, %d core%s)", model,
+             properties->host_cores, properties->host_cores == 1 ? "" : "s");
+    snprintf(properties->isa, sizeof properties->isa, "%s", isa_name());
+    gemm_library(properties->gemm_library, sizeof properties->gemm_library);
+    properties->multiprocessors = 1;
+    properties->warp_lanes = 1;
+    properties->shares_host_cores = true;
+    properties->spin_ns = device->spin_ns;
+    properties->doorbell = device->doorbell;
+    properties->bf16_matrix_units = gemm_has_bf16_tiles();
+}
+
+static enum status run_nothing(struct cpu_stream *stream, const struct item *item)
+{
+    (void)stream;
+    (void)item;
+    return STATUS_OK;
+}
+
+static const struct work nothing = { .run = run_nothing };
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The host's time for one launch, doorbell included: the median over runs that never fill the
+ * queue. */
+static enum status measure_launch(struct cpu_device *device)
+{
+    enum { RUNS = 15, LAUNCHES = 64 };
+    enum status status = STATUS_OK;
+    struct stream *stream = NULL;
+    double ns[RUNS];
+
+    TRY(cpu_stream_create(&device->base, &stream));
+    for (int run = 0; run < RUNS; run++) {
+        int64_t start_ns = clock_ns();
+        for (int i = 0; i < LAUNCHES; i++) {
+            struct item *item;
+            TRY(stream_claim((struct cpu_stream *)stream, &item));
+            item->work = &nothing;
+            item->correlation = 0;
+            stream_submit((struct cpu_stream *)stream);
+        }
+        ns[run] = (double)(clock_ns() - start_ns) / LAUNCHES;
+        TRY(cpu_stream_synchronize(stream));
+    }
+    qsort(ns, RUNS, sizeof *ns, by_value);
+    device->base.properties.launch_ns = ns[RUNS / 2];
+
+out:
+    if (stream != NULL)
+        cpu_stream_destroy(stream);
+    return status;
+}
+
+/* Once, however many threads open devices. */
+static void forward_failures(const struct status_bridge *bridge)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool done;
+
+    pthread_mutex_lock(&lock);
+    if (!done)
+        status_forward(bridge);
+    done = true;
+    pthread_mutex_unlock(&lock);
+}
+
+static void cpu_close(struct device *base)
+{
+    struct cpu_device *device = (struct cpu_device *)base;
+
+    while (device->streams != NULL) cpu_stream_destroy(&device->streams->base);
+    memory_close(device->memory);
+    gemms_close(device->gemms);
+    pthread_rwlock_destroy(&device->streams_lock);
+    pthread_mutex_destroy(&device->failure_lock);
+    free(device);
+}
+
+static enum status cpu_open(struct device **result, int index, const struct driver_host *host);
+
+static const struct device_driver driver = {
+    .name = "cpu",
+    .build_id = CHOKEPOINT_BUILD_ID,
+    .open = cpu_open,
+    .close = cpu_close,
+    .memory_info = cpu_memory_info,
+    .memory_trim = cpu_memory_trim,
+    .synchronize = cpu_synchronize,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free,
+    .stream_create = cpu_stream_create,
+    .stream_destroy = cpu_stream_destroy,
+    .stream_synchronize = cpu_stream_synchronize,
+    .stream_wait_event = cpu_stream_wait_event,
+    .event_create = cpu_event_create,
+    .event_destroy = cpu_event_destroy,
+    .event_record = cpu_event_record,
+    .event_synchronize = cpu_event_synchronize,
+    .event_query = cpu_event_query,
+    .event_elapsed = cpu_event_elapsed,
+    .copy = cpu_copy,
+    .memset = cpu_memset,
+    .launch = cpu_launch,
+    .gemm = cpu_gemm,
+    .graph_begin = cpu_graph_begin,
+    .graph_end = cpu_graph_end,
+    .graph_launch = cpu_graph_launch,
+    .graph_destroy = cpu_graph_destroy,
+    .phase_push = cpu_phase_push,
+    .phase_pop = cpu_phase_pop,
+};
+
+static enum status cpu_open(struct device **result, int index, const struct driver_host *host)
+{
+    enum status status = STATUS_OK;
+    const struct device_options *options = &host->options;
+    struct cpu_device *device = NULL;
+    int64_t capacity = options->memory_bytes > 0 ? options->memory_bytes : default_capacity();
+
+    (void)index; /* There is one CPU device. */
+    *result = NULL;
+    forward_failures(host->bridge);
+    TRY(isa_check());
+    device = calloc(1, sizeof *device);
+    if (device == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the CPU device (%zu bytes)", sizeof *device);
+    device->base.driver = &driver;
+    device->spin_ns = options->spin_ns >= 0 ? options->spin_ns : DEFAULT_SPIN_NS;
+    if (cores() == 1)
+        device->spin_ns = 0;
+    device->doorbell = !options->no_doorbell;
+    pthread_rwlock_init(&device->streams_lock, NULL);
+    pthread_mutex_init(&device->failure_lock, NULL);
+    fill_properties(device);
+    device->base.properties.memory_bytes = capacity;
+    TRY(memory_open(&device->memory, capacity));
+    TRY(gemms_open(&device->gemms));
+    TRY(measure_launch(device));
+    device->last_stream = 0; /* The stream of the measurement was nobody's. */
+    device->sink = options->sink;
+    *result = &device->base;
+
+out:
+    if (status != STATUS_OK && device != NULL)
+        cpu_close(&device->base);
+    return status;
+}
+
+__attribute__((visibility("default"))) device_driver_fn chokepoint_device_driver;
+
+const struct device_driver *chokepoint_device_driver(void)
+{
+    return &driver;
+}

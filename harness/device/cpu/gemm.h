@@ -1,0 +1,31 @@
+/* Matrix products by oneDNN. A product's shape, strides and types become a plan once: the primitive,
+ * and what has to be widened for it. Plans live as long as the device. */
+#ifndef HARNESS_DEVICE_CPU_GEMM_H
+#define HARNESS_DEVICE_CPU_GEMM_H
+
+#include "harness/device/cpu/cpu.h"
+
+struct gemms;        /* the device's plans */
+struct gemm_scratch; /* what a stream's worker needs to run them */
+
+enum status gemms_open(struct gemms **gemms);
+void gemms_close(struct gemms *gemms); /* NULL is allowed */
+
+enum status gemm_scratch_open(struct gemm_scratch **scratch, struct gemms *gemms);
+void gemm_scratch_close(struct gemm_scratch *scratch); /* NULL is allowed */
+
+/* On a worker, before its first product: OpenMP gets one thread there. With two, a matmul beside a
+ * busy loader thread takes four times as long, because OpenMP's barrier spins. */
+void gemm_start_worker(void);
+
+/* "oneDNN 2.6.3" */
+void gemm_library(char *text, size_t size);
+
+/* bf16 products are computed in bf16; otherwise they are widened and computed in fp32. */
+bool gemm_bf16_is_native(void);
+
+/* The CPU multiplies tiles of bf16 (AMX). Without tiles, AVX-512's bf16 dot product has between half
+ * and twice the rate of fp32's multiply-add, by CPU; it is not counted as a matrix unit. */
+bool gemm_has_bf16_tiles(void);
+
+#endif

@@ -1,0 +1,84 @@
+#include "harness/device/cpu/trace.h"
+
+#include "harness/status/clock.h"
+
+#include <unistd.h>
+
+bool trace_is_on(const struct cpu_device *device)
+{
+    return device->sink.record != NULL;
+}
+
+uint32_t trace_thread(void)
+{
+    static _Thread_local uint32_t thread;
+
+    if (thread == 0)
+        thread = (uint32_t)gettid();
+    return thread;
+}
+
+struct call call_begin(struct cpu_device *device)
+{
+    struct call call = { 0 };
+
+    if (trace_is_on(device)) {
+        call.correlation = atomic_fetch_add(&device->last_correlation, 1) + 1;
+        call.start_ns = clock_ns();
+    }
+    return call;
+}
+
+void call_end(struct cpu_device *device, const struct call *call, const char *name)
+{
+    if (call->correlation == 0)
+        return;
+    device->sink.record(device->sink.context,
+                        &(struct activity){ .kind = ACTIVITY_RUNTIME,
+                                            .name = name,
+                                            .start_ns = call->start_ns,
+                                            .end_ns = clock_ns(),
+                                            .thread = trace_thread(),
+                                            .correlation = call->correlation });
+}
+
+void call_end_waiting(struct cpu_device *device, const struct call *call, const char *name,
+                      const char *wait_name, const struct cpu_stream *stream)
+{
+    struct activity activity = {
+        .kind = ACTIVITY_RUNTIME,
+        .name = name,
+        .start_ns = call->start_ns,
+        .thread = trace_thread(),
+        .correlation = call->correlation,
+    };
+
+    if (call->correlation == 0)
+        return;
+    activity.end_ns = clock_ns();
+    device->sink.record(device->sink.context, &activity);
+    activity.kind = ACTIVITY_SYNCHRONIZATION;
+    activity.name = wait_name;
+    activity.stream = stream != NULL ? stream->id : 0;
+    device->sink.record(device->sink.context, &activity);
+}
+
+void trace_memory(struct cpu_device *device, const struct call *call, const void *memory,
+                  int64_t bytes, enum activity_memory kind, bool stream_ordered)
+{
+    struct activity activity = {
+        .kind = ACTIVITY_MEMORY,
+        .name = "[memory]", /* as PyTorch's profiler calls it */
+        .start_ns = call->start_ns,
+        .end_ns = call->start_ns,
+        .thread = trace_thread(),
+        .correlation = call->correlation,
+        .bytes = bytes,
+        .address = (uint64_t)(uintptr_t)memory,
+        .asynchronous = stream_ordered,
+        .destination = kind,
+    };
+
+    if (call->correlation != 0)
+        device->sink.record(device->sink.context, &activity);
+}

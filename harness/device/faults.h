@@ -1,0 +1,53 @@
+/* Failing on purpose: CHOKEPOINT_FAIL=alloc:17 makes the 17th device allocation fail, so that every
+ * error path can be walked. Several may be given, separated by commas. */
+#ifndef HARNESS_DEVICE_FAULTS_H
+#define HARNESS_DEVICE_FAULTS_H
+
+#include "harness/status/status.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* kind, what the call returns. `kernel` counts kernels and GEMMs together; the one that is hit is
+ * queued and fails on the device, so that its error surfaces at the next synchronisation. */
+#define FAULTS(X)                                                                                  \
+    X(alloc, DEVICE_OUT_OF_MEMORY)                                                                 \
+    X(host_alloc, OUT_OF_MEMORY)                                                                   \
+    X(stream, DEVICE_ERROR)                                                                        \
+    X(event, DEVICE_ERROR)                                                                         \
+    X(copy, DEVICE_ERROR)                                                                          \
+    X(memset, DEVICE_ERROR)                                                                        \
+    X(launch, DEVICE_ERROR)                                                                        \
+    X(gemm, DEVICE_ERROR)                                                                          \
+    X(graph, DEVICE_ERROR)                                                                         \
+    X(sync, DEVICE_ERROR)                                                                          \
+    X(kernel, DEVICE_ERROR)
+
+enum fault {
+#define FAULT_ID(name, status) FAULT_##name,
+    FAULTS(FAULT_ID)
+#undef FAULT_ID
+        FAULT_COUNT
+};
+
+enum { FAULTS_MAX = 16 };
+
+struct faults {
+    int count;
+    struct planned_fault {
+        enum fault kind;
+        int64_t call;           /* the one that fails, from 1 on */
+        _Atomic int64_t so_far; /* calls of this kind */
+    } planned[FAULTS_MAX];
+};
+
+/* From the variable's text; NULL or "" plans nothing. BAD_USAGE names the kinds there are. */
+enum status faults_parse(struct faults *faults, const char *text);
+
+/* Counts a call of `kind`. Its number, from 1 on, when it is one that is to fail; 0 otherwise. */
+int64_t faults_hit(struct faults *faults, enum fault kind);
+
+/* The same, as a failure that says it was injected. */
+enum status faults_check(struct faults *faults, enum fault kind);
+
+#endif

@@ -1,0 +1,16 @@
+/* What the program keeps for each open device: counters and planned faults. */
+#ifndef HARNESS_DEVICE_LEDGER_H
+#define HARNESS_DEVICE_LEDGER_H
+
+#include "harness/device/faults.h"
+
+/* struct device_counters, counted from several threads. */
+struct device_ledger {
+    _Atomic int64_t launches, graph_launches;
+    _Atomic int64_t copies, copy_bytes[3]; /* by enum copy_kind */
+    _Atomic int64_t memsets, synchronizations, event_records;
+    _Atomic int64_t allocations, frees, host_allocations;
+    struct faults faults;
+};
+
+#endif

@@ -1,0 +1,79 @@
+/* A plugin stays loaded until the program ends: names in traces point into it, and the libraries
+ * below it (OpenMP, CUDA) do not like to be unloaded. */
+#include "harness/device/plugin.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FOLDERS = 2 };
+
+/* Where plugins may lie, as many as there are; "" from there on. */
+static void folders(char list[FOLDERS][PATH_MAX])
+{
+    const char *given = getenv("CHOKEPOINT_PLUGINS");
+    char program[PATH_MAX];
+    ssize_t length;
+
+    list[0][0] = list[1][0] = '\0';
+    if (given != NULL && *given != '\0') {
+        snprintf(list[0], PATH_MAX, "%s", given);
+        return;
+    }
+    length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    snprintf(list[0], PATH_MAX, "%s", program);
+    snprintf(list[1], PATH_MAX, "%s/../lib/chokepoint", program);
+}
+
+static enum status find(char *path, size_t size, const char *name)
+{
+    enum status status = STATUS_OK;
+    char list[FOLDERS][PATH_MAX];
+
+    folders(list);
+    for (int i = 0; i < FOLDERS && list[i][0] != '\0'; i++) {
+        int length = snprintf(path, size, "%s/libchokepoint_%s.so", list[i], name);
+        if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
+            return STATUS_OK;
+    }
+    FAIL(STATUS_NO_LIBRARY,
+         "the %s device has no plugin here: libchokepoint_%s.so is not in %s%s%s; build it (cuda "
+         "needs the CUDA toolkit), or set CHOKEPOINT_PLUGINS to its folder",
+         name, name, list[0], list[1][0] != '\0' ? " nor in " : "", list[1]);
+
+out:
+    return status;
+}
+
+enum status plugin_load(const struct device_driver **driver, const char *name)
+{
+    enum status status = STATUS_OK;
+    char path[PATH_MAX];
+    device_driver_fn *entry;
+    void *library;
+
+    TRY(find(path, sizeof path, name));
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == NULL)
+        FAIL(STATUS_NO_LIBRARY, "the %s device's plugin does not load: %s; install what is missing",
+             name, dlerror());
+    *(void **)&entry = dlsym(library, DEVICE_DRIVER_SYMBOL); /* POSIX: how to get a function */
+    if (entry == NULL)
+        FAIL(STATUS_NO_LIBRARY, "%s is no plugin of this program: it has no %s", path,
+             DEVICE_DRIVER_SYMBOL);
+    *driver = entry();
+    if (strcmp((*driver)->build_id, CHOKEPOINT_BUILD_ID) != 0)
+        FAIL(STATUS_NO_LIBRARY,
+             "%s was built from other sources (build id %s, the program's is %s); build both again",
+             path, (*driver)->build_id, CHOKEPOINT_BUILD_ID);
+
+out:
+    return status;
+}
