@@ -36,6 +36,23 @@ static int run_family(const struct kernel_family *family, const char *what)
     return _cmocka_run_group_tests(name, family->tests, family->count, set_up, tear_down);
 }
 
+/* Kernels that no case has run, which a list of kernels that grew would otherwise hide. */
+static int kernels_untested(void)
+{
+    static const char *const names[] = {
+#define NAME(name, shape) #name,
+        KERNELS(NAME)
+    };
+    int untested = 0;
+
+    for (int i = 0; i < KERNEL_COUNT; i++)
+        if (bench.launches[i] == 0) {
+            print_error("%s has no case: add one to its family\n", names[i]);
+            untested++;
+        }
+    return untested;
+}
+
 int kernel_families_run(const struct kernel_runner *runner, int *pieces)
 {
     static const enum dtype dtypes[] = { DTYPE_F32, DTYPE_BF16 };
@@ -63,5 +80,5 @@ int kernel_families_run(const struct kernel_runner *runner, int *pieces)
             }
             failed += family_failed;
         }
-    return failed;
+    return failed + kernels_untested();
 }

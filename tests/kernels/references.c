@@ -117,6 +117,12 @@ void reference_residual_add(double *y, const double *a, const double *b, long co
     for (long i = 0; i < count; i++) y[i] = a[i] + b[i];
 }
 
+void reference_bias_residual(double *y, const double *a, const double *b, const double *bias,
+                             long rows, int width)
+{
+    for (long i = 0; i < rows * width; i++) y[i] = a[i] + b[i] + bias[i % width];
+}
+
 static double log_sum_exp(const double *logits, int classes)
 {
     double max = -INFINITY, sum = 0;

@@ -33,6 +33,8 @@ void reference_bias_backward(double *dbias, const double *dy, int width, int row
 void reference_columns_finish(double *y, const double *partial, int width, int parts,
                               bool accumulate);
 void reference_residual_add(double *y, const double *a, const double *b, long count);
+void reference_bias_residual(double *y, const double *a, const double *b, const double *bias,
+                             long rows, int width);
 
 /* cross-entropy */
 void reference_cross_entropy_forward(double *loss, const double *logits, const double *labels,

@@ -46,7 +46,7 @@ static void bias_backward_and_columns_finish_follow_their_references(void **stat
         reference_bias_backward(reference, dy->values, width, rows, chunk);
         RUN(bench, bias_backward, parts, .dbias = partial->data, .dy = dy->data, .width = width,
             .rows = rows, .chunk = chunk);
-        EXPECT(bench, partial, reference, 1e-6);
+        EXPECT(bench, partial, reference, 2e-6);
 
         struct tensor *y = accumulate ? tensor_normal(bench, REAL, width, 0, 3)
                                       : tensor_output(bench, REAL, width);
@@ -55,7 +55,7 @@ static void bias_backward_and_columns_finish_follow_their_references(void **stat
         reference_columns_finish(sums, partial->values, width, parts, accumulate);
         RUN(bench, columns_finish, width, .y = y->data, .partial = partial->data, .width = width,
             .parts = parts, .accumulate = accumulate);
-        EXPECT(bench, y, sums, 1e-6);
+        EXPECT(bench, y, sums, 2e-6);
         workbench_settle(bench);
     }
 }

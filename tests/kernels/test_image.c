@@ -29,7 +29,7 @@ static void image_patches_follow_their_reference(void **state)
         reference_image_patches(reference, images->values, samples, size, patch);
         RUN(bench, image_patches, rows, .patches = patches->data, .images = images->data,
             .size = size, .patch = patch, .width = width);
-        EXPECT(bench, patches, reference, 5e-7);
+        EXPECT(bench, patches, reference, 2e-7);
         workbench_settle(bench);
     }
 }

@@ -227,8 +227,8 @@ static void check_state(struct workbench *bench, const struct training *training
     assert_int_equal(got.overflows, want->overflows);
     assert_true((double)got.loss_scale == want->loss_scale);
     WITHIN(bench, "rate", relative((double)got.rate, want->rate), 2e-7);
-    WITHIN(bench, "correction1", fabs((double)got.correction1 - want->correction1), 2e-7);
-    WITHIN(bench, "correction2", relative((double)got.correction2, want->correction2), 1e-4);
+    WITHIN(bench, "correction1", relative((double)got.correction1, want->correction1), 1e-6);
+    WITHIN(bench, "correction2", relative((double)got.correction2, want->correction2), 2e-6);
     if (isfinite(want->gradient_norm)) {
         WITHIN(bench, "norm", relative((double)got.gradient_norm, want->gradient_norm), 1e-6);
         WITHIN(bench, "scale", relative((double)got.gradient_scale, want->gradient_scale), 1e-6);
@@ -248,7 +248,7 @@ static void check_update(struct workbench *bench, const struct training *trainin
         const struct weight *weight = &training->optimizers[form].weights[i];
         EXPECT(bench, weight->m, training->m[i], 2e-6);
         EXPECT(bench, weight->v, training->v[i], 2e-6);
-        EXPECT(bench, weight->master, training->master[i], 5e-6);
+        EXPECT(bench, weight->master, training->master[i], 2e-6);
         EXPECT(bench, weight->parameter, weight->master->values, 0);
         if (form == UNFUSED)
             tensor_fetch(bench, weight->work, NULL);
@@ -406,7 +406,7 @@ static void step_advance_counts_warms_up_and_corrects(void **state)
             assert_true(got.loss_scale == 1);
             WITHIN(bench, "rate", relative((double)got.rate, want.rate), 2e-7);
             WITHIN(bench, "correction1", relative((double)got.correction1, want.correction1), 1e-6);
-            WITHIN(bench, "correction2", relative((double)got.correction2, want.correction2), 1e-4);
+            WITHIN(bench, "correction2", relative((double)got.correction2, want.correction2), 2e-6);
         }
         tensor_fetch(bench, step_state, NULL);
         workbench_settle(bench);

@@ -16,7 +16,8 @@ static void residual_add_follows_its_reference(void **state)
                                     : "b");
         struct tensor *a = tensor_normal(bench, REAL, count, 0, 1);
         struct tensor *b = tensor_normal(bench, REAL, count, 0, 1);
-        struct tensor *y = i % 3 == 0 ? tensor_output(bench, REAL, count) : i % 3 == 1 ? a : b;
+        struct tensor *const outputs[] = { tensor_output(bench, REAL, count), a, b };
+        struct tensor *y = outputs[i % 3];
         double *reference = workbench_doubles(bench, count);
 
         reference_residual_add(reference, a->values, b->values, count);
@@ -26,8 +27,39 @@ static void residual_add_follows_its_reference(void **state)
     }
 }
 
+static void bias_residual_follows_its_reference(void **state)
+{
+    struct workbench *bench = *state;
+    static const int widths[] = { 32, 64, 96, 128, 768 };
+    static const int row_counts[] = { 1, 5, 64, 197 };
+
+    for (size_t i = 0; i < 3 * ARRAY_SIZE(widths) * ARRAY_SIZE(row_counts); i++) {
+        int width = widths[i / 3 % ARRAY_SIZE(widths)];
+        int rows = row_counts[i / 3 / ARRAY_SIZE(widths)];
+        long count = rows * width;
+
+        workbench_case(bench, "bias_residual: rows %d, width %d, y is %s", rows, width,
+                       i % 3 == 0   ? "itself"
+                       : i % 3 == 1 ? "a"
+                                    : "b");
+        struct tensor *a = tensor_normal(bench, REAL, count, 0, 1);
+        struct tensor *b = tensor_normal(bench, REAL, count, 0, 1);
+        struct tensor *bias = tensor_normal(bench, REAL, width, 0, 1);
+        struct tensor *const outputs[] = { tensor_output(bench, REAL, count), a, b };
+        struct tensor *y = outputs[i % 3];
+        double *reference = workbench_doubles(bench, count);
+
+        reference_bias_residual(reference, a->values, b->values, bias->values, rows, width);
+        RUN(bench, bias_residual, rows, .y = y->data, .a = a->data, .b = b->data,
+            .bias = bias->data, .width = width);
+        EXPECT(bench, y, reference, 3e-7);
+        workbench_settle(bench);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(residual_add_follows_its_reference),
+    cmocka_unit_test(bias_residual_follows_its_reference),
 };
 
 const struct kernel_family residual_family = { "residual", tests, ARRAY_SIZE(tests) };

@@ -326,6 +326,7 @@ void workbench_run(struct workbench *bench, enum kernel kernel, long count, cons
         bench->runner->launch(bench->runner->context, kernel, bench->dtype, count, arguments, size);
     for (int i = 0; i < bench->tensor_count; i++) forbid_guards(bench, &bench->tensors[i], false);
     must(bench, status, file, line);
+    bench->launches[kernel]++;
 }
 
 void workbench_within(struct workbench *bench, const char *what, double error, double limit,
@@ -353,11 +354,21 @@ static void expect_exactly(struct workbench *bench, const struct tensor *tensor,
     }
 }
 
+static double root_mean_square(const double *values, long count)
+{
+    double squares = 0;
+
+    for (long i = 0; i < count; i++) squares += values[i] * values[i];
+    return sqrt(squares / (double)count);
+}
+
 void workbench_expect(struct workbench *bench, struct tensor *tensor, const double *reference,
-                      double limit, const char *file, int line)
+                      const double *sizes, double limit, const char *file, int line)
 {
     double unit = tensor->element == REAL && bench->dtype == DTYPE_BF16 ? 0x1p-8 : 0x1p-24;
-    double error_squares = 0, squares = 0, worst = 0;
+    double scale = root_mean_square(reference, tensor->count);
+    double allowed_scale = sizes ? root_mean_square(sizes, tensor->count) : scale;
+    double error_squares = 0, worst = 0;
     long worst_at = 0;
     char what[128];
 
@@ -367,12 +378,11 @@ void workbench_expect(struct workbench *bench, struct tensor *tensor, const doub
         return;
     }
 
-    for (long i = 0; i < tensor->count; i++) squares += reference[i] * reference[i];
-    double scale = sqrt(squares / (double)tensor->count);
     for (long i = 0; i < tensor->count; i++) {
         double error = fabs(tensor->values[i] - reference[i]);
         double beyond = error - unit * fabs(reference[i]); /* What rounding to store explains. */
-        double share = beyond <= 0 ? 0 : beyond / (limit * (fabs(reference[i]) + scale));
+        double size = sizes ? sizes[i] : fabs(reference[i]) + scale;
+        double share = beyond <= 0 ? 0 : beyond / (limit * size);
         error_squares += error * error;
         if (!(share <= worst)) {
             worst = share;
@@ -385,8 +395,9 @@ void workbench_expect(struct workbench *bench, struct tensor *tensor, const doub
     snprintf(what, sizeof what, "element %ld is %.9g, should be %.9g; in limits", worst_at,
              tensor->values[worst_at], reference[worst_at]);
     workbench_within(bench, what, worst, 1, file, line);
-    workbench_within(bench, "norm of the error / norm", sqrt(error_squares),
-                     (unit + limit) * sqrt(squares), file, line);
+    workbench_within(bench, "root mean square of the error",
+                     sqrt(error_squares / (double)tensor->count),
+                     unit * scale + limit * allowed_scale, file, line);
 }
 
 void workbench_same_bits(struct workbench *bench, struct tensor *a, struct tensor *b,

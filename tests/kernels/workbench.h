@@ -35,6 +35,7 @@ struct workbench {
     uint64_t cases; /* so far: number of the case's random numbers */
     struct random random;
     char label[128];
+    long launches[KERNEL_COUNT];
 
     struct tensor tensors[TENSORS_MAX];
     int tensor_count;
@@ -100,9 +101,13 @@ void workbench_run(struct workbench *bench, enum kernel kernel, long count, cons
  * Both the norm of the error and every single element must keep within. With limit 0 the tensor must
  * hold the reference exactly as it rounds. Afterwards `values` are what was downloaded. */
 #define EXPECT(bench, tensor, reference, limit)                                                    \
-    workbench_expect(bench, tensor, reference, limit, __FILE__, __LINE__)
+    workbench_expect(bench, tensor, reference, NULL, limit, __FILE__, __LINE__)
+
+/* The same where terms cancel: element i's error is relative to sizes[i], the size of its terms. */
+#define EXPECT_SIZED(bench, tensor, reference, sizes, limit)                                       \
+    workbench_expect(bench, tensor, reference, sizes, limit, __FILE__, __LINE__)
 void workbench_expect(struct workbench *bench, struct tensor *tensor, const double *reference,
-                      double limit, const char *file, int line);
+                      const double *sizes, double limit, const char *file, int line);
 
 /* Both tensors hold the same bits. */
 #define EXPECT_SAME_BITS(bench, a, b) workbench_same_bits(bench, a, b, __FILE__, __LINE__)
