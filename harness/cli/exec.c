@@ -1,0 +1,133 @@
+/* chokepoint exec: one scenario measured in this very process, its records as JSON lines.
+ *
+ * `run` starts it as a child. By hand it is for profilers: the process does nothing but train. */
+#include "harness/cli/choose.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/flags.h"
+#include "harness/cli/number.h"
+#include "harness/cli/options.h"
+#include "harness/experiment/experiment.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FLAG_WINDOW = FLAG_OWN, FLAG_VARIANT, FLAG_RECORD_FD };
+
+struct exec {
+    struct flags flags;
+    double window_seconds; /* 0: not given */
+    enum variant variant;
+    int record_fd;
+    const struct scenario *scenario;
+};
+
+static enum status take_variant(enum variant *variant, const char *value)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < VARIANT_COUNT; i++) {
+        if (strcmp(value, variant_name((enum variant)i)) != 0)
+            continue;
+        *variant = (enum variant)i;
+        goto out;
+    }
+    FAIL(STATUS_BAD_USAGE, "--variant=%s: give before or after", value);
+
+out:
+    return status;
+}
+
+static enum status take_descriptor(int *descriptor, const char *value)
+{
+    enum status status = STATUS_OK;
+    int64_t number;
+
+    TRY(number_integer(&number, "record-fd", value, 0, 1 << 20));
+    if (fcntl((int)number, F_GETFD) < 0)
+        FAIL(STATUS_BAD_USAGE, "--record-fd=%s: this process has no such open descriptor", value);
+    *descriptor = (int)number;
+
+out:
+    return status;
+}
+
+static enum status take(void *context, int key, const char *value)
+{
+    struct exec *exec = context;
+
+    switch (key) {
+    case FLAG_WINDOW:
+        return number_seconds(&exec->window_seconds, "window", value, 600);
+    case FLAG_VARIANT:
+        return take_variant(&exec->variant, value);
+    case FLAG_RECORD_FD:
+        return take_descriptor(&exec->record_fd, value);
+    default:
+        return flags_take(&exec->flags, key, value);
+    }
+}
+
+static enum status take_scenario(void *context, const char *name)
+{
+    enum status status = STATUS_OK;
+    struct exec *exec = context;
+
+    if (exec->scenario != NULL)
+        FAIL(STATUS_BAD_USAGE, "\"%.60s\" is one scenario too many: exec takes one", name);
+    TRY(choose_scenario(&exec->scenario, name));
+
+out:
+    return status;
+}
+
+static enum status run_exec(int argc, char **argv, int *exit_code)
+{
+    static const struct argp_option rows[] = {
+        FLAGS_DEVICE,
+        FLAGS_PROTOCOL,
+        { "window", FLAG_WINDOW, "SECONDS", 0, "about so long is one timed window", 2 },
+        { "variant", FLAG_VARIANT, "before|after", 0, "this one only; both if not given", 2 },
+        { "record-fd", FLAG_RECORD_FD, "N", 0,
+          "write the records to this open descriptor; standard output if not given", 3 },
+        FLAGS_VERBOSE,
+        FLAGS_END,
+    };
+    enum status status = STATUS_OK;
+    struct exec exec = { .flags = flags_default(),
+                         .variant = VARIANT_COUNT,
+                         .record_fd = STDOUT_FILENO };
+    const struct options options = {
+        .command = "exec",
+        .arguments = "SCENARIO",
+        .text = "Measures one scenario in this process and writes a JSON record a line: what run "
+                "starts for each scenario.\v"
+                "Examples:\n"
+                "  chokepoint exec item_sync --quick\n"
+                "  nsys profile chokepoint exec item_sync --variant=before --repetitions=1",
+        .rows = rows,
+        .option = take,
+        .argument = take_scenario,
+        .context = &exec,
+    };
+    struct protocol protocol;
+    bool helped;
+
+    (void)exit_code;
+    TRY(options_parse(&options, argc, argv, &helped));
+    if (helped)
+        goto out;
+    if (exec.scenario == NULL)
+        FAIL(STATUS_BAD_USAGE, "which scenario? chokepoint list names them");
+    protocol = flags_protocol(&exec.flags);
+    if (exec.window_seconds > 0)
+        protocol.window_seconds = exec.window_seconds;
+    TRY(experiment_child(exec.scenario, &protocol, exec.variant, exec.record_fd));
+
+out:
+    return status;
+}
+
+const struct command command_exec = { "exec",
+                                      "one scenario in this process, as JSON lines; for profilers",
+                                      run_exec };

@@ -1,0 +1,174 @@
+/* chokepoint explain: what a scenario teaches, what must show, and how to try both variants by hand. */
+#include "harness/cli/choose.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/flags.h"
+#include "harness/cli/options.h"
+#include "harness/report/summary.h"
+#include "harness/report/wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct explain {
+    struct flags flags;
+    const struct scenario *scenario;
+};
+
+static enum status take(void *context, int key, const char *value)
+{
+    struct explain *explain = context;
+
+    return flags_take(&explain->flags, key, value);
+}
+
+static enum status take_scenario(void *context, const char *name)
+{
+    enum status status = STATUS_OK;
+    struct explain *explain = context;
+
+    if (explain->scenario != NULL)
+        FAIL(STATUS_BAD_USAGE, "\"%.60s\" is one scenario too many: explain takes one", name);
+    TRY(choose_scenario(&explain->scenario, name));
+
+out:
+    return status;
+}
+
+/* "  Symptom  the device is idle ..." */
+static void print_point(const struct console *console, const char *word, const char *text)
+{
+    fprintf(console->stream, "  %s%-10s%s", console->bold, word, console->plain);
+    wrap_print(console->stream, 12, 12, console->width, text);
+}
+
+static void print_expectations(const struct console *console, const struct scenario *scenario)
+{
+    for (int i = 0; i < SCENARIO_EXPECTATIONS; i++) {
+        const struct expectation *expectation = &scenario->expect[i];
+        char promise[160], sentence[512];
+        if (expectation->at_least == 0 && expectation->at_most == 0 &&
+            expectation->before_above == 0 && expectation->after_below == 0 &&
+            !expectation->exact && expectation->metric == (enum metric)0)
+            break;
+        summary_expectation(promise, sizeof promise, expectation);
+        snprintf(sentence, sizeof sentence, "%s%s%s%s%s (%s)", promise,
+                 expectation->is_cost ? ", the price of the fix" : "",
+                 expectation->exact ? ", the same in every repetition" : "",
+                 expectation->where != ANYWHERE ? ", " : "", summary_where(expectation->where),
+                 metric_text(expectation->metric));
+        fputs("  ", console->stream);
+        wrap_print(console->stream, 2, 4, console->width, sentence);
+    }
+}
+
+static void print_conditions(const struct console *console, const struct scenario *scenario)
+{
+    static const char *const losses[] = {
+        [LOSS_IDENTICAL] = "The losses of the first steps must be the same bits in both.",
+        [LOSS_FP32_ORDER] = "The losses of the first steps must agree within 1e-5.",
+        [LOSS_16_BIT] = "The losses of the first steps must agree within 2e-2.",
+    };
+    const struct balance *balance = &scenario->balance;
+    char sentence[256];
+
+    if (balance->kind != BALANCE_NONE) {
+        snprintf(
+            sentence, sizeof sentence,
+            "The effect exists where %s work is %g to %g of %s work: the size of the JPEG files "
+            "is chosen for that.",
+            balance->kind == BALANCE_HOST_OVER_DEVICE ? "host" : "device", balance->low,
+            balance->high, balance->kind == BALANCE_HOST_OVER_DEVICE ? "device" : "host");
+        fputs("  ", console->stream);
+        wrap_print(console->stream, 2, 2, console->width, sentence);
+    }
+    fputs("  ", console->stream);
+    wrap_print(console->stream, 2, 2, console->width, losses[scenario->loss]);
+}
+
+/* A flag: the knob's name with '-' for '_'. */
+static void append_flag(char *line, size_t size, const char *name, size_t name_length,
+                        const char *value, size_t value_length)
+{
+    size_t length = strlen(line);
+
+    snprintf(line + length, size - length, " --%.*s=%.*s", (int)name_length, name,
+             (int)value_length, value);
+    for (char *letter = line + length + 3; *letter != '\0' && *letter != '='; letter++)
+        if (*letter == '_')
+            *letter = '-';
+}
+
+/* The base's settings as flags, then the knob's, on one line that can be pasted. */
+static void print_command(const struct console *console, const struct scenario *scenario,
+                          const char *value)
+{
+    char line[1024] = "chokepoint train";
+    const char *setting = scenario->base + strspn(scenario->base, " ");
+
+    while (*setting != '\0') {
+        size_t length = strcspn(setting, " "), name = strcspn(setting, "= ");
+        if (name < length)
+            append_flag(line, sizeof line, setting, name, setting + name + 1, length - name - 1);
+        setting += length + strspn(setting + length, " ");
+    }
+    append_flag(line, sizeof line, scenario->knob, strlen(scenario->knob), value, strlen(value));
+    fprintf(console->stream, "  %s\n", line);
+}
+
+static void print_scenario(const struct console *console, const struct scenario *scenario)
+{
+    FILE *stream = console->stream;
+
+    fprintf(stream, "%s%s%s: %s\n\n", console->bold, scenario->name, console->plain,
+            scenario->title);
+    print_point(console, "Symptom", scenario->symptom);
+    print_point(console, "Cause", scenario->cause);
+    print_point(console, "Fix", scenario->fix);
+    print_point(console, "Look for", scenario->look);
+    fprintf(stream, "\n%sThe one difference%s\n  %s: %s before, %s after\n", console->bold,
+            console->plain, scenario->knob, scenario->before, scenario->after);
+    fprintf(stream, "\n%sWhat must show%s\n", console->bold, console->plain);
+    print_expectations(console, scenario);
+    print_conditions(console, scenario);
+    fprintf(stream, "\n%sMeasure it%s\n  chokepoint run %s\n", console->bold, console->plain,
+            scenario->name);
+    fprintf(stream, "\n%sTry both by hand%s\n", console->bold, console->plain);
+    print_command(console, scenario, scenario->before);
+    print_command(console, scenario, scenario->after);
+}
+
+static enum status run_explain(int argc, char **argv, int *exit_code)
+{
+    static const struct argp_option rows[] = { FLAGS_OUTPUT, FLAGS_VERBOSE, FLAGS_END };
+    enum status status = STATUS_OK;
+    struct explain explain = { .flags = flags_default() };
+    const struct options options = {
+        .command = "explain",
+        .arguments = "SCENARIO",
+        .text = "Explains a scenario: symptom, cause, fix, where to look, what must show, and the "
+                "commands that run its two variants by hand.\v"
+                "Examples:\n"
+                "  chokepoint explain item_sync\n"
+                "  chokepoint list                 the names",
+        .rows = rows,
+        .option = take,
+        .argument = take_scenario,
+        .context = &explain,
+    };
+    struct console console;
+    bool helped;
+
+    (void)exit_code;
+    TRY(options_parse(&options, argc, argv, &helped));
+    if (helped)
+        goto out;
+    if (explain.scenario == NULL)
+        FAIL(STATUS_BAD_USAGE, "which scenario? chokepoint list names them");
+    console = console_open(stdout, explain.flags.color);
+    print_scenario(&console, explain.scenario);
+
+out:
+    return status;
+}
+
+const struct command command_explain = { "explain", "what a scenario teaches", run_explain };

@@ -1,0 +1,27 @@
+/* The command line of one command: argp does the work, this gives its errors back as a status and
+ * names the option that was probably meant. */
+#ifndef HARNESS_CLI_OPTIONS_H
+#define HARNESS_CLI_OPTIONS_H
+
+#include "harness/status/status.h"
+
+#include <argp.h>
+#include <stdbool.h>
+
+struct options {
+    const char *command;   /* "run" */
+    const char *arguments; /* "[SCENARIO...]"; "": it takes none */
+    const char *text;      /* what it does; after a \v: examples, printed below the options */
+    const struct argp_option *rows; /* ends with a row of zeros; --help is added to them */
+
+    /* An option by its key, and an argument. Either may fail; the second may be NULL. */
+    enum status (*option)(void *context, int key, const char *value);
+    enum status (*argument)(void *context, const char *value);
+    void *context;
+};
+
+/* Takes argv apart. *helped: --help was given and answered, and nothing is left to do. BAD_USAGE names
+ * what is wrong and the nearest option. */
+enum status options_parse(const struct options *options, int argc, char **argv, bool *helped);
+
+#endif

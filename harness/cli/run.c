@@ -1,0 +1,249 @@
+/* chokepoint run: scenarios one after the other, each in a child process.
+ *
+ * What could refuse the whole run is tried first: the names, the device, the result folder. The result
+ * file is written anew after each scenario, so whatever ends the run early costs the one running. */
+#include "harness/cli/choose.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/flags.h"
+#include "harness/cli/options.h"
+#include "harness/report/markdown.h"
+#include "harness/report/progress.h"
+#include "harness/report/result_file.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLAG_OUT = FLAG_OWN };
+
+struct run {
+    struct flags flags;
+    const char *out;
+    struct choice choice;
+
+    char device_name[16];
+    struct device_properties device;
+    struct result_file *file;
+    struct scenario_result *results;
+    int count; /* results so far */
+};
+
+/* The number of the signal that asked to stop. */
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal_number)
+{
+    stopped = signal_number;
+}
+
+/* A second signal ends the program at once: the handler serves only once. */
+static void catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = stop, .sa_flags = (int)SA_RESETHAND };
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static enum status take(void *context, int key, const char *value)
+{
+    struct run *run = context;
+
+    if (key == FLAG_OUT) {
+        run->out = value;
+        return STATUS_OK;
+    }
+    return flags_take(&run->flags, key, value);
+}
+
+static enum status take_scenario(void *context, const char *name)
+{
+    struct run *run = context;
+
+    return choice_add(&run->choice, name);
+}
+
+/* Opens the device once, to learn that it is there and what it is; every child then opens the same. */
+static enum status resolve_device(struct run *run)
+{
+    enum status status = STATUS_OK;
+    struct device_options options = { .memory_bytes = run->flags.device_memory, .spin_ns = -1 };
+    struct device *device = NULL;
+
+    TRY(device_open(&device, run->flags.device, &options));
+    run->device = *device_properties(device);
+    if (strcmp(run->device.kind, "cuda") == 0)
+        snprintf(run->device_name, sizeof run->device_name, "cuda:%d", run->device.index);
+    else
+        snprintf(run->device_name, sizeof run->device_name, "%s", run->device.kind);
+    run->flags.device = run->device_name;
+
+out:
+    device_close(device);
+    return status;
+}
+
+static enum status run_scenario(struct run *run, const struct scenario *scenario,
+                                const struct protocol *protocol, struct progress *progress)
+{
+    enum status status = STATUS_OK;
+    struct scenario_result *result = &run->results[run->count];
+
+    progress_update(progress, scenario, 0, 1);
+    TRY(experiment_run(result, scenario, protocol, progress_update, progress, &stopped));
+    run->count++;
+    progress_next(progress);
+    progress_clear(progress);
+    TRY(result_file_add(run->file, result));
+
+out:
+    progress_clear(progress);
+    return status;
+}
+
+static enum status run_scenarios(struct run *run)
+{
+    enum status status = STATUS_OK;
+    int wanted = choice_count(&run->choice);
+    struct protocol protocol = flags_protocol(&run->flags);
+    struct progress progress = progress_start(wanted);
+
+    run->results = calloc((size_t)wanted, sizeof *run->results);
+    if (run->results == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d results", wanted);
+    for (int i = 0; i < CHOICE_MAX; i++) {
+        if (!run->choice.chosen[i])
+            continue;
+        if (!stopped)
+            TRY(run_scenario(run, scenarios[i], &protocol, &progress));
+        if (stopped)
+            break;
+    }
+
+out:
+    if (stopped)
+        status = status_fail(STATUS_INTERRUPTED, __FILE__, __LINE__,
+                             "stopped by %s; %d of %d scenarios are in %s",
+                             stopped == SIGINT ? "an interrupt" : "a request to terminate",
+                             run->count, wanted, result_file_path(run->file));
+    return status;
+}
+
+static enum status print_json(const struct run *run)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+
+    TRY(result_file_text(run->file, &text));
+    fputs(text, stdout);
+
+out:
+    free(text);
+    return status;
+}
+
+static enum status print_results(const struct run *run)
+{
+    struct console console;
+
+    switch (run->flags.format) {
+    case FORMAT_JSON:
+        return print_json(run);
+    case FORMAT_MARKDOWN:
+        markdown_table(stdout, run->results, run->count);
+        return STATUS_OK;
+    case FORMAT_CONSOLE:
+        break;
+    }
+    console = console_open(stdout, run->flags.color);
+    console_table(&console, run->results, run->count);
+    printf("%s%s, %d host core%s%s\n", console.dim, run->device.name, run->device.host_cores,
+           run->device.host_cores == 1 ? "" : "s", console.plain);
+    printf("%s\n", result_file_path(run->file));
+    return STATUS_OK;
+}
+
+/* What fails the run: anything that was neither shown nor known to be impossible here. */
+static bool is_well(const struct run *run)
+{
+    for (int i = 0; i < run->count; i++)
+        if (run->results[i].verdict != VERDICT_REPRODUCED &&
+            run->results[i].verdict != VERDICT_SKIPPED)
+            return false;
+    return true;
+}
+
+static enum status run_all(struct run *run, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct status_error error;
+
+    TRY(resolve_device(run));
+    TRY(result_file_open(&run->file, run->out, &run->device));
+    catch_signals();
+    status = run_scenarios(run);
+    error = *status_last();
+    TRY(print_results(run));
+    if (error.status != STATUS_OK && status != STATUS_OK)
+        status = status_raise(&error);
+
+out:
+    if (stopped)
+        *exit_code = 128 + stopped;
+    else if (status == STATUS_OK && !is_well(run))
+        *exit_code = 1;
+    return status;
+}
+
+static enum status run_run(int argc, char **argv, int *exit_code)
+{
+    static const struct argp_option rows[] = {
+        FLAGS_DEVICE,
+        FLAGS_PROTOCOL,
+        { "out", FLAG_OUT, "DIR", 0, "folder for result.json; chokepoint-result if not given", 3 },
+        { "format", FLAG_FORMAT, "console|json|markdown", 0, "of what is printed at the end", 3 },
+        FLAGS_OUTPUT,
+        FLAGS_VERBOSE,
+        FLAGS_END,
+    };
+    enum status status = STATUS_OK;
+    struct run run = { .flags = flags_default(), .out = "chokepoint-result" };
+    const struct options options = {
+        .command = "run",
+        .arguments = "[SCENARIO...|core|all]",
+        .text =
+            "Measures scenarios before and after their fix, and says whether each bottleneck "
+            "showed; the core scenarios if none is named. Results are in result.json, in Google "
+            "Benchmark's format, rewritten after each scenario.\v"
+            "Examples:\n"
+            "  chokepoint run --quick\n"
+            "  chokepoint run item_sync --device=cuda\n"
+            "  chokepoint run all --out=results --format=markdown > results.md\n"
+            "  compare.py filters chokepoint-result/result.json /before /after\n"
+            "\n"
+            "Exit code: 0 when all were reproduced or had to be skipped, 1 when one was not, 2 "
+            "for bad usage, 3 when the device is missing, 130 when interrupted.",
+        .rows = rows,
+        .option = take,
+        .argument = take_scenario,
+        .context = &run,
+    };
+    bool helped;
+
+    TRY(options_parse(&options, argc, argv, &helped));
+    if (helped)
+        goto out;
+    if (choice_count(&run.choice) == 0)
+        TRY(choice_add(&run.choice, "core"));
+    TRY(run_all(&run, exit_code));
+
+out:
+    for (int i = 0; i < run.count; i++) scenario_result_release(&run.results[i]);
+    free(run.results);
+    result_file_close(run.file);
+    return status;
+}
+
+const struct command command_run = { "run", "measure scenarios and say what showed", run_run };

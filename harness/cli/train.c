@@ -1,0 +1,368 @@
+/* chokepoint train: one configuration of the training step, or a row of them.
+ *
+ * Every knob is a flag, made from the table that scenarios use too. */
+#include "harness/cli/commands.h"
+#include "harness/cli/flags.h"
+#include "harness/cli/measure.h"
+#include "harness/cli/number.h"
+#include "harness/cli/options.h"
+#include "harness/cli/train_output.h"
+#include "scenarios/training/knobs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    FLAG_STEPS = FLAG_OWN,
+    FLAG_SWEEP,
+    FLAG_KNOB = 0x400, /* and the knob's number */
+    KNOBS_MAX = 96,
+    FLAG_NAME = 40,
+    SETTINGS = 1024,
+    SWEEP_MAX = 32,
+    ROUNDS = 3,
+    LOSS_LINES = 10,
+};
+
+static const double SECONDS = 3, SWEEP_SECONDS = 0.5;
+
+struct train {
+    struct flags flags;
+    struct training_config config;
+    int64_t steps; /* 0: by time */
+    char *sweep;   /* "knob=a,b,c", cut up; NULL: none */
+    const char *knob;
+    struct sweep_row rows[SWEEP_MAX];
+    int row_count, rounds;
+
+    char names[KNOBS_MAX][FLAG_NAME];
+    struct argp_option options[KNOBS_MAX + 16];
+};
+
+/* --- The command line --- */
+
+/* One row a knob, with '-' for '_'. `data` is told with the shared flag of that name. */
+static int add_knobs(struct train *train, int at)
+{
+    int count;
+    const struct knob *knobs = knobs_list(&count);
+
+    for (int i = 0; i < count && i < KNOBS_MAX; i++) {
+        snprintf(train->names[i], FLAG_NAME, "%s", knobs[i].name);
+        for (char *letter = train->names[i]; *letter != '\0'; letter++)
+            if (*letter == '_')
+                *letter = '-';
+        if (strcmp(knobs[i].name, "data") != 0)
+            train->options[at++] = (struct argp_option){ train->names[i], FLAG_KNOB + i,
+                                                         knobs[i].values, 0,
+                                                         knobs[i].text,   2 };
+    }
+    return at;
+}
+
+static void make_options(struct train *train)
+{
+    static const struct argp_option own[] = {
+        { "device", FLAG_DEVICE, "auto|cpu|cuda[:N]", 0,
+          "where to train; auto: a GPU where one answers, else the CPU device", 1 },
+        { "device-memory", FLAG_DEVICE_MEMORY, "BYTES", 0,
+          "memory that the device has, or may use: 512MiB, 2G", 1 },
+        { "steps", FLAG_STEPS, "N", 0, "steps to time after the warm-up; about 3 s if not given",
+          1 },
+        { "sweep", FLAG_SWEEP, "KNOB=A,B,C", 0,
+          "train with each of these values, three times in turn, and print a row a value", 1 },
+        { "repetitions", FLAG_REPETITIONS, "N", 0, "rounds of a sweep; 3 if not given", 1 },
+        { "data", FLAG_DATA, "images|sequences|auto|DIR", 0,
+          "what it trains on: generated, or the JPEG files in DIR, a sub-folder per class", 2 },
+        { "format", FLAG_FORMAT, "console|json", 0, "of what is printed", 3 },
+        FLAGS_OUTPUT,
+        FLAGS_VERBOSE,
+    };
+    int count = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++) train->options[count++] = own[i];
+    count = add_knobs(train, count);
+    train->options[count] = (struct argp_option)FLAGS_END;
+}
+
+/* A word of the knob, or a folder. */
+static enum status take_data(struct train *train, const char *value)
+{
+    enum status status = STATUS_OK;
+
+    if (strcmp(value, "images") == 0 || strcmp(value, "sequences") == 0 ||
+        strcmp(value, "auto") == 0)
+        return knob_set(&train->config, "data", value);
+    if (strlen(value) >= sizeof train->config.data.folder)
+        FAIL(STATUS_BAD_USAGE, "--data=%.60s...: the path is too long", value);
+    TRY(knob_set(&train->config, "data", "images"));
+    snprintf(train->config.data.folder, sizeof train->config.data.folder, "%s", value);
+
+out:
+    return status;
+}
+
+/* "knob=a,b,c": each value is tried on the knob at once, so that a wrong one is told before anything
+ * runs. */
+static enum status take_sweep(struct train *train, const char *value)
+{
+    enum status status = STATUS_OK;
+    char *next, *one;
+
+    if (train->sweep != NULL)
+        FAIL(STATUS_BAD_USAGE, "--sweep was given twice; one knob at a time");
+    train->sweep = strdup(value);
+    if (train->sweep == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
+    next = strchr(train->sweep, '=');
+    if (next == NULL || next[1] == '\0')
+        FAIL(STATUS_BAD_USAGE, "--sweep=%s: give a knob and its values, as in workers=0,1,2",
+             value);
+    *next++ = '\0';
+    train->knob = train->sweep;
+    while ((one = strsep(&next, ",")) != NULL) {
+        struct training_config tried;
+        knobs_defaults(&tried);
+        TRY(knob_set(&tried, train->knob, one));
+        if (train->row_count == SWEEP_MAX)
+            FAIL(STATUS_BAD_USAGE, "--sweep takes %d values at most", SWEEP_MAX);
+        train->rows[train->row_count++].value = one;
+    }
+
+out:
+    return status;
+}
+
+static enum status take(void *context, int key, const char *value)
+{
+    struct train *train = context;
+    int count;
+    const struct knob *knobs = knobs_list(&count);
+
+    if (key >= FLAG_KNOB && key < FLAG_KNOB + count)
+        return knob_set(&train->config, knobs[key - FLAG_KNOB].name, value);
+    switch (key) {
+    case FLAG_STEPS:
+        return number_integer(&train->steps, "steps", value, 2, 100000000);
+    case FLAG_SWEEP:
+        return take_sweep(train, value);
+    case FLAG_DATA:
+        return take_data(train, value);
+    default:
+        return flags_take(&train->flags, key, value);
+    }
+}
+
+/* --- One configuration --- */
+
+static enum status print_json_one(const struct device_properties *device, const char *settings,
+                                  const struct measurement *measurement)
+{
+    enum status status = STATUS_OK;
+    struct json json = { 0 };
+    cJSON *root = json_object(&json, NULL, NULL);
+    char *text = NULL;
+
+    json_text(&json, root, "device", device->name);
+    json_text(&json, root, "settings", settings);
+    train_json(&json, root, measurement);
+    TRY(json_print(&json, root, &text));
+    fputs(text, stdout);
+
+out:
+    free(text);
+    cJSON_Delete(root);
+    return status;
+}
+
+static enum status train_one(struct train *train, struct device *device,
+                             const struct console *console)
+{
+    enum status status = STATUS_OK;
+    bool is_json = train->flags.format == FORMAT_JSON;
+    struct measurement measurement;
+    struct console to = *console;
+    struct measure measure = {
+        .steps = train->steps,
+        .seconds = SECONDS,
+        .windows = LOSS_LINES,
+        .evaluate = true,
+        .report = is_json ? NULL : train_print_loss,
+        .context = &to,
+    };
+    char settings[SETTINGS];
+
+    TRY(knobs_resolve(&train->config, device_properties(device)));
+    TRY(knobs_print(&train->config, settings, sizeof settings));
+    if (!is_json) {
+        train_print_settings(console, device_properties(device), settings);
+        train_print_loss_heading(console);
+        fflush(stdout);
+    }
+    TRY(measure_training(&measurement, device, &train->config, &measure));
+    if (is_json)
+        TRY(print_json_one(device_properties(device), settings, &measurement));
+    else
+        train_print_summary(console, &measurement);
+
+out:
+    return status;
+}
+
+/* --- A sweep --- */
+
+/* What stops one value only: the others may still run. */
+static bool is_refusal(enum status status)
+{
+    return status == STATUS_REFUSED || status == STATUS_UNSUPPORTED ||
+           status == STATUS_DEVICE_OUT_OF_MEMORY;
+}
+
+static enum status measure_value(struct train *train, struct device *device, struct sweep_row *row)
+{
+    enum status status = STATUS_OK;
+    struct training_config config = train->config;
+    struct measure measure = { .steps = train->steps, .seconds = SWEEP_SECONDS, .windows = 1 };
+
+    TRY(knob_set(&config, train->knob, row->value));
+    TRY(knobs_resolve(&config, device_properties(device)));
+    TRY(measure_training(&row->rounds[row->count], device, &config, &measure));
+    row->count++;
+
+out:
+    if (is_refusal(status)) {
+        snprintf(row->refusal, sizeof row->refusal, "%s", status_last()->text);
+        return STATUS_OK;
+    }
+    return status;
+}
+
+static void print_sweep_progress(const struct train *train, int round, const char *value)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[Kround %d of %d: %s=%s", round + 1, train->rounds, train->knob,
+                value);
+}
+
+/* Rounds in turn, each beginning with another value, so that drift of the machine falls on all. */
+static enum status measure_sweep(struct train *train, struct device *device)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < train->row_count; i++) {
+        train->rows[i].rounds = calloc((size_t)train->rounds, sizeof *train->rows[i].rounds);
+        if (train->rows[i].rounds == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
+    }
+    for (int round = 0; round < train->rounds; round++)
+        for (int i = 0; i < train->row_count; i++) {
+            struct sweep_row *row = &train->rows[(i + round) % train->row_count];
+            if (row->refusal[0] != '\0')
+                continue;
+            print_sweep_progress(train, round, row->value);
+            TRY(measure_value(train, device, row));
+        }
+
+out:
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K");
+    return status;
+}
+
+static enum status print_json_sweep(const struct train *train,
+                                    const struct device_properties *device)
+{
+    enum status status = STATUS_OK;
+    struct json json = { 0 };
+    cJSON *root = json_object(&json, NULL, NULL), *values;
+    char *text = NULL;
+
+    json_text(&json, root, "device", device->name);
+    json_text(&json, root, "knob", train->knob);
+    values = json_array(&json, root, "values");
+    for (int i = 0; i < train->row_count; i++) {
+        const struct sweep_row *row = &train->rows[i];
+        cJSON *object = json_object(&json, values, NULL), *rounds;
+        json_text(&json, object, "value", row->value);
+        json_text(&json, object, "refusal", row->refusal[0] != '\0' ? row->refusal : NULL);
+        rounds = json_array(&json, object, "rounds");
+        for (int j = 0; j < row->count; j++)
+            train_json(&json, json_object(&json, rounds, NULL), &row->rounds[j]);
+    }
+    TRY(json_print(&json, root, &text));
+    fputs(text, stdout);
+
+out:
+    free(text);
+    cJSON_Delete(root);
+    return status;
+}
+
+static enum status train_sweep(struct train *train, struct device *device,
+                               const struct console *console)
+{
+    enum status status = STATUS_OK;
+
+    train->rounds = train->flags.repetitions > 0 ? train->flags.repetitions : ROUNDS;
+    TRY(measure_sweep(train, device));
+    if (train->flags.format == FORMAT_JSON)
+        TRY(print_json_sweep(train, device_properties(device)));
+    else
+        train_print_sweep(console, train->knob, train->rows, train->row_count);
+
+out:
+    return status;
+}
+
+static enum status run_train(int argc, char **argv, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct train *train = calloc(1, sizeof *train);
+    struct device *device = NULL;
+    struct console console;
+    bool helped;
+    struct options options = {
+        .command = "train",
+        .arguments = "",
+        .text = "Trains one configuration and measures it. Every setting is a flag; auto values "
+                "depend on the device and the model's role.\v"
+                "Examples:\n"
+                "  chokepoint train\n"
+                "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
+                "  chokepoint train --input=decoded --sweep workers=0,1,2,4",
+        .option = take,
+        .context = train,
+    };
+
+    (void)exit_code;
+    if (train == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
+    train->flags = flags_default();
+    knobs_defaults(&train->config);
+    make_options(train);
+    options.rows = train->options;
+    TRY(options_parse(&options, argc, argv, &helped));
+    if (helped)
+        goto out;
+    if (train->flags.format == FORMAT_MARKDOWN)
+        FAIL(STATUS_BAD_USAGE, "--format=markdown: train prints console or json");
+    console = console_open(stdout, train->flags.color);
+    TRY(device_open(
+        &device, train->flags.device,
+        &(struct device_options){ .memory_bytes = train->flags.device_memory, .spin_ns = -1 }));
+    TRY(train->sweep != NULL ? train_sweep(train, device, &console)
+                             : train_one(train, device, &console));
+
+out:
+    device_close(device);
+    for (int i = 0; train != NULL && i < train->row_count; i++) free(train->rows[i].rounds);
+    if (train != NULL)
+        free(train->sweep);
+    free(train);
+    return status;
+}
+
+const struct command command_train = { "train", "one configuration, or a sweep over a knob",
+                                       run_train };

@@ -1,0 +1,36 @@
+/* What `train` prints of its measurements. */
+#ifndef HARNESS_CLI_TRAIN_OUTPUT_H
+#define HARNESS_CLI_TRAIN_OUTPUT_H
+
+#include "harness/cli/measure.h"
+#include "harness/report/console.h"
+#include "harness/report/json.h"
+
+/* The device and all settings. */
+void train_print_settings(const struct console *console, const struct device_properties *device,
+                          const char *settings);
+
+/* The table of losses: its heading, and a measure_report whose context is the console. */
+void train_print_loss_heading(const struct console *console);
+void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
+                      double loss);
+
+/* The figures at the end. */
+void train_print_summary(const struct console *console, const struct measurement *measurement);
+
+/* A value of a sweep: what was measured of it, round by round, or why it could not run. */
+struct sweep_row {
+    const char *value;
+    struct measurement *rounds; /* [count] */
+    int count;
+    char refusal[512]; /* "": it ran */
+};
+
+/* A row a value: medians over the rounds, and the range of the step time. */
+void train_print_sweep(const struct console *console, const char *knob,
+                       const struct sweep_row *rows, int count);
+
+/* Members of an object: every figure as a flat number. */
+void train_json(struct json *json, cJSON *object, const struct measurement *measurement);
+
+#endif
