@@ -1,54 +1,26 @@
-/* The design follows PyTorch's CUDACachingAllocator: sizes that differ by less than 512 bytes are the
- * same size, small and large blocks never share a segment, a request takes the smallest free block
- * that fits, a block is split when the rest is worth keeping, and neighbours that are free are merged.
- *
- * Device memory is not for the host to touch, so all that is known of a block lies in a record on the
- * host. A block in use is found by its address in a hash table. A free small block lies in the list of
- * its exact size, and a bit map says which of the 4096 lists are not empty, so that the best fit is
- * the next bit that is set. Free large blocks are few and lie in one list. Among equal blocks the one
- * freed last is taken: addresses have no say, so the same calls give the same layout in every run.
+/* The design follows PyTorch's CUDACachingAllocator: requests that differ by less than 512 bytes are
+ * the same size, small and large blocks never share a segment, a request takes the smallest free block
+ * that fits, a block is cut when the rest is worth keeping, and neighbours that are free become one.
+ * blocks.h keeps account of that; what is here asks the device, counts and refuses.
  *
  * Allocated counts rounded requests, never what a block happens to be: it is the same whatever the
  * allocator did before. */
 #include "scenarios/training/memory.h"
+
+#include "scenarios/training/blocks.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ROUNDING = 512,                             /* PyTorch's kMinBlockSize */
-    SMALL_MAX = 1 << 20,                        /* kSmallSize */
-    SEGMENT_BYTES = 2 << 20,                    /* kSmallBuffer and kRoundLarge */
-    LARGE_REMAINDER = SMALL_MAX,                /* a large block is split for more than this */
-    SMALL_SIZES = SEGMENT_BYTES / ROUNDING + 1, /* free lists: sizes 0 .. SEGMENT_BYTES */
-    MAP_WORDS = SMALL_SIZES / 64 + 1,
-    BUCKETS_FIRST = 256,
-};
-
-struct block {
-    char *address;
-    int64_t bytes;     /* of the block: at least those asked for */
-    int64_t requested; /* rounded; 0: the block is free */
-    enum memory_category category;
-    bool small;
-    struct block *left, *right;   /* neighbours in the segment; NULL at its ends */
-    struct block *next, **linked; /* in a free list, a bucket or the list of spare records */
-};
-
 struct memory {
     struct stream *stream;
     struct device *device;
     struct memory_config config;
     struct memory_statistics statistics;
-    struct block *free_small[SMALL_SIZES];
-    uint64_t free_map[MAP_WORDS];
-    struct block *free_large;
-    struct block **buckets; /* blocks in use, by address */
-    size_t bucket_count;    /* a power of two */
-    size_t in_use;
-    struct block *spare; /* records without a block */
+    struct blocks blocks;
+    bool keep; /* segments stay */
 };
 
 static const char *const category_names[MEMORY_CATEGORY_COUNT] = {
@@ -71,73 +43,12 @@ static int64_t round_up(int64_t bytes, int64_t multiple)
     return (bytes + multiple - 1) / multiple * multiple;
 }
 
-/* --- lists of records ------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
-static void list_push(struct block **head, struct block *block)
+static void raise_to(int64_t *peak, int64_t now)
 {
-    block->next = *head;
-    block->linked = head;
-    if (*head != NULL)
-        (*head)->linked = &block->next;
-    *head = block;
-}
-
-static void list_remove(struct block *block)
-{
-    *block->linked = block->next;
-    if (block->next != NULL)
-        block->next->linked = block->linked;
-    block->next = NULL;
-    block->linked = NULL;
-}
-
-/* A record with nothing in it; NULL when the host has no memory left. */
-static struct block *record_take(struct memory *memory)
-{
-    struct block *block = memory->spare;
-
-    if (block == NULL)
-        return calloc(1, sizeof *block);
-    list_remove(block);
-    memset(block, 0, sizeof *block);
-    return block;
-}
-
-static void record_put(struct memory *memory, struct block *block)
-{
-    list_push(&memory->spare, block);
-}
-
-/* --- blocks in use, by address ---------------------------------------------------------------- */
-
-/* Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4). */
-static struct block **bucket_of(const struct memory *memory, const void *address)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)address / ROUNDING * 0x9e3779b97f4a7c15u;
-
-    return &memory->buckets[(hash >> 32) & (memory->bucket_count - 1)];
-}
-
-/* Twice as many buckets, once there is a block for each. Without memory for them the old ones serve,
- * only slower. */
-static void buckets_grow(struct memory *memory)
-{
-    struct block **old = memory->buckets;
-    size_t old_count = memory->bucket_count;
-    struct block **buckets = calloc(2 * old_count, sizeof(struct block *));
-
-    if (buckets == NULL)
-        return;
-    memory->buckets = buckets;
-    memory->bucket_count = 2 * old_count;
-    for (size_t i = 0; i < old_count; i++) {
-        while (old[i] != NULL) {
-            struct block *block = old[i];
-            list_remove(block);
-            list_push(bucket_of(memory, block->address), block);
-        }
-    }
-    free(old);
+    if (*peak < now)
+        *peak = now;
 }
 
 static void use_begin(struct memory *memory, struct block *block, int64_t requested,
@@ -147,134 +58,19 @@ static void use_begin(struct memory *memory, struct block *block, int64_t reques
 
     block->requested = requested;
     block->category = category;
-    if (memory->in_use == memory->bucket_count)
-        buckets_grow(memory);
-    list_push(bucket_of(memory, block->address), block);
-    memory->in_use++;
-
+    block_use(&memory->blocks, block);
     now->allocated[category] += requested;
-    if (now->peak[category] < now->allocated[category])
-        now->peak[category] = now->allocated[category];
     now->allocated_all += requested;
-    if (now->peak_all < now->allocated_all)
-        now->peak_all = now->allocated_all;
+    raise_to(&now->peak[category], now->allocated[category]);
+    raise_to(&now->peak_all, now->allocated_all);
 }
 
 static void use_end(struct memory *memory, struct block *block)
 {
-    list_remove(block);
-    memory->in_use--;
+    block_unuse(&memory->blocks, block);
     memory->statistics.allocated[block->category] -= block->requested;
     memory->statistics.allocated_all -= block->requested;
     block->requested = 0;
-}
-
-/* NULL when no block in use begins at `address`. */
-static struct block *use_find(const struct memory *memory, const void *address)
-{
-    struct block *block = *bucket_of(memory, address);
-
-    while (block != NULL && block->address != address) block = block->next;
-    return block;
-}
-
-/* --- free blocks ------------------------------------------------------------------------------ */
-
-static void free_add(struct memory *memory, struct block *block)
-{
-    size_t size = (size_t)(block->bytes / ROUNDING);
-
-    if (!block->small) {
-        list_push(&memory->free_large, block);
-        return;
-    }
-    list_push(&memory->free_small[size], block);
-    memory->free_map[size / 64] |= (uint64_t)1 << size % 64;
-}
-
-static void free_remove(struct memory *memory, struct block *block)
-{
-    size_t size = (size_t)(block->bytes / ROUNDING);
-
-    list_remove(block);
-    if (block->small && memory->free_small[size] == NULL)
-        memory->free_map[size / 64] &= ~((uint64_t)1 << size % 64);
-}
-
-static struct block *free_find_small(const struct memory *memory, int64_t bytes)
-{
-    size_t size = (size_t)(bytes / ROUNDING), word = size / 64;
-    uint64_t bits = memory->free_map[word] & (~(uint64_t)0 << size % 64);
-
-    while (bits == 0 && ++word < MAP_WORDS) bits = memory->free_map[word];
-    return bits == 0 ? NULL : memory->free_small[word * 64 + (size_t)__builtin_ctzll(bits)];
-}
-
-static struct block *free_find_large(const struct memory *memory, int64_t bytes)
-{
-    struct block *best = NULL;
-
-    for (struct block *block = memory->free_large; block != NULL; block = block->next) {
-        if (block->bytes >= bytes && (best == NULL || block->bytes < best->bytes))
-            best = block;
-    }
-    return best;
-}
-
-/* Cuts a block that is in no list down to `bytes`; the rest becomes a free block. Without a record for
- * the rest the block stays as it is. */
-static void block_split(struct memory *memory, struct block *block, int64_t bytes)
-{
-    int64_t remainder = block->bytes - bytes;
-    struct block *rest;
-
-    if (remainder < ROUNDING || (!block->small && remainder <= LARGE_REMAINDER))
-        return;
-    rest = record_take(memory);
-    if (rest == NULL)
-        return;
-    rest->address = block->address + bytes;
-    rest->bytes = remainder;
-    rest->small = block->small;
-    rest->left = block;
-    rest->right = block->right;
-    if (rest->right != NULL)
-        rest->right->left = rest;
-    block->right = rest;
-    block->bytes = bytes;
-    free_add(memory, rest);
-}
-
-/* Adds `right`, which is in no list, to its left neighbour, likewise. */
-static void block_merge(struct memory *memory, struct block *left, struct block *right)
-{
-    left->bytes += right->bytes;
-    left->right = right->right;
-    if (left->right != NULL)
-        left->right->left = left;
-    record_put(memory, right);
-}
-
-static bool is_free(const struct block *block)
-{
-    return block != NULL && block->requested == 0;
-}
-
-/* Makes a block that is in no list free, together with its free neighbours. */
-static void block_free(struct memory *memory, struct block *block)
-{
-    struct block *left = block->left, *right = block->right;
-
-    if (is_free(right)) {
-        free_remove(memory, right);
-        block_merge(memory, block, right);
-    }
-    if (is_free(left)) {
-        free_remove(memory, left);
-        block_merge(memory, left, block);
-        block = left;
-    }
-    free_add(memory, block);
 }
 
 /* --- what the device gives -------------------------------------------------------------------- */
@@ -297,22 +93,18 @@ static enum status reserve(struct memory *memory, int64_t bytes, struct block **
         status = STATUS_DEVICE_OUT_OF_MEMORY;
         goto out;
     }
-    block = record_take(memory);
-    if (block == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "the host has no memory left to keep account of a block of the "
-                                   "device; close other programs");
+    TRY(block_new(&memory->blocks, &block));
     TRY(device_alloc(memory->device, memory->stream, device_way(memory), (size_t)bytes, &address));
     now->device_allocations++;
     now->reserved += bytes;
-    if (now->peak_reserved < now->reserved)
-        now->peak_reserved = now->reserved;
+    raise_to(&now->peak_reserved, now->reserved);
     block->address = address;
     block->bytes = bytes;
     *reserved = block;
 
 out:
     if (status != STATUS_OK && block != NULL)
-        record_put(memory, block);
+        block_drop(&memory->blocks, block);
     return status;
 }
 
@@ -323,39 +115,28 @@ static enum status give_back(struct memory *memory, struct block *block)
     void *address = block->address;
 
     memory->statistics.reserved -= block->bytes;
-    record_put(memory, block);
+    block_drop(&memory->blocks, block);
     TRY(device_free(memory->device, memory->stream, device_way(memory), address));
 
 out:
     return status;
 }
 
-static bool is_whole_segment(const struct block *block)
-{
-    return block->left == NULL && block->right == NULL;
-}
-
 enum status memory_trim(struct memory *memory)
 {
     enum status status = STATUS_OK;
-    struct block *next;
+    struct block *block;
 
-    /* A segment of small blocks that is free is one block of the largest size. */
-    for (struct block *block = memory->free_small[SMALL_SIZES - 1]; block != NULL; block = next) {
-        next = block->next;
-        free_remove(memory, block);
+    while (!memory->keep && (block = block_take_segment(&memory->blocks)) != NULL)
         TRY(give_back(memory, block));
-    }
-    for (struct block *block = memory->free_large; block != NULL; block = next) {
-        next = block->next;
-        if (!is_whole_segment(block))
-            continue;
-        free_remove(memory, block);
-        TRY(give_back(memory, block));
-    }
 
 out:
     return status;
+}
+
+void memory_keep(struct memory *memory, bool keep)
+{
+    memory->keep = keep;
 }
 
 /* --- out of memory ---------------------------------------------------------------------------- */
@@ -437,16 +218,20 @@ static void say_free(struct sentence *sentence, struct memory *memory)
 static enum status out_of_memory(struct memory *memory, enum memory_category category, size_t bytes)
 {
     enum status status = STATUS_OK;
-    struct sentence used = { 0 };
+    struct sentence figures = { 0 };
+    bool cut = memory->config.allocator == ALLOCATOR_CACHING && bytes <= SMALL_MAX;
 
-    say_bytes(&used, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
-    say(&used, " asked for %s, ", category_names[category]);
-    say_used(&used, &memory->statistics);
-    say(&used, ", ");
-    say_free(&used, memory);
+    say_bytes(&figures, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
+    say(&figures, " asked for %s", category_names[category]);
+    if (cut) /* or it would seem to fit */
+        say(&figures, " (from a segment of %d MiB)", SEGMENT_BYTES >> 20);
+    say(&figures, ", ");
+    say_used(&figures, &memory->statistics);
+    say(&figures, ", ");
+    say_free(&figures, memory);
     FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
-         "out of device memory: %s; use a smaller batch, checkpointing=block%s", used.text,
-         memory->config.budget > 0 ? " or a larger memory_budget" : "");
+         "out of device memory: %s; set batch lower%s or checkpointing=block", figures.text,
+         memory->config.budget > 0 ? ", memory_budget higher" : "");
 
 out:
     return status;
@@ -474,15 +259,13 @@ static enum status cached_block(struct memory *memory, int64_t bytes, struct blo
 {
     enum status status = STATUS_OK;
     bool small = bytes <= SMALL_MAX;
-    struct block *block = small ? free_find_small(memory, bytes) : free_find_large(memory, bytes);
+    struct block *block = block_take(&memory->blocks, bytes, small);
 
-    if (block != NULL)
-        free_remove(memory, block);
-    else
+    if (block == NULL)
         TRY(reserve_or_trim(memory, small ? SEGMENT_BYTES : round_up(bytes, SEGMENT_BYTES),
                             &block));
     block->small = small;
-    block_split(memory, block, bytes);
+    block_cut(&memory->blocks, block, bytes);
     *found = block;
 
 out:
@@ -501,7 +284,7 @@ enum status memory_alloc(struct memory *memory, enum memory_category category, s
         FAIL(STATUS_INTERNAL, "memory category %d does not exist", (int)category);
     if (bytes > INT64_MAX / 2) /* beyond every device, and rounding it up might overflow */
         return out_of_memory(memory, category, bytes);
-    rounded = round_up(bytes > 0 ? (int64_t)bytes : 1, ROUNDING);
+    rounded = round_up(bytes > 0 ? (int64_t)bytes : 1, BLOCK_ROUNDING);
     if (memory->config.allocator == ALLOCATOR_CACHING)
         status = cached_block(memory, rounded, &block);
     else
@@ -523,13 +306,13 @@ enum status memory_free(struct memory *memory, void *address)
 
     if (address == NULL)
         return STATUS_OK;
-    block = use_find(memory, address);
+    block = block_find(&memory->blocks, address);
     if (block == NULL)
         FAIL(STATUS_INTERNAL, "block %p cannot be freed: it was not given out, or is free already",
              address);
     use_end(memory, block);
     if (memory->config.allocator == ALLOCATOR_CACHING)
-        block_free(memory, block);
+        block_free(&memory->blocks, block);
     else
         TRY(give_back(memory, block));
 
@@ -545,11 +328,8 @@ enum status memory_open(struct memory **opened, struct stream *stream,
 
     *opened = NULL;
     if (memory == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "the host has no memory left for the allocator");
-    memory->buckets = calloc(BUCKETS_FIRST, sizeof(struct block *));
-    if (memory->buckets == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "the host has no memory left for the allocator");
-    memory->bucket_count = BUCKETS_FIRST;
+        FAIL(STATUS_OUT_OF_MEMORY, "the host has no memory left for an allocator");
+    TRY(blocks_init(&memory->blocks));
     memory->stream = stream;
     memory->device = stream_device(stream);
     memory->config = *config;
@@ -569,18 +349,9 @@ void memory_close(struct memory *memory)
     if (memory == NULL)
         return;
     stream_synchronize(memory->stream);
-    for (size_t i = 0; i < memory->bucket_count; i++) {
-        while (memory->buckets[i] != NULL) memory_free(memory, memory->buckets[i]->address);
-    }
-    while (memory->free_small[SMALL_SIZES - 1] != NULL || memory->free_large != NULL)
-        memory_trim(memory);
-    if (memory->config.allocator == ALLOCATOR_STREAM_ORDERED)
-        stream_synchronize(memory->stream);
-    while ((block = memory->spare) != NULL) {
-        list_remove(block);
-        free(block);
-    }
-    free(memory->buckets);
+    while ((block = block_any(&memory->blocks)) != NULL) memory_free(memory, block->address);
+    while ((block = block_take_segment(&memory->blocks)) != NULL) give_back(memory, block);
+    blocks_release(&memory->blocks);
     free(memory);
 }
 

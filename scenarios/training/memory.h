@@ -54,8 +54,12 @@ enum status memory_alloc(struct memory *memory, enum memory_category category, s
                          void **block);
 enum status memory_free(struct memory *memory, void *block); /* NULL is allowed */
 
-/* Gives free segments back to the device. */
+/* Gives free segments back to the device. Memory that has run out is trimmed before it is refused. */
 enum status memory_trim(struct memory *memory);
+
+/* While `keep`, no segment goes back to the device. A captured graph needs that: it runs on addresses
+ * that are free by now, and they must stay this step's. */
+void memory_keep(struct memory *memory, bool keep);
 
 struct memory_statistics memory_statistics(const struct memory *memory);
 void memory_reset_peaks(struct memory *memory);
