@@ -17,9 +17,7 @@ KERNEL_ROWS(bias_add, k, row)
     }
 }
 
-/* A pack of columns stays in registers while the rows of the chunk go by.
- *
- * Bytes per row of the grid: chunk * width * sizeof(real) read, width * 4 written. Flops per element
+/* Bytes per row of the grid: chunk * width * sizeof(real) read, width * 4 written. Flops per element
  * of dy: 1. */
 KERNEL_ROWS(bias_backward, k, row)
 {
@@ -27,13 +25,16 @@ KERNEL_ROWS(bias_backward, k, row)
     float *dbias = k->dbias + row * k->width;
     int rows = smaller_int(k->chunk, k->rows - row * k->chunk);
 
-    PACKS(c, k->width) {
-        struct pack sums = pack_of(0);
-        for (int r = 0; r < rows; r++) {
-            struct pack d = load(dy + (long)r * k->width + c);
-            EACH(j) sums.v[j] += d.v[j];
+    TILES(c, k->width) {
+        struct pack sums[TILE];
+        TILE_PACKS(t, c, k->width) sums[t] = pack_of(0);
+        for (long r = 0; r < rows; r++) {
+            TILE_PACKS(t, c, k->width) {
+                struct pack d = load(dy + r * k->width + c + t * PACK);
+                EACH(j) sums[t].v[j] += d.v[j];
+            }
         }
-        store_floats(dbias + c, sums);
+        TILE_PACKS(t, c, k->width) store_floats(dbias + c + t * PACK, sums[t]);
     }
 }
 

@@ -18,7 +18,7 @@ KERNEL_ROWS(token_embedding_forward, k, row)
 }
 
 /* Most entries of the table meet none of their ids in a batch: they are told apart by one look
- * through the ids, and only the others look again for every pack.
+ * through the ids, and only the others look again for every tile.
  *
  * Bytes per row: count * 4 read from cache, width * sizeof(real) written; over all rows every row of
  * dy is read once. Flops per element of dy: 1. */
@@ -32,15 +32,19 @@ KERNEL_ROWS(token_embedding_backward, k, row)
     if (!found && k->accumulate)
         return;
 
-    PACKS(c, k->width) {
-        struct pack sums = k->accumulate ? load(dtable + c) : pack_of(0);
-        for (int t = 0; found && t < k->count; t++) {
-            if (k->ids[t] != (int)row)
+    TILES(c, k->width) {
+        struct pack sums[TILE];
+        TILE_PACKS(t, c, k->width)
+            sums[t] = k->accumulate ? load(dtable + c + t * PACK) : pack_of(0);
+        for (long i = 0; found && i < k->count; i++) {
+            if (k->ids[i] != (int)row)
                 continue;
-            struct pack d = load(k->dy + (long)t * k->width + c);
-            EACH(j) sums.v[j] += d.v[j];
+            TILE_PACKS(t, c, k->width) {
+                struct pack d = load(k->dy + i * k->width + c + t * PACK);
+                EACH(j) sums[t].v[j] += d.v[j];
+            }
         }
-        store(dtable + c, sums);
+        TILE_PACKS(t, c, k->width) store(dtable + c + t * PACK, sums[t]);
     }
 }
 

@@ -52,7 +52,11 @@ typedef struct {
 } bf16;
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 #define KERNEL_TABLE  static const
+#ifdef REAL_F32
+#define UNROLLED _Pragma("GCC unroll 1")
+#else
 #define UNROLLED
+#endif
 #endif
 
 #if defined REAL_F32
@@ -67,10 +71,10 @@ typedef bf16 real;
 
 /* The CPU's packs are 64 bytes of storage, a cache line: wider ones spill in fp32. */
 #ifdef __CUDACC__
-enum { LANES = 32, PACK = 16 / sizeof(real) };
+enum { LANES = 32, PACK = 16 / sizeof(real), TILE = 1 };
 #define LANE ((int)(threadIdx.x % LANES))
 #else
-enum { LANES = 1, PACK = 64 / sizeof(real) };
+enum { LANES = 1, PACK = 64 / sizeof(real), TILE = 64 };
 #define LANE 0
 #endif
 
@@ -80,6 +84,12 @@ struct pack {
 
 #define EACH(j)         UNROLLED for (int j = 0; j < PACK; j++)
 #define PACKS(c, width) for (int c = LANE * PACK; c < (width); c += LANES * PACK)
+
+/* Column sums: a lane's tiles of a row, and pack t of TILE in the tile at c, which begins at column
+ * c + t * PACK. A tile stays in registers (CUDA) or in the first-level cache (the CPU, where narrow
+ * tiles would jump from row to row) while the rows go by. */
+#define TILES(c, width)         for (int c = LANE * PACK; c < (width); c += LANES * PACK * TILE)
+#define TILE_PACKS(t, c, width) for (int t = 0; t < TILE && (c) + t * PACK < (width); t++)
 
 /* What launchers can carry: arguments are copied into the queue and frozen by a graph. */
 enum { KERNEL_ARGUMENT_BYTES = 112 };

@@ -141,23 +141,27 @@ KERNEL_ROWS(residual_layernorm_backward, k, row)
     }
 }
 
-/* A pack of columns stays in registers while the rows of the chunk go by.
- *
- * Bytes per row of the grid: 2 chunk * width * sizeof(real) read, 2 width * 4 written. Flops per
+/* Bytes per row of the grid: 2 chunk * width * sizeof(real) read, 2 width * 4 written. Flops per
  * element of x: 5. */
 KERNEL_ROWS(layernorm_backward_weight, k, row)
 {
     long first = row * k->chunk, last = first + smaller_int(k->chunk, k->rows - first);
 
-    PACKS(c, k->width) {
-        struct pack weights = pack_of(0), biases = pack_of(0);
+    TILES(c, k->width) {
+        struct pack weights[TILE], biases[TILE];
+        TILE_PACKS(t, c, k->width) weights[t] = biases[t] = pack_of(0);
         for (long r = first; r < last; r++) {
-            struct pack a = load(k->x + r * k->width + c), d = load(k->dy + r * k->width + c);
+            const real *x = k->x + r * k->width + c, *dy = k->dy + r * k->width + c;
             float mean = k->mean[r], rstd = k->rstd[r];
-            EACH(j) weights.v[j] += d.v[j] * ((a.v[j] - mean) * rstd);
-            EACH(j) biases.v[j] += d.v[j];
+            TILE_PACKS(t, c, k->width) {
+                struct pack a = load(x + t * PACK), d = load(dy + t * PACK);
+                EACH(j) weights[t].v[j] += d.v[j] * ((a.v[j] - mean) * rstd);
+                EACH(j) biases[t].v[j] += d.v[j];
+            }
         }
-        store_floats(k->dweight + row * k->width + c, weights);
-        store_floats(k->dbias + row * k->width + c, biases);
+        TILE_PACKS(t, c, k->width) {
+            store_floats(k->dweight + row * k->width + c + t * PACK, weights[t]);
+            store_floats(k->dbias + row * k->width + c + t * PACK, biases[t]);
+        }
     }
 }
