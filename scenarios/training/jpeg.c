@@ -24,6 +24,29 @@ struct jpeg_encoder {
     size_t file_bytes; /* as many as the worst image of the last size could take */
 };
 
+/* TurboJPEG leaves a handle in the middle of a header that it could not read, and then takes the next
+ * file for the rest of it (seen with 2.1.5). So decode() drops the handle after a failure, and this
+ * makes the next. */
+static enum status need_turbo(struct jpeg_decoder *decoder)
+{
+    enum status status = STATUS_OK;
+
+    if (decoder->turbo == NULL)
+        decoder->turbo = tjInitDecompress();
+    if (decoder->turbo == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG decoder: %s", tjGetErrorStr2(NULL));
+
+out:
+    return status;
+}
+
+static void drop_turbo(struct jpeg_decoder *decoder)
+{
+    if (decoder->turbo != NULL)
+        tjDestroy(decoder->turbo);
+    decoder->turbo = NULL;
+}
+
 enum status jpeg_decoder_open(struct jpeg_decoder **decoder)
 {
     enum status status = STATUS_OK;
@@ -31,9 +54,7 @@ enum status jpeg_decoder_open(struct jpeg_decoder **decoder)
     *decoder = calloc(1, sizeof **decoder);
     if (*decoder == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG decoder");
-    (*decoder)->turbo = tjInitDecompress();
-    if ((*decoder)->turbo == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG decoder: %s", tjGetErrorStr2(NULL));
+    TRY(need_turbo(*decoder));
 
 out:
     if (status != STATUS_OK) {
@@ -47,8 +68,7 @@ void jpeg_decoder_close(struct jpeg_decoder *decoder)
 {
     if (decoder == NULL)
         return;
-    if (decoder->turbo != NULL)
-        tjDestroy(decoder->turbo);
+    drop_turbo(decoder);
     free(decoder->pixels);
     free(decoder->sums);
     free(decoder);
@@ -70,14 +90,6 @@ static enum status reserve(void *buffer, size_t *capacity, size_t bytes, const c
 
 out:
     return status;
-}
-
-/* libjpeg reports a file that ends early as a warning and fills the rest with grey. As training data
- * that is damage; any other warning leaves an image that can be used. */
-static bool is_usable(struct jpeg_decoder *decoder)
-{
-    return tjGetErrorCode(decoder->turbo) == TJERR_WARNING &&
-           strcasestr(tjGetErrorStr2(decoder->turbo), "premature end") == NULL;
 }
 
 /* To RGB in place. CMYK JPEGs hold inverted values, 255 being no ink: Adobe's convention, which
@@ -103,26 +115,33 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
     bool is_cmyk;
     size_t pixels;
 
-    /* This call fails for what decoding would only warn about, but that is in the header. */
+    TRY(need_turbo(decoder));
+    *width = *height = 0; /* They stay so for a file that holds tables and no image. */
     if (tjDecompressHeader3(decoder->turbo, file, bytes, width, height, &subsampling, &colours) !=
-        0)
+            0 ||
+        *width < 1 || *height < 1)
         FAIL(STATUS_BAD_INPUT, "%.300s cannot be decoded: %s; is it a JPEG file?", name,
              tjGetErrorStr2(decoder->turbo));
     pixels = (size_t)*width * (size_t)*height;
     if (pixels > MOST_PIXELS)
-        FAIL(STATUS_BAD_INPUT, "%.300s has %d x %d pixels; at most %d in all are decoded", name,
-             *width, *height, MOST_PIXELS);
+        FAIL(STATUS_BAD_INPUT,
+             "%.300s cannot be decoded: it has %d x %d pixels, more than %d in all", name, *width,
+             *height, MOST_PIXELS);
     is_cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
     TRY(reserve(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3), name));
+    /* A file that ends early is a mere warning to libjpeg, which fills the rest with grey; and after
+     * a warning TurboJPEG does not tell whether an error followed. So the first warning stops it. */
     if (tjDecompress2(decoder->turbo, file, bytes, decoder->pixels, *width, 0, *height,
-                      is_cmyk ? TJPF_CMYK : TJPF_RGB, TJFLAG_LIMITSCANS) != 0 &&
-        !is_usable(decoder))
+                      is_cmyk ? TJPF_CMYK : TJPF_RGB,
+                      TJFLAG_LIMITSCANS | TJFLAG_STOPONWARNING) != 0)
         FAIL(STATUS_BAD_INPUT, "%.300s cannot be decoded: %s", name,
              tjGetErrorStr2(decoder->turbo));
     if (is_cmyk)
         cmyk_to_rgb(decoder->pixels, pixels);
 
 out:
+    if (status != STATUS_OK)
+        drop_turbo(decoder);
     return status;
 }
 

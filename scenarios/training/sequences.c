@@ -15,11 +15,14 @@ static uint32_t octaves(uint32_t count)
     return octave;
 }
 
-/* A rank from 0 on; those above the last whole octave never come up. */
+/* A rank from 0 on. Of those that are not noise, the ones above the last whole octave never come. */
 static uint32_t draw_rank(struct random *random, uint32_t ranks)
 {
-    uint32_t first = 1u << random_below(random, octaves(ranks));
+    uint32_t first;
 
+    if (random_below(random, 2) == 0)
+        return random_below(random, ranks);
+    first = 1u << random_below(random, octaves(ranks));
     return first - 1 + random_below(random, first);
 }
 

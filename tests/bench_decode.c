@@ -1,0 +1,20 @@
+/* Prints what loading one generated sample costs on the host: reading, decoding, resizing to 32. */
+#include "scenarios/training/dataset.h"
+
+#include <stdio.h>
+
+int main(void)
+{
+    static const int pixels[] = { 32, 64, 96, 128, 224, 512 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(pixels); i++) {
+        double ns;
+
+        if (dataset_decode_ns(pixels[i], 32, &ns) != STATUS_OK) {
+            fprintf(stderr, "%s\n", status_last()->text);
+            return 1;
+        }
+        printf("%4d x %-4d %8.1f us\n", pixels[i], pixels[i], ns / 1000);
+    }
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* For tests: a temporary folder, JPEG files in it, and a cache folder of the test's own. */
+#ifndef TESTS_IMAGE_FILES_H
+#define TESTS_IMAGE_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct test_folder {
+    char path[64];
+};
+
+/* A cmocka setup and teardown: *state becomes a struct test_folder, and CHOKEPOINT_CACHE its path. */
+int test_folder_setup(void **state);
+int test_folder_teardown(void **state);
+
+/* These fail the test when they cannot do it. `name` is relative to the folder and may hold one /,
+ * whose folder is made. Returned paths are static. */
+const char *test_folder_path(const struct test_folder *folder, const char *name);
+const char *test_file(const struct test_folder *folder, const char *name, const void *bytes,
+                      size_t count);
+
+/* A JPEG file of one colour: all pixels (value, value, value). */
+const char *test_jpeg(const struct test_folder *folder, const char *name, uint8_t value);
+
+#endif
