@@ -26,14 +26,14 @@ struct protocol {
     bool quick;             /* recorded; the numbers above already say it */
 };
 
-/* 9 pairs of 0.2 s windows, or 6 of 0.1 s; on CUDA windows are at least 0.3 s. */
+/* 9 pairs of 0.2 s windows, or 6 of 0.1 s; on CUDA windows are at least 0.3 s. Device "auto", seed 1. */
 struct protocol protocol_default(bool quick);
 
 /* One window of one variant. */
 struct repetition {
     double metric[METRIC_COUNT]; /* NaN: not measured */
     int64_t steps, samples, wall_ns;
-    int64_t cpu_ns; /* processor time of the whole process in the window */
+    int64_t cpu_ns;  /* processor time of the whole process in the window */
     double *step_ns; /* [step_count]: single steps, device events; malloc'd */
     int step_count;
     float losses[LOSS_STEPS]; /* NaN where the child's loss was not finite */
@@ -108,6 +108,12 @@ enum status experiment_run(struct scenario_result *result, const struct scenario
                            const struct protocol *protocol, experiment_progress *progress,
                            void *context, const volatile sig_atomic_t *stop);
 void scenario_result_release(struct scenario_result *result);
+
+/* The same with another program than this one in the child's place. */
+enum status experiment_run_program(struct scenario_result *result, const char *program,
+                                   const struct scenario *scenario, const struct protocol *protocol,
+                                   experiment_progress *progress, void *context,
+                                   const volatile sig_atomic_t *stop);
 
 /* The child's side: runs the protocol for one variant or both (`only` is VARIANT_COUNT) and writes one
  * JSON record a line to `descriptor`; with a negative one it writes none. A failure is written as the

@@ -1,0 +1,43 @@
+#include "harness/experiment/arguments.h"
+
+#include "harness/experiment/child.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Appends an option and its value; `count` is the length of the list so far. */
+static void add(struct arguments *arguments, int *count, const char *option, const char *value)
+{
+    arguments->list[(*count)++] = option;
+    arguments->list[(*count)++] = value;
+}
+
+static void add_integer(struct arguments *arguments, int *count, const char *option, uint64_t value)
+{
+    char *text = arguments->texts[*count];
+
+    snprintf(text, sizeof arguments->texts[0], "%" PRIu64, value);
+    add(arguments, count, option, text);
+}
+
+void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
+                    const struct protocol *protocol)
+{
+    int count = 0;
+    char *window;
+
+    memset(arguments, 0, sizeof *arguments);
+    add(arguments, &count, "exec", scenario->name);
+    add(arguments, &count, "--device", protocol->device);
+    if (protocol->device_memory > 0)
+        add_integer(arguments, &count, "--device-memory", (uint64_t)protocol->device_memory);
+    if (protocol->data != NULL)
+        add(arguments, &count, "--data", protocol->data);
+    add_integer(arguments, &count, "--repetitions", (uint64_t)protocol->repetitions);
+    window = arguments->texts[count];
+    snprintf(window, sizeof arguments->texts[0], "%.9g", protocol->window_seconds);
+    add(arguments, &count, "--window", window);
+    add_integer(arguments, &count, "--seed", protocol->seed);
+    add_integer(arguments, &count, "--record-fd", CHILD_RECORD_FD);
+}

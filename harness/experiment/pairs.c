@@ -1,0 +1,288 @@
+/* The child's side: balance first, then pairs of repetitions in shuffled order, a record each. */
+#include "harness/experiment/balance.h"
+#include "harness/experiment/records.h"
+#include "harness/experiment/window.h"
+#include "harness/status/random.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ORDER_STREAM = 0x70616972 }; /* of random numbers: "pair" */
+
+#define CUDA_WINDOW_SECONDS 0.3 /* at least; clocks and launches vary more there */
+
+/* Everything of one scenario in this process. */
+struct session {
+    const struct scenario *scenario;
+    const struct protocol *protocol;
+    struct device *device;
+    enum variant only; /* VARIANT_COUNT: both */
+    int descriptor;
+    struct training_config configs[VARIANT_COUNT];
+    struct window_plan plan;
+    struct record record; /* too large for the stack of many frames */
+};
+
+static bool is_run(const struct session *session, enum variant variant)
+{
+    return session->only == VARIANT_COUNT || session->only == variant;
+}
+
+/* --- Settings --- */
+
+static enum status settle_variant(struct session *session, enum variant variant)
+{
+    const struct protocol *protocol = session->protocol;
+    struct training_config *config = &session->configs[variant];
+    enum status status = STATUS_OK;
+
+    TRY(scenario_config(session->scenario, variant, config));
+    config->seed = protocol->seed;
+    if (protocol->data != NULL && config->data.kind != DATA_SEQUENCES) {
+        if (strlen(protocol->data) >= sizeof config->data.folder)
+            FAIL(STATUS_BAD_INPUT, "the folder's name is longer than %zu characters: %.80s...",
+                 sizeof config->data.folder - 1, protocol->data);
+        snprintf(config->data.folder, sizeof config->data.folder, "%s", protocol->data);
+    }
+    TRY(knobs_resolve(config, device_properties(session->device)));
+
+out:
+    return status;
+}
+
+static int samples_a_step(const struct training_config *config)
+{
+    return config->model.batch * config->launch.accumulate;
+}
+
+/* A window has the same steps in both variants; it holds the same samples only if a step does. */
+static enum status settle_settings(struct session *session)
+{
+    const struct training_config *before = &session->configs[VARIANT_BEFORE];
+    const struct training_config *after = &session->configs[VARIANT_AFTER];
+    enum status status = STATUS_OK;
+
+    for (int v = 0; v < VARIANT_COUNT; v++) TRY(settle_variant(session, (enum variant)v));
+    if (samples_a_step(before) != samples_a_step(after))
+        FAIL(STATUS_INTERNAL,
+             "%s: a step takes %d samples before and %d after; both must take the same",
+             session->scenario->name, samples_a_step(before), samples_a_step(after));
+
+out:
+    return status;
+}
+
+/* --- Records --- */
+
+static enum status send_scenario(struct session *session, const struct balance_result *balance)
+{
+    struct record *record = &session->record;
+    enum status status = STATUS_OK;
+
+    memset(record, 0, sizeof *record);
+    record->type = RECORD_SCENARIO;
+    record->device = *device_properties(session->device);
+    record->balance = *balance;
+    record->window_seconds = session->plan.seconds;
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        TRY(knobs_print(&session->configs[v], record->settings[v], sizeof record->settings[v]));
+    TRY(record_write(session->descriptor, record));
+
+out:
+    return status;
+}
+
+static enum status send_text(struct session *session, enum record_type type, const char *text)
+{
+    struct record *record = &session->record;
+
+    memset(record, 0, sizeof *record);
+    record->type = type;
+    snprintf(record->text, sizeof record->text, "%s", text);
+    return record_write(session->descriptor, record);
+}
+
+/* The sentence, and what was being done. */
+static enum status send_error(struct session *session)
+{
+    const struct status_error *error = status_last();
+    char text[sizeof session->record.text];
+
+    if (error->context[0] != '\0')
+        snprintf(text, sizeof text, "%s: %s", error->context, error->text);
+    else
+        snprintf(text, sizeof text, "%s", error->text);
+    return send_text(session, RECORD_ERROR, text);
+}
+
+/* --- Measuring --- */
+
+static enum status run_one(struct session *session, enum variant variant, int index)
+{
+    struct record *record = &session->record;
+    enum status status = STATUS_OK;
+
+    memset(record, 0, sizeof *record);
+    record->type = RECORD_REPETITION;
+    record->variant = variant;
+    record->index = index;
+    TRY(window_repetition(&record->repetition, session->device, &session->configs[variant],
+                          &session->plan));
+    TRY(record_write(session->descriptor, record));
+
+out:
+    record_release(record);
+    if (status != STATUS_OK)
+        status_context("%s, repetition %d", variant_name(variant), index + 1);
+    return status;
+}
+
+/* The pair that does not count warms up files, pools and primitives, and tells the steps of a window. */
+static enum status run_pilot_pair(struct session *session)
+{
+    struct training_config configs[VARIANT_COUNT];
+    double step_ns[VARIANT_COUNT];
+    int count = 0;
+    enum status status = STATUS_OK;
+
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        if (is_run(session, (enum variant)v))
+            configs[count++] = session->configs[v];
+    session->plan.period = window_period(configs, count);
+    for (int i = 0; i < count; i++)
+        TRY(window_pilot(session->device, &configs[i], session->plan.period, session->plan.seconds,
+                         &step_ns[i]));
+    session->plan.steps = window_steps(step_ns, count, session->plan.period, session->plan.seconds);
+
+out:
+    if (status != STATUS_OK)
+        status_context("first pair");
+    return status;
+}
+
+/* Which variant opens each pair: each one half of the pairs, in shuffled order, so that drift within a
+ * pair falls on both alike. */
+static enum status order_of_pairs(uint32_t **first, int pairs, uint64_t seed)
+{
+    struct random random = random_seed(seed, ORDER_STREAM);
+    enum status status = STATUS_OK;
+
+    *first = malloc((size_t)(pairs > 0 ? pairs : 1) * sizeof **first);
+    if (*first == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the order of %d pairs", pairs);
+    for (int i = 0; i < pairs; i++) (*first)[i] = (uint32_t)i % VARIANT_COUNT;
+    random_shuffle(&random, *first, (uint32_t)pairs);
+
+out:
+    return status;
+}
+
+static enum status run_pairs(struct session *session)
+{
+    int pairs = session->protocol->repetitions;
+    uint32_t *first = NULL;
+    enum status status = STATUS_OK;
+
+    TRY(order_of_pairs(&first, pairs, session->protocol->seed));
+    for (int i = 0; i < pairs; i++) {
+        enum variant opens = first[i] == 0 ? VARIANT_BEFORE : VARIANT_AFTER;
+        enum variant follows = first[i] == 0 ? VARIANT_AFTER : VARIANT_BEFORE;
+        if (is_run(session, opens))
+            TRY(run_one(session, opens, i));
+        if (is_run(session, follows))
+            TRY(run_one(session, follows, i));
+    }
+
+out:
+    free(first);
+    return status;
+}
+
+/* Chooses what both variants read, from the settings before. False: the device cannot show it, and the
+ * parent was told. */
+static enum status settle_balance(struct session *session, bool *holds)
+{
+    const struct balance *balance = &session->scenario->balance;
+    struct balance_result chosen;
+    char text[512];
+    enum status status = STATUS_OK;
+
+    TRY(balance_choose(&chosen, session->device, balance, &session->configs[VARIANT_BEFORE]));
+    session->configs[VARIANT_AFTER].data.jpeg_pixels =
+        session->configs[VARIANT_BEFORE].data.jpeg_pixels;
+    TRY(send_scenario(session, &chosen));
+    *holds = balance_holds(balance, &chosen);
+    if (!*holds) {
+        balance_explain(balance, &chosen, text, sizeof text);
+        TRY(send_text(session, RECORD_SKIPPED, text));
+    }
+
+out:
+    return status;
+}
+
+static enum status open_device(struct session *session)
+{
+    const struct device_options options = { .memory_bytes = session->protocol->device_memory,
+                                            .spin_ns = -1 };
+    enum status status = STATUS_OK;
+
+    TRY(device_open(&session->device, session->protocol->device, &options));
+    session->plan.seconds = session->protocol->window_seconds;
+    if (strcmp(device_properties(session->device)->kind, "cuda") == 0 &&
+        session->plan.seconds < CUDA_WINDOW_SECONDS)
+        session->plan.seconds = CUDA_WINDOW_SECONDS;
+
+out:
+    return status;
+}
+
+static enum status run_session(struct session *session)
+{
+    bool holds = false;
+    enum status status = STATUS_OK;
+
+    TRY(open_device(session));
+    TRY(settle_settings(session));
+    TRY(settle_balance(session, &holds));
+    if (!holds)
+        goto out;
+    TRY(run_pilot_pair(session));
+    TRY(run_pairs(session));
+    TRY(send_text(session, RECORD_END, ""));
+
+out:
+    return status;
+}
+
+enum status experiment_child(const struct scenario *scenario, const struct protocol *protocol,
+                             enum variant only, int descriptor)
+{
+    struct session *session = calloc(1, sizeof *session);
+    struct status_error error;
+    enum status status = STATUS_OK;
+
+    signal(SIGPIPE, SIG_IGN);
+    if (session == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to run %s", scenario->name);
+    *session = (struct session){
+        .scenario = scenario, .protocol = protocol, .only = only, .descriptor = descriptor
+    };
+    status = run_session(session);
+    /* Settings that the device refuses are no failure of the scenario: it cannot be shown there. */
+    if (status == STATUS_REFUSED || status == STATUS_UNSUPPORTED) {
+        status = send_text(session, RECORD_SKIPPED, status_last()->text);
+    } else if (status != STATUS_OK) {
+        error = *status_last();
+        send_error(session);
+        status_raise(&error);
+    }
+
+out:
+    if (session != NULL)
+        device_close(session->device);
+    free(session);
+    return status;
+}
