@@ -177,7 +177,8 @@ void knobs_defaults(struct training_config *config)
     config->loader.persistent_workers = true;
     config->transfer.pinned = true;
     config->transfer.one_copy = true;
-    config->transfer.batches_in_flight = 2;
+    /* More than the steps a loop that reads every 20th loss can be ahead: the host never waits here. */
+    config->transfer.batches_in_flight = 32;
     config->optimizer.rate = 1e-3;
     config->optimizer.decay = 0.01; /* PyTorch's default for AdamW */
     config->optimizer.max_norm = 1;
