@@ -1,16 +1,15 @@
 /* One const row a knob: where it lies in the settings, what it takes, what it means. Setting, printing
- * and help all read the rows; adding a knob is a row, and its default in knobs_defaults(). */
+ * and help all read the rows; adding a knob is a row, and its default in knobs_defaults(). How a kind
+ * of value is read and written is knob_values.h's. */
 #include "scenarios/training/knobs.h"
 
+#include "scenarios/training/knob_values.h"
 #include "scenarios/training/nearest.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS_MAX = 4096, WORKERS_PER_CORE_MAX = 64, NAME_SIZE = 40, VALUE_SIZE = 64 };
+enum { NAME_SIZE = 40, VALUE_SIZE = 64 };
 
 #define AT(member)           .offset = offsetof(struct training_config, member)
 #define FROM_TO(first, last) .values = #first ".." #last, .least = (first), .most = (last)
@@ -87,7 +86,7 @@ static const struct knob knobs[] = {
       .kind = KNOB_WORKERS,
       AT(loader.workers),
       .values = "0..4096|cores|2xcores..64xcores",
-      .most = WORKERS_MAX,
+      .most = 4096,
       .text = "loader threads; 0: the training thread loads" },
     { .name = "prefetch",
       .kind = KNOB_COUNT,
@@ -219,235 +218,19 @@ out:
     return status;
 }
 
-/* --- choices: the words of a list "a|b|c" ----------------------------------------------------- */
-
-/* The number of `word` in `list`, or -1. */
-static int word_find(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (int i = 0;; i++) {
-        size_t here = strcspn(list, "|");
-        if (here == length && memcmp(list, word, length) == 0)
-            return i;
-        if (list[here] == '\0')
-            return -1;
-        list += here + 1;
-    }
-}
-
-/* Word number `index`, its length in *length. */
-static const char *word_at(const char *list, int index, int *length)
-{
-    while (index-- > 0) list += strcspn(list, "|") + 1;
-    *length = (int)strcspn(list, "|");
-    return list;
-}
-
-/* --- numbers ---------------------------------------------------------------------------------- */
-
-/* Digits and nothing else up to *end. */
-static bool parse_digits(const char *text, uint64_t *number, const char **end)
-{
-    char *stopped;
-
-    if (*text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    *number = strtoull(text, &stopped, 10);
-    *end = stopped;
-    return errno == 0;
-}
-
-static bool parse_whole(const char *text, uint64_t *number)
-{
-    const char *end;
-
-    return parse_digits(text, number, &end) && *end == '\0';
-}
-
-static const struct {
-    const char *suffix;
-    int64_t bytes;
-} units[] = { { "GiB", 1 << 30 }, { "MiB", 1 << 20 }, { "KiB", 1 << 10 }, { "", 1 } };
-
-static bool parse_bytes(const char *text, int64_t *bytes)
-{
-    const char *suffix;
-    uint64_t number;
-
-    if (!parse_digits(text, &number, &suffix))
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-        if (strcmp(suffix, units[i].suffix) == 0 &&
-            number <= (uint64_t)(INT64_MAX / units[i].bytes)) {
-            *bytes = (int64_t)number * units[i].bytes;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool parse_real(const char *text, double *number)
-{
-    char *end;
-
-    if (strspn(text, "0123456789.eE+-") != strlen(text) || strchr("+-", *text) != NULL)
-        return false;
-    *number = strtod(text, &end);
-    return end != text && *end == '\0';
-}
-
-/* "4", "cores" or "8xcores": the last two as -1 and -8. */
-static bool parse_workers(const char *text, int *workers)
-{
-    const char *end;
-    uint64_t number;
-
-    if (strcmp(text, "cores") == 0) {
-        *workers = -1;
-        return true;
-    }
-    if (!parse_digits(text, &number, &end))
-        return false;
-    if (strcmp(end, "xcores") == 0 && number >= 1 && number <= WORKERS_PER_CORE_MAX) {
-        *workers = -(int)number;
-        return true;
-    }
-    *workers = (int)number;
-    return *end == '\0' && number <= WORKERS_MAX;
-}
-
-static bool within(const struct knob *knob, double number)
-{
-    return number >= knob->least && number <= knob->most;
-}
-
-/* --- values in and out ------------------------------------------------------------------------ */
-
-/* The types that a knob may have; which one, its kind says. */
-union value {
-    unsigned choice;
-    bool yes;
-    int count;
-    double real;
-    int64_t bytes;
-    uint64_t seed;
-};
-
-static const size_t value_size[] = {
-    [KNOB_CHOICE] = sizeof(unsigned), [KNOB_YES_NO] = sizeof(bool), [KNOB_COUNT] = sizeof(int),
-    [KNOB_WORKERS] = sizeof(int),     [KNOB_REAL] = sizeof(double), [KNOB_BYTES] = sizeof(int64_t),
-    [KNOB_SEED] = sizeof(uint64_t),
-};
-
-_Static_assert(sizeof(enum model_role) == sizeof(unsigned), "choices are read as unsigned");
-
-static bool value_parse(const struct knob *knob, const char *text, union value *value)
-{
-    uint64_t number;
-    int word;
-
-    memset(value, 0, sizeof *value);
-    if (knob->zero != NULL && (strcmp(text, knob->zero) == 0 || strcmp(text, "0") == 0))
-        return true;
-    switch (knob->kind) {
-    case KNOB_CHOICE:
-    case KNOB_YES_NO:
-        word = word_find(knob->values, text);
-        if (knob->kind == KNOB_CHOICE)
-            value->choice = (unsigned)word;
-        else
-            value->yes = word == 1;
-        return word >= 0;
-    case KNOB_COUNT:
-        if (!parse_whole(text, &number) || !within(knob, (double)number))
-            return false;
-        value->count = (int)number;
-        return true;
-    case KNOB_WORKERS:
-        return parse_workers(text, &value->count);
-    case KNOB_REAL:
-        return parse_real(text, &value->real) && within(knob, value->real);
-    case KNOB_BYTES:
-        return parse_bytes(text, &value->bytes) && within(knob, (double)value->bytes);
-    case KNOB_SEED:
-        return parse_whole(text, &value->seed);
-    }
-    return false;
-}
-
-/* With as few digits as read back the same. */
-static int print_real(char *text, size_t size, double number)
-{
-    int length = 0;
-
-    for (int digits = 1; digits <= 17; digits++) {
-        length = snprintf(text, size, "%.*g", digits, number);
-        if (strtod(text, NULL) >= number && strtod(text, NULL) <= number)
-            break;
-    }
-    return length;
-}
-
-static int print_bytes(char *text, size_t size, int64_t bytes)
-{
-    size_t i = 0;
-
-    while (bytes % units[i].bytes != 0) i++;
-    return snprintf(text, size, "%lld%s", (long long)(bytes / units[i].bytes), units[i].suffix);
-}
-
-static int print_workers(char *text, size_t size, int workers)
-{
-    if (workers >= 0)
-        return snprintf(text, size, "%d", workers);
-    return workers == -1 ? snprintf(text, size, "cores")
-                         : snprintf(text, size, "%dxcores", -workers);
-}
-
-static int value_print(const struct knob *knob, const union value *value, char *text, size_t size)
-{
-    static const union value zero;
-    const char *word;
-    int length;
-
-    if (knob->zero != NULL && memcmp(value, &zero, value_size[knob->kind]) == 0)
-        return snprintf(text, size, "%s", knob->zero);
-    switch (knob->kind) {
-    case KNOB_CHOICE:
-        word = word_at(knob->values, (int)value->choice, &length);
-        return snprintf(text, size, "%.*s", length, word);
-    case KNOB_YES_NO:
-        word = word_at(knob->values, value->yes, &length);
-        return snprintf(text, size, "%.*s", length, word);
-    case KNOB_COUNT:
-        return snprintf(text, size, "%d", value->count);
-    case KNOB_WORKERS:
-        return print_workers(text, size, value->count);
-    case KNOB_REAL:
-        return print_real(text, size, value->real);
-    case KNOB_BYTES:
-        return print_bytes(text, size, value->bytes);
-    case KNOB_SEED:
-        return snprintf(text, size, "%llu", (unsigned long long)value->seed);
-    }
-    return -1;
-}
-
 /* --- the interface ---------------------------------------------------------------------------- */
 
 enum status knob_set(struct training_config *config, const char *name, const char *text)
 {
     enum status status = STATUS_OK;
     const struct knob *knob;
-    union value value;
+    union knob_value value;
 
     TRY(knob_find(name, &knob));
-    if (!value_parse(knob, text, &value))
+    if (!knob_value_parse(knob, text, &value))
         FAIL(STATUS_BAD_USAGE, "%s does not take \"%s\"; it takes %s: %s", knob->name, text,
              knob->values, knob->text);
-    memcpy((char *)config + knob->offset, &value, value_size[knob->kind]);
+    memcpy((char *)config + knob->offset, &value, knob_value_size(knob));
 
 out:
     return status;
@@ -490,12 +273,12 @@ enum status knob_get(const struct training_config *config, const char *name, cha
 {
     enum status status = STATUS_OK;
     const struct knob *knob;
-    union value value = { 0 };
+    union knob_value value = { 0 };
     int length;
 
     TRY(knob_find(name, &knob));
-    memcpy(&value, (const char *)config + knob->offset, value_size[knob->kind]);
-    length = value_print(knob, &value, text, size);
+    memcpy(&value, (const char *)config + knob->offset, knob_value_size(knob));
+    length = knob_value_print(knob, &value, text, size);
     if (length < 0 || (size_t)length >= size)
         FAIL(STATUS_BAD_USAGE, "%zu bytes are too few for the value of %s", size, knob->name);
 
