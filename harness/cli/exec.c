@@ -91,7 +91,7 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
         { "record-fd", FLAG_RECORD_FD, "N", 0,
           "write the records to this open descriptor; standard output if not given", 3 },
         FLAGS_VERBOSE,
-        FLAGS_END,
+        OPTIONS_END,
     };
     enum status status = STATUS_OK;
     struct exec exec = { .flags = flags_default(),

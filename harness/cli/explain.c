@@ -51,16 +51,19 @@ static void print_expectations(const struct console *console, const struct scena
             !expectation->exact && expectation->metric == (enum metric)0)
             break;
         summary_expectation(promise, sizeof promise, expectation);
-        snprintf(sentence, sizeof sentence, "%s%s%s%s%s (%s)", promise,
+        snprintf(sentence, sizeof sentence, "%s%s%s%s%s", promise,
                  expectation->is_cost ? ", the price of the fix" : "",
                  expectation->exact ? ", the same in every repetition" : "",
-                 expectation->where != ANYWHERE ? ", " : "", summary_where(expectation->where),
-                 metric_text(expectation->metric));
+                 expectation->where != ANYWHERE ? ", " : "", summary_where(expectation->where));
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 4, console->width, sentence);
+        fprintf(console->stream, "    %s", console->dim);
+        wrap_print(console->stream, 4, 4, console->width, metric_text(expectation->metric));
+        fputs(console->plain, console->stream);
     }
 }
 
+/* When the effect exists, and what proves that both variants compute the same. */
 static void print_conditions(const struct console *console, const struct scenario *scenario)
 {
     static const char *const losses[] = {
@@ -139,7 +142,7 @@ static void print_scenario(const struct console *console, const struct scenario 
 
 static enum status run_explain(int argc, char **argv, int *exit_code)
 {
-    static const struct argp_option rows[] = { FLAGS_OUTPUT, FLAGS_VERBOSE, FLAGS_END };
+    static const struct argp_option rows[] = { FLAGS_OUTPUT, FLAGS_VERBOSE, OPTIONS_END };
     enum status status = STATUS_OK;
     struct explain explain = { .flags = flags_default() };
     const struct options options = {

@@ -35,7 +35,7 @@ enum status flags_take(struct flags *flags, int key, const char *value)
     static const char *const colors[] = { "auto", "always", "never" };
     enum status status = STATUS_OK;
     int64_t number;
-    int chosen;
+    int chosen = 0;
 
     switch (key) {
     case FLAG_DEVICE:

@@ -77,10 +77,6 @@ enum flag {
     {                                                                                              \
         "verbose", FLAG_VERBOSE, NULL, 0, "errors say where in the source they were noticed", 3    \
     }
-#define FLAGS_END                                                                                  \
-    {                                                                                              \
-        NULL, 0, NULL, 0, NULL, 0                                                                  \
-    }
 
 /* The protocol that these flags ask for; it borrows their texts. */
 struct protocol flags_protocol(const struct flags *flags);

@@ -25,7 +25,7 @@ static void print_scenarios(const struct console *console, const char *heading, 
 
 static enum status run_list(int argc, char **argv, int *exit_code)
 {
-    static const struct argp_option rows[] = { FLAGS_OUTPUT, FLAGS_VERBOSE, FLAGS_END };
+    static const struct argp_option rows[] = { FLAGS_OUTPUT, FLAGS_VERBOSE, OPTIONS_END };
     enum status status = STATUS_OK;
     struct flags flags = flags_default();
     const struct options options = {

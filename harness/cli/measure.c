@@ -124,6 +124,8 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     total = measure->steps > 0 ? measure->steps : (int64_t)ceil(measure->seconds / step_seconds);
     chunk = (total + measure->windows - 1) / measure->windows;
     chunk = (chunk + period - 1) / period * period;
+    if (measure->steps == 0)
+        total = (total + chunk - 1) / chunk * chunk;
     while (total > 0) {
         TRY(run_window(measurement, &steps, training, total < chunk ? total : chunk, measure));
         total -= chunk;

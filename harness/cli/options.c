@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_HELP = 0x7f00, NAMES_MAX = 128 };
+enum { NAMES_MAX = 128 };
 
 struct parse {
     const struct options *options;
@@ -74,9 +74,10 @@ static error_t parse_key(int key, char *value, struct argp_state *state)
     const struct options *options = parse->options;
 
     switch (key) {
-    case KEY_HELP:
-        argp_state_help(state, stdout,
-                        ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC);
+    case OPTION_HELP:
+        argp_help(state->root_argp, stdout,
+                  ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC,
+                  state->name);
         parse->helped = true;
         state->next = state->argc;
         return 0;
@@ -110,13 +111,7 @@ static error_t parse_key(int key, char *value, struct argp_state *state)
 
 enum status options_parse(const struct options *options, int argc, char **argv, bool *helped)
 {
-    static const struct argp_option help[] = {
-        { "help", KEY_HELP, NULL, 0, "this text", -1 },
-        { NULL, 0, NULL, 0, NULL, 0 },
-    };
-    struct argp with_help = { help, parse_key, NULL, NULL, NULL, NULL, NULL };
-    struct argp_child children[] = { { &with_help, 0, NULL, 0 }, { NULL, 0, NULL, 0 } };
-    struct argp argp = { options->rows, parse_key, options->arguments, options->text, children,
+    struct argp argp = { options->rows, parse_key, options->arguments, options->text, NULL,
                          NULL,          NULL };
     struct parse parse = { .options = options };
     char name[64], *saved = argv[0];

@@ -12,13 +12,21 @@ struct options {
     const char *command;   /* "run" */
     const char *arguments; /* "[SCENARIO...]"; "": it takes none */
     const char *text;      /* what it does; after a \v: examples, printed below the options */
-    const struct argp_option *rows; /* ends with a row of zeros; --help is added to them */
+    const struct argp_option *rows; /* the last is OPTIONS_END */
 
     /* An option by its key, and an argument. Either may fail; the second may be NULL. */
     enum status (*option)(void *context, int key, const char *value);
     enum status (*argument)(void *context, const char *value);
     void *context;
 };
+
+/* The last rows of every table: --help, which options_parse answers, and the end. */
+enum { OPTION_HELP = 0x7f00 };
+#define OPTIONS_END                                                                                \
+    { "help", OPTION_HELP, NULL, 0, "this text", -1 },                                             \
+    {                                                                                              \
+        NULL, 0, NULL, 0, NULL, 0                                                                  \
+    }
 
 /* Takes argv apart. *helped: --help was given and answered, and nothing is left to do. BAD_USAGE names
  * what is wrong and the nearest option. */

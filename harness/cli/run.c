@@ -206,7 +206,7 @@ static enum status run_run(int argc, char **argv, int *exit_code)
         { "format", FLAG_FORMAT, "console|json|markdown", 0, "of what is printed at the end", 3 },
         FLAGS_OUTPUT,
         FLAGS_VERBOSE,
-        FLAGS_END,
+        OPTIONS_END,
     };
     enum status status = STATUS_OK;
     struct run run = { .flags = flags_default(), .out = "chokepoint-result" };

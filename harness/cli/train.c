@@ -80,11 +80,12 @@ static void make_options(struct train *train)
         FLAGS_OUTPUT,
         FLAGS_VERBOSE,
     };
+    static const struct argp_option end[] = { OPTIONS_END };
     int count = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++) train->options[count++] = own[i];
     count = add_knobs(train, count);
-    train->options[count] = (struct argp_option)FLAGS_END;
+    for (size_t i = 0; i < ARRAY_SIZE(end); i++) train->options[count++] = end[i];
 }
 
 /* A word of the knob, or a folder. */
