@@ -280,11 +280,12 @@ static void the_device_waits_for_all_its_streams(void **state)
     struct cpu_device_test *test = *state;
     struct stream *streams[3];
     struct event *events[3];
+    char *memory = test->gate_target;
 
     for (int i = 0; i < 3; i++) {
         OK(stream_create(test->device, &streams[i]));
         OK(event_create(test->device, false, &events[i]));
-        for (int j = 0; j < 200; j++) OK(device_memset(streams[i], test->gate_target, j, 4096));
+        for (int j = 0; j < 200; j++) OK(device_memset(streams[i], memory + 1024 * i, j, 1024));
         OK(event_record(events[i], streams[i]));
     }
     OK(device_synchronize(test->device));
