@@ -141,7 +141,7 @@ static void sequence_model(void **state)
 
 static void sequence_model_accumulated_and_checkpointed(void **state)
 {
-    check_model(*state, "model=light batch=3 accumulate=2 precision=fp32 rate=0.01 launch=eager "
+    check_model(*state, "model=light batch=6 accumulate=2 precision=fp32 rate=0.01 launch=eager "
                         "checkpointing=block");
 }
 

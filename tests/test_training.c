@@ -85,8 +85,8 @@ static void another_order_of_sums_changes_little(void **state)
     static const char *const others[] = {
         "elementwise=unfused",
         "optimizer=unfused",
-        "batch=1 accumulate=8",
-        "batch=2 accumulate=4 launch=graph",
+        "accumulate=8",
+        "accumulate=4 launch=graph",
     };
 
     compare(*state, "model=light batch=8 launch=eager precision=fp32", others, ARRAY_SIZE(others),

@@ -39,15 +39,16 @@ struct model_shape encoder_shape(const struct training_config *config, int class
 {
     const struct model_config *model = &config->model;
     bool images = config->data.kind == DATA_IMAGES;
+    int samples = model->batch / config->launch.accumulate;
 
     return (struct model_shape){
-        .samples = model->batch,
+        .samples = samples,
         .tokens = model->tokens,
         .width = model->width,
         .blocks = model->blocks,
         .heads = model->width / model->head_width,
         .head_width = model->head_width,
-        .rows = model->batch * model->tokens,
+        .rows = samples * model->tokens,
         .scores_width = round_up(model->tokens),
         .classes = classes,
         .classes_width = round_up(classes),

@@ -17,7 +17,7 @@ static enum status read_batch(const struct training *training, struct sample_rea
     uint32_t all = dataset_count(training->dataset, SPLIT_HELD_OUT);
     int32_t *labels = (int32_t *)(void *)(batch + layout->labels_offset);
     int32_t *lengths = (int32_t *)(void *)(batch + layout->lengths_offset);
-    int samples = training->config.model.batch;
+    int samples = training->encoder->shape.samples;
     enum status status = STATUS_OK;
 
     for (*count = 0; *count < samples && *next < all; ++*next) {

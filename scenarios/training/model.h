@@ -16,7 +16,7 @@ enum attention { ATTENTION_NAIVE, ATTENTION_FUSED };
 
 struct model_config {
     enum model_role role;
-    int batch;      /* samples a micro-batch; 0: by role */
+    int batch;      /* samples an update; 0: by role */
     int tokens;     /* a sample, the class token included; 0: by role */
     int width;      /* 0: by role; a multiple of ROW_MULTIPLE */
     int blocks;     /* 0: by role */

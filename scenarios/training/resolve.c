@@ -117,7 +117,9 @@ SETTINGS(patches_not_square, is_images(config) && config->data.image_size == 0)
 SETTINGS(image_too_large, config->data.image_size > IMAGE_MOST)
 SETTINGS(width_not_of_packs, config->model.width % ROW_MULTIPLE != 0)
 SETTINGS(width_not_of_heads, config->model.width % config->model.head_width != 0)
-SETTINGS(too_many_rows, (int64_t)config->model.batch * config->model.tokens * config->model.width /
+SETTINGS(batch_not_divided, config->model.batch % config->launch.accumulate != 0)
+SETTINGS(too_many_rows, (int64_t)config->model.batch / config->launch.accumulate *
+                                config->model.tokens * config->model.width /
                                 config->model.head_width >
                             INT32_MAX)
 DEVICE(no_tf32, config->model.precision == PRECISION_TF32 && !device->tf32)
@@ -158,8 +160,11 @@ static const struct refusal {
     { width_not_of_heads,
       "{width} on {device}: attention heads are {head_width} elements wide there; "
       "set width to a multiple of {head_width}" },
+    { batch_not_divided, "{batch} with {accumulate}: an update's samples are divided into "
+                         "micro-batches of one size; set "
+                         "batch to a multiple of accumulate" },
     { too_many_rows, "{batch} with {tokens} and {width}: more than 2147483647 rows of attention "
-                     "scores; set batch lower, and accumulate higher in turn" },
+                     "scores; set batch lower or accumulate higher" },
     { no_tf32,
       "{precision} on {device}: the device does not round products to tf32; set precision to "
       "auto, fp32 or bf16" },

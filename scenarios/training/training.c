@@ -85,8 +85,7 @@ enum status training_open(struct training **opened, struct device *device,
     training->device = device;
     training->config = *config;
     TRY(dataset_open(&training->dataset, &config->data));
-    training->layout =
-        batch_layout(training->dataset, config->model.batch * config->launch.accumulate);
+    training->layout = batch_layout(training->dataset, config->model.batch);
     TRY(stream_create(device, &training->compute));
     TRY(memory_open(&training->memory, training->compute, &config->memory));
     TRY(open_model(training));
@@ -153,7 +152,7 @@ struct op_context training_context(const struct training *training, int micro)
 {
     const struct batch_layout *layout = &training->layout;
     const char *input = transfer_input(training->transfer);
-    size_t first = (size_t)micro * (size_t)training->config.model.batch;
+    size_t first = (size_t)micro * (size_t)training->encoder->shape.samples;
     bool sequences = training->config.data.kind == DATA_SEQUENCES;
 
     return (struct op_context){
@@ -199,6 +198,7 @@ static enum status capture(struct training *training)
     if (status != STATUS_OK)
         error = *status_last();
     ended = graph_end(training->compute, &training->graph);
+    memory_keep(training->memory, training->graph != NULL);
     if (status != STATUS_OK)
         status_raise(&error);
     else
