@@ -109,18 +109,28 @@ static void refine(float *fine, const float *coarse, int cells)
     }
 }
 
+/* Adds noise, even between -amplitude and amplitude; four values to a random word, as this is most of
+ * the work of painting. `count` is a multiple of four. */
+static void add_noise(float *values, size_t count, float amplitude, struct random *random)
+{
+    for (size_t i = 0; i < count; i += 4) {
+        uint64_t bits = random_bits(random);
+
+        for (size_t j = 0; j < 4; j++)
+            values[i + j] += amplitude * 0x1p-15f * (float)(int16_t)(uint16_t)(bits >> 16 * j);
+    }
+}
+
 /* Random midpoint displacement: each octave adds a part of what the one before did. */
 static void paint_clouds(struct image_painter *painter, struct random *random)
 {
     float amplitude = CLOUDS;
 
+    memset(painter->clouds, 0, CLOUD_CELLS * CLOUD_CELLS * sizeof *painter->clouds);
     for (int cells = CLOUD_CELLS;; cells *= 2) {
         size_t count = (size_t)cells * (size_t)cells;
 
-        for (size_t i = 0; i < count; i++) {
-            float drawn = draw_between(random, -amplitude, amplitude);
-            painter->clouds[i] = cells == CLOUD_CELLS ? drawn : painter->clouds[i] + drawn;
-        }
+        add_noise(painter->clouds, count, amplitude, random);
         if (cells == painter->cells)
             return;
         memcpy(painter->coarser, painter->clouds, count * sizeof *painter->clouds);
@@ -157,22 +167,31 @@ static float clamp(float value)
     return value < 0 ? 0 : value > 1 ? 1 : value;
 }
 
+static uint8_t to_byte(float value)
+{
+    int byte = (int)(255 * value + 0.5f);
+
+    return (uint8_t)(byte < 0 ? 0 : byte > 255 ? 255 : byte);
+}
+
 /* How much of the stripes' colour a point has, -0.5 to 0.5; 0 outside the disc. */
 static float stripe_at(const struct scene *scene, float x, float y)
 {
-    float across = scene->direction[0] * x + scene->direction[1] * y;
-    float dx = x - scene->x, dy = y - scene->y;
-    float distance = sqrtf(dx * dx + dy * dy);
-    float inside = clamp((scene->radius - distance) * 10); /* a soft rim */
+    float dx = x - scene->x, dy = y - scene->y, square = dx * dx + dy * dy;
+    float across, rim;
 
-    return inside == 0 ? 0 : inside * 0.5f * sinf(2 * PI * scene->stripes * across + scene->phase);
+    if (square >= scene->radius * scene->radius)
+        return 0;
+    across = scene->direction[0] * x + scene->direction[1] * y;
+    rim = clamp((scene->radius - sqrtf(square)) * 10); /* a soft one */
+    return rim * 0.5f * sinf(2 * PI * scene->stripes * across + scene->phase);
 }
 
 const uint8_t *image_painter_paint(struct image_painter *painter, int label, uint32_t number)
 {
     struct random random = random_seed(SEED, (uint64_t)label << 32 | number);
     struct scene scene = draw_scene(&random, label);
-    float side = (float)painter->pixels;
+    float share = 1 / (float)painter->pixels;
     uint8_t *pixel = painter->rgb;
 
     paint_clouds(painter, &random);
@@ -180,12 +199,10 @@ const uint8_t *image_painter_paint(struct image_painter *painter, int label, uin
         const float *clouds = painter->clouds + (size_t)y * (size_t)painter->cells;
 
         for (int x = 0; x < painter->pixels; x++, pixel += 3) {
-            float stripe = stripe_at(&scene, ((float)x + 0.5f) / side, ((float)y + 0.5f) / side);
+            float stripe = stripe_at(&scene, ((float)x + 0.5f) * share, ((float)y + 0.5f) * share);
 
-            for (int c = 0; c < 3; c++) {
-                float value = scene.background[c] + scene.difference[c] * stripe + clouds[x];
-                pixel[c] = (uint8_t)(255 * clamp(value) + 0.5f);
-            }
+            for (int c = 0; c < 3; c++)
+                pixel[c] = to_byte(scene.background[c] + scene.difference[c] * stripe + clouds[x]);
         }
     }
     return painter->rgb;
