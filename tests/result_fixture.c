@@ -107,7 +107,8 @@ void fixture_not_reproduced(struct scenario_result *result, int pairs)
     result->verdict = VERDICT_NOT_REPRODUCED;
     snprintf(result->reason, sizeof result->reason, "step_time shrank too little");
     result->expectations[1].outcome = OUTCOME_NOT_MET;
-    snprintf(result->expectations[1].reason, sizeof result->expectations[1].reason, "1.1x at most");
+    snprintf(result->expectations[1].reason, sizeof result->expectations[1].reason,
+             "step_time before/after is 1.1 (1.05 to 1.15), expected at least 1.25");
 }
 
 void fixture_release(struct scenario_result *result)

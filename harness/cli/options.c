@@ -76,7 +76,7 @@ static error_t parse_key(int key, char *value, struct argp_state *state)
     switch (key) {
     case OPTION_HELP:
         argp_help(state->root_argp, stdout,
-                  ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC,
+                  ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC,
                   state->name);
         parse->helped = true;
         state->next = state->argc;

@@ -37,10 +37,11 @@ static void stop(int signal_number)
     stopped = signal_number;
 }
 
-/* A second signal ends the program at once: the handler serves only once. */
+/* The handler stays for more than one signal: timeout(1), for one, sends it to the process and then to
+ * its group. The child is ended within a fraction of a second. */
 static void catch_signals(void)
 {
-    struct sigaction action = { .sa_handler = stop, .sa_flags = (int)SA_RESETHAND };
+    struct sigaction action = { .sa_handler = stop };
 
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -159,9 +160,8 @@ static enum status print_results(const struct run *run)
     }
     console = console_open(stdout, run->flags.color);
     console_table(&console, run->results, run->count);
-    printf("%s%s, %d host core%s%s\n", console.dim, run->device.name, run->device.host_cores,
-           run->device.host_cores == 1 ? "" : "s", console.plain);
-    printf("%s\n", result_file_path(run->file));
+    printf("%s%s; results in%s %s\n", console.dim, run->device.name, console.plain,
+           result_file_path(run->file));
     return STATUS_OK;
 }
 
@@ -177,16 +177,16 @@ static bool is_well(const struct run *run)
 
 static enum status run_all(struct run *run, int *exit_code)
 {
-    enum status status = STATUS_OK;
+    enum status status = STATUS_OK, outcome;
     struct status_error error;
 
     TRY(resolve_device(run));
     TRY(result_file_open(&run->file, run->out, &run->device));
     catch_signals();
-    status = run_scenarios(run);
+    outcome = run_scenarios(run);
     error = *status_last();
-    TRY(print_results(run));
-    if (error.status != STATUS_OK && status != STATUS_OK)
+    TRY(print_results(run)); /* of a run cut short too */
+    if (outcome != STATUS_OK)
         status = status_raise(&error);
 
 out:

@@ -105,14 +105,11 @@ static void print_doubts(const struct console *console, const struct scenario_re
 
     for (int i = 0; i < result->expectation_count; i++) {
         const struct expectation_result *expectation = &result->expectations[i];
-        char promise[128], sentence[512];
         if (!summary_is_unmet(expectation))
             continue;
-        summary_expectation(promise, sizeof promise, expectation->expectation);
-        snprintf(sentence, sizeof sentence, "%s was promised; %s", promise, expectation->reason);
         fprintf(console->stream, "  %s: ", result->scenario->name);
         wrap_print(console->stream, (int)strlen(result->scenario->name) + 4, 4, console->width,
-                   sentence);
+                   expectation->reason);
         explained = true;
     }
     if (!explained || !result->losses_agree) {

@@ -41,23 +41,30 @@ static void print_scenario(FILE *stream, const struct scenario_result *result)
     }
 }
 
-static void print_reason(FILE *stream, const struct scenario_result *result)
+/* Text outside the table, on one line. */
+static void print_line(FILE *stream, const char *text)
 {
-    fprintf(stream, "- `%s`: %s.", result->scenario->name, verdict_name(result->verdict));
-    if (result->reason[0] != '\0') {
-        fputc(' ', stream);
-        for (const char *text = result->reason; *text != '\0'; text++)
-            fputc(*text == '\n' ? ' ' : *text, stream);
-    }
-    for (int i = 0; i < result->expectation_count; i++) {
-        const struct expectation_result *expectation = &result->expectations[i];
-        char promise[128];
-        if (!summary_is_unmet(expectation))
-            continue;
-        summary_expectation(promise, sizeof promise, expectation->expectation);
-        fprintf(stream, "\n  - %s was promised; %s", promise, expectation->reason);
-    }
+    for (; *text != '\0'; text++) fputc(*text == '\n' ? ' ' : *text, stream);
     fputc('\n', stream);
+}
+
+/* An item an expectation that was not met; where there is none, the verdict's own reason. */
+static void print_reasons(FILE *stream, const struct scenario_result *result)
+{
+    const char *verdict = verdict_name(result->verdict);
+    bool explained = false;
+
+    for (int i = 0; i < result->expectation_count; i++) {
+        if (!summary_is_unmet(&result->expectations[i]))
+            continue;
+        fprintf(stream, "- `%s`, %s: ", result->scenario->name, verdict);
+        print_line(stream, result->expectations[i].reason);
+        explained = true;
+    }
+    if (!explained) {
+        fprintf(stream, "- `%s`, %s: ", result->scenario->name, verdict);
+        print_line(stream, result->reason);
+    }
 }
 
 void markdown_table(FILE *stream, const struct scenario_result *results, int count)
@@ -77,9 +84,8 @@ void markdown_table(FILE *stream, const struct scenario_result *results, int cou
         if (!reasons)
             fputc('\n', stream);
         reasons = true;
-        print_reason(stream, &results[i]);
+        print_reasons(stream, &results[i]);
     }
     summary_counts(counts, sizeof counts, results, count);
-    fprintf(stream, "\n%s, on %s (%d host core%s).\n", counts, results[0].device.name,
-            results[0].device.host_cores, results[0].device.host_cores == 1 ? "" : "s");
+    fprintf(stream, "\n%s. Measured on %s.\n", counts, results[0].device.name);
 }
