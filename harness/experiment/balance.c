@@ -149,13 +149,24 @@ static bool is_central(const struct balance *balance, const struct balance_resul
     return distance(balance, result) <= 0.5;
 }
 
+/* How much host work grows with the time to decode one file. A sample each, were decoding in the loop
+ * as fast as it is alone; two measurements tell how fast it is. Measurements too close to each other
+ * tell nothing. */
+static double slope_between(double from_decode_ns, double from_host_ns, double to_decode_ns,
+                            double to_host_ns, double samples)
+{
+    double slope = (to_host_ns - from_host_ns) / (to_decode_ns - from_decode_ns);
+
+    return slope > samples / 4 && slope < samples * 4 ? slope : samples;
+}
+
 /* Host work is a constant and decoding, so the measurement at one size predicts the others:
- * host(p) = measured + samples * (decode(p) - decode(measured p)). Repeats from there until the ratio is
+ * host(p) = measured + slope * (decode(p) - decode(measured p)). Repeats from there until the ratio is
  * good or the prediction stays at a size that was measured already; *result is the best of them. */
 static enum status approach(struct balance_result *result, struct device *device,
                             const struct balance *balance, struct training_config *config)
 {
-    double samples = (double)config->model.batch * config->launch.accumulate;
+    double samples = (double)config->model.batch * config->launch.accumulate, slope = samples;
     struct decode_times times = { .image_size = config->data.image_size };
     struct balance_result now = *result;
     bool tried[SIZES] = { false };
@@ -167,14 +178,16 @@ static enum status approach(struct balance_result *result, struct device *device
         double wanted_host_ns = balance->kind == BALANCE_HOST_OVER_DEVICE
                                     ? now.device_ns * middle(balance)
                                     : now.device_ns / middle(balance);
+        double last_decode_ns = decode_ns, last_host_ns = now.host_ns;
         int size;
-        TRY(size_for(&times, decode_ns + (wanted_host_ns - now.host_ns) / samples, &size));
+        TRY(size_for(&times, decode_ns + (wanted_host_ns - now.host_ns) / slope, &size));
         if (tried[size])
             break;
         tried[size] = true;
         decode_ns = times.ns[size];
         config->data.jpeg_pixels = pixels_of(size);
         TRY(measure(&now, device, balance->kind, config));
+        slope = slope_between(last_decode_ns, last_host_ns, decode_ns, now.host_ns, samples);
         if (distance(balance, &now) < distance(balance, result))
             *result = now;
     }

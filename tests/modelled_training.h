@@ -1,0 +1,42 @@
+/* A training run whose times are computed instead of measured, in place of the real one: for the tests
+ * of the protocol that measures. Its device is one in name only. */
+#ifndef TESTS_MODELLED_TRAINING_H
+#define TESTS_MODELLED_TRAINING_H
+
+#include "scenarios/training/training.h"
+
+enum { MODEL_WINDOWS = 4096, MODEL_SLOW = 8 };
+
+/* A timed window as it happened. */
+struct modelled_window {
+    bool is_after; /* loss_every is not 1 */
+    int run;       /* of all that were opened, from 0 */
+    int64_t steps, first_step;
+};
+
+struct model {
+    /* What the test sets. */
+    double step_ns[2];        /* before, after */
+    double slow[MODEL_SLOW];  /* factors of a run's first windows; 0: 1 */
+    bool never_settles;       /* windows are 1x and 2x in turn */
+    double host_ns;           /* of a step, without decoding */
+    double device_ns;         /* of a step */
+    double decode_ns_a_pixel; /* alone */
+    double decode_slowdown;   /* in the loop, over alone */
+    int fail_open, fail_run;  /* the n-th of that kind fails; 0: none */
+    int64_t damaged;
+    struct device_properties properties;
+
+    /* What happened. */
+    int opened, closed, trimmed, devices_open, runs;
+    struct modelled_window windows[MODEL_WINDOWS];
+    int window_count;
+    int balances;
+};
+
+extern struct model model;
+
+/* Before takes 3 ms and after 2 ms a step, 1 ms of it on the host without decoding. */
+void model_reset(void);
+
+#endif

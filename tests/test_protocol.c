@@ -1,0 +1,476 @@
+/* The child's side on a modelled training run: what is run, in which order, and what is sent. */
+#include "harness/experiment/balance.h"
+#include "harness/experiment/records.h"
+#include "harness/experiment/window.h"
+#include "tests/cmocka_prelude.h"
+#include "tests/modelled_training.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct scenario plain = {
+    .name = "plain",
+    .base = "model=balanced input=decoded workers=0",
+    .knob = "loss_every",
+    .before = "1",
+    .after = "20",
+};
+
+static struct scenario balanced(enum balance_kind kind, double low, double high)
+{
+    struct scenario scenario = plain;
+
+    scenario.balance = (struct balance){ kind, low, high };
+    return scenario;
+}
+
+static struct protocol protocol_of(int repetitions)
+{
+    struct protocol protocol = protocol_default(true);
+
+    protocol.repetitions = repetitions;
+    return protocol;
+}
+
+/* --- Running a child in this process and reading what it sent --- */
+
+struct sent {
+    struct record records[64];
+    int count;
+};
+
+static struct sent sent;
+
+static void forget_sent(void)
+{
+    for (int i = 0; i < sent.count; i++) record_release(&sent.records[i]);
+    sent.count = 0;
+}
+
+static enum status run(const struct scenario *scenario, const struct protocol *protocol,
+                       enum variant only)
+{
+    FILE *file = tmpfile();
+    char *line = NULL;
+    size_t size = 0;
+    enum status status;
+
+    assert_non_null(file);
+    forget_sent();
+    status = experiment_child(scenario, protocol, only, fileno(file));
+    rewind(file);
+    while (getline(&line, &size, file) > 0) {
+        assert_true(sent.count < 64);
+        line[strcspn(line, "\n")] = '\0';
+        assert_true(record_parse(&sent.records[sent.count], line));
+        sent.count++;
+    }
+    free(line);
+    fclose(file);
+    /* Whatever happened, everything was closed. */
+    assert_int_equal(model.opened, model.closed);
+    assert_int_equal(model.devices_open, 0);
+    return status;
+}
+
+static const struct record *last_sent(void)
+{
+    assert_true(sent.count > 0);
+    return &sent.records[sent.count - 1];
+}
+
+/* --- Windows --- */
+
+static void windows_hold_whole_periods_and_enough_steps(void **state)
+{
+    static const struct {
+        double step_ns[2];
+        int count;
+        int64_t period;
+        double seconds;
+        int64_t steps;
+    } cases[] = {
+        { { 1e6, 1e6 }, 2, 1, 0.2, 200 },
+        { { 3e6, 1e6 }, 2, 1, 0.2, 100 }, /* 0.3 s and 0.1 s */
+        { { 3e6, 1e6 }, 2, 20, 0.25, 120 } /* 125 */,
+        { { 1e6 }, 1, 20, 0.2, 200 },
+        { { 1e9, 1e9 }, 2, 1, 0.2, 5 },   /* at least 5 steps */
+        { { 1e9, 1e9 }, 2, 3, 0.2, 6 },   /* and whole periods */
+        { { 1e9, 1e9 }, 2, 20, 0.2, 40 }, /* and two of them */
+        { { 0, 0 }, 2, 1, 0.2, 5 },
+        { { NAN, 1 }, 2, 1, 0.2, 5 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(
+            window_steps(cases[i].step_ns, cases[i].count, cases[i].period, cases[i].seconds),
+            cases[i].steps);
+}
+
+static void the_period_is_that_of_both_variants(void **state)
+{
+    struct training_config configs[2] = { 0 };
+    (void)state;
+
+    configs[0].logging.loss_every = 6;
+    configs[1].logging.loss_every = 20;
+    assert_int_equal(window_period(configs, 2), 60);
+    assert_int_equal(window_period(configs, 1), 6);
+    configs[0].logging.loss_every = 1;
+    assert_int_equal(window_period(configs, 2), 20);
+    configs[1].logging.loss_every = 0;
+    assert_int_equal(window_period(configs, 2), 1);
+}
+
+/* --- Pairs --- */
+
+static void every_repetition_trains_on_the_same_samples(void **state)
+{
+    struct protocol protocol = protocol_of(6);
+    int seen[VARIANT_COUNT][6] = { 0 };
+    (void)state;
+
+    model_reset();
+    model.damaged = 3;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(sent.count, 1 + 12 + 1);
+    assert_int_equal(sent.records[0].type, RECORD_SCENARIO);
+    assert_string_equal(sent.records[0].device.name, "modelled device");
+    assert_int_equal(last_sent()->type, RECORD_END);
+    for (int i = 1; i <= 12; i++) {
+        const struct record *record = &sent.records[i];
+        assert_int_equal(record->type, RECORD_REPETITION);
+        seen[record->variant][record->index]++;
+        /* 0.1 s at 2.5 ms on average, and two periods of 20. */
+        assert_int_equal(record->repetition.steps, 40);
+        assert_int_equal(record->repetition.samples, 320);
+        assert_int_equal(record->repetition.step_count, 39);
+        assert_int_equal(record->repetition.wall_ns,
+                         record->variant == VARIANT_BEFORE ? 120000000 : 80000000);
+        assert_int_equal(record->repetition.cpu_ns, 2 * record->repetition.wall_ns);
+        assert_int_equal(record->repetition.damaged_samples, 3);
+        assert_true(record->repetition.losses[7] == 0.25f);
+        assert_true(record->repetition.warmed_up);
+    }
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        for (int i = 0; i < 6; i++) assert_int_equal(seen[v][i], 1);
+}
+
+static void a_first_pair_is_run_and_thrown_away(void **state)
+{
+    struct protocol protocol = protocol_of(3);
+    (void)state;
+
+    model_reset();
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(model.opened, 2 * (3 + 1));
+    assert_int_equal(model.trimmed, model.opened);
+    /* What is sent is the last window of each later run. */
+    for (int i = 0; i < model.window_count; i++) {
+        bool last = i + 1 == model.window_count || model.windows[i + 1].run != model.windows[i].run;
+        if (model.windows[i].run >= 2)
+            assert_int_equal(model.windows[i].steps, last ? 40 : 20);
+        assert_int_equal(model.windows[i].steps % 20, 0);
+    }
+}
+
+/* The order in which variants came, as "bababa...". */
+static void order_of_seed(uint64_t seed, char order[65])
+{
+    struct protocol protocol = protocol_of(20);
+
+    model_reset();
+    protocol.seed = seed;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    for (int i = 1; i <= 40; i++)
+        order[i - 1] = sent.records[i].variant == VARIANT_BEFORE ? 'b' : 'a';
+    order[40] = '\0';
+}
+
+static void each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed(void **state)
+{
+    char order[65], again[65], other[65];
+    int opens_before = 0, changes = 0;
+    (void)state;
+
+    order_of_seed(1, order);
+    order_of_seed(1, again);
+    order_of_seed(2, other);
+    assert_string_equal(order, again);
+    assert_string_not_equal(order, other);
+    for (int i = 0; i < 20; i++) {
+        assert_true(order[2 * i] != order[2 * i + 1]);
+        opens_before += order[2 * i] == 'b';
+        changes += i > 0 && order[2 * i] != order[2 * i - 2];
+    }
+    assert_int_equal(opens_before, 10);
+    assert_true(changes < 19); /* not simply in turn */
+}
+
+static void one_variant_alone_is_run_as_often(void **state)
+{
+    struct protocol protocol = protocol_of(4);
+    (void)state;
+
+    model_reset();
+    assert_int_equal(run(&plain, &protocol, VARIANT_AFTER), STATUS_OK);
+    assert_int_equal(sent.count, 1 + 4 + 1);
+    for (int i = 1; i <= 4; i++) assert_int_equal(sent.records[i].variant, VARIANT_AFTER);
+    for (int i = 0; i < model.window_count; i++) assert_true(model.windows[i].is_after);
+}
+
+static void warm_up_lasts_until_two_quarters_agree(void **state)
+{
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    model.slow[0] = 2;
+    model.slow[1] = 1.5;
+    model.slow[2] = 1.2;
+    model.slow[3] = 1.1;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    for (int i = 1; i <= 2; i++) {
+        const struct repetition *repetition = &sent.records[i].repetition;
+        assert_true(repetition->warmed_up);
+        /* 8 for the losses, and 6 quarters: the fifth and the sixth agree. */
+        assert_int_equal(repetition->warmup_steps, LOSS_STEPS + 6 * 20);
+        assert_true((double)repetition->wall_ns == model.step_ns[sent.records[i].variant] * 40);
+    }
+}
+
+static void warm_up_is_bounded_and_says_so(void **state)
+{
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    model.never_settles = true;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(last_sent()->type, RECORD_END);
+    for (int i = 1; i <= 2; i++) {
+        const struct repetition *repetition = &sent.records[i].repetition;
+        assert_false(repetition->warmed_up);
+        assert_true(repetition->warmup_steps <= LOSS_STEPS + 3 * repetition->steps);
+    }
+}
+
+static void windows_are_longer_on_cuda(void **state)
+{
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    strcpy(model.properties.kind, "cuda");
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_true(sent.records[0].window_seconds == 0.3);
+    assert_int_equal(sent.records[1].repetition.steps, 120);
+}
+
+static void without_a_descriptor_nothing_is_sent(void **state)
+{
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    assert_int_equal(experiment_child(&plain, &protocol, VARIANT_COUNT, -1), STATUS_OK);
+    assert_int_equal(model.opened, 4);
+}
+
+/* --- Balance --- */
+
+/* The value of jpeg_pixels in a record's settings. */
+static int pixels_in(const char *settings)
+{
+    const char *at = strstr(settings, "jpeg_pixels=");
+
+    assert_non_null(at);
+    return atoi(at + strlen("jpeg_pixels="));
+}
+
+static void the_size_of_files_brings_the_ratio_into_the_band(void **state)
+{
+    static const struct {
+        enum balance_kind kind;
+        double low, high, device_ns, slowdown;
+    } cases[] = {
+        { BALANCE_HOST_OVER_DEVICE, 0.5, 0.8, 2e6, 1 },
+        { BALANCE_HOST_OVER_DEVICE, 0.5, 0.8, 2e6, 2 },
+        { BALANCE_HOST_OVER_DEVICE, 0.5, 0.8, 2e6, 0.6 },
+        { BALANCE_DEVICE_OVER_HOST, 0.4, 0.8, 2e6, 1 },
+        { BALANCE_DEVICE_OVER_HOST, 0.4, 0.8, 8e6, 1.5 },
+        { BALANCE_HOST_OVER_DEVICE, 0.5, 0.8, 6e5, 1 },
+    };
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct scenario scenario = balanced(cases[i].kind, cases[i].low, cases[i].high);
+        const struct record *first = &sent.records[0];
+        model_reset();
+        model.device_ns = cases[i].device_ns;
+        model.decode_slowdown = cases[i].slowdown;
+        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+        assert_int_equal(last_sent()->type, RECORD_END);
+        assert_true(first->balance.measured);
+        assert_true(first->balance.ratio >= cases[i].low && first->balance.ratio <= cases[i].high);
+        assert_int_equal(first->balance.jpeg_pixels % 16, 0);
+        assert_true(first->balance.jpeg_pixels >= 32 && first->balance.jpeg_pixels <= 512);
+        for (int v = 0; v < VARIANT_COUNT; v++)
+            assert_int_equal(pixels_in(first->settings[v]), first->balance.jpeg_pixels);
+        assert_true(first->balance.device_ns == cases[i].device_ns);
+    }
+}
+
+static void a_good_ratio_is_left_alone(void **state)
+{
+    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    model.host_ns = 1e6;
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(sent.records[0].balance.jpeg_pixels, 64);
+    assert_int_equal(model.opened, 1 + 4);
+}
+
+static void a_ratio_out_of_reach_skips_with_both_numbers(void **state)
+{
+    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    model.device_ns = 1e9;
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(sent.count, 2);
+    assert_int_equal(last_sent()->type, RECORD_SKIPPED);
+    assert_non_null(strstr(last_sent()->text, "device work 1000000.0 us"));
+    assert_non_null(strstr(last_sent()->text, "JPEG files of 512 pixels"));
+    assert_non_null(strstr(last_sent()->text, "0.5 to 0.8"));
+    assert_int_equal(model.window_count, 0);
+}
+
+static void files_of_the_user_are_taken_as_they_are(void **state)
+{
+    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    protocol.data = "/data/images";
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(last_sent()->type, RECORD_SKIPPED);
+    assert_int_equal(model.opened, 1);
+    assert_null(strstr(last_sent()->text, "JPEG"));
+    model_reset();
+    model.host_ns = 1.2e6;
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(last_sent()->type, RECORD_END);
+}
+
+/* --- What goes wrong --- */
+
+static void a_failure_is_sent_with_what_was_being_done(void **state)
+{
+    struct protocol protocol = protocol_of(3);
+    (void)state;
+
+    model_reset();
+    model.fail_open = 2 + 2 + 1; /* the pilot pair, a pair, and then */
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_DEVICE_OUT_OF_MEMORY);
+    assert_string_equal(status_last()->text, "the modelled memory is full");
+    assert_int_equal(sent.count, 1 + 2 + 1);
+    assert_int_equal(last_sent()->type, RECORD_ERROR);
+    assert_non_null(strstr(last_sent()->text, "repetition 2"));
+    assert_non_null(strstr(last_sent()->text, "the modelled memory is full"));
+}
+
+static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **state)
+{
+    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
+    struct protocol protocol = protocol_of(2);
+    int places = 0;
+    (void)state;
+
+    model_reset();
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    places = model.runs;
+    assert_true(places >= 2 + 4);
+    for (int place = 1; place <= places; place++) {
+        model_reset();
+        model.fail_run = place;
+        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_DEVICE_ERROR);
+        assert_string_equal(status_last()->text, "the modelled device broke");
+        assert_int_equal(last_sent()->type, RECORD_ERROR);
+        assert_non_null(strstr(last_sent()->text, "the modelled device broke"));
+    }
+}
+
+static void what_the_device_cannot_do_is_skipped_with_the_reason(void **state)
+{
+    struct scenario scenario = plain;
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    scenario.knob = "precision";
+    scenario.before = "fp32";
+    scenario.after = "tf32";
+    model_reset();
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(sent.count, 1);
+    assert_int_equal(last_sent()->type, RECORD_SKIPPED);
+    assert_non_null(strstr(last_sent()->text, "tf32"));
+}
+
+static void variants_that_differ_in_samples_are_refused(void **state)
+{
+    struct scenario scenario = plain;
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    scenario.knob = "accumulate";
+    scenario.before = "1";
+    scenario.after = "2";
+    model_reset();
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_INTERNAL);
+    assert_int_equal(last_sent()->type, RECORD_ERROR);
+    assert_non_null(strstr(last_sent()->text, "8 samples before and 16 after"));
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    forget_sent();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_hold_whole_periods_and_enough_steps),
+        cmocka_unit_test(the_period_is_that_of_both_variants),
+        cmocka_unit_test(every_repetition_trains_on_the_same_samples),
+        cmocka_unit_test(a_first_pair_is_run_and_thrown_away),
+        cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
+        cmocka_unit_test(one_variant_alone_is_run_as_often),
+        cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
+        cmocka_unit_test(warm_up_is_bounded_and_says_so),
+        cmocka_unit_test(windows_are_longer_on_cuda),
+        cmocka_unit_test(without_a_descriptor_nothing_is_sent),
+        cmocka_unit_test(the_size_of_files_brings_the_ratio_into_the_band),
+        cmocka_unit_test(a_good_ratio_is_left_alone),
+        cmocka_unit_test(a_ratio_out_of_reach_skips_with_both_numbers),
+        cmocka_unit_test(files_of_the_user_are_taken_as_they_are),
+        cmocka_unit_test(a_failure_is_sent_with_what_was_being_done),
+        cmocka_unit_test(a_failure_in_any_place_closes_everything_and_keeps_its_cause),
+        cmocka_unit_test(what_the_device_cannot_do_is_skipped_with_the_reason),
+        cmocka_unit_test(variants_that_differ_in_samples_are_refused),
+    };
+    return cmocka_run_group_tests_name("protocol", tests, NULL, forget);
+}
