@@ -444,23 +444,22 @@ static void gradient_norm_finish_follows_its_reference(void **state)
 {
     struct workbench *bench = *state;
     static const int partials[] = { 1, 5, 31, 32, 33, 197, 5000 };
-    static const float max_norms[] = { 0, 0.5f, 1e6f };
+    static const double clips[] = { 0, 0.01, 0.9, 1.5, 1e6 }; /* max_norm, in norms */
 
-    for (size_t i = 0; i < 2 * ARRAY_SIZE(partials) * ARRAY_SIZE(max_norms); i++) {
-        float loss_scale = i % 2 ? 65536.0f : 1.0f,
-              max_norm = max_norms[i / 2 % ARRAY_SIZE(max_norms)];
-        int count = partials[i / 2 / ARRAY_SIZE(max_norms)];
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(partials) * ARRAY_SIZE(clips); i++) {
+        float loss_scale = i % 2 ? 65536.0f : 1.0f;
+        double clip = clips[i / 2 % ARRAY_SIZE(clips)], sum = 0;
+        int count = partials[i / 2 / ARRAY_SIZE(clips)];
         struct step_state start = { .step = 4, .rate = 0.5f, .loss_scale = loss_scale }, got;
         struct reference_state want = { .step = 4, .loss_scale = (double)loss_scale };
 
-        workbench_case(bench, "gradient_norm_finish: count %d, max_norm %g", count,
-                       (double)max_norm);
+        workbench_case(bench, "gradient_norm_finish: count %d, clipped at %g norms", count, clip);
         struct tensor *step_state = tensor_copy(bench, BYTE, &start, sizeof start);
         struct tensor *partial = tensor_normal(bench, FLOAT, count, 0, 1);
-        double sum = 0;
         for (int j = 0; j < count; j++) partial->values[j] = fabs(partial->values[j]);
         tensor_store(bench, partial);
         for (int j = 0; j < count; j++) sum += partial->values[j];
+        float max_norm = (float)(clip * sqrt(sum) / (double)loss_scale);
 
         reference_gradient_norm_finish(&want, sum, (double)max_norm);
         RUN(bench, gradient_norm_finish, 1, .state = step_state->data, .partial = partial->data,
