@@ -88,22 +88,14 @@ void train_print_summary(const struct console *console, const struct measurement
     }
 }
 
-/* The median over the rounds of a row; `metric` METRIC_COUNT is the median step, METRIC_COUNT + 1 the
- * loss. */
-static double figure(const struct measurement *measurement, int metric)
-{
-    return metric < METRIC_COUNT    ? measurement->metric[metric]
-           : metric == METRIC_COUNT ? measurement->step_p50
-                                    : measurement->loss;
-}
-
-static double median_of(const struct sweep_row *row, int metric)
+/* Over the rounds of a row. */
+static double median_of(const struct sweep_row *row, enum metric metric)
 {
     double *values = malloc(sizeof *values * (size_t)row->count), median = NAN;
 
     if (values == NULL)
         return NAN;
-    for (int i = 0; i < row->count; i++) values[i] = figure(&row->rounds[i], metric);
+    for (int i = 0; i < row->count; i++) values[i] = row->rounds[i].metric[metric];
     median = stats_median(values, row->count);
     free(values);
     return median;
@@ -121,15 +113,19 @@ static double spread_percent(const struct sweep_row *row)
     return (high - low) / 2 / median_of(row, METRIC_STEP_TIME) * 100;
 }
 
-/* Columns of a sweep; the unit of the loss is none. */
+/* Columns of a sweep. The loss is none: values that ran for a time trained for different steps. */
 static const struct column {
-    const char *heading, *unit;
-    int metric, width;
+    const char *heading;
+    enum metric metric;
+    int width;
 } columns[] = {
-    { "samples/s", "", METRIC_SAMPLES_PER_SECOND, 11 }, { "step", "us", METRIC_STEP_TIME, 10 },
-    { "p95", "us", METRIC_STEP_TIME_P95, 10 },          { "data wait", "us", METRIC_DATA_WAIT, 11 },
-    { "launches", "", METRIC_LAUNCHES_PER_STEP, 10 },   { "syncs", "", METRIC_SYNCS_PER_STEP, 7 },
-    { "memory", "B", METRIC_MEMORY_PEAK, 10 },          { "loss", "", METRIC_COUNT + 1, 8 },
+    { "samples/s", METRIC_SAMPLES_PER_SECOND, 11 },
+    { "step", METRIC_STEP_TIME, 10 },
+    { "p95", METRIC_STEP_TIME_P95, 10 },
+    { "data wait", METRIC_DATA_WAIT, 11 },
+    { "launches", METRIC_LAUNCHES_PER_STEP, 10 },
+    { "syncs", METRIC_SYNCS_PER_STEP, 7 },
+    { "memory", METRIC_MEMORY_PEAK, 10 },
 };
 
 static void print_sweep_row(const struct console *console, int width, const struct sweep_row *row)
@@ -142,7 +138,9 @@ static void print_sweep_row(const struct console *console, int width, const stru
     }
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
         char text[QUANTITY_SIZE];
-        quantity_print(text, median_of(row, columns[i].metric), columns[i].unit);
+        quantity_print(
+            text, median_of(row, columns[i].metric),
+            columns[i].metric == METRIC_SAMPLES_PER_SECOND ? "" : metric_unit(columns[i].metric));
         fprintf(console->stream, "%*s", columns[i].width, text);
         if (columns[i].metric == METRIC_STEP_TIME)
             fprintf(console->stream, " %s%3.0f%%%s", console->dim, spread_percent(row),
