@@ -55,9 +55,13 @@ static int add_knobs(struct train *train, int at)
             if (*letter == '_')
                 *letter = '-';
         if (strcmp(knobs[i].name, "data") != 0)
-            train->options[at++] = (struct argp_option){ train->names[i], FLAG_KNOB + i,
-                                                         knobs[i].values, 0,
-                                                         knobs[i].text,   2 };
+            train->options[at++] =
+                (struct argp_option){ train->names[i],
+                                      FLAG_KNOB + i,
+                                      knobs[i].kind == KNOB_SEED ? "N" : knobs[i].values,
+                                      0,
+                                      knobs[i].text,
+                                      2 };
     }
     return at;
 }
