@@ -10,7 +10,7 @@ enum {
     PIXELS_MOST = 512,
     PIXELS_STEP = 16,
     SIZES = (PIXELS_MOST - PIXELS_LEAST) / PIXELS_STEP + 1,
-    ATTEMPTS = 4,     /* choices that are measured: each opens a training run */
+    ATTEMPTS = 8,     /* measurements at most: each opens a training run */
     SETTLE_STEPS = 8, /* a graph is captured and pools are filled by then */
     STEPS_LEAST = 9,
     STEPS_MOST = 201,
@@ -149,47 +149,102 @@ static bool is_central(const struct balance *balance, const struct balance_resul
     return distance(balance, result) <= 0.5;
 }
 
-/* How much host work grows with the time to decode one file. A sample each, were decoding in the loop
- * as fast as it is alone; two measurements tell how fast it is. Measurements too close to each other
- * tell nothing. */
-static double slope_between(double from_decode_ns, double from_host_ns, double to_decode_ns,
-                            double to_host_ns, double samples)
+/* Host work that puts the ratio into the middle of the band. */
+static double wanted_host_ns(const struct balance *balance, const struct balance_result *result)
 {
-    double slope = (to_host_ns - from_host_ns) / (to_decode_ns - from_decode_ns);
-
-    return slope > samples / 4 && slope < samples * 4 ? slope : samples;
+    return balance->kind == BALANCE_HOST_OVER_DEVICE ? result->device_ns * middle(balance)
+                                                     : result->device_ns / middle(balance);
 }
 
-/* Host work is a constant and decoding, so the measurement at one size predicts the others:
- * host(p) = measured + slope * (decode(p) - decode(measured p)). Repeats from there until the ratio is
- * good or the prediction stays at a size that was measured already; *result is the best of them. */
+/* A search for the size: what was measured last, and the sizes that are still possible, because a
+ * smaller one gave too little host work and a larger one too much. */
+struct search {
+    struct decode_times times;
+    struct balance_result now;
+    double decode_ns; /* of one file of the size measured last */
+    double slope;     /* host work a step over the time to decode one file alone; 0: unknown */
+    int least, most;
+};
+
+/* Host work is a constant and decoding, so a measurement at one size predicts the others:
+ * host(p) = measured + slope * (decode(p) - decode(measured p)). Where there is no prediction, or it
+ * contradicts earlier measurements, which are noisy, half of what is left is tried instead. */
+static enum status next_size(struct search *search, const struct balance *balance, int *size)
+{
+    double missing_ns = wanted_host_ns(balance, &search->now) - search->now.host_ns;
+    enum status status = STATUS_OK;
+
+    *size = -1;
+    if (search->slope > 0)
+        TRY(size_for(&search->times, search->decode_ns + missing_ns / search->slope, size));
+    if (*size < search->least || *size > search->most)
+        *size = (search->least + search->most) / 2;
+
+out:
+    return status;
+}
+
+/* How much host work grows with the time to decode one file: a sample each, were decoding in the loop as
+ * fast as it is alone; two measurements tell how fast it is, unless they make no sense together. */
+static void learn_slope(struct search *search, double last_decode_ns, double last_host_ns,
+                        double samples)
+{
+    double slope = (search->now.host_ns - last_host_ns) / (search->decode_ns - last_decode_ns);
+
+    search->slope = slope > samples / 4 && slope < samples * 4 ? slope : 0;
+}
+
+static enum status try_size(struct search *search, struct device *device,
+                            const struct balance *balance, struct training_config *config, int size)
+{
+    enum status status = STATUS_OK;
+
+    config->data.jpeg_pixels = pixels_of(size);
+    TRY(decode_time(&search->times, size, &search->decode_ns));
+    TRY(measure(&search->now, device, balance->kind, config));
+    if (search->now.host_ns < wanted_host_ns(balance, &search->now))
+        search->least = size + 1;
+    else
+        search->most = size - 1;
+
+out:
+    return status;
+}
+
+/* Whether another size is worth measuring. When none is left although none gave the ratio, a measurement
+ * was off: then all are possible again. */
+static bool goes_on(struct search *search, const struct balance *balance,
+                    const struct balance_result *best)
+{
+    if (is_central(balance, best))
+        return false;
+    if (search->least <= search->most)
+        return true;
+    search->least = 0;
+    search->most = SIZES - 1;
+    return !balance_holds(balance, best);
+}
+
+/* *result is the best that was measured. */
 static enum status approach(struct balance_result *result, struct device *device,
                             const struct balance *balance, struct training_config *config)
 {
-    double samples = (double)config->model.batch * config->launch.accumulate, slope = samples;
-    struct decode_times times = { .image_size = config->data.image_size };
-    struct balance_result now = *result;
-    bool tried[SIZES] = { false };
-    double decode_ns;
+    double samples = (double)config->model.batch * config->launch.accumulate;
+    struct search search = { .times = { .image_size = config->data.image_size },
+                             .now = *result,
+                             .slope = samples,
+                             .most = SIZES - 1 };
     enum status status = STATUS_OK;
 
-    TRY(dataset_decode_ns(config->data.jpeg_pixels, times.image_size, &decode_ns));
-    for (int attempt = 1; attempt < ATTEMPTS && !is_central(balance, result); attempt++) {
-        double wanted_host_ns = balance->kind == BALANCE_HOST_OVER_DEVICE
-                                    ? now.device_ns * middle(balance)
-                                    : now.device_ns / middle(balance);
-        double last_decode_ns = decode_ns, last_host_ns = now.host_ns;
+    TRY(dataset_decode_ns(config->data.jpeg_pixels, search.times.image_size, &search.decode_ns));
+    for (int attempt = 1; attempt < ATTEMPTS && goes_on(&search, balance, result); attempt++) {
+        double last_decode_ns = search.decode_ns, last_host_ns = search.now.host_ns;
         int size;
-        TRY(size_for(&times, decode_ns + (wanted_host_ns - now.host_ns) / slope, &size));
-        if (tried[size])
-            break;
-        tried[size] = true;
-        decode_ns = times.ns[size];
-        config->data.jpeg_pixels = pixels_of(size);
-        TRY(measure(&now, device, balance->kind, config));
-        slope = slope_between(last_decode_ns, last_host_ns, decode_ns, now.host_ns, samples);
-        if (distance(balance, &now) < distance(balance, result))
-            *result = now;
+        TRY(next_size(&search, balance, &size));
+        TRY(try_size(&search, device, balance, config, size));
+        learn_slope(&search, last_decode_ns, last_host_ns, samples);
+        if (distance(balance, &search.now) < distance(balance, result))
+            *result = search.now;
     }
     config->data.jpeg_pixels = result->jpeg_pixels;
 
