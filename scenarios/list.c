@@ -4,6 +4,10 @@
 /* name, in the order of `list`: core ones first */
 #define CORE(X)                                                                                    \
     X(loader_workers)                                                                              \
+    X(small_batch)                                                                                 \
+    X(precision)                                                                                   \
+    X(checkpointing)                                                                               \
+    X(launch_overhead)                                                                             \
     X(item_sync)
 #define OTHERS(X)
 

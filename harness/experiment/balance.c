@@ -229,7 +229,7 @@ static bool goes_on(struct search *search, const struct balance *balance,
 static enum status approach(struct balance_result *result, struct device *device,
                             const struct balance *balance, struct training_config *config)
 {
-    double samples = (double)config->model.batch * config->launch.accumulate;
+    double samples = (double)config->model.batch;
     struct search search = { .times = { .image_size = config->data.image_size },
                              .now = *result,
                              .slope = samples,

@@ -54,7 +54,7 @@ out:
 
 static int samples_a_step(const struct training_config *config)
 {
-    return config->model.batch * config->launch.accumulate;
+    return config->model.batch; /* of all micro-batches together */
 }
 
 /* A window has the same steps in both variants; it holds the same samples only if a step does. */

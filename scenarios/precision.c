@@ -1,0 +1,27 @@
+/* Computing in fp32 where bf16 would do.
+ *
+ * A bf16 number takes half the bytes, so activations, gradients and the traffic between kernels halve
+ * on every device. Matrix units multiply bf16 several times faster than fp32; where there are none,
+ * as on most CPUs, the products gain nothing and only the bytes are promised. Weights keep an fp32
+ * master copy, so that small updates are not lost. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_precision = {
+    .name = "precision",
+    .title = "Computing in fp32 where bf16 would do",
+    .symptom = "matrix products fill the step, and the matrix units are not used",
+    .cause = "weights and activations are fp32, which the matrix units do not take",
+    .fix = "train in bf16 with fp32 master weights (autocast)",
+    .look = "the names of the matrix kernels: fp32 (sgemm) before, bf16 after",
+    .base = "model=heavy",
+    .knob = "precision",
+    .before = "fp32",
+    .after = "bf16",
+    .loss = LOSS_16_BIT,
+    .expect =
+        {
+            { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.8, .exact = true },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 2, .where = WHERE_BF16_UNITS },
+        },
+    .accept = { { "fp32_matmul", WHERE_BF16_UNITS } },
+};
