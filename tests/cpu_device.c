@@ -64,6 +64,8 @@ int cpu_device_close(void **state)
 {
     struct cpu_device_test *test = *state;
 
+    if (test == NULL) /* The setup has failed. */
+        return 0;
     stream_destroy(test->stream);
     assert_int_equal(host_free(test->device, true, test->gate_page), STATUS_OK);
     assert_int_equal(device_free(test->device, NULL, ALLOCATE_DIRECT, test->gate_target),

@@ -234,7 +234,7 @@ enum status cpu_copy(struct stream *base, enum copy_kind kind, bool asynchronous
     *waited = kind != COPY_DEVICE_TO_DEVICE &&
               (!asynchronous || (pageable && kind == COPY_DEVICE_TO_HOST));
     if (pageable) {
-        if (*waited)
+        if (!asynchronous && kind == COPY_HOST_TO_DEVICE)
             queue_wait(stream->queue, queue_submitted(stream->queue));
         TRY(copy_staged(stream, &copy, &call));
     } else {
