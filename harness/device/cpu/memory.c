@@ -611,10 +611,13 @@ void memory_close(struct memory *memory)
     for (int i = 0; i < BUCKETS; i++)
         for (struct block *block = memory->buckets[i], *next; block != NULL; block = next) {
             next = block->chain;
-            if (block->direct)
-                unmap(memory, block->address), free(block);
-            else
-                block->stream = NULL, pool_put(memory, block);
+            if (block->direct) {
+                unmap(memory, block->address);
+                free(block);
+            } else {
+                block->stream = NULL;
+                pool_put(memory, block);
+            }
         }
     join_all(memory);
     release_segments(memory);

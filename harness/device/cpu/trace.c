@@ -29,33 +29,37 @@ struct call call_begin(struct cpu_device *device)
     return call;
 }
 
+/* The record of the call itself, which ends now. */
+static struct activity runtime_record(const struct call *call, const char *name)
+{
+    return (struct activity){
+        .kind = ACTIVITY_RUNTIME,
+        .name = name,
+        .start_ns = call->start_ns,
+        .end_ns = clock_ns(),
+        .thread = trace_thread(),
+        .correlation = call->correlation,
+    };
+}
+
 void call_end(struct cpu_device *device, const struct call *call, const char *name)
 {
+    struct activity activity;
+
     if (call->correlation == 0)
         return;
-    device->sink.record(device->sink.context,
-                        &(struct activity){ .kind = ACTIVITY_RUNTIME,
-                                            .name = name,
-                                            .start_ns = call->start_ns,
-                                            .end_ns = clock_ns(),
-                                            .thread = trace_thread(),
-                                            .correlation = call->correlation });
+    activity = runtime_record(call, name);
+    device->sink.record(device->sink.context, &activity);
 }
 
 void call_end_waiting(struct cpu_device *device, const struct call *call, const char *name,
                       const char *wait_name, const struct cpu_stream *stream)
 {
-    struct activity activity = {
-        .kind = ACTIVITY_RUNTIME,
-        .name = name,
-        .start_ns = call->start_ns,
-        .thread = trace_thread(),
-        .correlation = call->correlation,
-    };
+    struct activity activity;
 
     if (call->correlation == 0)
         return;
-    activity.end_ns = clock_ns();
+    activity = runtime_record(call, name);
     device->sink.record(device->sink.context, &activity);
     activity.kind = ACTIVITY_SYNCHRONIZATION;
     activity.name = wait_name;
@@ -66,7 +70,11 @@ void call_end_waiting(struct cpu_device *device, const struct call *call, const 
 void trace_memory(struct cpu_device *device, const struct call *call, const void *memory,
                   int64_t bytes, enum activity_memory kind, bool stream_ordered)
 {
-    struct activity activity = {
+    struct activity activity;
+
+    if (call->correlation == 0)
+        return;
+    activity = (struct activity){
         .kind = ACTIVITY_MEMORY,
         .name = "[memory]", /* as PyTorch's profiler calls it */
         .start_ns = call->start_ns,
@@ -78,7 +86,5 @@ void trace_memory(struct cpu_device *device, const struct call *call, const void
         .asynchronous = stream_ordered,
         .destination = kind,
     };
-
-    if (call->correlation != 0)
-        device->sink.record(device->sink.context, &activity);
+    device->sink.record(device->sink.context, &activity);
 }
