@@ -81,6 +81,12 @@ static enum allocation device_way(const struct memory *memory)
                                                                 : ALLOCATE_DIRECT;
 }
 
+static bool within_budget(const struct memory *memory, int64_t bytes)
+{
+    return memory->config.budget == 0 ||
+           bytes <= memory->config.budget - memory->statistics.reserved;
+}
+
 /* DEVICE_OUT_OF_MEMORY, without a sentence yet, where the budget has no room. */
 static enum status reserve(struct memory *memory, int64_t bytes, struct block **reserved)
 {
@@ -89,7 +95,7 @@ static enum status reserve(struct memory *memory, int64_t bytes, struct block **
     struct block *block = NULL;
     void *address;
 
-    if (memory->config.budget > 0 && bytes > memory->config.budget - now->reserved) {
+    if (!within_budget(memory, bytes)) {
         status = STATUS_DEVICE_OUT_OF_MEMORY;
         goto out;
     }
@@ -215,7 +221,20 @@ static void say_free(struct sentence *sentence, struct memory *memory)
     }
 }
 
-static enum status out_of_memory(struct memory *memory, enum memory_category category, size_t bytes)
+/* Whether budget and device have room for an allocation all the same. */
+static bool has_room(struct memory *memory, int64_t bytes)
+{
+    struct memory_info info;
+
+    if (memory->config.allocator == ALLOCATOR_CACHING)
+        bytes = round_up(bytes, SEGMENT_BYTES);
+    return within_budget(memory, bytes) && device_memory_info(memory->device, &info) == STATUS_OK &&
+           info.free >= bytes;
+}
+
+/* `device` is what the device said where it refused although it has room, else NULL. */
+static enum status out_of_memory(struct memory *memory, enum memory_category category, size_t bytes,
+                                 const struct status_error *device)
 {
     enum status status = STATUS_OK;
     struct sentence figures = { 0 };
@@ -230,8 +249,10 @@ static enum status out_of_memory(struct memory *memory, enum memory_category cat
     say(&figures, ", ");
     say_free(&figures, memory);
     FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
-         "out of device memory: %s; set batch lower%s or checkpointing=block", figures.text,
-         memory->config.budget > 0 ? ", memory_budget higher" : "");
+         "out of device memory: %s; set batch lower%s or checkpointing=block%s%s%s", figures.text,
+         memory->config.budget > 0 ? ", memory_budget higher" : "",
+         device != NULL ? " (the device: " : "", device != NULL ? device->text : "",
+         device != NULL ? ")" : "");
 
 out:
     return status;
@@ -283,14 +304,16 @@ enum status memory_alloc(struct memory *memory, enum memory_category category, s
     if ((unsigned)category >= MEMORY_CATEGORY_COUNT)
         FAIL(STATUS_INTERNAL, "memory category %d does not exist", (int)category);
     if (bytes > INT64_MAX / 2) /* beyond every device, and rounding it up might overflow */
-        return out_of_memory(memory, category, bytes);
+        return out_of_memory(memory, category, bytes, NULL);
     rounded = round_up(bytes > 0 ? (int64_t)bytes : 1, BLOCK_ROUNDING);
     if (memory->config.allocator == ALLOCATOR_CACHING)
         status = cached_block(memory, rounded, &block);
     else
         status = reserve_or_trim(memory, rounded, &block);
-    if (status == STATUS_DEVICE_OUT_OF_MEMORY)
-        return out_of_memory(memory, category, bytes);
+    if (status == STATUS_DEVICE_OUT_OF_MEMORY) {
+        struct status_error device = *status_last();
+        return out_of_memory(memory, category, bytes, has_room(memory, rounded) ? &device : NULL);
+    }
     TRY(status);
     use_begin(memory, block, rounded, category);
     *address = block->address;
