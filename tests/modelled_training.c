@@ -147,8 +147,8 @@ enum status training_balance(struct training *training, int64_t steps, double *h
 
     training->steps += 2 * steps;
     model.balances++;
-    *host_ns = model.host_ns + config->model.batch * config->launch.accumulate *
-                                   model.decode_slowdown * decode_ns(config->data.jpeg_pixels);
+    *host_ns = model.host_ns +
+               config->model.batch * model.decode_slowdown * decode_ns(config->data.jpeg_pixels);
     *device_ns = model.device_ns;
     return STATUS_OK;
 }

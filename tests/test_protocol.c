@@ -434,9 +434,9 @@ static void variants_that_differ_in_samples_are_refused(void **state)
     struct protocol protocol = protocol_of(1);
     (void)state;
 
-    scenario.knob = "accumulate";
-    scenario.before = "1";
-    scenario.after = "2";
+    scenario.knob = "batch";
+    scenario.before = "8";
+    scenario.after = "16";
     model_reset();
     assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_INTERNAL);
     assert_int_equal(last_sent()->type, RECORD_ERROR);
