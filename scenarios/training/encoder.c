@@ -80,39 +80,47 @@ static struct tensor *add_tensor(struct builder *builder, const char *name, enum
     name_in_block(builder, tensor->name, sizeof tensor->name, name);
     tensor->dtype = dtype;
     tensor->category = category;
-    tensor->elements = elements;
+    tensor->elements = tensor->width = elements;
+    return tensor;
+}
+
+static struct tensor *add_matrix(struct builder *builder, const char *name,
+                                 enum memory_category category, int64_t rows, int64_t width)
+{
+    struct tensor *tensor =
+        add_tensor(builder, name, builder->encoder->shape.dtype, category, rows * width);
+
+    tensor->width = width;
     return tensor;
 }
 
 /* An activation with a gradient of its own. */
-static struct tensor *activation(struct builder *builder, const char *name, int64_t elements)
+static struct tensor *activation(struct builder *builder, const char *name, int64_t rows,
+                                 int64_t width)
 {
-    enum dtype dtype = builder->encoder->shape.dtype;
-    struct tensor *tensor = add_tensor(builder, name, dtype, MEMORY_ACTIVATIONS, elements);
+    struct tensor *tensor = add_matrix(builder, name, MEMORY_ACTIVATIONS, rows, width);
 
-    tensor->gradient = add_tensor(builder, name, dtype, MEMORY_ACTIVATION_GRADIENTS, elements);
+    tensor->gradient = add_matrix(builder, name, MEMORY_ACTIVATION_GRADIENTS, rows, width);
     return tensor;
 }
 
 /* An activation whose gradient is another tensor. */
-static struct tensor *activation_sharing(struct builder *builder, const char *name,
-                                         int64_t elements, struct tensor *gradient)
+static struct tensor *activation_sharing(struct builder *builder, const char *name, int64_t rows,
+                                         int64_t width, struct tensor *gradient)
 {
-    struct tensor *tensor =
-        add_tensor(builder, name, builder->encoder->shape.dtype, MEMORY_ACTIVATIONS, elements);
+    struct tensor *tensor = add_matrix(builder, name, MEMORY_ACTIVATIONS, rows, width);
 
     tensor->gradient = gradient;
     return tensor;
 }
 
-static struct tensor *parameter(struct builder *builder, const char *name, int64_t elements,
-                                bool decays, struct initial initial)
+static struct tensor *parameter(struct builder *builder, const char *name, int64_t rows,
+                                int64_t width, bool decays, struct initial initial)
 {
     struct encoder *encoder = builder->encoder;
-    enum dtype dtype = encoder->shape.dtype;
-    struct tensor *value = add_tensor(builder, name, dtype, MEMORY_PARAMETERS, elements);
+    struct tensor *value = add_matrix(builder, name, MEMORY_PARAMETERS, rows, width);
 
-    value->gradient = add_tensor(builder, name, dtype, MEMORY_GRADIENTS, elements);
+    value->gradient = add_matrix(builder, name, MEMORY_GRADIENTS, rows, width);
     value->persistent = value->gradient->persistent = true;
     builder->initials[encoder->parameter_count] = initial;
     encoder->parameters[encoder->parameter_count++] =
@@ -125,12 +133,12 @@ static struct tensor *weight(struct builder *builder, const char *name, int in, 
 {
     struct initial initial = { .deviation = (float)(gain / sqrt(in)) };
 
-    return parameter(builder, name, (int64_t)in * out, true, initial);
+    return parameter(builder, name, in, out, true, initial);
 }
 
 static struct tensor *bias(struct builder *builder, const char *name, int width)
 {
-    return parameter(builder, name, width, false, (struct initial){ 0, 0 });
+    return parameter(builder, name, 1, width, false, (struct initial){ 0, 0 });
 }
 
 static void add_op(struct builder *builder, const char *name, struct op op)
@@ -153,7 +161,7 @@ static struct norm_tensors norm_tensors(struct builder *builder, const char *nam
     snprintf(text, sizeof text, "%s.rstd", name);
     norm.rstd = add_tensor(builder, text, DTYPE_F32, MEMORY_ACTIVATIONS, shape->rows);
     snprintf(text, sizeof text, "%s.weight", name);
-    norm.weight = parameter(builder, text, shape->width, false, (struct initial){ 0, 1 });
+    norm.weight = parameter(builder, text, 1, shape->width, false, (struct initial){ 0, 1 });
     snprintf(text, sizeof text, "%s.bias", name);
     norm.bias = bias(builder, text, shape->width);
     norm.scratch = builder->fused ? NULL : builder->scratch;
@@ -166,15 +174,15 @@ static struct tensor *add_front(struct builder *builder, const struct training_c
     int width = shape->width;
     struct initial embedding = { .deviation = 0.02f };
     struct tensor *x =
-        activation_sharing(builder, "embedding", (int64_t)shape->rows * width, builder->stream);
+        activation_sharing(builder, "embedding", shape->rows, width, builder->stream);
     struct tensor *positions =
-        parameter(builder, "positions", (int64_t)shape->tokens * width, false, embedding);
+        parameter(builder, "positions", shape->tokens, width, false, embedding);
 
     if (config->data.kind == DATA_IMAGES) {
         int patches = shape->samples * (shape->tokens - 1);
         struct tensor *cut =
-            activation_sharing(builder, "patches", (int64_t)patches * shape->patch_width, NULL);
-        struct tensor *product = activation(builder, "patch_product", (int64_t)patches * width);
+            activation_sharing(builder, "patches", patches, shape->patch_width, NULL);
+        struct tensor *product = activation(builder, "patch_product", patches, width);
         add_op(builder, "image_patches", op_image_patches(shape, cut));
         add_op(builder, "patch_linear",
                op_linear(shape, product, cut,
@@ -185,7 +193,7 @@ static struct tensor *add_front(struct builder *builder, const struct training_c
                                   builder->partial));
     } else {
         struct tensor *table =
-            parameter(builder, "token_table", (int64_t)shape->vocabulary * width, true, embedding);
+            parameter(builder, "token_table", shape->vocabulary, width, true, embedding);
         add_op(builder, "token_embedding", op_token_embedding(shape, x, table, positions));
     }
     return x;
@@ -198,15 +206,16 @@ static struct tensor *add_attention(struct builder *builder, struct tensor *n,
 {
     const struct model_shape *shape = &builder->encoder->shape;
     int width = shape->width, rows = shape->rows;
-    int64_t elements = (int64_t)rows * width;
-    struct tensor *qkv = activation(builder, "qkv", 3 * elements);
-    struct tensor *qkv_bias, *q = activation(builder, "q", elements);
-    struct tensor *k = activation(builder, "k", elements), *v = activation(builder, "v", elements);
+    struct tensor *qkv = activation(builder, "qkv", rows, 3 * width);
+    struct tensor *qkv_bias, *q = activation(builder, "q", rows, width);
+    struct tensor *k = activation(builder, "k", rows, width),
+                  *v = activation(builder, "v", rows, width);
     struct tensor *scores =
-        activation(builder, "scores", (int64_t)rows * shape->heads * shape->scores_width);
-    struct tensor *heads = activation(builder, "heads", elements);
-    struct tensor *merged = activation(builder, "merged", elements);
-    struct tensor *projected = activation_sharing(builder, "projected", elements, builder->stream);
+        activation(builder, "scores", (int64_t)rows * shape->heads, shape->scores_width);
+    struct tensor *heads = activation(builder, "heads", rows, width);
+    struct tensor *merged = activation(builder, "merged", rows, width);
+    struct tensor *projected =
+        activation_sharing(builder, "projected", rows, width, builder->stream);
 
     add_op(builder, "qkv_linear",
            op_linear(shape, qkv, n, weight(builder, "qkv_weight", width, 3 * width, 1), rows, width,
@@ -239,11 +248,10 @@ static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct 
 {
     const struct model_shape *shape = &builder->encoder->shape;
     int width = shape->width, hidden = shape->hidden, rows = shape->rows;
-    struct tensor *gelu = activation(builder, "gelu", (int64_t)rows * hidden);
-    struct tensor *expanded =
-        activation_sharing(builder, "expanded", (int64_t)rows * hidden, gelu->gradient);
+    struct tensor *gelu = activation(builder, "gelu", rows, hidden);
+    struct tensor *expanded = activation_sharing(builder, "expanded", rows, hidden, gelu->gradient);
     struct tensor *contracted =
-        activation_sharing(builder, "contracted", (int64_t)rows * width, builder->stream);
+        activation_sharing(builder, "contracted", rows, width, builder->stream);
     struct tensor *hidden_bias;
 
     add_op(builder, "expand_linear",
@@ -273,15 +281,15 @@ static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct 
 static struct tensor *add_block(struct builder *builder, struct tensor *x)
 {
     const struct model_shape *shape = &builder->encoder->shape;
-    int64_t elements = (int64_t)shape->rows * shape->width;
-    struct tensor *n1 = activation(builder, "norm1", elements), *branch, *branch_bias;
+    int rows = shape->rows, width = shape->width;
+    struct tensor *n1 = activation(builder, "norm1", rows, width), *branch, *branch_bias;
     struct norm_tensors norm = norm_tensors(builder, "norm1", n1);
     struct tensor *middle, *n2, *y;
 
     add_op(builder, "norm1", op_layernorm(shape, &norm, x, false));
     branch = add_attention(builder, n1, &branch_bias);
-    middle = activation_sharing(builder, "middle", elements, builder->stream);
-    n2 = activation(builder, "norm2", elements);
+    middle = activation_sharing(builder, "middle", rows, width, builder->stream);
+    n2 = activation(builder, "norm2", rows, width);
     norm = norm_tensors(builder, "norm2", n2);
     if (builder->fused) {
         add_op(builder, "residual1_norm2",
@@ -291,7 +299,7 @@ static struct tensor *add_block(struct builder *builder, struct tensor *x)
         add_op(builder, "norm2", op_layernorm(shape, &norm, middle, false));
     }
     branch = add_mlp(builder, n2, &branch_bias);
-    y = activation_sharing(builder, "out", elements, builder->stream);
+    y = activation_sharing(builder, "out", rows, width, builder->stream);
     add_op(builder, "residual2",
            op_residual(shape, y, middle, branch, branch_bias, builder->partial));
     return y;
@@ -303,9 +311,9 @@ static void add_head(struct builder *builder, struct tensor *x)
     struct encoder *encoder = builder->encoder;
     const struct model_shape *shape = &encoder->shape;
     int samples = shape->samples, width = shape->width, classes = shape->classes_width;
-    struct tensor *n = activation(builder, "norm", (int64_t)shape->rows * width);
+    struct tensor *n = activation(builder, "norm", shape->rows, width);
     struct norm_tensors norm = norm_tensors(builder, "norm", n);
-    struct tensor *logits = activation(builder, "logits", (int64_t)samples * classes);
+    struct tensor *logits = activation(builder, "logits", samples, classes);
     struct tensor *losses =
         add_tensor(builder, "losses", DTYPE_F32, MEMORY_ACTIVATIONS, round_up(samples));
 
@@ -339,16 +347,15 @@ static void build_ops(struct builder *builder, const struct training_config *con
     int parts = (shape->rows + COLUMN_CHUNK - 1) / COLUMN_CHUNK;
     int widest =
         shape->hidden > 2 * shape->classes_width ? shape->hidden : 2 * shape->classes_width;
-    int64_t elements = (int64_t)shape->rows * shape->width;
     struct tensor *x;
 
     builder->block = -1;
     builder->stream =
-        add_tensor(builder, "stream", shape->dtype, MEMORY_ACTIVATION_GRADIENTS, elements);
+        add_matrix(builder, "stream", MEMORY_ACTIVATION_GRADIENTS, shape->rows, shape->width);
     builder->partial = add_tensor(builder, "column_partials", DTYPE_F32, MEMORY_WORKSPACE,
                                   (int64_t)parts * widest);
     builder->scratch =
-        add_tensor(builder, "norm_scratch", shape->dtype, MEMORY_WORKSPACE, elements);
+        add_matrix(builder, "norm_scratch", MEMORY_WORKSPACE, shape->rows, shape->width);
     x = add_front(builder, config);
     for (int i = 0; i < shape->blocks; i++) {
         builder->block = i;

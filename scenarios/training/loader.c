@@ -78,6 +78,15 @@ struct batch_layout batch_layout(const struct dataset *dataset, int samples)
     return layout;
 }
 
+int64_t batch_tokens(const struct batch_layout *layout, const void *memory)
+{
+    const int32_t *lengths = (const void *)((const char *)memory + layout->lengths_offset);
+    int64_t tokens = 0;
+
+    for (int i = 0; layout->lengths_offset > 0 && i < layout->samples; i++) tokens += lengths[i];
+    return tokens;
+}
+
 /* --- Batches ----------------------------------------------------------------------------------- */
 
 /* Copies sample `index` from the cache, or loads it. */

@@ -37,6 +37,9 @@ struct batch_layout {
 };
 struct batch_layout batch_layout(const struct dataset *dataset, int samples);
 
+/* Tokens of a batch that carry data: the sum of its lengths; 0 for images. */
+int64_t batch_tokens(const struct batch_layout *layout, const void *memory);
+
 struct batch {
     void *memory; /* laid out as above; inputs at offset 0 */
     int64_t index;

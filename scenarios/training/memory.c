@@ -20,7 +20,8 @@ struct memory {
     struct memory_config config;
     struct memory_statistics statistics;
     struct blocks blocks;
-    bool keep; /* segments stay */
+    bool keep;           /* segments stay */
+    struct trace *trace; /* NULL: nothing is recorded */
 };
 
 static const char *const category_names[MEMORY_CATEGORY_COUNT] = {
@@ -51,6 +52,30 @@ static void raise_to(int64_t *peak, int64_t now)
         *peak = now;
 }
 
+/* After the totals have changed by `bytes`. */
+static void record_change(const struct memory *memory, const void *address, int64_t bytes,
+                          enum memory_category category)
+{
+    const struct memory_statistics *now = &memory->statistics;
+
+    if (memory->trace == NULL)
+        return;
+    trace_add_memory(memory->trace,
+                     &(struct trace_memory){ .address = (uint64_t)(uintptr_t)address,
+                                             .bytes = bytes,
+                                             .category = memory_category_name(category),
+                                             .category_allocated = now->allocated[category],
+                                             .allocated = now->allocated_all,
+                                             .reserved = now->reserved });
+}
+
+void memory_trace(struct memory *memory, struct trace *trace)
+{
+    memory->trace = trace;
+    for (int i = 0; i < MEMORY_CATEGORY_COUNT; i++)
+        record_change(memory, NULL, 0, (enum memory_category)i);
+}
+
 static void use_begin(struct memory *memory, struct block *block, int64_t requested,
                       enum memory_category category)
 {
@@ -63,6 +88,7 @@ static void use_begin(struct memory *memory, struct block *block, int64_t reques
     now->allocated_all += requested;
     raise_to(&now->peak[category], now->allocated[category]);
     raise_to(&now->peak_all, now->allocated_all);
+    record_change(memory, block->address, requested, category);
 }
 
 static void use_end(struct memory *memory, struct block *block)
@@ -70,6 +96,7 @@ static void use_end(struct memory *memory, struct block *block)
     block_unuse(&memory->blocks, block);
     memory->statistics.allocated[block->category] -= block->requested;
     memory->statistics.allocated_all -= block->requested;
+    record_change(memory, block->address, -block->requested, block->category);
     block->requested = 0;
 }
 

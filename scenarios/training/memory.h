@@ -12,6 +12,7 @@
 #define SCENARIOS_TRAINING_MEMORY_H
 
 #include "harness/device/device.h"
+#include "harness/trace/buffer.h"
 
 enum allocator { ALLOCATOR_CACHING, ALLOCATOR_STREAM_ORDERED, ALLOCATOR_DIRECT };
 
@@ -60,6 +61,10 @@ enum status memory_trim(struct memory *memory);
 /* While `keep`, no segment goes back to the device. A captured graph needs that: it runs on addresses
  * that are free by now, and they must stay this step's. */
 void memory_keep(struct memory *memory, bool keep);
+
+/* Records every block that is given out or taken back from now on, and first a row a category that says
+ * what is allocated; with NULL, as at first, nothing. */
+void memory_trace(struct memory *memory, struct trace *trace);
 
 struct memory_statistics memory_statistics(const struct memory *memory);
 void memory_reset_peaks(struct memory *memory);

@@ -18,6 +18,7 @@ struct tensor {
     enum dtype dtype;
     enum memory_category category;
     int64_t elements;
+    int64_t width;           /* elements of a row; as many as `elements`: one row, a vector */
     bool persistent;         /* allocated for the whole run: parameters and their gradients */
     void *data;              /* device memory; NULL while there is none */
     struct tensor *gradient; /* same shape; NULL: none is wanted */

@@ -1,5 +1,6 @@
 #include "scenarios/training/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A pass with the tensors that begin and end their lives with it. */
@@ -14,6 +15,8 @@ struct entry {
 struct program {
     struct entry *entries;
     int length;
+    struct trace *trace;                /* NULL: nothing is recorded */
+    struct trace_operation *operations; /* [length], from the first program_trace() on */
 };
 
 static bool among(struct tensor *const *tensors, int count, const struct tensor *tensor)
@@ -152,8 +155,63 @@ void program_free(struct program *program)
     if (program == NULL)
         return;
     free(program->entries);
+    free(program->operations);
     free(program);
 }
+
+/* --- Traces --- */
+
+static const char *const trace_types[DTYPE_COUNT] = {
+    [DTYPE_F32] = "float",
+    [DTYPE_BF16] = "c10::BFloat16",
+    [DTYPE_F16] = "c10::Half",
+};
+
+static void describe(struct trace_operation *operation, const struct entry *entry,
+                     const struct op *first)
+{
+    const struct program_entry *what = &entry->what;
+
+    _Static_assert((int)TRACE_INPUTS >= (int)PASS_READS, "a trace shows every tensor read");
+    snprintf(operation->name, sizeof operation->name, "%s%s", what->op->name,
+             what->backward     ? " backward"
+             : what->recomputed ? " recomputed"
+                                : "");
+    operation->sequence = what->op - first;
+    operation->backward = what->backward;
+    operation->bytes = entry->pass->bytes;
+    operation->flops = entry->pass->flops;
+    for (int i = 0; i < PASS_READS; i++) {
+        const struct tensor *tensor = entry->pass->reads[i];
+        if (tensor == NULL)
+            continue;
+        operation->inputs[operation->input_count++] = (struct trace_input){
+            .rows = tensor->width < tensor->elements ? tensor->elements / tensor->width : 0,
+            .width = tensor->width,
+            .type = trace_types[tensor->dtype],
+        };
+    }
+}
+
+enum status program_trace(struct program *program, struct trace *trace)
+{
+    enum status status = STATUS_OK;
+    size_t length = (size_t)program->length;
+
+    if (trace != NULL && program->operations == NULL) {
+        program->operations = calloc(length > 0 ? length : 1, sizeof *program->operations);
+        if (program->operations == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory to trace a program of %zu passes", length);
+        for (size_t i = 0; i < length; i++)
+            describe(&program->operations[i], &program->entries[i], program->entries[0].what.op);
+    }
+    program->trace = trace;
+
+out:
+    return status;
+}
+
+/* --- Running --- */
 
 static enum status release(struct tensor *tensor, struct memory *memory)
 {
@@ -195,12 +253,16 @@ enum status program_run(struct program *program, const struct op_context *contex
     phase_push(device, "forward");
     for (; done < program->length; done++) {
         struct entry *entry = &program->entries[done];
+        int64_t start_ns;
         if (!backward && entry->what.backward) {
             backward = true;
             phase_pop(device);
             phase_push(device, "backward");
         }
+        start_ns = trace_clock(program->trace);
         TRY(run_entry(entry, context, memory, keep));
+        if (start_ns != 0)
+            trace_add_operator(program->trace, &program->operations[done], start_ns);
     }
 
 out:

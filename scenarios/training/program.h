@@ -7,6 +7,7 @@
 #ifndef SCENARIOS_TRAINING_PROGRAM_H
 #define SCENARIOS_TRAINING_PROGRAM_H
 
+#include "harness/trace/buffer.h"
 #include "scenarios/training/op.h"
 
 enum program_kind {
@@ -27,7 +28,11 @@ void program_free(struct program *program);
 enum status program_run(struct program *program, const struct op_context *context,
                         struct memory *memory, struct tensor *keep);
 
-/* For tests, traces and `train`: what is run when. */
+/* Records a row for each pass that is queued from now on, with the shapes of what it reads; with NULL, as
+ * at first, no longer. The program must live until the trace is written. OUT_OF_MEMORY. */
+enum status program_trace(struct program *program, struct trace *trace);
+
+/* For tests and `train`: what is run when. */
 int program_length(const struct program *program);
 struct program_entry {
     const struct op *op;

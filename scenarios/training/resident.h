@@ -16,4 +16,7 @@ void resident_close(struct resident *resident); /* NULL is allowed */
 /* Device memory of the batch of step `step`: they come round in order. */
 const void *resident_batch(const struct resident *resident, int64_t step);
 
+/* Tokens with data in the batch of step `step`; 0 where samples have no length. */
+int64_t resident_tokens(const struct resident *resident, int64_t step);
+
 #endif

@@ -138,6 +138,8 @@ enum status training_load(struct training *training)
         phase_pop(training->device);
         TRY(status);
     }
+    if (training->trace != NULL)
+        training_trace_input(training, batch);
     phase_push(training->device, "h2d");
     status = batch != NULL ? transfer_batch(training->transfer, batch)
                            : transfer_resident(training->transfer,
@@ -251,12 +253,15 @@ enum status training_run(struct training *training, int64_t steps)
     enum status status = STATUS_OK;
 
     for (int64_t i = 0; i < steps; i++) {
+        int64_t start_ns = trace_clock(training->trace);
         TRY(training_load(training));
         TRY(training_submit(training));
         if (training->step_events != NULL)
             TRY(event_record(training->step_events[i], training->compute));
         if ((training->steps + 1) % training->config.logging.loss_every == 0)
             TRY(read_loss(training));
+        if (start_ns != 0)
+            training_trace_step(training, start_ns);
         training->steps++;
     }
 

@@ -11,6 +11,7 @@
 #define SCENARIOS_TRAINING_TRAINING_H
 
 #include "harness/device/device.h"
+#include "harness/trace/buffer.h"
 #include "scenarios/training/config.h"
 #include "scenarios/training/metric.h"
 
@@ -36,6 +37,11 @@ void training_close(struct training *training);
 
 /* Runs `steps` steps; on return their device work may still be queued. */
 enum status training_run(struct training *training, int64_t steps);
+
+/* Records steps, operators and memory in `trace` from now on; with NULL, as at first, no longer. The
+ * trace must be recording already, on the device's own sink, with no work queued. Names stay the
+ * training's: write the trace before closing it. OUT_OF_MEMORY. */
+enum status training_trace(struct training *training, struct trace *trace);
 
 /* Waits for all queued work, runs and times a window. release the window when done with it. */
 enum status training_window(struct training *training, int64_t steps,

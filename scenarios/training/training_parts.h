@@ -27,12 +27,19 @@ struct training {
     int64_t steps;              /* done or queued */
     int64_t submission_ns;      /* host time spent queueing device work, in all */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */
+    struct trace *trace;        /* NULL: nothing is recorded */
+    int64_t tokens;             /* with data, in the step that is under way; known while tracing */
     int64_t damaged;            /* found while batches were made resident */
 };
 
 /* The parts of a step, in order. */
 enum status training_load(struct training *training);   /* data and h2d */
 enum status training_submit(struct training *training); /* forward, backward, optimizer */
+
+/* While tracing: a step's row, begun with the time of trace_clock(). */
+void training_trace_step(struct training *training, int64_t start_ns);
+/* While tracing: takes note of the step's input; `batch` is NULL where it is resident. */
+void training_trace_input(struct training *training, const struct batch *batch);
 
 /* Micro-batch number `micro` of the step's input. */
 struct op_context training_context(const struct training *training, int micro);
