@@ -170,7 +170,7 @@ enum status device_open(struct device **device, const char *name,
                         const struct device_options *options)
 {
     (void)name;
-    (void)options;
+    model.options = *options;
     model.devices_open++;
     *device = &the_device;
     return STATUS_OK;

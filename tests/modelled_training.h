@@ -28,6 +28,7 @@ struct model {
     struct device_properties properties;
 
     /* What happened. */
+    struct device_options options;
     int opened, closed, trimmed, devices_open, runs;
     struct modelled_window windows[MODEL_WINDOWS];
     int window_count;

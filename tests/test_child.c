@@ -98,6 +98,19 @@ static void arguments_arrive_in_order(void **state)
     no_child_is_left();
 }
 
+/* A child often ends between two of our looks at it. */
+static void what_it_sends_just_before_its_end_arrives(void **state)
+{
+    (void)state;
+
+    for (int i = 0; i < 300; i++) {
+        struct received received = { 0 };
+        struct child_report report;
+        assert_int_equal(run("print", 60, &received, &report), STATUS_OK);
+        assert_int_equal(received.count, 2);
+    }
+}
+
 static void many_lines_and_words_do_not_block_each_other(void **state)
 {
     struct received received = { 0 };
@@ -291,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_arrive_in_order),
+        cmocka_unit_test(what_it_sends_just_before_its_end_arrives),
         cmocka_unit_test(many_lines_and_words_do_not_block_each_other),
         cmocka_unit_test(long_lines_arrive_whole_or_not_at_all),
         cmocka_unit_test(a_crash_is_reported_with_signal_and_last_words),

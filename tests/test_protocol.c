@@ -178,6 +178,25 @@ static void a_first_pair_is_run_and_thrown_away(void **state)
     }
 }
 
+static void the_protocol_reaches_device_and_settings(void **state)
+{
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    protocol.seed = 77;
+    protocol.device_memory = 123456789;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(model.options.memory_bytes, 123456789);
+    assert_true(model.options.spin_ns < 0); /* the device's own default */
+    assert_null(model.options.sink.record); /* nothing is traced while it is timed */
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        assert_non_null(strstr(sent.records[0].settings[v], "seed=77"));
+        assert_non_null(
+            strstr(sent.records[0].settings[v], v == 0 ? "loss_every=1 " : "loss_every=20 "));
+    }
+}
+
 /* The order in which variants came, as "bababa...". */
 static void order_of_seed(uint64_t seed, char order[65])
 {
@@ -457,6 +476,7 @@ int main(void)
         cmocka_unit_test(the_period_is_that_of_both_variants),
         cmocka_unit_test(every_repetition_trains_on_the_same_samples),
         cmocka_unit_test(a_first_pair_is_run_and_thrown_away),
+        cmocka_unit_test(the_protocol_reaches_device_and_settings),
         cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
         cmocka_unit_test(one_variant_alone_is_run_as_often),
         cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
