@@ -47,7 +47,7 @@ static const char *verdict_colour(const struct console *console, enum verdict ve
 
 static void print_row(const struct console *console, const struct summary_row *row)
 {
-    bool promised = row->expectation != NULL && row->expectation->outcome != OUTCOME_NOT_BOUND;
+    bool promised = row->expectation != NULL;
 
     fprintf(console->stream, "%s  %-*s%*s  %*s   %-*s%-*s%s", promised ? "" : console->dim,
             MEASURE - 2, row->measure, VALUE, row->before, VALUE, row->after, EFFECT, row->effect,

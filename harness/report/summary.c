@@ -63,6 +63,12 @@ static struct summary_row row_of(enum metric metric, const struct effect *effect
     return row;
 }
 
+/* What is bound to other devices is promised of nothing here: it has no row. */
+static bool is_bound(const struct expectation_result *expectation)
+{
+    return expectation->outcome != OUTCOME_NOT_BOUND;
+}
+
 int summary_rows(const struct scenario_result *result, struct summary_row rows[SUMMARY_ROWS])
 {
     const struct expectation_result *of_step_time = NULL;
@@ -71,7 +77,8 @@ int summary_rows(const struct scenario_result *result, struct summary_row rows[S
     if (result->pairs == 0)
         return 0;
     for (int i = 0; i < result->expectation_count && of_step_time == NULL; i++)
-        if (result->expectations[i].expectation->metric == METRIC_STEP_TIME)
+        if (is_bound(&result->expectations[i]) &&
+            result->expectations[i].expectation->metric == METRIC_STEP_TIME)
             of_step_time = &result->expectations[i];
     rows[count++] = of_step_time == NULL
                         ? row_of(METRIC_STEP_TIME, &result->step_time, SHRINKS, NULL)
@@ -79,7 +86,7 @@ int summary_rows(const struct scenario_result *result, struct summary_row rows[S
                                  of_step_time->expectation->direction, of_step_time);
     for (int i = 0; i < result->expectation_count; i++) {
         const struct expectation_result *expectation = &result->expectations[i];
-        if (expectation != of_step_time)
+        if (is_bound(expectation) && expectation != of_step_time)
             rows[count++] = row_of(expectation->expectation->metric, &expectation->effect,
                                    expectation->expectation->direction, expectation);
     }

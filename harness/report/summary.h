@@ -16,7 +16,8 @@ struct summary_row {
     const struct expectation_result *expectation; /* NULL: nothing is promised of it */
 };
 
-/* The rows of a result, the step time first; none where nothing was measured. */
+/* The rows of a result, the step time first, then what is promised on this device; none where nothing
+ * was measured. */
 int summary_rows(const struct scenario_result *result, struct summary_row rows[SUMMARY_ROWS]);
 
 /* What an expectation asks for: "syncs_per_step at least 10x less", "step_time at most 1.4x more". */
