@@ -262,6 +262,19 @@ static void warm_up_lasts_until_two_quarters_agree(void **state)
     }
 }
 
+static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
+{
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    protocol.window_seconds = 1;
+    /* The last two of its windows agree, at three times the true step. */
+    model.slow[3] = model.slow[4] = 3;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(sent.records[1].repetition.steps, 400);
+}
+
 static void warm_up_is_bounded_and_says_so(void **state)
 {
     struct protocol protocol = protocol_of(1);
@@ -480,6 +493,7 @@ int main(void)
         cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
         cmocka_unit_test(one_variant_alone_is_run_as_often),
         cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
+        cmocka_unit_test(other_load_in_the_first_pair_does_not_shorten_windows),
         cmocka_unit_test(warm_up_is_bounded_and_says_so),
         cmocka_unit_test(windows_are_longer_on_cuda),
         cmocka_unit_test(without_a_descriptor_nothing_is_sent),

@@ -107,22 +107,24 @@ out:
     return status;
 }
 
-/* Runs windows of `quarter` steps until two in a row agree, or `most` steps are done. *step_ns is the
- * mean of the last two. */
+/* Runs windows of `quarter` steps until two in a row agree, or `most` steps are done. *step_ns is that
+ * of the fastest: other load on the machine only ever adds. */
 static enum status warm_up(struct training *training, int64_t quarter, int64_t most, bool *warm,
                            double *step_ns)
 {
-    double last_ns = 0, now_ns = 0;
+    double last_ns = 0, now_ns = 0, fastest_ns;
     enum status status = STATUS_OK;
 
     *warm = false;
     TRY(time_steps(training, quarter, &now_ns));
+    fastest_ns = now_ns;
     for (int64_t done = quarter; !*warm && done + quarter <= most; done += quarter) {
         last_ns = now_ns;
         TRY(time_steps(training, quarter, &now_ns));
         *warm = fabs(now_ns - last_ns) <= WARM_WITHIN * fmax(now_ns, last_ns);
+        fastest_ns = fmin(fastest_ns, now_ns);
     }
-    *step_ns = (last_ns + now_ns) / 2 / (double)quarter;
+    *step_ns = fastest_ns / (double)quarter;
 
 out:
     return status;
