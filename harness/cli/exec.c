@@ -7,17 +7,20 @@
 #include "harness/cli/number.h"
 #include "harness/cli/options.h"
 #include "harness/experiment/experiment.h"
+#include "harness/experiment/tracing.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { FLAG_WINDOW = FLAG_OWN, FLAG_VARIANT, FLAG_RECORD_FD };
+enum { FLAG_WINDOW = FLAG_OWN, FLAG_VARIANT, FLAG_TRACE, FLAG_JPEG_PIXELS, FLAG_RECORD_FD };
 
 struct exec {
     struct flags flags;
     double window_seconds; /* 0: not given */
     enum variant variant;
+    const char *trace; /* NULL: measure */
+    int jpeg_pixels;   /* 0: not given */
     int record_fd;
     const struct scenario *scenario;
 };
@@ -52,6 +55,18 @@ out:
     return status;
 }
 
+static enum status take_pixels(int *pixels, const char *value)
+{
+    enum status status = STATUS_OK;
+    int64_t number;
+
+    TRY(number_integer(&number, "jpeg-pixels", value, 32, 512));
+    *pixels = (int)number;
+
+out:
+    return status;
+}
+
 static enum status take(void *context, int key, const char *value)
 {
     struct exec *exec = context;
@@ -61,6 +76,11 @@ static enum status take(void *context, int key, const char *value)
         return number_seconds(&exec->window_seconds, "window", value, 600);
     case FLAG_VARIANT:
         return take_variant(&exec->variant, value);
+    case FLAG_TRACE:
+        exec->trace = value;
+        return STATUS_OK;
+    case FLAG_JPEG_PIXELS:
+        return take_pixels(&exec->jpeg_pixels, value);
     case FLAG_RECORD_FD:
         return take_descriptor(&exec->record_fd, value);
     default:
@@ -81,6 +101,22 @@ out:
     return status;
 }
 
+static enum status trace_scenario(const struct exec *exec)
+{
+    enum status status = STATUS_OK;
+    struct tracing_order order = { .variant = exec->variant,
+                                   .path = exec->trace,
+                                   .jpeg_pixels = exec->jpeg_pixels };
+    struct protocol protocol = flags_protocol(&exec->flags);
+
+    if (exec->variant == VARIANT_COUNT)
+        FAIL(STATUS_BAD_USAGE, "--trace takes one variant: give --variant before or after");
+    TRY(tracing_child(exec->scenario, &protocol, &order, exec->record_fd));
+
+out:
+    return status;
+}
+
 static enum status run_exec(int argc, char **argv, int *exit_code)
 {
     static const struct argp_option rows[] = {
@@ -88,6 +124,10 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
         FLAGS_PROTOCOL,
         { "window", FLAG_WINDOW, "SECONDS", 0, "about so long is one timed window", 2 },
         { "variant", FLAG_VARIANT, "before|after", 0, "this one only; both if not given", 2 },
+        { "trace", FLAG_TRACE, "FILE", 0,
+          "write a trace of it, for Perfetto and the like, instead of measuring: FILE.json.gz", 2 },
+        { "jpeg-pixels", FLAG_JPEG_PIXELS, "N", 0,
+          "with --trace: the size of the images, where it is known and need not be measured", 2 },
         { "record-fd", FLAG_RECORD_FD, "N", 0,
           "write the records to this open descriptor; standard output if not given", 3 },
         FLAGS_VERBOSE,
@@ -104,6 +144,7 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
                 "starts for each scenario.\v"
                 "Examples:\n"
                 "  chokepoint exec item_sync --quick\n"
+                "  chokepoint exec item_sync --variant=before --trace=before.json.gz\n"
                 "  nsys profile chokepoint exec item_sync --variant=before --repetitions=1",
         .rows = rows,
         .option = take,
@@ -119,6 +160,10 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
         goto out;
     if (exec.scenario == NULL)
         FAIL(STATUS_BAD_USAGE, "which scenario? chokepoint list names them");
+    if (exec.trace != NULL) {
+        TRY(trace_scenario(&exec));
+        goto out;
+    }
     protocol = flags_protocol(&exec.flags);
     if (exec.window_seconds > 0)
         protocol.window_seconds = exec.window_seconds;

@@ -6,20 +6,24 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
+#include "harness/report/atomic_file.h"
 #include "harness/report/markdown.h"
 #include "harness/report/progress.h"
 #include "harness/report/result_file.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLAG_OUT = FLAG_OWN };
+enum { FLAG_OUT = FLAG_OWN, FLAG_NO_TRACE };
 
 struct run {
     struct flags flags;
     const char *out;
+    bool no_trace;
+    char traces[PATH_MAX]; /* folder of the traces */
     struct choice choice;
 
     char device_name[16];
@@ -54,6 +58,10 @@ static enum status take(void *context, int key, const char *value)
 
     if (key == FLAG_OUT) {
         run->out = value;
+        return STATUS_OK;
+    }
+    if (key == FLAG_NO_TRACE) {
+        run->no_trace = true;
         return STATUS_OK;
     }
     return flags_take(&run->flags, key, value);
@@ -104,11 +112,20 @@ out:
     return status;
 }
 
+static struct protocol run_protocol(const struct run *run)
+{
+    struct protocol protocol = flags_protocol(&run->flags);
+
+    if (!run->no_trace)
+        protocol.traces = run->traces;
+    return protocol;
+}
+
 static enum status run_scenarios(struct run *run)
 {
     enum status status = STATUS_OK;
     int wanted = choice_count(&run->choice);
-    struct protocol protocol = flags_protocol(&run->flags);
+    struct protocol protocol = run_protocol(run);
     struct progress progress = progress_start(wanted);
 
     run->results = calloc((size_t)wanted, sizeof *run->results);
@@ -175,6 +192,22 @@ static bool is_well(const struct run *run)
     return true;
 }
 
+/* Beside the result file. */
+static enum status open_traces(struct run *run)
+{
+    enum status status = STATUS_OK;
+
+    if (run->no_trace)
+        goto out;
+    if ((size_t)snprintf(run->traces, sizeof run->traces, "%s/%s", run->out, TRACES_FOLDER) >=
+        sizeof run->traces)
+        FAIL(STATUS_BAD_USAGE, "--out=%.60s... is too long; choose a shorter one", run->out);
+    TRY(folder_create(run->traces));
+
+out:
+    return status;
+}
+
 static enum status run_all(struct run *run, int *exit_code)
 {
     enum status status = STATUS_OK, outcome;
@@ -182,6 +215,7 @@ static enum status run_all(struct run *run, int *exit_code)
 
     TRY(resolve_device(run));
     TRY(result_file_open(&run->file, run->out, &run->device));
+    TRY(open_traces(run));
     catch_signals();
     outcome = run_scenarios(run);
     error = *status_last();
@@ -202,7 +236,10 @@ static enum status run_run(int argc, char **argv, int *exit_code)
     static const struct argp_option rows[] = {
         FLAGS_DEVICE,
         FLAGS_PROTOCOL,
-        { "out", FLAG_OUT, "DIR", 0, "folder for result.json; chokepoint-result if not given", 3 },
+        { "no-trace", FLAG_NO_TRACE, NULL, 0,
+          "leave out the traces: two short processes a scenario", 2 },
+        { "out", FLAG_OUT, "DIR", 0,
+          "folder for result.json and traces; chokepoint-result if not given", 3 },
         { "format", FLAG_FORMAT, "console|json|markdown", 0, "of what is printed at the end", 3 },
         FLAGS_OUTPUT,
         FLAGS_VERBOSE,

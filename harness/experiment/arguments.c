@@ -21,11 +21,11 @@ static void add_integer(struct arguments *arguments, int *count, const char *opt
     add(arguments, count, option, text);
 }
 
-void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
-                    const struct protocol *protocol)
+/* Which scenario, on what device, with which data. */
+static int add_first(struct arguments *arguments, const struct scenario *scenario,
+                     const struct protocol *protocol)
 {
     int count = 0;
-    char *window;
 
     memset(arguments, 0, sizeof *arguments);
     add(arguments, &count, "exec", scenario->name);
@@ -34,10 +34,38 @@ void arguments_exec(struct arguments *arguments, const struct scenario *scenario
         add_integer(arguments, &count, "--device-memory", (uint64_t)protocol->device_memory);
     if (protocol->data != NULL)
         add(arguments, &count, "--data", protocol->data);
+    return count;
+}
+
+/* With what seed, and where its records go. */
+static void add_last(struct arguments *arguments, int count, const struct protocol *protocol)
+{
+    add_integer(arguments, &count, "--seed", protocol->seed);
+    add_integer(arguments, &count, "--record-fd", CHILD_RECORD_FD);
+}
+
+void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
+                    const struct protocol *protocol)
+{
+    int count = add_first(arguments, scenario, protocol);
+    char *window;
+
     add_integer(arguments, &count, "--repetitions", (uint64_t)protocol->repetitions);
     window = arguments->texts[count];
     snprintf(window, sizeof arguments->texts[0], "%.9g", protocol->window_seconds);
     add(arguments, &count, "--window", window);
-    add_integer(arguments, &count, "--seed", protocol->seed);
-    add_integer(arguments, &count, "--record-fd", CHILD_RECORD_FD);
+    add_last(arguments, count, protocol);
+}
+
+void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
+                     const struct protocol *protocol, enum variant variant, const char *path,
+                     int jpeg_pixels)
+{
+    int count = add_first(arguments, scenario, protocol);
+
+    add(arguments, &count, "--variant", variant_name(variant));
+    add(arguments, &count, "--trace", path);
+    if (jpeg_pixels > 0)
+        add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)jpeg_pixels);
+    add_last(arguments, count, protocol);
 }

@@ -4,7 +4,7 @@
 
 #include "harness/experiment/experiment.h"
 
-enum { ARGUMENTS_MOST = 24 };
+enum { ARGUMENTS_MOST = 28 };
 
 struct arguments {
     const char *list[ARGUMENTS_MOST]; /* from argv[1] on; ends with NULL */
@@ -14,5 +14,10 @@ struct arguments {
 /* What a timing child is started with. Points into scenario and protocol, which must live as long. */
 void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
                     const struct protocol *protocol);
+
+/* What a tracing child is started with. Points into `path`, too. */
+void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
+                     const struct protocol *protocol, enum variant variant, const char *path,
+                     int jpeg_pixels);
 
 #endif

@@ -4,6 +4,7 @@
 #include "harness/experiment/arguments.h"
 #include "harness/experiment/child.h"
 #include "harness/experiment/records.h"
+#include "harness/experiment/traces.h"
 #include "harness/experiment/verdict.h"
 #include "harness/status/clock.h"
 
@@ -95,6 +96,8 @@ static void take_line(void *context, const char *line)
     case RECORD_ERROR:
         *(record->type == RECORD_SKIPPED ? &collector->skipped : &collector->failed) = true;
         memcpy(collector->text, record->text, sizeof collector->text);
+        break;
+    case RECORD_TRACING: /* not from this child */
         break;
     case RECORD_END:
         collector->ended = true;
@@ -208,6 +211,9 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
              collector.done, VARIANT_COUNT * protocol->repetitions);
     keep_pairs(&collector);
     TRY(conclude(&collector, &report));
+    if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
+        result->verdict != VERDICT_FAILED)
+        TRY(traces_make(result, program, stop));
 
 out:
     for (int v = 0; v < VARIANT_COUNT; v++) free(collector.arrived[v]);

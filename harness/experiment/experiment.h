@@ -24,6 +24,7 @@ struct protocol {
     double timeout_seconds; /* for a child as a whole */
     uint64_t seed;          /* order of the repetitions, weights, sample order */
     bool quick;             /* recorded; the numbers above already say it */
+    const char *traces; /* folder of the traces, which is there; NULL: trace nothing; borrowed */
 };
 
 /* 9 pairs of 0.2 s windows, or 6 of 0.1 s; on CUDA windows are at least 0.3 s. Device "auto", seed 1. */
@@ -77,6 +78,17 @@ struct balance_result {
     int jpeg_pixels; /* chosen */
 };
 
+/* What a tracing child has left: a trace, and what tracing cost. Both step times are medians over
+ * `windows` windows of `steps` steps each, of the same process: on a device that no tracer was loaded
+ * for, then on one that records. */
+struct tracing {
+    char file[128];   /* the trace's name in the folder; "": there is none */
+    char reason[512]; /* why there is none, though it was wanted */
+    int64_t steps, windows;
+    double step_time_us, traced_step_time_us;
+    int64_t rows, dropped; /* records kept, and those that found no room */
+};
+
 struct scenario_result {
     const struct scenario *scenario;
     enum verdict verdict;
@@ -94,7 +106,8 @@ struct scenario_result {
     bool losses_agree;
     int64_t damaged_samples; /* most in one repetition */
     struct balance_result balance;
-    double seconds; /* the whole scenario took */
+    struct tracing tracing[VARIANT_COUNT]; /* of scenarios that were measured */
+    double seconds;                        /* the whole scenario took */
 };
 
 /* Called as records come in: `done` of `total` windows that count. May be NULL. */

@@ -1,6 +1,7 @@
 /* The child's side: balance first, then pairs of repetitions in shuffled order, a record each. */
 #include "harness/experiment/balance.h"
 #include "harness/experiment/records.h"
+#include "harness/experiment/settings.h"
 #include "harness/experiment/window.h"
 #include "harness/status/random.h"
 
@@ -28,50 +29,6 @@ struct session {
 static bool is_run(const struct session *session, enum variant variant)
 {
     return session->only == VARIANT_COUNT || session->only == variant;
-}
-
-/* --- Settings --- */
-
-static enum status settle_variant(struct session *session, enum variant variant)
-{
-    const struct protocol *protocol = session->protocol;
-    struct training_config *config = &session->configs[variant];
-    enum status status = STATUS_OK;
-
-    TRY(scenario_config(session->scenario, variant, config));
-    config->seed = protocol->seed;
-    if (protocol->data != NULL && config->data.kind != DATA_SEQUENCES) {
-        if (strlen(protocol->data) >= sizeof config->data.folder)
-            FAIL(STATUS_BAD_INPUT, "the folder's name is longer than %zu characters: %.80s...",
-                 sizeof config->data.folder - 1, protocol->data);
-        snprintf(config->data.folder, sizeof config->data.folder, "%s", protocol->data);
-    }
-    TRY(knobs_resolve(config, device_properties(session->device)));
-
-out:
-    return status;
-}
-
-static int samples_a_step(const struct training_config *config)
-{
-    return config->model.batch; /* of all micro-batches together */
-}
-
-/* A window has the same steps in both variants; it holds the same samples only if a step does. */
-static enum status settle_settings(struct session *session)
-{
-    const struct training_config *before = &session->configs[VARIANT_BEFORE];
-    const struct training_config *after = &session->configs[VARIANT_AFTER];
-    enum status status = STATUS_OK;
-
-    for (int v = 0; v < VARIANT_COUNT; v++) TRY(settle_variant(session, (enum variant)v));
-    if (samples_a_step(before) != samples_a_step(after))
-        FAIL(STATUS_INTERNAL,
-             "%s: a step takes %d samples before and %d after; both must take the same",
-             session->scenario->name, samples_a_step(before), samples_a_step(after));
-
-out:
-    return status;
 }
 
 /* --- Records --- */
@@ -245,7 +202,8 @@ static enum status run_session(struct session *session)
     enum status status = STATUS_OK;
 
     TRY(open_device(session));
-    TRY(settle_settings(session));
+    TRY(settings_settle(session->configs, session->scenario, session->protocol,
+                        device_properties(session->device)));
     TRY(settle_balance(session, &holds));
     if (!holds)
         goto out;

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "repetition", "skipped",
-                                                           "error", "end" };
+static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "repetition", "tracing",
+                                                           "skipped",  "error",      "end" };
 
 /* The fields of device_properties by kind, under their own names. */
 #define DEVICE_TEXTS(X) X(kind) X(name) X(isa) X(gemm_library)
@@ -128,6 +128,16 @@ static bool add_repetition(cJSON *object, const struct record *record)
            add_array(object, "step_ns", array_of(repetition->step_ns, repetition->step_count));
 }
 
+static bool add_tracing(cJSON *object, const struct tracing *tracing)
+{
+    return add_number(object, "steps", (double)tracing->steps) &&
+           add_number(object, "windows", (double)tracing->windows) &&
+           add_number(object, "step_time_us", tracing->step_time_us) &&
+           add_number(object, "traced_step_time_us", tracing->traced_step_time_us) &&
+           add_number(object, "rows", (double)tracing->rows) &&
+           add_number(object, "dropped", (double)tracing->dropped);
+}
+
 char *record_print(const struct record *record)
 {
     cJSON *object = cJSON_CreateObject();
@@ -138,6 +148,8 @@ char *record_print(const struct record *record)
         ok = ok && add_scenario(object, record);
     else if (record->type == RECORD_REPETITION)
         ok = ok && add_repetition(object, record);
+    else if (record->type == RECORD_TRACING)
+        ok = ok && add_tracing(object, &record->tracing);
     else if (record->type == RECORD_SKIPPED || record->type == RECORD_ERROR)
         ok = ok && add_text(object, "text", record->text);
     if (ok)
@@ -323,6 +335,19 @@ static bool parse_repetition(struct record *record, const cJSON *object)
            parse_steps(repetition, cJSON_GetObjectItemCaseSensitive(object, "step_ns"));
 }
 
+static bool parse_tracing(struct tracing *tracing, const cJSON *object)
+{
+    *tracing = (struct tracing){
+        .steps = integer(object, "steps"),
+        .windows = integer(object, "windows"),
+        .step_time_us = number(object, "step_time_us"),
+        .traced_step_time_us = number(object, "traced_step_time_us"),
+        .rows = integer(object, "rows"),
+        .dropped = integer(object, "dropped"),
+    };
+    return tracing->steps > 0;
+}
+
 static bool parse_type(enum record_type *type, const cJSON *object)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "type"));
@@ -347,6 +372,8 @@ bool record_parse(struct record *record, const char *line)
         ok = parse_scenario(record, object);
     else if (ok && record->type == RECORD_REPETITION)
         ok = parse_repetition(record, object);
+    else if (ok && record->type == RECORD_TRACING)
+        ok = parse_tracing(&record->tracing, object);
     else if (ok)
         text(object, "text", record->text, sizeof record->text);
     cJSON_Delete(object);

@@ -2,6 +2,7 @@
  *
  *   {"type":"scenario", ...}    first: the device, the settings, the balance
  *   {"type":"repetition", ...}  one window of one variant
+ *   {"type":"tracing", ...}     the trace of one variant is written, and what tracing cost
  *   {"type":"skipped", "text"}  last: the device cannot show the bottleneck
  *   {"type":"error", "text"}    last: what failed
  *   {"type":"end"}              last: all repetitions were sent
@@ -17,6 +18,7 @@
 enum record_type {
     RECORD_SCENARIO,
     RECORD_REPETITION,
+    RECORD_TRACING,
     RECORD_SKIPPED,
     RECORD_ERROR,
     RECORD_END,
@@ -36,6 +38,9 @@ struct record {
     enum variant variant;
     int index; /* of the pair */
     struct repetition repetition;
+
+    /* TRACING, without file and reason */
+    struct tracing tracing;
 
     /* SKIPPED, ERROR */
     char text[1024];

@@ -17,6 +17,9 @@
 
 struct result_file;
 
+/* Traces lie in this folder beside the file: what result.json says of them is relative to itself. */
+#define TRACES_FOLDER "traces"
+
 enum { RESULT_SCHEMA = 1 }; /* of the member `chokepoint`; grows when a reader must know */
 
 /* Creates `folder`, with its parents, where it is missing, and writes a file without scenarios into it,

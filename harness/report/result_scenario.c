@@ -1,6 +1,9 @@
 #include "harness/report/result_scenario.h"
 
+#include "harness/report/result_file.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char *const wheres[] = {
@@ -140,6 +143,44 @@ void result_device_add(struct json *json, cJSON *to, const char *name,
     json_integer(json, object, "compute_capability", device->compute_capability);
 }
 
+static void add_tracing(struct json *json, cJSON *to, const char *name,
+                        const struct tracing *tracing)
+{
+    cJSON *object = json_object(json, to, name);
+
+    if (tracing->reason[0] != '\0') {
+        json_text(json, object, "reason", tracing->reason);
+        return;
+    }
+    json_integer(json, object, "steps", tracing->steps);
+    json_integer(json, object, "windows", tracing->windows);
+    json_number(json, object, "step_time_us", tracing->step_time_us);
+    json_number(json, object, "traced_step_time_us", tracing->traced_step_time_us);
+    json_number(json, object, "overhead", tracing->traced_step_time_us / tracing->step_time_us - 1);
+    json_integer(json, object, "rows", tracing->rows);
+    json_integer(json, object, "dropped", tracing->dropped);
+}
+
+/* Where the traces are, from the result file on, and what tracing cost; null where none was asked for. */
+static void add_traces(struct json *json, cJSON *object, const struct scenario_result *result)
+{
+    cJSON *traces = json_object(json, object, "traces");
+    cJSON *tracing = json_object(json, object, "tracing");
+
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        const struct tracing *of_variant = &result->tracing[v];
+        const char *name = variant_name((enum variant)v);
+        char path[sizeof TRACES_FOLDER + sizeof of_variant->file];
+        bool there = of_variant->file[0] != '\0';
+        snprintf(path, sizeof path, "%s/%s", TRACES_FOLDER, of_variant->file);
+        json_text(json, traces, name, there ? path : NULL);
+        if (there || of_variant->reason[0] != '\0')
+            add_tracing(json, tracing, name, of_variant);
+        else
+            json_text(json, tracing, name, NULL);
+    }
+}
+
 static void add_protocol(struct json *json, cJSON *object, const struct protocol *protocol)
 {
     cJSON *to = json_object(json, object, "protocol");
@@ -208,6 +249,7 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
     json_unsigned(json, object, "seed", result->protocol.seed);
     add_protocol(json, object, &result->protocol);
     result_device_add(json, object, "device", &result->device);
+    add_traces(json, object, result);
     json_number(json, object, "seconds", result->seconds);
     add_samples(json, object, result);
 }

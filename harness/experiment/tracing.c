@@ -1,0 +1,312 @@
+#include "harness/experiment/tracing.h"
+
+#include "harness/experiment/balance.h"
+#include "harness/experiment/clocks.h"
+#include "harness/experiment/records.h"
+#include "harness/experiment/settings.h"
+#include "harness/experiment/window.h"
+#include "harness/trace/kineto.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEPS_LEAST = 10,
+    PERIODS = 2,
+    PILOT_STEPS = 5,
+    WINDOWS_MOST = 9, /* of each kind */
+};
+
+#define WARM_NS    4e7 /* of steps before the first window */
+#define WINDOWS_NS 2e8 /* about so long are all windows of one kind together */
+#define LONG_NS    4e8 /* two periods that take longer are cut to one */
+
+struct session {
+    const struct scenario *scenario;
+    const struct protocol *protocol;
+    const struct tracing_order *order;
+    int descriptor;
+    struct training_config configs[VARIANT_COUNT];
+    int64_t steps; /* of a window */
+    int windows;
+    double wait_us[WINDOWS_MOST], traced_us[WINDOWS_MOST]; /* a step, by window */
+    struct device_properties device;                       /* as without a tracer */
+    struct trace *trace;
+    struct record record;
+};
+
+static const struct training_config *config_of(const struct session *session)
+{
+    return &session->configs[session->order->variant];
+}
+
+static enum status send(struct session *session, enum record_type type, const char *text)
+{
+    struct record *record = &session->record;
+
+    memset(record, 0, sizeof *record);
+    record->type = type;
+    snprintf(record->text, sizeof record->text, "%s", text);
+    return record_write(session->descriptor, record);
+}
+
+/* --- How many steps --- */
+
+static int64_t whole_periods(int64_t steps, int64_t period)
+{
+    return (steps + period - 1) / period * period;
+}
+
+/* `step_ns` is about what one takes. */
+static void plan(struct session *session, double step_ns)
+{
+    int64_t period = window_period(session->configs, VARIANT_COUNT);
+    bool alike = training_period(&session->configs[VARIANT_BEFORE]) ==
+                 training_period(&session->configs[VARIANT_AFTER]);
+    int64_t least = whole_periods(STEPS_LEAST, period);
+
+    session->steps = least < PERIODS * period ? PERIODS * period : least;
+    if (alike && step_ns * (double)session->steps > LONG_NS)
+        session->steps = least;
+    session->windows = (int)(WINDOWS_NS / (step_ns * (double)session->steps));
+    if (session->windows < 1)
+        session->windows = 1;
+    if (session->windows > WINDOWS_MOST)
+        session->windows = WINDOWS_MOST;
+}
+
+/* --- Windows --- */
+
+static enum status time_window(struct training *training, int64_t steps, double *step_us)
+{
+    struct training_window window = { 0 };
+    enum status status = STATUS_OK;
+
+    TRY(training_window(training, steps, &window));
+    *step_us = (double)window.wall_ns / (double)steps / 1e3;
+    training_window_release(&window);
+
+out:
+    return status;
+}
+
+/* A run past its first steps, in which graphs are captured and pools fill, and past those in which caches
+ * and clocks settle. `step_us` is about what a step takes then. */
+static enum status open_run(struct session *session, struct device *device,
+                            struct training **training, double *step_us)
+{
+    enum status status = STATUS_OK;
+
+    TRY(training_open(training, device, config_of(session)));
+    TRY(training_run(*training, LOSS_STEPS));
+    TRY(clocks_raise(device));
+    TRY(time_window(*training, PILOT_STEPS, step_us));
+    if (*step_us * 1e3 * PILOT_STEPS < WARM_NS)
+        TRY(time_window(*training, (int64_t)(WARM_NS / (*step_us * 1e3)), step_us));
+
+out:
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* --- Wait: no tracer is loaded --- */
+
+/* What both variants read. False: out of the scenario's band, and the parent was told. */
+static enum status settle(struct session *session, struct device *device, bool *holds)
+{
+    const struct balance *balance = &session->scenario->balance;
+    struct training_config *before = &session->configs[VARIANT_BEFORE];
+    struct balance_result chosen;
+    char text[512];
+    enum status status = STATUS_OK;
+
+    *holds = true;
+    TRY(settings_settle(session->configs, session->scenario, session->protocol, &session->device));
+    if (session->order->jpeg_pixels > 0) {
+        before->data.jpeg_pixels = session->order->jpeg_pixels;
+    } else {
+        TRY(balance_choose(&chosen, device, balance, before));
+        *holds = balance_holds(balance, &chosen);
+        if (!*holds) {
+            balance_explain(balance, &chosen, text, sizeof text);
+            TRY(send(session, RECORD_SKIPPED, text));
+        }
+    }
+    session->configs[VARIANT_AFTER].data.jpeg_pixels = before->data.jpeg_pixels;
+
+out:
+    return status;
+}
+
+static enum status open_device(const struct session *session, struct device **device,
+                               struct activity_sink sink)
+{
+    const struct device_options options = { .memory_bytes = session->protocol->device_memory,
+                                            .spin_ns = -1,
+                                            .sink = sink };
+
+    return device_open(device, session->protocol->device, &options);
+}
+
+/* After a failure: closing what may be broken must not hide why. */
+static void close_run(struct training *training, struct device *device)
+{
+    struct status_error error = *status_last();
+
+    training_close(training);
+    device_close(device);
+    status_raise(&error);
+}
+
+static enum status run_wait(struct session *session, bool *holds)
+{
+    struct device *device = NULL;
+    struct training *training = NULL;
+    double step_us;
+    enum status status = STATUS_OK;
+
+    TRY(open_device(session, &device, (struct activity_sink){ 0 }));
+    session->device = *device_properties(device);
+    TRY(settle(session, device, holds));
+    if (!*holds)
+        goto out;
+    TRY(open_run(session, device, &training, &step_us));
+    plan(session, step_us * 1e3);
+    for (int i = 0; i < session->windows; i++)
+        TRY(time_window(training, session->steps, &session->wait_us[i]));
+
+out:
+    close_run(training, device);
+    if (status != STATUS_OK)
+        status_context("before tracing");
+    return status;
+}
+
+/* --- Warm-up and active --- */
+
+static enum status run_traced_window(struct session *session, struct training *training,
+                                     struct device *device, double *step_us)
+{
+    enum status status = STATUS_OK;
+
+    TRY(device_synchronize(device));
+    trace_begin(session->trace);
+    TRY(training_trace(training, session->trace));
+    TRY(time_window(training, session->steps, step_us));
+
+out:
+    trace_end(session->trace);
+    return status;
+}
+
+static enum status write_trace(struct session *session)
+{
+    char name[128], settings[sizeof session->record.settings[0]];
+    struct tracing *tracing = &session->record.tracing;
+    enum status status = STATUS_OK;
+    struct kineto_about about = {
+        .name = name,
+        .settings = settings,
+        .device = &session->device,
+        .memory_budget = config_of(session)->memory.budget,
+        .steps = session->steps,
+        .windows = session->windows,
+        .step_time_us = median(session->wait_us, session->windows),
+        .traced_step_time_us = median(session->traced_us, session->windows),
+    };
+
+    snprintf(name, sizeof name, "%s.%s", session->scenario->name,
+             variant_name(session->order->variant));
+    TRY(knobs_print(config_of(session), settings, sizeof settings));
+    TRY(kineto_write(session->order->path, session->trace, &about));
+    memset(&session->record, 0, sizeof session->record);
+    session->record.type = RECORD_TRACING;
+    *tracing = (struct tracing){ .steps = about.steps,
+                                 .windows = about.windows,
+                                 .step_time_us = about.step_time_us,
+                                 .traced_step_time_us = about.traced_step_time_us,
+                                 .rows = trace_row_count(session->trace),
+                                 .dropped = trace_dropped(session->trace) };
+    TRY(record_write(session->descriptor, &session->record));
+
+out:
+    return status;
+}
+
+/* The last window is the active one. It is timed as the others are. */
+static enum status run_traced(struct session *session)
+{
+    struct device *device = NULL;
+    struct training *training = NULL;
+    double step_us;
+    enum status status = STATUS_OK;
+
+    TRY(trace_open(&session->trace, 0));
+    TRY(open_device(session, &device, trace_sink(session->trace)));
+    TRY(open_run(session, device, &training, &step_us));
+    for (int i = 0; i < session->windows; i++)
+        TRY(run_traced_window(session, training, device, &session->traced_us[i]));
+    TRY(write_trace(session));
+
+out:
+    close_run(training, device);
+    trace_close(session->trace);
+    if (status != STATUS_OK)
+        status_context("tracing");
+    return status;
+}
+
+static enum status run_session(struct session *session)
+{
+    bool holds = false;
+    enum status status = STATUS_OK;
+
+    TRY(run_wait(session, &holds));
+    if (holds)
+        TRY(run_traced(session));
+
+out:
+    return status;
+}
+
+enum status tracing_child(const struct scenario *scenario, const struct protocol *protocol,
+                          const struct tracing_order *order, int descriptor)
+{
+    struct session *session = calloc(1, sizeof *session);
+    enum status status = STATUS_OK;
+
+    signal(SIGPIPE, SIG_IGN);
+    if (session == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to trace %s", scenario->name);
+    *session = (struct session){
+        .scenario = scenario, .protocol = protocol, .order = order, .descriptor = descriptor
+    };
+    status = run_session(session);
+    if (status == STATUS_REFUSED || status == STATUS_UNSUPPORTED) {
+        status = send(session, RECORD_SKIPPED, status_last()->text);
+    } else if (status != STATUS_OK) {
+        struct status_error error = *status_last();
+        char text[sizeof session->record.text];
+        snprintf(text, sizeof text, "%s: %s", error.context, error.text);
+        send(session, RECORD_ERROR, text);
+        status_raise(&error);
+    }
+
+out:
+    free(session);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* A trace of one variant: the tracing child's side.
+ *
+ * The profiler's schedule, as everyone knows it. Wait: windows of the step on a device that no tracer was
+ * loaded for, timed. Warm-up: such windows on a device that records, timed; what they record is thrown
+ * away. Active: one more, whose record is kept and written. Each window is as many steps: at least 10,
+ * and two periods of whatever is periodic in either variant, so that both traces show the same steps; of
+ * steps so long that two periods would take most of a second, one period has to do where both variants
+ * have the same.
+ *
+ * What tracing costs is the median of the recorded windows over that of the others. All of them are kept:
+ * a run of 0.5 s is too short for a cost below a few percent to stand out of the machine's noise. */
+#ifndef HARNESS_EXPERIMENT_TRACING_H
+#define HARNESS_EXPERIMENT_TRACING_H
+
+#include "harness/experiment/experiment.h"
+
+struct tracing_order {
+    enum variant variant;
+    const char *path; /* of the trace; compressed where it ends in ".gz" */
+    int jpeg_pixels;  /* as the timing child chose them; 0: measured here */
+};
+
+/* Writes the trace and then one record to `descriptor`, a "tracing" one, "skipped" where the device
+ * cannot show the scenario, or "error" with the failure, which is returned too. With a negative
+ * descriptor it writes no record. Ignores SIGPIPE from then on. */
+enum status tracing_child(const struct scenario *scenario, const struct protocol *protocol,
+                          const struct tracing_order *order, int descriptor);
+
+#endif
