@@ -34,7 +34,7 @@ static const struct role_sizes cpu_sizes[ROLE_COUNT] = {
       .patch = 8,
       .width = 128,
       .blocks = 8,
-      .batch = 2,
+      .batch = 1,
       .vocabulary = 64 },
 };
 
