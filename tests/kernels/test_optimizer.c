@@ -465,8 +465,9 @@ static void gradient_norm_finish_follows_its_reference(void **state)
         RUN(bench, gradient_norm_finish, 1, .state = step_state->data, .partial = partial->data,
             .count = count, .max_norm = max_norm, .width = ROW_MULTIPLE);
         tensor_fetch(bench, step_state, &got);
-        WITHIN(bench, "norm", relative((double)got.gradient_norm, want.gradient_norm), 1e-6);
-        WITHIN(bench, "scale", relative((double)got.gradient_scale, want.gradient_scale), 1e-6);
+        /* 5000 terms added one after the other lose up to 1.6e-6 where gcc does not vectorise. */
+        WITHIN(bench, "norm", relative((double)got.gradient_norm, want.gradient_norm), 5e-6);
+        WITHIN(bench, "scale", relative((double)got.gradient_scale, want.gradient_scale), 5e-6);
         assert_true(got.step == 4 && got.rate == 0.5f && got.loss_scale == loss_scale);
         assert_int_equal(got.overflows, 0);
         workbench_settle(bench);
