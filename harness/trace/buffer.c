@@ -17,7 +17,7 @@ enum { CHUNK_ROWS = 448 }; /* 64 KiB and a little less */
 #define BYTES_MAX ((int64_t)256 << 20)
 
 struct chunk {
-    struct chunk *next;
+    _Atomic(struct chunk *) next; /* set once it is in a list: readers need no lock */
     atomic_int count;
     struct trace_row rows[CHUNK_ROWS];
 };
@@ -29,8 +29,9 @@ struct trace {
     atomic_int_fast64_t dropped;
     int64_t start_ns, end_ns, start_wall_ns;
 
-    pthread_mutex_t lock;       /* of what follows */
-    struct chunk *first, *last; /* of this recording, in the order they were taken */
+    pthread_mutex_t lock;          /* of what follows */
+    _Atomic(struct chunk *) first; /* of this recording, in the order they were taken */
+    struct chunk *last;
     struct chunk *spare;
     int64_t chunks, chunks_max;
 };
