@@ -13,7 +13,7 @@ const struct scenario scenario_precision = {
     .cause = "weights and activations are fp32, which the matrix units do not take",
     .fix = "train in bf16 with fp32 master weights (autocast)",
     .look = "the names of the matrix kernels: fp32 (sgemm) before, bf16 after",
-    .base = "model=heavy loss_every=4",
+    .base = "model=heavy loss_every=2",
     .knob = "precision",
     .before = "fp32",
     .after = "bf16",

@@ -10,7 +10,7 @@
 
 enum { OPS_OUTSIDE = 12, OPS_A_BLOCK = 20, TENSORS_OUTSIDE = 40, TENSORS_A_BLOCK = 70 };
 
-/* How a parameter's first values are made: normal with this deviation, or this constant. */
+/* How a parameter's first values are made: uniform with this deviation, or this constant. */
 struct initial {
     float deviation, constant;
 };
@@ -408,8 +408,9 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
         const struct parameter *p = &encoder->parameters[i];
         const struct tensor *value = p->value;
         for (int64_t j = 0; j < value->elements; j++)
-            values[j] = initials[i].deviation > 0 ? initials[i].deviation * random_normal(&random)
-                                                  : initials[i].constant;
+            values[j] = initials[i].deviation > 0
+                            ? initials[i].deviation * sqrtf(3) * (2 * random_uniform(&random) - 1)
+                            : initials[i].constant;
         TRY(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
                         (size_t)value->elements * sizeof *values));
         if (value->dtype != DTYPE_F32)

@@ -32,8 +32,8 @@ struct encoder {
 struct model_shape encoder_shape(const struct training_config *config, int classes);
 
 /* Builds the ops and programs, allocates parameters, masters and gradients, and sets the parameters
- * from the seed: normal, with variance 1 / inputs for products (less for those that end a branch, as
- * GPT-2 does), 0.02 for embeddings; norms 1; biases 0. Queued on `stream`. */
+ * from the seed: uniform, with variance 1 / inputs for products (less for those that end a branch, as
+ * GPT-2 does), deviation 0.02 for embeddings; norms 1; biases 0. Queued on `stream`. */
 enum status encoder_open(struct encoder **encoder, const struct training_config *config,
                          int classes, struct memory *memory, struct stream *stream);
 

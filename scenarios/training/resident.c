@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { RESIDENT_BYTES = 64 << 20 };
+enum { RESIDENT_BYTES = 64 << 20, RESIDENT_BATCHES = 256 };
 
 struct resident {
     struct memory *memory;
@@ -26,6 +26,8 @@ enum status resident_open(struct resident **opened, struct loader *loader,
     resident->memory = memory;
     resident->bytes = layout->bytes;
     resident->count = loader_batches_per_epoch(loader);
+    if (resident->count > RESIDENT_BATCHES)
+        resident->count = RESIDENT_BATCHES;
     if (resident->count > fit)
         resident->count = fit > 0 ? fit : 1;
     resident->tokens = calloc((size_t)resident->count, sizeof *resident->tokens);
