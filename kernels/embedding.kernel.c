@@ -54,7 +54,7 @@ KERNEL_ROWS(patch_embedding_forward, k, row)
 {
     int sample = (int)row / k->tokens, token = (int)row % k->tokens;
     const real *position = k->positions + token * (long)k->width;
-    const real *x = k->x + (row - sample - 1) * k->width; /* not read for token 0 */
+    const real *x = k->x + (row - sample - (token > 0)) * k->width; /* not read for token 0 */
     real *y = k->y + row * k->width;
 
     PACKS(c, k->width) {

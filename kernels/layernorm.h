@@ -29,7 +29,7 @@ struct layernorm_backward_weight {
     int width, rows, chunk;
 };
 
-/* Fused: sum = a + b + bias; y = layernorm(sum). */
+/* Fused: sum = a + b + bias; y = layernorm(sum), of the sum as it is stored. */
 struct residual_layernorm_forward {
     real *sum, *y;           /* [rows, width]; sum may be a or b */
     float *mean, *rstd;      /* [rows] */
