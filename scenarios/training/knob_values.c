@@ -162,6 +162,10 @@ static bool parse_bytes(const struct knob *knob, const char *text, union knob_va
     const char *suffix;
     uint64_t number;
 
+    if (strcmp(text, "role") == 0) {
+        value->bytes = MEMORY_BUDGET_ROLE;
+        return true;
+    }
     if (!parse_digits(text, &number, &suffix))
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
@@ -182,6 +186,8 @@ static int print_bytes(const struct knob *knob, const union knob_value *value, c
     size_t i = 0;
     (void)knob;
 
+    if (value->bytes == MEMORY_BUDGET_ROLE)
+        return snprintf(text, size, "role");
     while (value->bytes % units[i].bytes != 0) i++;
     return snprintf(text, size, "%lld%s", (long long)(value->bytes / units[i].bytes),
                     units[i].suffix);

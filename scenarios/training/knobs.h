@@ -14,7 +14,7 @@ enum knob_kind {
     KNOB_COUNT,   /* an int within the range */
     KNOB_WORKERS, /* an int: threads, or -N for N per core */
     KNOB_REAL,    /* a double within the range */
-    KNOB_BYTES,   /* an int64_t, with a suffix: KiB, MiB, GiB */
+    KNOB_BYTES,   /* an int64_t, with a suffix: KiB, MiB, GiB; or `role` */
     KNOB_SEED,    /* a uint64_t */
 };
 

@@ -29,9 +29,12 @@ enum memory_category {
 };
 const char *memory_category_name(enum memory_category category);
 
+enum { MEMORY_BUDGET_ROLE = -1 };
+
 struct memory_config {
     enum allocator allocator;
-    int64_t budget; /* bytes the step may reserve; 0: what the device has */
+    int64_t budget; /* bytes the step may reserve; 0: what the device has; MEMORY_BUDGET_ROLE: until
+                       knobs_resolve, what the role just fits into */
 };
 
 struct memory;

@@ -79,6 +79,8 @@ static void fill(struct training_config *config, const struct device_properties 
     fill_data(config, sizes);
     if (config->loader.workers < 0)
         config->loader.workers = -config->loader.workers * device->host_cores;
+    if (config->memory.budget == MEMORY_BUDGET_ROLE)
+        config->memory.budget = sizes->memory_budget;
     if (config->launch.mode == LAUNCH_AUTO)
         config->launch.mode = sizes->graph ? LAUNCH_GRAPH : LAUNCH_EAGER;
     config->data.seed = config->seed;

@@ -35,7 +35,8 @@ static const struct role_sizes cpu_sizes[ROLE_COUNT] = {
       .width = 128,
       .blocks = 8,
       .batch = 1,
-      .vocabulary = 64 },
+      .vocabulary = 64,
+      .memory_budget = 36 << 20 },
 };
 
 static const struct role_sizes cuda_sizes[ROLE_COUNT] = {

@@ -13,6 +13,9 @@ struct role_sizes {
     int width, blocks, batch;
     int vocabulary; /* sequences */
     bool graph;     /* launch=auto is a graph */
+    int64_t
+        memory_budget; /* memory_budget=role: what the step reserves with healthy settings, and a
+                              little more; 0: not measured yet, the device's */
 };
 
 const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device);
