@@ -27,7 +27,7 @@ struct projection {
 struct joins {
     struct call_join *calls; /* by correlation */
     int64_t call_count;
-    struct projection *projections;
+    struct projection *projections; /* of equal ones, the inner first */
     int64_t projection_count;
     int64_t projection_room;
 };

@@ -546,15 +546,17 @@ static void put_head(struct writer *writer)
     put_ours(writer);
 }
 
+/* Annotations on streams come before the work that they hold, outer ones (the later projections) before
+ * inner ones: of equal intervals, viewers take the first as the outer. */
 static void put_events(struct writer *writer)
 {
     struct trace_cursor cursor = { 0 };
     const struct trace_row *row;
 
     json_put(writer->json, ",\n\"traceEvents\":[");
-    while ((row = trace_next(writer->trace, &cursor)) != NULL) write_row(writer, row);
-    for (int64_t i = 0; i < writer->joins.projection_count; i++)
+    for (int64_t i = writer->joins.projection_count; i-- > 0;)
         write_projection(writer, &writer->joins.projections[i]);
+    while ((row = trace_next(writer->trace, &cursor)) != NULL) write_row(writer, row);
     name_places(writer);
     json_put(writer->json, "\n]}\n");
 }
