@@ -101,7 +101,10 @@ static enum status run_scenario(struct run *run, const struct scenario *scenario
     struct scenario_result *result = &run->results[run->count];
 
     progress_update(progress, scenario, 0, 1);
-    TRY(experiment_run(result, scenario, protocol, progress_update, progress, &stopped));
+    status = experiment_run(result, scenario, protocol, progress_update, progress, &stopped);
+    if (status != STATUS_OK)
+        scenario_result_release(result);
+    TRY(status);
     run->count++;
     progress_next(progress);
     progress_clear(progress);
