@@ -102,15 +102,27 @@ static void play(const char *path)
     fclose(file);
 }
 
-/* As `chokepoint exec NAME ...` is called: the name says what to do. */
+static int is_told_to_trace(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--trace") == 0)
+            return 1;
+    return 0;
+}
+
+/* As `chokepoint exec NAME ...` is called: the name says what to do. With --trace it is another child,
+ * which plays another file. */
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[2] : "";
-    const char *play_file = getenv("STAND_IN_RECORDS");
+    int traces = is_told_to_trace(argc, argv);
+    const char *play_file = getenv(traces ? "STAND_IN_TRACE_RECORDS" : "STAND_IN_RECORDS");
 
     if (play_file != NULL)
         play(play_file);
-    if (strcmp(what, "crash") == 0 || getenv("STAND_IN_CRASHES") != NULL)
+    if (traces && getenv("STAND_IN_TRACE_CRASHES") != NULL)
+        crash();
+    else if (strcmp(what, "crash") == 0 || getenv("STAND_IN_CRASHES") != NULL)
         crash();
     else if (strcmp(what, "exit") == 0)
         exit(7);

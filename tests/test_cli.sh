@@ -178,6 +178,35 @@ if [ ! -s "$folder/result/result.json" ]; then
     failures=$((failures + 1))
 fi
 
+for variant in before after; do
+    if ! gzip -t "$folder/result/traces/item_sync.$variant.json.gz"; then
+        echo "FAILED: $case_name: there is no trace of $variant"
+        failures=$((failures + 1))
+    fi
+done
+
+# --- traces ---
+expect 2 "a trace of both variants at once" "$program" exec item_sync --trace="$folder/x.json.gz"
+says err "--trace takes one variant"
+expect 2 "a trace into a folder that is not there" "$program" exec launch_overhead --device=cpu \
+    --variant=after --trace="$folder/missing/x.json.gz"
+says err "cannot write the trace $folder/missing/x.json.gz: No such file or directory"
+expect 0 "a trace that is not compressed" "$program" exec launch_overhead --device=cpu \
+    --variant=after --trace="$folder/x.json"
+says out '"type":"tracing"'
+case_name="a trace that is not compressed"
+if [ "$(head -c 17 "$folder/x.json")" != '{"schemaVersion":' ]; then
+    echo "FAILED: $case_name: it does not begin as a trace does"
+    failures=$((failures + 1))
+fi
+"$program" run launch_overhead --device=cpu --quick --repetitions=1 --no-trace \
+    --out="$folder/untraced" >"$folder/out" 2>"$folder/err"
+case_name="a run without traces"
+if [ ! -s "$folder/untraced/result.json" ] || [ -e "$folder/untraced/traces" ]; then
+    echo "FAILED: $case_name: no result file, or a folder of traces"
+    failures=$((failures + 1))
+fi
+
 # --- interrupted: what is done stays, and the code says by what ---
 timeout --preserve-status -s INT 2 "$program" run all --device=cpu --out="$folder/cut" \
     >"$folder/out" 2>"$folder/err"

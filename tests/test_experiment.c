@@ -333,6 +333,115 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
                            "18446744073709551615 --record-fd 3");
 }
 
+static void the_tracing_childs_command_line_says_which_and_where(void **state)
+{
+    struct protocol how = protocol_default(false);
+    struct arguments arguments;
+    char joined[512] = "";
+    (void)state;
+
+    arguments_trace(&arguments, &scenario, &how, VARIANT_AFTER, "out/x.json.gz", 96);
+    for (int i = 0; arguments.list[i] != NULL; i++) {
+        assert_true(i < ARGUMENTS_MOST);
+        strcat(strcat(joined, i > 0 ? " " : ""), arguments.list[i]);
+    }
+    assert_string_equal(joined, "exec test --device auto --variant after --trace out/x.json.gz "
+                                "--jpeg-pixels 96 --seed 1 --record-fd 3");
+}
+
+/* --- Traces --- */
+
+/* Plays a child that measures well, and `traced` as what a tracing child sends. */
+static void run_with_traces(struct scenario_result *result, const char *traced)
+{
+    static char trace_path[] = "/tmp/chokepoint-test-trace-XXXXXX";
+    struct protocol how = protocol();
+    struct seen seen;
+    int descriptor = mkstemp(trace_path);
+
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, traced, strlen(traced)), (int)strlen(traced));
+    close(descriptor);
+    begin_play();
+    play_scenario();
+    play_pairs(PAIRS);
+    play_last(RECORD_END, "");
+    how.traces = "/out/traces";
+    setenv("STAND_IN_TRACE_RECORDS", trace_path, 1);
+    assert_int_equal(run(result, &how, &seen), STATUS_OK);
+    unsetenv("STAND_IN_TRACE_RECORDS");
+    unlink(trace_path);
+    strcpy(trace_path, "/tmp/chokepoint-test-trace-XXXXXX");
+    assert_int_equal(result->verdict, VERDICT_REPRODUCED); /* whatever became of the traces */
+    assert_int_equal(result->pairs, PAIRS);
+}
+
+static void each_variant_is_traced_by_a_child_of_its_own(void **state)
+{
+    struct scenario_result result;
+    (void)state;
+
+    run_with_traces(&result, "{\"type\":\"tracing\",\"steps\":40,\"windows\":3,"
+                             "\"step_time_us\":100.5,\"traced_step_time_us\":101,"
+                             "\"rows\":4000,\"dropped\":0}\n");
+    assert_string_equal(result.tracing[VARIANT_BEFORE].file, "test.before.json.gz");
+    assert_string_equal(result.tracing[VARIANT_AFTER].file, "test.after.json.gz");
+    assert_string_equal(result.tracing[VARIANT_AFTER].reason, "");
+    assert_int_equal(result.tracing[VARIANT_AFTER].steps, 40);
+    assert_float_equal(result.tracing[VARIANT_AFTER].step_time_us, 100.5, 0);
+    assert_float_equal(result.tracing[VARIANT_AFTER].traced_step_time_us, 101, 0);
+    scenario_result_release(&result);
+}
+
+static void a_tracing_child_that_fails_costs_its_trace_only(void **state)
+{
+    static const char *const reasons[][2] = {
+        { "{\"type\":\"error\",\"text\":\"tracing: the disk is full\"}\n",
+          "tracing: the disk is full" },
+        { "", "its process ended before the trace was written" },
+        { "{\"type\":\"tracing\",\"steps\":0}\nnonsense\n",
+          "its process ended before the trace was written" },
+    };
+    struct scenario_result result;
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+        run_with_traces(&result, reasons[i][0]);
+        for (int v = 0; v < VARIANT_COUNT; v++) {
+            assert_string_equal(result.tracing[v].file, "");
+            assert_string_equal(result.tracing[v].reason, reasons[i][1]);
+        }
+        scenario_result_release(&result);
+    }
+    setenv("STAND_IN_TRACE_CRASHES", "1", 1);
+    run_with_traces(&result, "{\"type\":\"tracing\",\"steps\":40}\n"); /* sent, then it crashed */
+    unsetenv("STAND_IN_TRACE_CRASHES");
+    assert_string_equal(result.tracing[VARIANT_BEFORE].file, "");
+    assert_non_null(strstr(result.tracing[VARIANT_BEFORE].reason, "Aborted"));
+    assert_non_null(strstr(result.tracing[VARIANT_BEFORE].reason, "something is wrong"));
+    scenario_result_release(&result);
+}
+
+static void what_was_not_measured_is_not_traced(void **state)
+{
+    struct scenario_result result;
+    struct protocol how = protocol();
+    struct seen seen;
+    (void)state;
+
+    begin_play();
+    play_scenario();
+    play_last(RECORD_SKIPPED, "not here");
+    how.traces = "/out/traces";
+    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(result.verdict, VERDICT_SKIPPED);
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        assert_string_equal(result.tracing[v].file, "");
+        assert_string_equal(result.tracing[v].reason, "");
+    }
+    scenario_result_release(&result);
+}
+
 static int find_stand_in(void **state)
 {
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 32);
@@ -366,6 +475,10 @@ int main(void)
         cmocka_unit_test(an_interruption_is_an_error_of_the_run),
         cmocka_unit_test(what_cannot_be_started_is_an_error_of_the_run),
         cmocka_unit_test(the_childs_command_line_says_all_of_the_protocol),
+        cmocka_unit_test(the_tracing_childs_command_line_says_which_and_where),
+        cmocka_unit_test(each_variant_is_traced_by_a_child_of_its_own),
+        cmocka_unit_test(a_tracing_child_that_fails_costs_its_trace_only),
+        cmocka_unit_test(what_was_not_measured_is_not_traced),
     };
     return cmocka_run_group_tests_name("experiment", tests, find_stand_in, remove_play);
 }

@@ -102,6 +102,25 @@ static void what_is_not_finite_is_null_and_comes_back_as_nan(void **state)
     free(line);
 }
 
+static void the_cost_of_tracing_comes_back_as_it_was(void **state)
+{
+    struct record back, sent = { .type = RECORD_TRACING,
+                                 .tracing = { .steps = 40,
+                                              .windows = 3,
+                                              .step_time_us = 1234.5678,
+                                              .traced_step_time_us = 1240.25,
+                                              .rows = 123456,
+                                              .dropped = 7 } };
+    char *line = record_print(&sent);
+    (void)state;
+
+    assert_true(record_parse(&back, line));
+    assert_int_equal(back.type, RECORD_TRACING);
+    assert_memory_equal(&back.tracing, &sent.tracing, sizeof sent.tracing);
+    record_release(&back);
+    free(line);
+}
+
 static void device_settings_and_balance_come_back_as_they_were(void **state)
 {
     struct record back, sent = {
@@ -272,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_repetition_comes_back_as_it_was),
         cmocka_unit_test(losses_keep_every_bit),
         cmocka_unit_test(what_is_not_finite_is_null_and_comes_back_as_nan),
+        cmocka_unit_test(the_cost_of_tracing_comes_back_as_it_was),
         cmocka_unit_test(device_settings_and_balance_come_back_as_they_were),
         cmocka_unit_test(texts_may_hold_anything),
         cmocka_unit_test(no_line_that_was_cut_is_a_record),

@@ -365,6 +365,59 @@ static void a_scenario_carries_all_that_was_measured(void **state)
     fixture_release(&result);
 }
 
+static void traces_are_named_from_the_file_on(void **state)
+{
+    struct place *place = *state;
+    struct scenario_result result;
+    const cJSON *scenario, *tracing;
+    cJSON *root;
+
+    fixture_reproduced(&result, PAIRS);
+    result.tracing[VARIANT_BEFORE] = (struct tracing){ .file = "item_sync.before.json.gz",
+                                                       .steps = 40,
+                                                       .windows = 3,
+                                                       .step_time_us = 1000,
+                                                       .traced_step_time_us = 1025,
+                                                       .rows = 5000 };
+    snprintf(result.tracing[VARIANT_AFTER].reason, sizeof result.tracing[VARIANT_AFTER].reason,
+             "tracing: the disk is full");
+    write_one(place, &result);
+    root = read_json(place->path);
+    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    assert_string_equal(text(member(scenario, "traces"), "before"),
+                        "traces/item_sync.before.json.gz");
+    assert_true(cJSON_IsNull(member(member(scenario, "traces"), "after")));
+    tracing = member(member(scenario, "tracing"), "before");
+    assert_true(number(tracing, "step_time_us") == 1000);
+    assert_true(number(tracing, "traced_step_time_us") == 1025);
+    assert_float_equal(number(tracing, "overhead"), 0.025, 1e-12);
+    assert_true(number(tracing, "dropped") == 0);
+    assert_string_equal(text(member(member(scenario, "tracing"), "after"), "reason"),
+                        "tracing: the disk is full");
+    cJSON_Delete(root);
+    fixture_release(&result);
+}
+
+static void without_traces_both_are_null(void **state)
+{
+    struct place *place = *state;
+    struct scenario_result result;
+    const cJSON *scenario;
+    cJSON *root;
+
+    fixture_reproduced(&result, PAIRS);
+    write_one(place, &result);
+    root = read_json(place->path);
+    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        const char *name = variant_name((enum variant)v);
+        assert_true(cJSON_IsNull(member(member(scenario, "traces"), name)));
+        assert_true(cJSON_IsNull(member(member(scenario, "tracing"), name)));
+    }
+    cJSON_Delete(root);
+    fixture_release(&result);
+}
+
 static void broken_utf8_becomes_the_replacement_character(void **state)
 {
     static const struct {
@@ -655,6 +708,8 @@ int main(int argc, char **argv)
         IN_A_PLACE(aggregates_are_those_of_the_repetitions),
         IN_A_PLACE(one_repetition_has_no_aggregates),
         IN_A_PLACE(skipped_and_failed_scenarios_have_no_rows),
+        IN_A_PLACE(traces_are_named_from_the_file_on),
+        IN_A_PLACE(without_traces_both_are_null),
         IN_A_PLACE(a_scenario_carries_all_that_was_measured),
         cmocka_unit_test(broken_utf8_becomes_the_replacement_character),
         IN_A_PLACE(a_second_run_replaces_the_first),

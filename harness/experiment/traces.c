@@ -38,6 +38,8 @@ static void explain(const struct collector *collector, const struct child_report
     char how[128];
 
     child_describe(report, how, sizeof how);
+    if (report->end == CHILD_EXITED && report->code == 0)
+        snprintf(how, sizeof how, "ended before the trace was written");
     if (collector->text[0] != '\0')
         snprintf(reason, size, "%s", collector->text);
     else

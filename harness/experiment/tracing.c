@@ -20,7 +20,7 @@ enum {
 };
 
 #define WARM_NS    4e7 /* of steps before the first window */
-#define WINDOWS_NS 2e8 /* about so long are all windows of one kind together */
+#define WINDOWS_NS 1e8 /* about so long are all windows of one kind together */
 #define LONG_NS    4e8 /* two periods that take longer are cut to one */
 
 struct session {
