@@ -1,0 +1,181 @@
+/* The CUDA device, opened: its properties, and the row of its functions.
+ *
+ * The runtime is linked statically, so that the plugin needs nothing of CUDA to load: libcuda.so.1,
+ * the driver's, is opened by the runtime when it is first called, and gpu.c says what is wrong if that
+ * fails. The runtime in cuBLAS is another copy; both use the GPU's primary context, and a stream is
+ * the driver's own in either.
+ *
+ * What came in through device.h is checked there. A sticky error (an illegal address, say) stays with
+ * the process: CUDA gives no way back but to start again. */
+#include "harness/device/cuda/cuda.h"
+
+#include "harness/device/cuda/gemm.h"
+#include "harness/device/cuda/gpu.h"
+#include "harness/device/cuda/memory.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum status cuda_enter(const struct cuda_device *device)
+{
+    static _Thread_local int current = -1;
+    enum status status = STATUS_OK;
+    int index = device->base.properties.index;
+
+    if (current == index)
+        return STATUS_OK;
+    CUDA(cudaSetDevice(index));
+    current = index;
+
+out:
+    return status;
+}
+
+static int cores(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* Which products the matrix units take ("CUDA C++ Programming Guide", "Compute capabilities"): fp16
+ * from 7.5 on, bf16 and tf32 from 8.0 on. */
+static enum status fill_properties(struct cuda_device *device, const struct gpu_found *found,
+                                   int index)
+{
+    enum status status = STATUS_OK;
+    struct device_properties *properties = &device->base.properties;
+    struct cudaDeviceProp gpu;
+
+    properties->index = index;
+    TRY(cuda_enter(device));
+    CUDA(cudaGetDeviceProperties(&gpu, index));
+    snprintf(properties->kind, sizeof properties->kind, "cuda");
+    snprintf(properties->name, sizeof properties->name, "%s", found->name);
+    properties->compute_capability = found->compute_capability;
+    properties->memory_bytes = (int64_t)gpu.totalGlobalMem;
+    properties->multiprocessors = gpu.multiProcessorCount;
+    properties->warp_lanes = gpu.warpSize;
+    properties->host_cores = cores();
+    properties->fp16_matrix_units = found->compute_capability >= 75;
+    properties->bf16_matrix_units = properties->tf32 = found->compute_capability >= 80;
+
+out:
+    return status;
+}
+
+/* Once, however many threads open devices. */
+static void forward_failures(const struct status_bridge *bridge)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool done;
+
+    pthread_mutex_lock(&lock);
+    if (!done)
+        status_forward(bridge);
+    done = true;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Waits for all work. Nothing is reset: another device may be open on the same GPU. */
+static void cuda_close(struct device *base)
+{
+    struct cuda_device *device = (struct cuda_device *)base;
+
+    if (cuda_enter(device) == STATUS_OK) {
+        while (device->streams != NULL) cuda_stream_destroy(&device->streams->base);
+        memory_close(device->memory);
+        gemms_close(device->gemms);
+    }
+    pthread_mutex_destroy(&device->streams_lock);
+    free(device);
+}
+
+static enum status cuda_open(struct device **result, int index, const struct driver_host *host);
+
+static const struct device_driver driver = {
+    .name = "cuda",
+    .build_id = CHOKEPOINT_BUILD_ID,
+    .open = cuda_open,
+    .close = cuda_close,
+    .memory_info = cuda_memory_info,
+    .memory_trim = cuda_memory_trim,
+    .synchronize = cuda_synchronize,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
+    .stream_create = cuda_stream_create,
+    .stream_destroy = cuda_stream_destroy,
+    .stream_synchronize = cuda_stream_synchronize,
+    .stream_wait_event = cuda_stream_wait_event,
+    .event_create = cuda_event_create,
+    .event_destroy = cuda_event_destroy,
+    .event_record = cuda_event_record,
+    .event_synchronize = cuda_event_synchronize,
+    .event_query = cuda_event_query,
+    .event_elapsed = cuda_event_elapsed,
+    .copy = cuda_copy,
+    .memset = cuda_memset,
+    .launch = cuda_launch,
+    .gemm = cuda_gemm,
+    .graph_begin = cuda_graph_begin,
+    .graph_end = cuda_graph_end,
+    .graph_launch = cuda_graph_launch,
+    .graph_destroy = cuda_graph_destroy,
+    .phase_push = cuda_phase_push,
+    .phase_pop = cuda_phase_pop,
+};
+
+/* Whatever takes device memory comes before the capacity is measured. */
+static enum status open_parts(struct cuda_device *device, int64_t memory_limit)
+{
+    enum status status = STATUS_OK;
+    struct device_properties *properties = &device->base.properties;
+
+    TRY(launch_load_kernels(device, properties->isa, sizeof properties->isa));
+    TRY(gemms_open(&device->gemms, device));
+    TRY(launch_measure(device, &properties->launch_ns));
+    device->last_stream = 0; /* The stream of the measurement was nobody's. */
+    TRY(memory_open(&device->memory, properties->index, memory_limit));
+    if (memory_limit > 0)
+        properties->memory_bytes = memory_limit;
+
+out:
+    return status;
+}
+
+static enum status cuda_open(struct device **result, int index, const struct driver_host *host)
+{
+    enum status status = STATUS_OK;
+    struct cuda_device *device = NULL;
+    struct gpu_found found;
+
+    *result = NULL;
+    forward_failures(host->bridge);
+    gpu_look(&found, index);
+    TRY(gpu_verdict(&found, index));
+    device = calloc(1, sizeof *device);
+    if (device == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the CUDA device (%zu bytes)",
+             sizeof *device);
+    device->base.driver = &driver;
+    pthread_mutex_init(&device->streams_lock, NULL);
+    TRY(fill_properties(device, &found, index));
+    TRY(open_parts(device, host->options.memory_bytes));
+    device->sink = host->options.sink;
+    *result = &device->base;
+
+out:
+    if (status != STATUS_OK && device != NULL)
+        cuda_close(&device->base);
+    return status;
+}
+
+__attribute__((visibility("default"))) device_driver_fn chokepoint_device_driver;
+
+const struct device_driver *chokepoint_device_driver(void)
+{
+    return &driver;
+}

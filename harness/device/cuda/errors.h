@@ -1,0 +1,35 @@
+/* What an error of the CUDA runtime means here: its status, and what to do about it. */
+#ifndef HARNESS_DEVICE_CUDA_ERRORS_H
+#define HARNESS_DEVICE_CUDA_ERRORS_H
+
+#include "harness/status/status.h"
+
+#include <driver_types.h>
+#include <stdbool.h>
+
+enum status errors_status(cudaError_t error);
+
+/* Half a sentence for the user; "" where there is nothing to advise. */
+const char *errors_advice(cudaError_t error);
+
+/* The process's context is lost: every later call returns this error. */
+bool errors_is_sticky(cudaError_t error);
+
+/* From now on sticky errors are said to have been injected. */
+void errors_note_injected(void);
+
+/* OK, or a failure that names the call ("cudaMalloc", cut from the expression `call`), the error, what
+ * CUDA says about it and what to do. */
+enum status errors_check(cudaError_t error, const char *call, const char *file, int line);
+
+/* TRY() for calls of the runtime. */
+#define CUDA(call)                                                                                 \
+    do {                                                                                           \
+        status = errors_check((call), #call, __FILE__, __LINE__);                                  \
+        if (status != STATUS_OK) {                                                                 \
+            status_expression(#call);                                                              \
+            goto out;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+#endif

@@ -1,0 +1,26 @@
+/* The CUDA device's memory: cudaMalloc, and a memory pool of the device's own for what is
+ * stream-ordered. The books say what is allocated, to the byte, whatever else uses the GPU.
+ *
+ * The capacity is what was free on the GPU when the device was opened, or the limit that was given. */
+#ifndef HARNESS_DEVICE_CUDA_MEMORY_H
+#define HARNESS_DEVICE_CUDA_MEMORY_H
+
+#include "harness/device/cuda/cuda.h"
+
+/* After everything else of the opening that takes device memory. `limit` is 0 or at most that. */
+enum status memory_open(struct memory **memory, int index, int64_t limit);
+void memory_close(struct memory *memory); /* frees what is still allocated; NULL allowed */
+
+/* PAGEABLE, PINNED or DEVICE: what all of [address, address + bytes) lies in. */
+enum activity_memory memory_kind(struct memory *memory, const void *address, size_t bytes);
+
+enum status cuda_memory_info(struct device *device, struct memory_info *info);
+enum status cuda_memory_trim(struct device *device);
+enum status cuda_alloc(struct device *device, struct stream *stream, enum allocation how,
+                       size_t bytes, void **memory);
+enum status cuda_free(struct device *device, struct stream *stream, enum allocation how,
+                      void *memory);
+enum status cuda_host_alloc(struct device *device, bool pinned, size_t bytes, void **memory);
+enum status cuda_host_free(struct device *device, bool pinned, void *memory);
+
+#endif
