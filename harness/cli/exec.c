@@ -111,6 +111,8 @@ static enum status trace_scenario(const struct exec *exec)
 
     if (exec->variant == VARIANT_COUNT)
         FAIL(STATUS_BAD_USAGE, "--trace takes one variant: give --variant before or after");
+    if (exec->flags.aa)
+        FAIL(STATUS_BAD_USAGE, "--aa is for measuring; a trace is of one variant");
     TRY(tracing_child(exec->scenario, &protocol, &order, exec->record_fd));
 
 out:

@@ -58,6 +58,9 @@ enum status flags_take(struct flags *flags, int key, const char *value)
     case FLAG_QUICK:
         flags->quick = true;
         break;
+    case FLAG_AA:
+        flags->aa = true;
+        break;
     case FLAG_FORMAT:
         TRY(choose(&chosen, "format", value, formats, ARRAY_SIZE(formats),
                    "console, json or markdown"));
@@ -86,6 +89,7 @@ struct protocol flags_protocol(const struct flags *flags)
     protocol.device = flags->device;
     protocol.device_memory = flags->device_memory;
     protocol.data = flags->data;
+    protocol.aa = flags->aa;
     if (flags->repetitions > 0)
         protocol.repetitions = flags->repetitions;
     if (flags->seed_given)

@@ -16,6 +16,7 @@ struct flags {
     bool seed_given;
     int repetitions; /* 0: not given */
     bool quick;
+    bool aa;
     enum format format;
     enum color color;
 };
@@ -30,6 +31,7 @@ enum flag {
     FLAG_SEED,
     FLAG_REPETITIONS,
     FLAG_QUICK,
+    FLAG_AA,
     FLAG_FORMAT,
     FLAG_COLOR,
     FLAG_VERBOSE,
@@ -66,8 +68,12 @@ enum flag {
       0,                                                                                           \
       "pairs of before and after; fewer than 6 give no interval",                                  \
       2 },                                                                                         \
+        { "quick", FLAG_QUICK, NULL, 0, "6 pairs of shorter windows", 2 },                         \
     {                                                                                              \
-        "quick", FLAG_QUICK, NULL, 0, "6 pairs of shorter windows", 2                              \
+        "aa", FLAG_AA, NULL, 0,                                                                    \
+            "A/A: measure before against before, to see whether this machine makes the same "      \
+            "settings look different; no traces",                                                  \
+            2                                                                                      \
     }
 #define FLAGS_OUTPUT                                                                               \
     {                                                                                              \

@@ -115,11 +115,17 @@ out:
     return status;
 }
 
+/* An A/A comparison has nothing to explain. */
+static bool wants_traces(const struct run *run)
+{
+    return !run->no_trace && !run->flags.aa;
+}
+
 static struct protocol run_protocol(const struct run *run)
 {
     struct protocol protocol = flags_protocol(&run->flags);
 
-    if (!run->no_trace)
+    if (wants_traces(run))
         protocol.traces = run->traces;
     return protocol;
 }
@@ -185,13 +191,21 @@ static enum status print_results(const struct run *run)
     return STATUS_OK;
 }
 
-/* What fails the run: anything that was neither shown nor known to be impossible here. */
+/* What fails the run: anything that was neither shown nor known to be impossible here; in A/A, where
+ * nothing is to be shown, a false alarm. */
 static bool is_well(const struct run *run)
 {
-    for (int i = 0; i < run->count; i++)
-        if (run->results[i].verdict != VERDICT_REPRODUCED &&
-            run->results[i].verdict != VERDICT_SKIPPED)
+    static const bool well[VERDICT_COUNT] = {
+        [VERDICT_REPRODUCED] = true,
+        [VERDICT_NO_DIFFERENCE] = true,
+        [VERDICT_SKIPPED] = true,
+    };
+
+    for (int i = 0; i < run->count; i++) {
+        enum verdict verdict = run->results[i].verdict;
+        if (!well[verdict] && !(run->flags.aa && verdict == VERDICT_UNDECIDED))
             return false;
+    }
     return true;
 }
 
@@ -200,7 +214,7 @@ static enum status open_traces(struct run *run)
 {
     enum status status = STATUS_OK;
 
-    if (run->no_trace)
+    if (!wants_traces(run))
         goto out;
     if ((size_t)snprintf(run->traces, sizeof run->traces, "%s/%s", run->out, TRACES_FOLDER) >=
         sizeof run->traces)
@@ -262,9 +276,13 @@ static enum status run_run(int argc, char **argv, int *exit_code)
             "  chokepoint run item_sync --device=cuda\n"
             "  chokepoint run all --out=results --format=markdown > results.md\n"
             "  compare.py filters chokepoint-result/result.json /before /after\n"
+            "  chokepoint run item_sync --aa\n"
             "\n"
             "Exit code: 0 when all were reproduced or had to be skipped, 1 when one was not, 2 "
-            "for bad usage, 3 when the device is missing, 130 when interrupted.",
+            "for bad usage, 3 when the device is missing, 130 when interrupted. With --aa: 1 when "
+            "the "
+            "same settings were called different (a false alarm) or a scenario failed, 0 for no "
+            "difference, undecided and skipped.",
         .rows = rows,
         .option = take,
         .argument = take_scenario,

@@ -54,6 +54,8 @@ void arguments_exec(struct arguments *arguments, const struct scenario *scenario
     window = arguments->texts[count];
     snprintf(window, sizeof arguments->texts[0], "%.9g", protocol->window_seconds);
     add(arguments, &count, "--window", window);
+    if (protocol->aa)
+        arguments->list[count++] = "--aa";
     add_last(arguments, count, protocol);
 }
 

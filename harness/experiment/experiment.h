@@ -24,6 +24,7 @@ struct protocol {
     double timeout_seconds; /* for a child as a whole */
     uint64_t seed;          /* order of the repetitions, weights, sample order */
     bool quick;             /* recorded; the numbers above already say it */
+    bool aa;                /* A/A: the settings before on both sides; `traces` must be NULL */
     const char *traces; /* folder of the traces, which is there; NULL: trace nothing; borrowed */
 };
 
@@ -63,12 +64,17 @@ struct expectation_result {
     char reason[256]; /* why, for everything but met */
 };
 
+/* An A/A comparison promises nothing: it says of the step time whether the same settings look
+ * different, which would be a false alarm. */
 enum verdict {
-    VERDICT_REPRODUCED,
-    VERDICT_NOT_REPRODUCED,
+    VERDICT_REPRODUCED,     /* not of A/A */
+    VERDICT_NOT_REPRODUCED, /* not of A/A */
+    VERDICT_NO_DIFFERENCE,  /* of A/A only */
+    VERDICT_DIFFERENT,      /* of A/A only */
     VERDICT_UNDECIDED,
     VERDICT_SKIPPED,
     VERDICT_FAILED,
+    VERDICT_COUNT
 };
 const char *verdict_name(enum verdict verdict); /* "reproduced", "not reproduced" ... */
 

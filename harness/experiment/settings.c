@@ -9,7 +9,7 @@ static enum status settle_variant(struct training_config *config, const struct s
 {
     enum status status = STATUS_OK;
 
-    TRY(scenario_config(scenario, variant, config));
+    TRY(scenario_config(scenario, protocol->aa ? VARIANT_BEFORE : variant, config));
     config->seed = protocol->seed;
     if (protocol->data != NULL && config->data.kind != DATA_SEQUENCES) {
         if (strlen(protocol->data) >= sizeof config->data.folder)

@@ -4,7 +4,7 @@
 
 #include "harness/experiment/experiment.h"
 
-/* The scenario's knobs, with the protocol's seed and data, resolved. REFUSED or UNSUPPORTED where the
+/* The scenario's knobs, with the protocol's seed and data, resolved; in A/A those before, twice. REFUSED or UNSUPPORTED where the
  * device cannot show the scenario; INTERNAL when the variants do not take the same samples a step: a
  * window has the same steps in both, so only then does it hold the same samples. */
 enum status settings_settle(struct training_config configs[VARIANT_COUNT],

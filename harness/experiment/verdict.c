@@ -16,8 +16,15 @@ const char *outcome_name(enum outcome outcome)
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[] = { "reproduced", "not reproduced", "undecided", "skipped",
-                                         "failed" };
+    static const char *const names[VERDICT_COUNT] = {
+        [VERDICT_REPRODUCED] = "reproduced",
+        [VERDICT_NOT_REPRODUCED] = "not reproduced",
+        [VERDICT_NO_DIFFERENCE] = "no difference",
+        [VERDICT_DIFFERENT] = "different",
+        [VERDICT_UNDECIDED] = "undecided",
+        [VERDICT_SKIPPED] = "skipped",
+        [VERDICT_FAILED] = "failed",
+    };
 
     return (unsigned)verdict < ARRAY_SIZE(names) ? names[verdict] : "unknown";
 }
@@ -96,6 +103,11 @@ double loss_tolerance(enum loss_check check)
     };
 
     return tolerances[check];
+}
+
+enum loss_check verdict_loss_check(const struct scenario_result *result)
+{
+    return result->protocol.aa ? LOSS_IDENTICAL : result->scenario->loss;
 }
 
 static double relative_difference(double a, double b)
@@ -302,6 +314,64 @@ static bool something_is_expected(const struct scenario_result *result)
     return false;
 }
 
+/* What the scenario promises, judged from its expectations. */
+static void conclude_promises(struct scenario_result *result)
+{
+    if (reasons_of(result, OUTCOME_NOT_MET) > 0) {
+        result->verdict = VERDICT_NOT_REPRODUCED;
+    } else if (reasons_of(result, OUTCOME_UNDECIDED) > 0) {
+        result->verdict = VERDICT_UNDECIDED;
+    } else if (!something_is_expected(result)) {
+        result->verdict = VERDICT_SKIPPED;
+        snprintf(result->reason, sizeof result->reason,
+                 "nothing is expected of this scenario on %s", result->device.name);
+    } else {
+        result->verdict = VERDICT_REPRODUCED;
+    }
+}
+
+/* Why an A/A comparison did not come out the same. */
+static void explain_difference(struct scenario_result *result, const struct interval *interval,
+                               double least)
+{
+    const char *name = metric_name(METRIC_STEP_TIME), *note;
+
+    if (isnan(result->step_time.factor)) {
+        snprintf(result->reason, sizeof result->reason, "%s was not measured in every repetition",
+                 name);
+        return;
+    }
+    if (result->verdict == VERDICT_DIFFERENT)
+        note = "a false alarm: does anything else run on this machine?";
+    else if (interval_is_enough(interval))
+        note = "too noisy to say: use more --repetitions or a quieter machine";
+    else
+        note = "too few pairs for a 95% interval: use --repetitions 6 or more";
+    snprintf(
+        result->reason, sizeof result->reason,
+        "the settings are the same, yet %s of side 1 over side 2 is %.4g (%.4g to %.4g), where "
+        "no difference is %.4g to %.4g; %s",
+        name, result->step_time.factor, interval->low, interval->high, 1 / least, least, note);
+}
+
+/* A/A: whether the same settings look different. */
+static void conclude_sameness(struct scenario_result *result)
+{
+    static const enum verdict verdicts[] = {
+        [CHANGE_UNDECIDED] = VERDICT_UNDECIDED,
+        [CHANGE_NONE] = VERDICT_NO_DIFFERENCE,
+        [CHANGE_LARGER] = VERDICT_DIFFERENT,
+        [CHANGE_SMALLER] = VERDICT_DIFFERENT,
+    };
+    const struct effect *effect = &result->step_time;
+    const struct interval interval = { effect->low, effect->high, effect->coverage };
+    const double least = 1 + LEAST_EFFECT_PERCENT / 100.0;
+
+    result->verdict = verdicts[stats_change(&interval, least)];
+    if (result->verdict != VERDICT_NO_DIFFERENCE)
+        explain_difference(result, &interval, least);
+}
+
 static void conclude(struct scenario_result *result)
 {
     size_t room = sizeof result->reason;
@@ -318,19 +388,14 @@ static void conclude(struct scenario_result *result)
     } else if (!result->losses_agree) {
         result->verdict = VERDICT_FAILED;
         snprintf(result->reason, room,
-                 "before and after do not compute the same: their losses differ by %.3g of their "
-                 "size in the first %d steps, and %.3g is allowed",
-                 result->loss_difference, LOSS_STEPS, loss_tolerance(result->scenario->loss));
-    } else if (reasons_of(result, OUTCOME_NOT_MET) > 0) {
-        result->verdict = VERDICT_NOT_REPRODUCED;
-    } else if (reasons_of(result, OUTCOME_UNDECIDED) > 0) {
-        result->verdict = VERDICT_UNDECIDED;
-    } else if (!something_is_expected(result)) {
-        result->verdict = VERDICT_SKIPPED;
-        snprintf(result->reason, room, "nothing is expected of this scenario on %s",
-                 result->device.name);
+                 "%s do not compute the same: their losses differ by %.3g of their size in the "
+                 "first %d steps, and %.3g is allowed",
+                 result->protocol.aa ? "two runs with the same settings" : "before and after",
+                 result->loss_difference, LOSS_STEPS, loss_tolerance(verdict_loss_check(result)));
+    } else if (result->protocol.aa) {
+        conclude_sameness(result);
     } else {
-        result->verdict = VERDICT_REPRODUCED;
+        conclude_promises(result);
     }
 }
 
@@ -339,17 +404,18 @@ enum status verdict_give(struct scenario_result *result)
     const struct repetition *before = result->repetitions[VARIANT_BEFORE];
     const struct repetition *after = result->repetitions[VARIANT_AFTER];
     const struct scenario *scenario = result->scenario;
+    int promised = result->protocol.aa ? 0 : SCENARIO_EXPECTATIONS;
     enum status status = STATUS_OK;
 
     TRY(effect_measure(&result->step_time, before, after, result->pairs, METRIC_STEP_TIME,
                        SHRINKS));
     result->expectation_count = 0;
-    for (int i = 0; i < SCENARIO_EXPECTATIONS && !is_end(&scenario->expect[i]); i++) {
+    for (int i = 0; i < promised && !is_end(&scenario->expect[i]); i++) {
         TRY(judge(&result->expectations[i], &scenario->expect[i], result));
         result->expectation_count++;
     }
-    result->losses_agree =
-        losses_compare(scenario->loss, before, after, result->pairs, &result->loss_difference);
+    result->losses_agree = losses_compare(verdict_loss_check(result), before, after, result->pairs,
+                                          &result->loss_difference);
     result->damaged_samples = 0;
     for (int i = 0; i < result->pairs; i++) {
         if (before[i].damaged_samples > result->damaged_samples)

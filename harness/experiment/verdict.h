@@ -7,7 +7,13 @@
  *   not reproduced  when an expectation is not met,
  *   undecided       when one is undecided,
  *   skipped         when nothing but costs is expected of this device, and
- *   reproduced      otherwise. */
+ *   reproduced      otherwise.
+ *
+ * In A/A both sides had the same settings. Then expectations are left out, the losses must be
+ * identical whatever the scenario allows, and the interval of the step time alone says
+ *   different       when all of it lies beyond the least effect (LEAST_EFFECT_PERCENT),
+ *   no difference   when all of it lies within, and
+ *   undecided       otherwise. */
 #ifndef HARNESS_EXPERIMENT_VERDICT_H
 #define HARNESS_EXPERIMENT_VERDICT_H
 
@@ -23,6 +29,7 @@ enum status effect_measure(struct effect *effect, const struct repetition *befor
 bool losses_compare(enum loss_check check, const struct repetition *before,
                     const struct repetition *after, int pairs, double *difference);
 double loss_tolerance(enum loss_check check);
+enum loss_check verdict_loss_check(const struct scenario_result *result); /* that applies to it */
 
 /* Fills in step_time, the expectations, the losses, damaged_samples, verdict and reason from scenario,
  * device, pairs and repetitions. With no pairs the verdict is failed. */

@@ -33,13 +33,16 @@ static const char *verdict_colour(const struct console *console, enum verdict ve
 {
     switch (verdict) {
     case VERDICT_REPRODUCED:
+    case VERDICT_NO_DIFFERENCE:
         return console->good;
     case VERDICT_UNDECIDED:
         return console->doubtful;
     case VERDICT_SKIPPED:
         return console->dim;
     case VERDICT_NOT_REPRODUCED:
+    case VERDICT_DIFFERENT:
     case VERDICT_FAILED:
+    case VERDICT_COUNT:
         break;
     }
     return console->bad;
@@ -68,8 +71,7 @@ static void print_heading(const struct console *console, const struct scenario_r
     char change[128];
     int used, room;
 
-    snprintf(change, sizeof change, "%s %s -> %s", scenario->knob, scenario->before,
-             scenario->after);
+    summary_change(change, sizeof change, result);
     used = (int)strlen(scenario->name) + 2 + (int)strlen(change);
     room = LINE - used - (int)strlen(verdict);
     fprintf(console->stream, "\n%s%s%s  %s%*s%s%s%s\n", console->bold, scenario->name,
@@ -95,7 +97,8 @@ static void print_scenario(const struct console *console, const struct scenario_
 
 static bool has_doubts(const struct scenario_result *result)
 {
-    return result->verdict == VERDICT_NOT_REPRODUCED || result->verdict == VERDICT_UNDECIDED;
+    return result->verdict == VERDICT_NOT_REPRODUCED || result->verdict == VERDICT_DIFFERENT ||
+           result->verdict == VERDICT_UNDECIDED;
 }
 
 /* Each expectation that was not met and why; where there is none, the verdict's own reason. */
@@ -127,11 +130,13 @@ void console_table(const struct console *console, const struct scenario_result *
     if (count == 0)
         return;
     fprintf(console->stream, "%s%-*s%*s  %*s   %-*s%s%s\n", console->dim, MEASURE, "", VALUE,
-            "before", VALUE, "after", EFFECT, "effect", "interval", console->plain);
+            summary_side(results, VARIANT_BEFORE), VALUE, summary_side(results, VARIANT_AFTER),
+            EFFECT, "effect", "interval", console->plain);
     for (int i = 0; i < count; i++) print_scenario(console, &results[i]);
     for (int i = 0; i < count; i++) doubts = doubts || has_doubts(&results[i]);
     if (doubts)
-        fprintf(console->stream, "\n%sNot as promised%s\n", console->bold, console->plain);
+        fprintf(console->stream, "\n%s%s%s\n", console->bold,
+                results[0].protocol.aa ? "Not the same" : "Not as promised", console->plain);
     for (int i = 0; i < count; i++)
         if (has_doubts(&results[i]))
             print_doubts(console, &results[i]);

@@ -23,19 +23,17 @@ static void print_row(FILE *stream, const char *const cells[], int count)
 
 static void print_scenario(FILE *stream, const struct scenario_result *result)
 {
-    const struct scenario *scenario = result->scenario;
     struct summary_row rows[SUMMARY_ROWS];
     int count = summary_rows(result, rows);
     char change[128];
 
-    snprintf(change, sizeof change, "%s %s -> %s", scenario->knob, scenario->before,
-             scenario->after);
+    summary_change(change, sizeof change, result);
     for (int i = 0; i < (count > 0 ? count : 1); i++) {
         const char *cells[] = {
-            i == 0 ? scenario->name : "",      i == 0 ? change : "",
-            count > 0 ? rows[i].measure : "",  count > 0 ? rows[i].before : "",
-            count > 0 ? rows[i].after : "",    count > 0 ? rows[i].effect : "",
-            count > 0 ? rows[i].interval : "", i == 0 ? verdict_name(result->verdict) : "",
+            i == 0 ? result->scenario->name : "", i == 0 ? change : "",
+            count > 0 ? rows[i].measure : "",     count > 0 ? rows[i].before : "",
+            count > 0 ? rows[i].after : "",       count > 0 ? rows[i].effect : "",
+            count > 0 ? rows[i].interval : "",    i == 0 ? verdict_name(result->verdict) : "",
         };
         print_row(stream, cells, ARRAY_SIZE(cells));
     }
@@ -74,12 +72,13 @@ void markdown_table(FILE *stream, const struct scenario_result *results, int cou
 
     if (count == 0)
         return;
-    fputs("| scenario | change | measure | before | after | effect | interval | verdict |\n"
-          "|---|---|---|--:|--:|---|---|---|\n",
-          stream);
+    fprintf(stream,
+            "| scenario | change | measure | %s | %s | effect | interval | verdict |\n"
+            "|---|---|---|--:|--:|---|---|---|\n",
+            summary_side(results, VARIANT_BEFORE), summary_side(results, VARIANT_AFTER));
     for (int i = 0; i < count; i++) print_scenario(stream, &results[i]);
     for (int i = 0; i < count; i++) {
-        if (results[i].verdict == VERDICT_REPRODUCED)
+        if (results[i].verdict == VERDICT_REPRODUCED || results[i].verdict == VERDICT_NO_DIFFERENCE)
             continue;
         if (!reasons)
             fputc('\n', stream);

@@ -8,6 +8,9 @@
  * compare.py drop its overall figure, so scenarios that were skipped or failed are only in
  * `chokepoint`, which holds every scenario with its verdict, effects, settings and raw samples.
  *
+ * An A/A comparison has `"aa": true` in its entry and rows "item_sync/aa:1" and "item_sync/aa:2": the
+ * filters /aa:1 /aa:2 pair them, and who looks for /before or /after finds none of them.
+ *
  * There is a whole, valid file at every moment: each version is written beside the last one, forced to
  * disk and renamed over it. */
 #ifndef HARNESS_REPORT_RESULT_FILE_H

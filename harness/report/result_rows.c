@@ -140,8 +140,11 @@ void result_rows_add(struct json *json, cJSON *benchmarks, const struct scenario
             .instance = variant,
             .values = values,
         };
-        snprintf(rows.name, sizeof rows.name, "%s/%s", result->scenario->name,
-                 variant_name((enum variant)variant));
+        if (result->protocol.aa)
+            snprintf(rows.name, sizeof rows.name, "%s/aa:%d", result->scenario->name, variant + 1);
+        else
+            snprintf(rows.name, sizeof rows.name, "%s/%s", result->scenario->name,
+                     variant_name((enum variant)variant));
         for (int i = 0; i < rows.count; i++) add_repetition(&rows, i);
         for (size_t i = 0; rows.count > 1 && i < ARRAY_SIZE(aggregates); i++)
             add_aggregate(&rows, &aggregates[i]);

@@ -1,5 +1,6 @@
 #include "harness/report/result_scenario.h"
 
+#include "harness/experiment/verdict.h"
 #include "harness/report/result_file.h"
 
 #include <math.h>
@@ -91,7 +92,7 @@ static void add_losses(struct json *json, cJSON *object, const struct scenario_r
 {
     cJSON *losses = json_object(json, object, "losses");
 
-    json_text(json, losses, "check", NAME_OF(loss_checks, result->scenario->loss));
+    json_text(json, losses, "check", NAME_OF(loss_checks, verdict_loss_check(result)));
     json_bool(json, losses, "agree", result->losses_agree);
     json_number(json, losses, "difference", result->loss_difference);
 }
@@ -227,15 +228,17 @@ static void add_samples(struct json *json, cJSON *object, const struct scenario_
 void result_scenario_add(struct json *json, cJSON *array, const struct scenario_result *result)
 {
     const struct scenario *scenario = result->scenario;
+    bool aa = result->protocol.aa;
     cJSON *object = json_object(json, array, NULL), *expectations, *settings;
 
     json_text(json, object, "name", scenario->name);
     json_text(json, object, "title", scenario->title);
     json_text(json, object, "verdict", verdict_name(result->verdict));
     json_text(json, object, "reason", result->reason);
+    json_bool(json, object, "aa", aa);
     json_text(json, object, "knob", scenario->knob);
     json_text(json, object, "before", scenario->before);
-    json_text(json, object, "after", scenario->after);
+    json_text(json, object, "after", aa ? scenario->before : scenario->after);
     add_headline(json, object, result);
     expectations = json_array(json, object, "expectations");
     for (int i = 0; i < result->expectation_count; i++)

@@ -5,8 +5,9 @@
 #include "harness/experiment/experiment.h"
 #include "harness/report/json.h"
 
-/* Adds an object to `array`. A factor that is infinite (something went to none) or not
- * known is null; so is an interval that has such an end. Single steps are whole nanoseconds. */
+/* Adds an object to `array`. A factor that is infinite (something went to none) or not known is null; so
+ * is an interval that has such an end. In an A/A comparison the members `before` and `after`
+ * are its two sides, both with the settings before. Single steps are whole nanoseconds. */
 void result_scenario_add(struct json *json, cJSON *array, const struct scenario_result *result);
 
 /* The facts about a device, numbers as numbers. */

@@ -148,12 +148,28 @@ bool summary_is_unmet(const struct expectation_result *expectation)
     return expectation->outcome == OUTCOME_NOT_MET || expectation->outcome == OUTCOME_UNDECIDED;
 }
 
+void summary_change(char *text, size_t size, const struct scenario_result *result)
+{
+    const struct scenario *scenario = result->scenario;
+    bool aa = result->protocol.aa;
+
+    snprintf(text, size, "%s %s -> %s%s", scenario->knob, scenario->before,
+             aa ? scenario->before : scenario->after, aa ? " (A/A)" : "");
+}
+
+const char *summary_side(const struct scenario_result *result, enum variant variant)
+{
+    if (result->protocol.aa)
+        return variant == VARIANT_BEFORE ? "side 1" : "side 2";
+    return variant_name(variant);
+}
+
 void summary_counts(char *text, size_t size, const struct scenario_result *results, int count)
 {
     bool first = true;
 
     snprintf(text, size, "%d scenario%s", count, count == 1 ? "" : "s");
-    for (int verdict = VERDICT_REPRODUCED; verdict <= VERDICT_FAILED; verdict++) {
+    for (int verdict = 0; verdict < VERDICT_COUNT; verdict++) {
         int of_it = 0;
         for (int i = 0; i < count; i++) of_it += results[i].verdict == (enum verdict)verdict;
         if (of_it == 0)

@@ -26,6 +26,12 @@ void summary_expectation(char *text, size_t size, const struct expectation *expe
 /* What an expectation is bound to: "on CUDA"; "" for anywhere. */
 const char *summary_where(enum where where);
 
+/* What was compared: "loss_every 1 -> 20", "loss_every 1 -> 1 (A/A)". */
+void summary_change(char *text, size_t size, const struct scenario_result *result);
+
+/* What the two sides of these results are called: "before" and "after"; in A/A "side 1" and "side 2". */
+const char *summary_side(const struct scenario_result *result, enum variant variant);
+
 /* "6 scenarios: 4 reproduced, 1 undecided, 1 skipped". */
 void summary_counts(char *text, size_t size, const struct scenario_result *results, int count);
 
