@@ -247,7 +247,8 @@ out:
     return status;
 }
 
-/* The last window is the active one. It is timed as the others are. */
+/* The first window does not count: the buffer's memory is touched for the first time. The last one is the
+ * active one, and timed as the others are. */
 static enum status run_traced(struct session *session)
 {
     struct device *device = NULL;
@@ -258,6 +259,7 @@ static enum status run_traced(struct session *session)
     TRY(trace_open(&session->trace, 0));
     TRY(open_device(session, &device, trace_sink(session->trace)));
     TRY(open_run(session, device, &training, &step_us));
+    TRY(run_traced_window(session, training, device, &step_us));
     for (int i = 0; i < session->windows; i++)
         TRY(run_traced_window(session, training, device, &session->traced_us[i]));
     TRY(write_trace(session));
