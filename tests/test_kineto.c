@@ -599,6 +599,8 @@ static void check_operators(const struct run *run)
             continue;
         assert_memory_equal(event->name, entry.op->name, strlen(entry.op->name));
         assert_int_equal(strstr(event->name, " backward") != NULL, entry.backward);
+        assert_int_equal(event_integer(event, "Sequence number"),
+                         entry.op - program_entry(program, 0).op);
         bytes += event_integer(event, "bytes");
         flops += event_integer(event, "flops");
         found++;
