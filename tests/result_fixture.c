@@ -71,22 +71,29 @@ static void expect(struct scenario_result *result)
     result->expectation_count = 2;
 }
 
-void fixture_reproduced(struct scenario_result *result, int pairs)
+/* Pairs of repetitions with these step times in us, each 1 us longer than the last. */
+static void fill_pairs(struct scenario_result *result, int pairs, double before, double after)
 {
-    start(result, "item_sync");
-    result->verdict = VERDICT_REPRODUCED;
     result->pairs = pairs;
     for (int variant = 0; variant < VARIANT_COUNT; variant++) {
         result->repetitions[variant] = calloc((size_t)pairs, sizeof(struct repetition));
         if (result->repetitions[variant] == NULL)
             abort();
         for (int i = 0; i < pairs; i++)
-            fill(&result->repetitions[variant][i], (variant == VARIANT_BEFORE ? 1500 : 1000) + i);
+            fill(&result->repetitions[variant][i],
+                 (variant == VARIANT_BEFORE ? before : after) + i);
     }
-    result->step_time = (struct effect){ 1504, 1004, 1.498, 1.494, 1.5, 0.96 };
     result->losses_agree = true;
-    result->balance = (struct balance_result){ true, 700e3, 1000e3, 0.7, 96 };
     result->seconds = 8.25;
+}
+
+void fixture_reproduced(struct scenario_result *result, int pairs)
+{
+    start(result, "item_sync");
+    result->verdict = VERDICT_REPRODUCED;
+    fill_pairs(result, pairs, 1500, 1000);
+    result->step_time = (struct effect){ 1504, 1004, 1.498, 1.494, 1.5, 0.96 };
+    result->balance = (struct balance_result){ true, 700e3, 1000e3, 0.7, 96 };
     expect(result);
 }
 
@@ -99,6 +106,15 @@ void fixture_skipped(struct scenario_result *result)
     result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, NAN };
     snprintf(result->reason, sizeof result->reason,
              "device over host work is 0.2, outside 0.4 to 0.8; the folder is \"caf\xe9\"");
+}
+
+void fixture_aa(struct scenario_result *result, int pairs)
+{
+    start(result, "small_batch");
+    result->protocol.aa = true;
+    result->verdict = VERDICT_NO_DIFFERENCE;
+    fill_pairs(result, pairs, 1500, 1470);
+    result->step_time = (struct effect){ 1504, 1474, 1.02, 1.02, 1.02, 0.96 };
 }
 
 void fixture_not_reproduced(struct scenario_result *result, int pairs)

@@ -207,6 +207,34 @@ if [ ! -s "$folder/untraced/result.json" ] || [ -e "$folder/untraced/traces" ]; 
     failures=$((failures + 1))
 fi
 
+"$program" run item_sync --aa --device=cpu --quick --out="$folder/aa" >"$folder/out" 2>"$folder/err"
+code=$?
+case_name="an A/A run"
+# Whatever the verdict is, the exit code must be that verdict's.
+verdict=$(sed -n 's/^.*"verdict":[[:space:]]*"\([a-z ]*\)".*$/\1/p' "$folder/aa/result.json")
+case $verdict in
+"no difference" | undecided | skipped) wanted=0 ;;
+different | failed) wanted=1 ;;
+*) wanted="that of a verdict of A/A, not of \"$verdict\"" ;;
+esac
+if [ "$code" != "$wanted" ]; then
+    echo "FAILED: $case_name: exit code $code, not $wanted"
+    sed 's/^/    /' "$folder/out" "$folder/err"
+    failures=$((failures + 1))
+fi
+says out "item_sync  loss_every 1 -> 1 (A/A)"
+is_empty err
+if [ -e "$folder/aa/traces" ]; then
+    echo "FAILED: $case_name: traces were made"
+    failures=$((failures + 1))
+fi
+if [ "$verdict" != skipped ] && ! grep -q '"item_sync/aa:2"' "$folder/aa/result.json"; then
+    echo "FAILED: $case_name: its rows are missing"
+    failures=$((failures + 1))
+fi
+expect 2 "a trace of both sides" "$program" exec item_sync --aa --variant=after --trace="$folder/t.gz"
+says err "--aa is for measuring"
+
 # --- interrupted: what is done stays, and the code says by what ---
 timeout --preserve-status -s INT 2 "$program" run all --device=cpu --out="$folder/cut" \
     >"$folder/out" 2>"$folder/err"

@@ -24,6 +24,7 @@ static struct protocol protocol(void)
     struct protocol protocol = protocol_default(true);
 
     protocol.repetitions = PAIRS;
+    protocol.extra = 0;
     protocol.timeout_seconds = 60;
     return protocol;
 }
@@ -320,8 +321,9 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
     struct protocol how = protocol_default(false);
     (void)state;
 
-    assert_arguments(&how, "exec test --device auto --repetitions 9 --window 0.2 --seed 1 "
-                           "--record-fd 3");
+    assert_arguments(&how,
+                     "exec test --device auto --repetitions 9 --extra 6 --window 0.2 --seed 1 "
+                     "--record-fd 3");
     how.device = "cuda:1";
     how.device_memory = 5000000000;
     how.data = "/data/my images";
@@ -329,8 +331,13 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
     how.window_seconds = 1.0 / 3;
     how.seed = UINT64_MAX;
     assert_arguments(&how, "exec test --device cuda:1 --device-memory 5000000000 --data /data/my "
-                           "images --repetitions 4 --window 0.333333333 --seed "
+                           "images --repetitions 4 --extra 6 --window 0.333333333 --seed "
                            "18446744073709551615 --record-fd 3");
+    how = protocol_default(false);
+    how.aa = true;
+    assert_arguments(&how,
+                     "exec test --device auto --repetitions 9 --extra 6 --window 0.2 --aa --seed 1 "
+                     "--record-fd 3");
 }
 
 static void the_tracing_childs_command_line_says_which_and_where(void **state)

@@ -32,6 +32,7 @@ static struct protocol protocol_of(int repetitions)
     struct protocol protocol = protocol_default(true);
 
     protocol.repetitions = repetitions;
+    protocol.extra = 0;
     return protocol;
 }
 
@@ -195,6 +196,36 @@ static void the_protocol_reaches_device_and_settings(void **state)
         assert_non_null(
             strstr(sent.records[0].settings[v], v == 0 ? "loss_every=1 " : "loss_every=20 "));
     }
+}
+
+/* A/A: the order, the pairs and the balance are those of before against after; the settings are not. */
+static void both_sides_of_an_aa_comparison_have_the_settings_before(void **state)
+{
+    struct protocol protocol = protocol_of(6);
+    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
+    enum variant order[12];
+    int windows[VARIANT_COUNT] = { 0 };
+    (void)state;
+
+    model_reset();
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    for (int i = 0; i < 12; i++) order[i] = sent.records[i + 1].variant;
+    model_reset();
+    protocol.aa = true;
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(sent.count, 1 + 12 + 1);
+    assert_true(model.balances > 0);
+    assert_true(sent.records[0].balance.measured);
+    assert_non_null(strstr(sent.records[0].settings[VARIANT_BEFORE], "loss_every=1 "));
+    assert_string_equal(sent.records[0].settings[VARIANT_AFTER],
+                        sent.records[0].settings[VARIANT_BEFORE]);
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal(sent.records[i + 1].variant, order[i]);
+        windows[sent.records[i + 1].variant]++;
+    }
+    assert_int_equal(windows[VARIANT_BEFORE], 6);
+    assert_int_equal(windows[VARIANT_AFTER], 6);
+    for (int i = 0; i < model.window_count; i++) assert_false(model.windows[i].is_after);
 }
 
 /* The order in which variants came, as "bababa...". */
@@ -490,6 +521,7 @@ int main(void)
         cmocka_unit_test(every_repetition_trains_on_the_same_samples),
         cmocka_unit_test(a_first_pair_is_run_and_thrown_away),
         cmocka_unit_test(the_protocol_reaches_device_and_settings),
+        cmocka_unit_test(both_sides_of_an_aa_comparison_have_the_settings_before),
         cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
         cmocka_unit_test(one_variant_alone_is_run_as_often),
         cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),

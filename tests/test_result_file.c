@@ -313,6 +313,37 @@ static void skipped_and_failed_scenarios_have_no_rows(void **state)
     fixture_release(&reproduced);
 }
 
+/* Nobody who looks for "/after" finds a side of it. */
+static void an_aa_comparison_is_told_from_before_and_after(void **state)
+{
+    struct place *place = *state;
+    struct scenario_result result;
+    const cJSON *scenario, *row;
+    cJSON *root;
+
+    fixture_aa(&result, PAIRS);
+    write_one(place, &result);
+    root = read_json(place->path);
+    cJSON_ArrayForEach(row, member(root, "benchmarks"))
+    {
+        assert_null(strstr(text(row, "name"), "before"));
+        assert_null(strstr(text(row, "name"), "after"));
+    }
+    assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
+                     VARIANT_COUNT * (PAIRS + AGGREGATES));
+    assert_true(number(find_row(root, "small_batch/aa:1", 3), "real_time") == 1503);
+    assert_true(number(find_row(root, "small_batch/aa:2", 3), "real_time") == 1473);
+    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    assert_true(cJSON_IsTrue(member(scenario, "aa")));
+    assert_string_equal(text(scenario, "verdict"), "no difference");
+    assert_string_equal(text(scenario, "after"), text(scenario, "before"));
+    assert_string_equal(text(member(scenario, "losses"), "check"), "identical");
+    assert_int_equal(cJSON_GetArraySize(member(scenario, "expectations")), 0);
+    assert_near(number(scenario, "effect"), 1.02, 1e-9);
+    cJSON_Delete(root);
+    fixture_release(&result);
+}
+
 static void a_scenario_carries_all_that_was_measured(void **state)
 {
     struct place *place = *state;
@@ -326,6 +357,7 @@ static void a_scenario_carries_all_that_was_measured(void **state)
     root = read_json(place->path);
     scenario = member(member(root, "chokepoint"), "scenarios")->child;
     assert_string_equal(text(scenario, "verdict"), "reproduced");
+    assert_true(cJSON_IsFalse(member(scenario, "aa")));
     assert_string_equal(text(scenario, "knob"), "loss_every");
     assert_string_equal(text(scenario, "before"), "1");
     assert_string_equal(text(scenario, "after"), "20");
@@ -681,19 +713,23 @@ static void an_unknown_machine_is_no_failure(void **state)
 static int write_for_others(const char *folder)
 {
     struct result_file *file = NULL;
-    struct scenario_result result, skipped;
+    struct scenario_result result, skipped, aa;
     enum status status = result_file_open(&file, folder, &fixture_device);
 
     fixture_reproduced(&result, PAIRS);
     fixture_skipped(&skipped);
+    fixture_aa(&aa, PAIRS);
     if (status == STATUS_OK)
         status = result_file_add(file, &skipped);
+    if (status == STATUS_OK)
+        status = result_file_add(file, &aa);
     if (status == STATUS_OK)
         status = result_file_add(file, &result);
     if (status != STATUS_OK)
         fprintf(stderr, "%s\n", status_last()->text);
     result_file_close(file);
     fixture_release(&result);
+    fixture_release(&aa);
     return status_exit_code(status);
 }
 
@@ -710,6 +746,7 @@ int main(int argc, char **argv)
         IN_A_PLACE(skipped_and_failed_scenarios_have_no_rows),
         IN_A_PLACE(traces_are_named_from_the_file_on),
         IN_A_PLACE(without_traces_both_are_null),
+        IN_A_PLACE(an_aa_comparison_is_told_from_before_and_after),
         IN_A_PLACE(a_scenario_carries_all_that_was_measured),
         cmocka_unit_test(broken_utf8_becomes_the_replacement_character),
         IN_A_PLACE(a_second_run_replaces_the_first),

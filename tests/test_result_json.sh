@@ -33,5 +33,12 @@ compare)
     grep -q '^item_sync\[/before vs\. /after\]_pvalue .*U Test, Repetitions: 9 vs 9$' "$folder/output"
     grep -q '^OVERALL_GEOMEAN .*-0\.33' "$folder/output"
     ! grep -qi 'nan' "$folder/output"
+    # The sides of an A/A comparison pair by filters of their own, and only by these.
+    ! grep -q 'small_batch' "$folder/output"
+    PYTHONDONTWRITEBYTECODE=1 "$python" "$compare" --no-color filters "$folder/result.json" \
+        /aa:1 /aa:2 | tee "$folder/output"
+    [ "$(grep -c '^small_batch\[/aa:1 vs\. /aa:2\]  ' "$folder/output")" -ge 9 ]
+    grep -q '^OVERALL_GEOMEAN .*-0\.0199' "$folder/output"
+    ! grep -q 'item_sync' "$folder/output"
     ;;
 esac

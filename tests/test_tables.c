@@ -136,6 +136,42 @@ static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
     fixture_release(&result);
 }
 
+static void the_sides_of_an_aa_comparison_are_not_called_before_and_after(void **state)
+{
+    struct scenario_result result;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream;
+    (void)state;
+
+    fixture_aa(&result, 9);
+    text = printed_table(COLOR_ALWAYS, &result, 1);
+    assert_non_null(strstr(text, "accumulate 64 -> 64 (A/A)"));
+    assert_non_null(strstr(text, "side 1"));
+    assert_null(strstr(text, "before"));
+    assert_non_null(strstr(text, "\033[32mno difference\033[0m"));
+    assert_non_null(strstr(text, "1 scenario: 1 no difference"));
+    assert_null(strstr(text, "Not the same"));
+    free(text);
+
+    result.verdict = VERDICT_DIFFERENT;
+    strcpy(result.reason, "a false alarm");
+    text = printed_table(COLOR_ALWAYS, &result, 1);
+    assert_non_null(strstr(text, "\033[31mdifferent\033[0m"));
+    assert_non_null(strstr(text, "Not the same"));
+    assert_non_null(strstr(text, "small_batch: a false alarm"));
+    free(text);
+
+    stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    markdown_table(stream, &result, 1);
+    fclose(stream);
+    assert_non_null(strstr(text, "| side 1 | side 2 |"));
+    assert_non_null(strstr(text, "- `small_batch`, different: a false alarm"));
+    free(text);
+    fixture_release(&result);
+}
+
 static void colours_only_where_asked_for(void **state)
 {
     struct scenario_result result;
@@ -209,6 +245,7 @@ int main(void)
         cmocka_unit_test(lines_are_broken_at_spaces),
         cmocka_unit_test(the_table_says_what_changed_by_how_much_and_the_verdict),
         cmocka_unit_test(what_was_promised_and_not_seen_is_said_at_the_end),
+        cmocka_unit_test(the_sides_of_an_aa_comparison_are_not_called_before_and_after),
         cmocka_unit_test(colours_only_where_asked_for),
         cmocka_unit_test(markdown_has_as_many_cells_in_every_row),
         cmocka_unit_test(an_effect_below_one_is_said_the_other_way_round),

@@ -307,6 +307,75 @@ static void a_cost_alone_reproduces_nothing(void **state)
     assert_int_equal(give(&setting), VERDICT_SKIPPED);
 }
 
+/* The same settings on both sides: what a factor of the step time and its noise are called. */
+static void an_aa_comparison_says_whether_the_same_looks_different(void **state)
+{
+    static const struct {
+        double before, after;
+        const double *noise;
+        int pairs;
+        enum verdict verdict;
+        const char *reason; /* a piece of it */
+    } cases[] = {
+        { 100, 100, NULL, PAIRS, VERDICT_NO_DIFFERENCE, "" },
+        { 100, 100, quiet, PAIRS, VERDICT_NO_DIFFERENCE, "" },
+        { 102, 100, quiet, PAIRS, VERDICT_NO_DIFFERENCE, "" },
+        { 100, 102, quiet, PAIRS, VERDICT_NO_DIFFERENCE, "" },
+        { 104, 100, quiet, PAIRS, VERDICT_UNDECIDED, "1.04 (1.03 to 1.061)" },
+        { 100, 104, quiet, PAIRS, VERDICT_UNDECIDED, "too noisy" },
+        { 100, 100, noisy, PAIRS, VERDICT_UNDECIDED, "too noisy" },
+        { 120, 100, noisy, PAIRS, VERDICT_UNDECIDED, "0.9524 to 1.05" },
+        { 110, 100, quiet, PAIRS, VERDICT_DIFFERENT, "1.1 (1.089 to 1.122)" },
+        { 100, 110, quiet, PAIRS, VERDICT_DIFFERENT, "a false alarm" },
+        { 100, 100, quiet, 5, VERDICT_UNDECIDED, "--repetitions 6" },
+        { 200, 100, NULL, 5, VERDICT_UNDECIDED, "--repetitions 6" },
+        { NAN, 100, NULL, PAIRS, VERDICT_UNDECIDED, "was not measured" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct setting setting;
+        begin(&setting, cases[i].pairs);
+        setting.result.protocol.aa = true;
+        set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, cases[i].before, cases[i].noise);
+        set(&setting, VARIANT_AFTER, METRIC_STEP_TIME, cases[i].after, NULL);
+        give(&setting);
+        if (setting.result.verdict != cases[i].verdict ||
+            strstr(setting.result.reason, cases[i].reason) == NULL)
+            fail_msg("case %zu: %s, \"%s\"", i, verdict_name(setting.result.verdict),
+                     setting.result.reason);
+        assert_int_equal(setting.result.reason[0] == '\0',
+                         setting.result.verdict == VERDICT_NO_DIFFERENCE);
+    }
+}
+
+static void an_aa_comparison_expects_nothing_but_identical_losses(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    begin(&setting, PAIRS);
+    setting.result.protocol.aa = true;
+    setting.scenario.expect[0] =
+        (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 };
+    setting.scenario.loss = LOSS_16_BIT;
+    assert_int_equal(give(&setting), VERDICT_NO_DIFFERENCE);
+    assert_int_equal(setting.result.expectation_count, 0);
+
+    /* What would do between variants. */
+    setting.repetitions[VARIANT_AFTER][4].losses[5] *= 1 + 1e-3f;
+    assert_int_equal(give(&setting), VERDICT_FAILED);
+    assert_non_null(strstr(setting.result.reason, "two runs with the same settings"));
+    setting.result.protocol.aa = false;
+    assert_int_equal(give(&setting), VERDICT_NOT_REPRODUCED);
+    assert_true(setting.result.losses_agree);
+
+    /* A crash is one here, too. */
+    begin(&setting, 0);
+    setting.result.protocol.aa = true;
+    assert_int_equal(give(&setting), VERDICT_FAILED);
+}
+
 static void too_few_pairs_decide_only_what_is_exact(void **state)
 {
     struct setting setting;
@@ -428,7 +497,10 @@ static void names_are_those_of_the_result_files(void **state)
     (void)state;
 
     assert_string_equal(verdict_name(VERDICT_NOT_REPRODUCED), "not reproduced");
+    assert_string_equal(verdict_name(VERDICT_NO_DIFFERENCE), "no difference");
+    assert_string_equal(verdict_name(VERDICT_DIFFERENT), "different");
     assert_string_equal(verdict_name(VERDICT_FAILED), "failed");
+    assert_string_equal(verdict_name(VERDICT_COUNT), "unknown");
     assert_string_equal(outcome_name(OUTCOME_NOT_BOUND), "not bound");
     assert_string_equal(outcome_name((enum outcome)17), "unknown");
 }
@@ -440,6 +512,8 @@ int main(void)
         cmocka_unit_test(outcomes_follow_the_interval),
         cmocka_unit_test(a_cost_fails_only_above_its_bound),
         cmocka_unit_test(a_cost_alone_reproduces_nothing),
+        cmocka_unit_test(an_aa_comparison_says_whether_the_same_looks_different),
+        cmocka_unit_test(an_aa_comparison_expects_nothing_but_identical_losses),
         cmocka_unit_test(too_few_pairs_decide_only_what_is_exact),
         cmocka_unit_test(the_worst_outcome_gives_the_verdict),
         cmocka_unit_test(losses_must_agree_as_far_as_is_stated),
