@@ -261,6 +261,29 @@ static void each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed(void 
     assert_true(changes < 19); /* not simply in turn */
 }
 
+static int pairs_run(int repetitions, int extra)
+{
+    struct scenario scenario = plain;
+    struct protocol protocol = protocol_of(repetitions);
+
+    scenario.expect[0] = (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.3 };
+    protocol.extra = extra;
+    model_reset();
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(last_sent()->type, RECORD_END);
+    return (sent.count - 2) / VARIANT_COUNT;
+}
+
+static void more_pairs_are_run_only_while_the_verdict_is_undecided(void **state)
+{
+    (void)state;
+
+    assert_int_equal(pairs_run(6, 9), 6);
+    assert_int_equal(pairs_run(2, 9), 8); /* 2 and 5 pairs give no interval */
+    assert_int_equal(pairs_run(2, 3), 5);
+    assert_int_equal(pairs_run(2, 2), 4);
+}
+
 static void one_variant_alone_is_run_as_often(void **state)
 {
     struct protocol protocol = protocol_of(4);
@@ -523,6 +546,7 @@ int main(void)
         cmocka_unit_test(the_protocol_reaches_device_and_settings),
         cmocka_unit_test(both_sides_of_an_aa_comparison_have_the_settings_before),
         cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
+        cmocka_unit_test(more_pairs_are_run_only_while_the_verdict_is_undecided),
         cmocka_unit_test(one_variant_alone_is_run_as_often),
         cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
         cmocka_unit_test(other_load_in_the_first_pair_does_not_shorten_windows),

@@ -13,11 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FLAG_WINDOW = FLAG_OWN, FLAG_VARIANT, FLAG_TRACE, FLAG_JPEG_PIXELS, FLAG_RECORD_FD };
+enum {
+    FLAG_WINDOW = FLAG_OWN,
+    FLAG_VARIANT,
+    FLAG_TRACE,
+    FLAG_JPEG_PIXELS,
+    FLAG_EXTRA,
+    FLAG_RECORD_FD
+};
 
 struct exec {
     struct flags flags;
     double window_seconds; /* 0: not given */
+    int extra;             /* < 0: not given */
     enum variant variant;
     const char *trace; /* NULL: measure */
     int jpeg_pixels;   /* 0: not given */
@@ -67,6 +75,18 @@ out:
     return status;
 }
 
+static enum status take_extra(int *extra, const char *value)
+{
+    enum status status = STATUS_OK;
+    int64_t number;
+
+    TRY(number_integer(&number, "extra", value, 0, 1000));
+    *extra = (int)number;
+
+out:
+    return status;
+}
+
 static enum status take(void *context, int key, const char *value)
 {
     struct exec *exec = context;
@@ -81,6 +101,8 @@ static enum status take(void *context, int key, const char *value)
         return STATUS_OK;
     case FLAG_JPEG_PIXELS:
         return take_pixels(&exec->jpeg_pixels, value);
+    case FLAG_EXTRA:
+        return take_extra(&exec->extra, value);
     case FLAG_RECORD_FD:
         return take_descriptor(&exec->record_fd, value);
     default:
@@ -125,6 +147,8 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
         FLAGS_DEVICE,
         FLAGS_PROTOCOL,
         { "window", FLAG_WINDOW, "SECONDS", 0, "about so long is one timed window", 2 },
+        { "extra", FLAG_EXTRA, "N", 0,
+          "pairs more at most while the verdict is undecided; none with --repetitions", 2 },
         { "variant", FLAG_VARIANT, "before|after", 0, "this one only; both if not given", 2 },
         { "trace", FLAG_TRACE, "FILE", 0,
           "write a trace of it, for Perfetto and the like, instead of measuring: FILE.json.gz", 2 },
@@ -136,9 +160,9 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
         OPTIONS_END,
     };
     enum status status = STATUS_OK;
-    struct exec exec = { .flags = flags_default(),
-                         .variant = VARIANT_COUNT,
-                         .record_fd = STDOUT_FILENO };
+    struct exec exec = {
+        .flags = flags_default(), .extra = -1, .variant = VARIANT_COUNT, .record_fd = STDOUT_FILENO
+    };
     const struct options options = {
         .command = "exec",
         .arguments = "SCENARIO",
@@ -169,6 +193,8 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
     protocol = flags_protocol(&exec.flags);
     if (exec.window_seconds > 0)
         protocol.window_seconds = exec.window_seconds;
+    if (exec.extra >= 0)
+        protocol.extra = exec.extra;
     TRY(experiment_child(exec.scenario, &protocol, exec.variant, exec.record_fd));
 
 out:

@@ -90,8 +90,10 @@ struct protocol flags_protocol(const struct flags *flags)
     protocol.device_memory = flags->device_memory;
     protocol.data = flags->data;
     protocol.aa = flags->aa;
-    if (flags->repetitions > 0)
+    if (flags->repetitions > 0) {
         protocol.repetitions = flags->repetitions;
+        protocol.extra = 0;
+    }
     if (flags->seed_given)
         protocol.seed = flags->seed;
     return protocol;

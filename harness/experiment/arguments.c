@@ -51,6 +51,7 @@ void arguments_exec(struct arguments *arguments, const struct scenario *scenario
     char *window;
 
     add_integer(arguments, &count, "--repetitions", (uint64_t)protocol->repetitions);
+    add_integer(arguments, &count, "--extra", (uint64_t)protocol->extra);
     window = arguments->texts[count];
     snprintf(window, sizeof arguments->texts[0], "%.9g", protocol->window_seconds);
     add(arguments, &count, "--window", window);
@@ -67,6 +68,8 @@ void arguments_trace(struct arguments *arguments, const struct scenario *scenari
 
     add(arguments, &count, "--variant", variant_name(variant));
     add(arguments, &count, "--trace", path);
+    if (protocol->quick)
+        arguments->list[count++] = "--quick";
     if (jpeg_pixels > 0)
         add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)jpeg_pixels);
     add_last(arguments, count, protocol);

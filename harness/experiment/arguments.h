@@ -4,7 +4,7 @@
 
 #include "harness/experiment/experiment.h"
 
-enum { ARGUMENTS_MOST = 28 };
+enum { ARGUMENTS_MOST = 30 };
 
 struct arguments {
     const char *list[ARGUMENTS_MOST]; /* from argv[1] on; ends with NULL */

@@ -20,6 +20,7 @@ struct protocol protocol_default(bool quick)
     return (struct protocol){
         .device = "auto",
         .repetitions = quick ? 6 : 9,
+        .extra = quick ? 9 : 6,
         .window_seconds = quick ? 0.1 : 0.2,
         .timeout_seconds = quick ? 120 : 300, /* the first run generates its images as well */
         .seed = 1,
@@ -40,13 +41,24 @@ struct collector {
     struct record record;
 };
 
+static int pairs_most(const struct scenario_result *result)
+{
+    return result->protocol.repetitions + result->protocol.extra;
+}
+
+/* Windows that are known to come; the child may add some. */
+static int windows_expected(const struct collector *collector)
+{
+    int planned = VARIANT_COUNT * collector->result->protocol.repetitions;
+
+    return collector->done > planned ? collector->done : planned;
+}
+
 static void report_progress(const struct collector *collector)
 {
-    const struct scenario_result *result = collector->result;
-
     if (collector->progress != NULL)
-        collector->progress(collector->context, result->scenario, collector->done,
-                            VARIANT_COUNT * result->protocol.repetitions);
+        collector->progress(collector->context, collector->result->scenario, collector->done,
+                            windows_expected(collector));
 }
 
 static void take_scenario(struct collector *collector)
@@ -68,8 +80,7 @@ static void take_repetition(struct collector *collector)
     struct record *record = &collector->record;
     struct scenario_result *result = collector->result;
 
-    if (record->index >= result->protocol.repetitions ||
-        collector->arrived[record->variant][record->index])
+    if (record->index >= pairs_most(result) || collector->arrived[record->variant][record->index])
         return;
     result->repetitions[record->variant][record->index] = record->repetition;
     record->repetition.step_ns = NULL;
@@ -114,7 +125,7 @@ static void keep_pairs(struct collector *collector)
     struct scenario_result *result = collector->result;
     int kept = 0;
 
-    for (int i = 0; i < result->protocol.repetitions; i++) {
+    for (int i = 0; i < pairs_most(result); i++) {
         bool both = collector->arrived[VARIANT_BEFORE][i] && collector->arrived[VARIANT_AFTER][i];
         for (int v = 0; v < VARIANT_COUNT; v++) {
             struct repetition *repetition = &result->repetitions[v][i];
@@ -140,7 +151,7 @@ static void describe_failure(const struct collector *collector, const struct chi
     if (report->end == CHILD_EXITED && report->code == 0)
         snprintf(how, sizeof how, "ended before it was done");
     snprintf(result->reason, sizeof result->reason, "its process %s after %d of %d windows%s%s",
-             how, collector->done, VARIANT_COUNT * result->protocol.repetitions,
+             how, collector->done, windows_expected(collector),
              report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
 }
 
@@ -166,7 +177,7 @@ out:
 static enum status open_collector(struct collector *collector)
 {
     struct scenario_result *result = collector->result;
-    size_t count = (size_t)result->protocol.repetitions;
+    size_t count = (size_t)pairs_most(result);
     enum status status = STATUS_OK;
 
     for (int v = 0; v < VARIANT_COUNT; v++) {
@@ -208,7 +219,7 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     TRY(child_run(&child, &report));
     if (report.end == CHILD_INTERRUPTED)
         FAIL(STATUS_INTERRUPTED, "%s was interrupted after %d of %d windows", scenario->name,
-             collector.done, VARIANT_COUNT * protocol->repetitions);
+             collector.done, windows_expected(&collector));
     keep_pairs(&collector);
     TRY(conclude(&collector, &report));
     if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
@@ -235,7 +246,7 @@ enum status experiment_run(struct scenario_result *result, const struct scenario
 void scenario_result_release(struct scenario_result *result)
 {
     for (int v = 0; v < VARIANT_COUNT; v++) {
-        for (int i = 0; result->repetitions[v] != NULL && i < result->protocol.repetitions; i++)
+        for (int i = 0; result->repetitions[v] != NULL && i < pairs_most(result); i++)
             free(result->repetitions[v][i].step_ns);
         free(result->repetitions[v]);
         result->repetitions[v] = NULL;

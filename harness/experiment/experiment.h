@@ -15,11 +15,12 @@
 enum { LOSS_STEPS = 8 }; /* steps whose losses are compared */
 
 struct protocol {
-    const char *device;     /* as device_open takes it; borrowed */
-    int64_t device_memory;  /* bytes; 0: the device's default */
-    const char *data;       /* folder of the user's images; NULL: the generated set; borrowed */
-    int repetitions;        /* pairs that count; one more is run first and thrown away. Fewer than 6
+    const char *device;    /* as device_open takes it; borrowed */
+    int64_t device_memory; /* bytes; 0: the device's default */
+    const char *data;      /* folder of the user's images; NULL: the generated set; borrowed */
+    int repetitions;       /* pairs that count; one more is run first and thrown away. Fewer than 6
                                give no interval: then only what is exact can be reproduced */
+    int extra; /* pairs more at most, EXTRA_PAIRS at a time, while the verdict is undecided */
     double window_seconds;  /* about so long is one timed window, on average over both variants */
     double timeout_seconds; /* for a child as a whole */
     uint64_t seed;          /* order of the repetitions, weights, sample order */
@@ -28,7 +29,10 @@ struct protocol {
     const char *traces; /* folder of the traces, which is there; NULL: trace nothing; borrowed */
 };
 
-/* 9 pairs of 0.2 s windows, or 6 of 0.1 s; on CUDA windows are at least 0.3 s. Device "auto", seed 1. */
+enum { EXTRA_PAIRS = 3 };
+
+/* 9 pairs of 0.2 s windows, or 6 of 0.1 s, and up to 15 while undecided; on CUDA windows are at least
+ * 0.3 s. Device "auto", seed 1. */
 struct protocol protocol_default(bool quick);
 
 /* One window of one variant. */
@@ -92,6 +96,8 @@ struct tracing {
     char reason[512]; /* why there is none, though it was wanted */
     int64_t steps, windows;
     double step_time_us, traced_step_time_us;
+    double spread; /* of the windows of a kind: largest less smallest, over the median; of the kind where
+                      it is larger. NaN: one window tells none */
     int64_t rows, dropped; /* records kept, and those that found no room */
 };
 

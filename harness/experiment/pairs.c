@@ -2,6 +2,7 @@
 #include "harness/experiment/balance.h"
 #include "harness/experiment/records.h"
 #include "harness/experiment/settings.h"
+#include "harness/experiment/verdict.h"
 #include "harness/experiment/window.h"
 #include "harness/status/random.h"
 
@@ -23,7 +24,8 @@ struct session {
     int descriptor;
     struct training_config configs[VARIANT_COUNT];
     struct window_plan plan;
-    struct record record; /* too large for the stack of many frames */
+    struct scenario_result seen; /* what was measured so far, less the single steps */
+    struct record record;        /* too large for the stack of many frames */
 };
 
 static bool is_run(const struct session *session, enum variant variant)
@@ -88,6 +90,9 @@ static enum status run_one(struct session *session, enum variant variant, int in
     TRY(window_repetition(&record->repetition, session->device, &session->configs[variant],
                           &session->plan));
     TRY(record_write(session->descriptor, record));
+    session->seen.repetitions[variant][index] = record->repetition;
+    session->seen.repetitions[variant][index].step_ns = NULL;
+    session->seen.repetitions[variant][index].step_count = 0;
 
 out:
     record_release(record);
@@ -119,37 +124,82 @@ out:
     return status;
 }
 
-/* Which variant opens each pair: each one half of the pairs, in shuffled order, so that drift within a
- * pair falls on both alike. */
-static enum status order_of_pairs(uint32_t **first, int pairs, uint64_t seed)
+/* Which variant opens each of `pairs` pairs: each one half of them, in shuffled order, so that drift
+ * within a pair falls on both alike. */
+static void order_of_pairs(uint32_t *first, int pairs, struct random *random)
 {
-    struct random random = random_seed(seed, ORDER_STREAM);
+    for (int i = 0; i < pairs; i++) first[i] = (uint32_t)i % VARIANT_COUNT;
+    random_shuffle(random, first, (uint32_t)pairs);
+}
+
+static enum status run_pair(struct session *session, bool after_first, int index)
+{
+    enum variant opens = after_first ? VARIANT_AFTER : VARIANT_BEFORE;
+    enum variant follows = after_first ? VARIANT_BEFORE : VARIANT_AFTER;
     enum status status = STATUS_OK;
 
-    *first = malloc((size_t)(pairs > 0 ? pairs : 1) * sizeof **first);
-    if (*first == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the order of %d pairs", pairs);
-    for (int i = 0; i < pairs; i++) (*first)[i] = (uint32_t)i % VARIANT_COUNT;
-    random_shuffle(&random, *first, (uint32_t)pairs);
+    if (is_run(session, opens))
+        TRY(run_one(session, opens, index));
+    if (is_run(session, follows))
+        TRY(run_one(session, follows, index));
+    session->seen.pairs = index + 1;
 
 out:
     return status;
 }
 
-static enum status run_pairs(struct session *session)
+/* Whether more pairs could tell more. */
+static enum status is_undecided(struct session *session, bool *undecided)
 {
-    int pairs = session->protocol->repetitions;
-    uint32_t *first = NULL;
     enum status status = STATUS_OK;
 
-    TRY(order_of_pairs(&first, pairs, session->protocol->seed));
-    for (int i = 0; i < pairs; i++) {
-        enum variant opens = first[i] == 0 ? VARIANT_BEFORE : VARIANT_AFTER;
-        enum variant follows = first[i] == 0 ? VARIANT_AFTER : VARIANT_BEFORE;
-        if (is_run(session, opens))
-            TRY(run_one(session, opens, i));
-        if (is_run(session, follows))
-            TRY(run_one(session, follows, i));
+    *undecided = false;
+    if (session->only != VARIANT_COUNT)
+        goto out;
+    TRY(verdict_give(&session->seen));
+    *undecided = session->seen.verdict == VERDICT_UNDECIDED;
+
+out:
+    return status;
+}
+
+static enum status open_seen(struct session *session, size_t pairs)
+{
+    enum status status = STATUS_OK;
+
+    session->seen.scenario = session->scenario;
+    session->seen.protocol = *session->protocol;
+    session->seen.device = *device_properties(session->device);
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        session->seen.repetitions[v] = calloc(pairs, sizeof(struct repetition));
+        if (session->seen.repetitions[v] == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu repetitions", pairs);
+    }
+
+out:
+    return status;
+}
+
+/* All pairs that were asked for, then a few more at a time while the verdict is undecided. */
+static enum status run_pairs(struct session *session)
+{
+    const struct protocol *protocol = session->protocol;
+    int most = protocol->repetitions + protocol->extra, group = protocol->repetitions, done = 0;
+    struct random random = random_seed(protocol->seed, ORDER_STREAM);
+    bool undecided = true;
+    uint32_t *first = malloc(((size_t)most + 1) * sizeof *first);
+    enum status status = STATUS_OK;
+
+    if (first == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the order of %d pairs", most);
+    TRY(open_seen(session, (size_t)most + 1));
+    while (undecided && done < most) {
+        if (group > most - done)
+            group = most - done;
+        order_of_pairs(first, group, &random);
+        for (int i = 0; i < group; i++, done++) TRY(run_pair(session, first[i] != 0, done));
+        TRY(is_undecided(session, &undecided));
+        group = EXTRA_PAIRS;
     }
 
 out:
@@ -239,8 +289,10 @@ enum status experiment_child(const struct scenario *scenario, const struct proto
     }
 
 out:
-    if (session != NULL)
+    if (session != NULL) {
+        for (int v = 0; v < VARIANT_COUNT; v++) free(session->seen.repetitions[v]);
         device_close(session->device);
+    }
     free(session);
     return status;
 }

@@ -134,6 +134,7 @@ static bool add_tracing(cJSON *object, const struct tracing *tracing)
            add_number(object, "windows", (double)tracing->windows) &&
            add_number(object, "step_time_us", tracing->step_time_us) &&
            add_number(object, "traced_step_time_us", tracing->traced_step_time_us) &&
+           add_number(object, "spread", tracing->spread) &&
            add_number(object, "rows", (double)tracing->rows) &&
            add_number(object, "dropped", (double)tracing->dropped);
 }
@@ -342,6 +343,7 @@ static bool parse_tracing(struct tracing *tracing, const cJSON *object)
         .windows = integer(object, "windows"),
         .step_time_us = number(object, "step_time_us"),
         .traced_step_time_us = number(object, "traced_step_time_us"),
+        .spread = number(object, "spread"),
         .rows = integer(object, "rows"),
         .dropped = integer(object, "dropped"),
     };

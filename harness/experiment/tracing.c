@@ -7,6 +7,7 @@
 #include "harness/experiment/window.h"
 #include "harness/trace/kineto.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,15 @@
 enum {
     STEPS_LEAST = 10,
     PERIODS = 2,
-    PILOT_STEPS = 5,
+    FIRST_STEPS = 4, /* graphs are captured in the third */
+    PILOT_STEPS = 3,
     WINDOWS_MOST = 9, /* of each kind */
 };
 
 #define WARM_NS    4e7 /* of steps before the first window */
-#define WINDOWS_NS 1e8 /* about so long are all windows of one kind together */
+/* About so long are all windows of one kind together, and there are at least so many. */
+#define WINDOWS_NS(quick)    ((quick) ? 1e8 : 3e8)
+#define WINDOWS_LEAST(quick) ((quick) ? 1 : 3)
 #define LONG_NS    4e8 /* two periods that take longer are cut to one */
 
 struct session {
@@ -66,13 +70,14 @@ static void plan(struct session *session, double step_ns)
     bool alike = training_period(&session->configs[VARIANT_BEFORE]) ==
                  training_period(&session->configs[VARIANT_AFTER]);
     int64_t least = whole_periods(STEPS_LEAST, period);
+    bool quick = session->protocol->quick;
 
     session->steps = least < PERIODS * period ? PERIODS * period : least;
     if (alike && step_ns * (double)session->steps > LONG_NS)
         session->steps = least;
-    session->windows = (int)(WINDOWS_NS / (step_ns * (double)session->steps));
-    if (session->windows < 1)
-        session->windows = 1;
+    session->windows = (int)(WINDOWS_NS(quick) / (step_ns * (double)session->steps));
+    if (session->windows < WINDOWS_LEAST(quick))
+        session->windows = WINDOWS_LEAST(quick);
     if (session->windows > WINDOWS_MOST)
         session->windows = WINDOWS_MOST;
 }
@@ -100,7 +105,7 @@ static enum status open_run(struct session *session, struct device *device,
     enum status status = STATUS_OK;
 
     TRY(training_open(training, device, config_of(session)));
-    TRY(training_run(*training, LOSS_STEPS));
+    TRY(training_run(*training, FIRST_STEPS));
     TRY(clocks_raise(device));
     TRY(time_window(*training, PILOT_STEPS, step_us));
     if (*step_us * 1e3 * PILOT_STEPS < WARM_NS)
@@ -121,6 +126,13 @@ static double median(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, by_value);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* Largest less smallest, over the median; `values` are sorted. */
+static double spread(const double *values, int count)
+{
+    return count > 1 ? (values[count - 1] - values[0]) / ((values[(count - 1) / 2] + values[count / 2]) / 2)
+                     : NAN;
 }
 
 /* --- Wait: no tracer is loaded --- */
@@ -229,6 +241,9 @@ static enum status write_trace(struct session *session)
         .traced_step_time_us = median(session->traced_us, session->windows),
     };
 
+    about.spread = fmax(spread(session->wait_us, session->windows),
+                        spread(session->traced_us, session->windows));
+
     snprintf(name, sizeof name, "%s.%s", session->scenario->name,
              variant_name(session->order->variant));
     TRY(knobs_print(config_of(session), settings, sizeof settings));
@@ -239,6 +254,7 @@ static enum status write_trace(struct session *session)
                                  .windows = about.windows,
                                  .step_time_us = about.step_time_us,
                                  .traced_step_time_us = about.traced_step_time_us,
+                                 .spread = about.spread,
                                  .rows = trace_row_count(session->trace),
                                  .dropped = trace_dropped(session->trace) };
     TRY(record_write(session->descriptor, &session->record));
