@@ -109,6 +109,7 @@ static void the_cost_of_tracing_comes_back_as_it_was(void **state)
                                               .windows = 3,
                                               .step_time_us = 1234.5678,
                                               .traced_step_time_us = 1240.25,
+                                              .spread = 0.0625,
                                               .rows = 123456,
                                               .dropped = 7 } };
     char *line = record_print(&sent);

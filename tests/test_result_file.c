@@ -410,6 +410,7 @@ static void traces_are_named_from_the_file_on(void **state)
                                                        .windows = 3,
                                                        .step_time_us = 1000,
                                                        .traced_step_time_us = 1025,
+                                                       .spread = 0.04,
                                                        .rows = 5000 };
     snprintf(result.tracing[VARIANT_AFTER].reason, sizeof result.tracing[VARIANT_AFTER].reason,
              "tracing: the disk is full");
@@ -423,6 +424,7 @@ static void traces_are_named_from_the_file_on(void **state)
     assert_true(number(tracing, "step_time_us") == 1000);
     assert_true(number(tracing, "traced_step_time_us") == 1025);
     assert_float_equal(number(tracing, "overhead"), 0.025, 1e-12);
+    assert_true(number(tracing, "spread") == 0.04);
     assert_true(number(tracing, "dropped") == 0);
     assert_string_equal(text(member(member(scenario, "tracing"), "after"), "reason"),
                         "tracing: the disk is full");

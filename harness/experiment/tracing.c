@@ -21,11 +21,11 @@ enum {
     WINDOWS_MOST = 9, /* of each kind */
 };
 
-#define WARM_NS    4e7 /* of steps before the first window */
+#define WARM_NS              4e7 /* of steps before the first window */
 /* About so long are all windows of one kind together, and there are at least so many. */
 #define WINDOWS_NS(quick)    ((quick) ? 1e8 : 3e8)
 #define WINDOWS_LEAST(quick) ((quick) ? 1 : 3)
-#define LONG_NS    4e8 /* two periods that take longer are cut to one */
+#define LONG_NS              4e8 /* two periods that take longer are cut to one */
 
 struct session {
     const struct scenario *scenario;
@@ -131,7 +131,8 @@ static double median(double *values, int count)
 /* Largest less smallest, over the median; `values` are sorted. */
 static double spread(const double *values, int count)
 {
-    return count > 1 ? (values[count - 1] - values[0]) / ((values[(count - 1) / 2] + values[count / 2]) / 2)
+    return count > 1 ? (values[count - 1] - values[0]) /
+                           ((values[(count - 1) / 2] + values[count / 2]) / 2)
                      : NAN;
 }
 
@@ -243,7 +244,6 @@ static enum status write_trace(struct session *session)
 
     about.spread = fmax(spread(session->wait_us, session->windows),
                         spread(session->traced_us, session->windows));
-
     snprintf(name, sizeof name, "%s.%s", session->scenario->name,
              variant_name(session->order->variant));
     TRY(knobs_print(config_of(session), settings, sizeof settings));

@@ -158,6 +158,7 @@ static void add_tracing(struct json *json, cJSON *to, const char *name,
     json_number(json, object, "step_time_us", tracing->step_time_us);
     json_number(json, object, "traced_step_time_us", tracing->traced_step_time_us);
     json_number(json, object, "overhead", tracing->traced_step_time_us / tracing->step_time_us - 1);
+    json_number(json, object, "spread", tracing->spread);
     json_integer(json, object, "rows", tracing->rows);
     json_integer(json, object, "dropped", tracing->dropped);
 }

@@ -4,6 +4,7 @@
 #include "harness/trace/joins.h"
 #include "harness/trace/json_stream.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -529,6 +530,8 @@ static void put_ours(struct writer *writer)
         fraction(writer, "step_time_us", about->step_time_us);
         fraction(writer, "traced_step_time_us", about->traced_step_time_us);
         fraction(writer, "tracing_overhead", about->traced_step_time_us / about->step_time_us - 1);
+        if (isfinite(about->spread))
+            fraction(writer, "tracing_spread", about->spread);
     }
     json_put(writer->json, "}");
 }

@@ -39,6 +39,7 @@ struct kineto_about {
     int64_t steps;
     int windows;
     double step_time_us, traced_step_time_us;
+    double spread; /* of the windows of a kind, over their median; NaN: one window tells none */
 };
 
 /* Writes what was recorded to `path`, compressed where it ends in ".gz": whole, or not at all. Ends the
