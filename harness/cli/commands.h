@@ -14,6 +14,7 @@ struct command {
     enum status (*run)(int argc, char **argv, int *exit_code);
 };
 
-extern const struct command command_list, command_explain, command_run, command_train, command_exec;
+extern const struct command command_list, command_explain, command_run, command_train,
+    command_compare, command_exec;
 
 #endif

@@ -119,7 +119,10 @@ enum status options_parse(const struct options *options, int argc, char **argv, 
 
     snprintf(name, sizeof name, "chokepoint %s", options->command);
     argv[0] = name;
-    error = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL, &parse);
+    error = argp_parse(&argp, argc, argv,
+                       ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT |
+                           (options->in_order ? ARGP_IN_ORDER : 0),
+                       NULL, &parse);
     argv[0] = saved;
     *helped = parse.helped;
     if (error != 0 && parse.status == STATUS_OK)

@@ -17,6 +17,7 @@ struct options {
     /* An option by its key, and an argument. Either may fail; the second may be NULL. */
     enum status (*option)(void *context, int key, const char *value);
     enum status (*argument)(void *context, const char *value);
+    bool in_order; /* options and arguments are taken as they come; else the options first */
     void *context;
 };
 

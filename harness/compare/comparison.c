@@ -1,0 +1,497 @@
+#include "harness/compare/comparison.h"
+
+#include "harness/compare/student.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANCE_INTERVAL 0.05 /* that the interval misses the truth */
+#define CHANCE_ALARM    0.01 /* that noise alone is called a change */
+#define CHANCE_RANKS    0.05
+
+/* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
+#define MEDIAN_VARIANCE 1.5707963267948966
+
+const char *compare_verdict_name(enum compare_verdict verdict)
+{
+    static const char *const names[] = { "faster",  "same", "slower",      "undecided",
+                                         "missing", "new",  "not measured" };
+
+    return names[verdict];
+}
+
+const char *compare_noise_name(enum compare_noise noise)
+{
+    static const char *const names[] = { "unknown", "repetitions", "runs", "stated" };
+
+    return names[noise];
+}
+
+bool compare_larger_is_better(const struct compare_rule *rule)
+{
+    static const char ending[] = "_per_second";
+    size_t length = strlen(rule->metric), end = sizeof ending - 1;
+
+    if (rule->better != BETTER_BY_NAME)
+        return rule->better == BETTER_LARGER;
+    return length > end && strcmp(rule->metric + length - end, ending) == 0;
+}
+
+/* A relative variance estimated with some degrees of freedom. */
+struct variance {
+    double sum; /* of squares */
+    double freedom;
+};
+
+static double variance_value(const struct variance *variance)
+{
+    return variance->freedom > 0 ? variance->sum / variance->freedom : NAN;
+}
+
+/* The runs of one side. */
+struct side {
+    const struct benchmark_row *const *runs;
+    int count;
+    double mean; /* of the logarithms of medians */
+};
+
+static void side_mean(struct side *side)
+{
+    side->mean = 0;
+    for (int i = 0; i < side->count; i++) side->mean += log(side->runs[i]->median) / side->count;
+}
+
+static void add_between(struct variance *variance, const struct side *side)
+{
+    for (int i = 0; i < side->count; i++) {
+        double distance = log(side->runs[i]->median) - side->mean;
+        variance->sum += distance * distance;
+    }
+    variance->freedom += side->count - 1;
+}
+
+/* `repetitions` counts what a run's median stands on, where that is known. */
+static void add_within(struct variance *variance, double *repetitions, const struct side *side)
+{
+    for (int i = 0; i < side->count; i++) {
+        const struct benchmark_row *run = side->runs[i];
+        if (isnan(run->deviation))
+            continue;
+        variance->sum += run->deviation * run->deviation * (run->repetitions - 1);
+        variance->freedom += run->repetitions - 1;
+        *repetitions += run->repetitions;
+    }
+}
+
+/* The noise of one run, and the degrees of freedom that it is known with. */
+static double noise_of_run(struct compared_row *row, const struct side sides[SIDES], double stated,
+                           double *freedom)
+{
+    struct variance between = { 0, 0 }, within = { 0, 0 };
+    double repetitions = 0, noise, chosen = NAN, known = 0;
+
+    for (int i = 0; i < SIDES; i++) {
+        add_between(&between, &sides[i]);
+        add_within(&within, &repetitions, &sides[i]);
+    }
+    row->within = sqrt(variance_value(&within));
+    row->noise = NOISE_UNKNOWN;
+    if (between.freedom > 0) {
+        double each = repetitions / (between.freedom + SIDES);
+        double least = MEDIAN_VARIANCE * variance_value(&within) / each;
+        chosen = variance_value(&between);
+        known = between.freedom;
+        row->noise = NOISE_RUNS;
+        /* The degrees of freedom stay: that few runs agree by luck does not make them many. */
+        if (each > 1 && least > chosen)
+            chosen = least;
+    } else if (within.freedom > 0) {
+        chosen = variance_value(&within);
+        known = within.freedom;
+        row->noise = NOISE_REPETITIONS;
+    }
+    noise = sqrt(chosen);
+    if (!isnan(stated) && !(noise >= stated)) {
+        noise = stated;
+        known = INFINITY;
+        row->noise = NOISE_STATED;
+    }
+    *freedom = known;
+    return noise;
+}
+
+/* All repetitions of a side in one array; *count is 0 where files hold only aggregates. */
+static double *gather(const struct side *side, int *count)
+{
+    double *values, *end;
+    int total = 0;
+
+    for (int i = 0; i < side->count; i++) total += side->runs[i]->count;
+    *count = 0;
+    values = end = malloc(sizeof *values * ((size_t)total + 1));
+    for (int i = 0; values != NULL && i < side->count; i++)
+        if (side->runs[i]->count > 0)
+            end =
+                mempcpy(end, side->runs[i]->values, (size_t)side->runs[i]->count * sizeof *values);
+    *count = values != NULL ? total : 0;
+    return values;
+}
+
+static enum status test_ranks(struct compared_row *row, const struct side sides[SIDES])
+{
+    enum status status = STATUS_OK;
+    double *base = gather(&sides[SIDE_BASE], &row->repetitions[SIDE_BASE]);
+    double *after = gather(&sides[SIDE_NEW], &row->repetitions[SIDE_NEW]);
+
+    if (base == NULL || after == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare the repetitions");
+    row->ranks =
+        mann_whitney_test(after, row->repetitions[SIDE_NEW], base, row->repetitions[SIDE_BASE]);
+
+out:
+    free(base);
+    free(after);
+    return status;
+}
+
+/* Whether the ranks contradict a difference: they could tell and do not. */
+static bool ranks_are_alike(const struct compared_row *row)
+{
+    return mann_whitney_least_p(row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]) <=
+               CHANCE_RANKS &&
+           row->ranks.p > CHANCE_RANKS;
+}
+
+static void explain_undecided(struct compared_row *row, double reach)
+{
+    static const char *const sources[] = {
+        [NOISE_REPETITIONS] = "one file a side, whose repetitions vary by",
+        [NOISE_RUNS] = "runs of one side vary by",
+        [NOISE_STATED] = "runs are said to vary by",
+    };
+
+    if (row->noise == NOISE_UNKNOWN)
+        snprintf(row->reason, sizeof row->reason,
+                 "nothing tells the noise: give repetitions, several files a side, or --noise");
+    else if (isinf(reach))
+        snprintf(row->reason, sizeof row->reason, "the noise is not a number");
+    else
+        snprintf(row->reason, sizeof row->reason, "%s %.1f%%: a change below %.1f%% is not told%s",
+                 sources[row->noise], 100 * row->between, 100 * expm1(reach),
+                 ranks_are_alike(row) ? "; nor do the ranks of the repetitions differ" : "");
+}
+
+/* `change` is a logarithm; so is all that it is held against. */
+static void judge(struct compared_row *row, double change, double error, double freedom,
+                  const struct compare_rule *rule)
+{
+    double limit = log1p(rule->threshold), reach, margin;
+    bool worse = compare_larger_is_better(rule) ? change < 0 : change > 0;
+
+    row->verdict = COMPARE_UNDECIDED;
+    if (row->noise == NOISE_UNKNOWN) {
+        explain_undecided(row, NAN);
+        return;
+    }
+    margin = student_critical(CHANCE_INTERVAL, freedom) * error;
+    reach = student_critical(CHANCE_ALARM, freedom) * error;
+    row->low = expm1(change - margin);
+    row->high = expm1(change + margin);
+    if (change - margin >= -limit && change + margin <= limit)
+        row->verdict = COMPARE_SAME;
+    else if (fabs(change) > limit && fabs(change) > reach && !ranks_are_alike(row))
+        row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
+    else
+        explain_undecided(row, fmax(reach, limit));
+}
+
+static bool all_equal(const struct side *side, double value)
+{
+    for (int i = 0; i < side->count; i++) {
+        if (side->runs[i]->median != value)
+            return false;
+        for (int j = 0; j < side->runs[i]->count; j++)
+            if (side->runs[i]->values[j] != value)
+                return false;
+    }
+    return true;
+}
+
+static double smallest(const struct side *side)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < side->count; i++) {
+        least = fmin(least, side->runs[i]->median);
+        for (int j = 0; j < side->runs[i]->count; j++)
+            least = fmin(least, side->runs[i]->values[j]);
+    }
+    return least;
+}
+
+/* A counter may be 0, of which there is no factor: only none on both sides, and none on one side against
+ * always some on the other, are plain. */
+static void judge_with_zeros(struct compared_row *row, const struct side sides[SIDES],
+                             const struct compare_rule *rule)
+{
+    bool none[SIDES];
+
+    for (int i = 0; i < SIDES; i++) {
+        double sum = 0;
+        for (int j = 0; j < sides[i].count; j++) sum += sides[i].runs[j]->median;
+        row->value[i] = sum / sides[i].count;
+        none[i] = all_equal(&sides[i], 0);
+    }
+    row->change =
+        row->value[SIDE_NEW] == row->value[SIDE_BASE]
+            ? 0
+            : (row->value[SIDE_NEW] - row->value[SIDE_BASE]) / fabs(row->value[SIDE_BASE]);
+    row->verdict = COMPARE_UNDECIDED;
+    if (none[SIDE_BASE] && none[SIDE_NEW])
+        row->verdict = COMPARE_SAME;
+    else if (none[SIDE_BASE] && smallest(&sides[SIDE_NEW]) > 0)
+        row->verdict = compare_larger_is_better(rule) ? COMPARE_FASTER : COMPARE_SLOWER;
+    else if (none[SIDE_NEW] && smallest(&sides[SIDE_BASE]) > 0)
+        row->verdict = compare_larger_is_better(rule) ? COMPARE_SLOWER : COMPARE_FASTER;
+    else
+        snprintf(row->reason, sizeof row->reason,
+                 "some values are 0 or negative: there is no factor between them");
+}
+
+enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
+                         int base_count, const struct benchmark_row *const *after, int after_count,
+                         const struct compare_rule *rule)
+{
+    enum status status = STATUS_OK;
+    struct side sides[SIDES] = { { base, base_count, 0 }, { after, after_count, 0 } };
+    double freedom;
+
+    row->runs[SIDE_BASE] = base_count;
+    row->runs[SIDE_NEW] = after_count;
+    row->change = row->low = row->high = row->within = row->between = NAN;
+    row->reason[0] = '\0';
+    TRY(test_ranks(row, sides));
+    if (!(smallest(&sides[SIDE_BASE]) > 0 && smallest(&sides[SIDE_NEW]) > 0)) {
+        judge_with_zeros(row, sides, rule);
+        goto out;
+    }
+    for (int i = 0; i < SIDES; i++) {
+        side_mean(&sides[i]);
+        row->value[i] = exp(sides[i].mean);
+    }
+    row->change = row->value[SIDE_NEW] / row->value[SIDE_BASE] - 1;
+    row->between = noise_of_run(row, sides, rule->noise, &freedom);
+    judge(row, sides[SIDE_NEW].mean - sides[SIDE_BASE].mean,
+          row->between * sqrt(1.0 / base_count + 1.0 / after_count), freedom, rule);
+
+out:
+    return status;
+}
+
+/* --- whole files --- */
+
+/* Members of the context in which files must agree, where both have them. */
+static const struct member {
+    const char *key, *what;
+    bool must;
+} members[] = {
+    { "device", "device", true },
+    { "device_name", "device", true },
+    { "device_isa", "device's instruction set", true },
+    { "real_time_clock", "clock", true },
+    { "cpu_time_clock", "clock of cpu_time", true },
+    { "num_cpus", "number of processors", true },
+    { "host_name", "host", false },
+    { "cpu_model", "processor", false },
+    { "library_build_type", "build type", false },
+    { "device_driver", "driver", false },
+};
+
+static const struct benchmark_file *file_at(const struct compare_files sides[SIDES], int index)
+{
+    return index < sides[SIDE_BASE].count ? &sides[SIDE_BASE].files[index]
+                                          : &sides[SIDE_NEW].files[index - sides[SIDE_BASE].count];
+}
+
+/* The first file that disagrees with an earlier one in `member`; false: none does. */
+static bool disagree(const struct compare_files sides[SIDES], const struct member *member,
+                     char text[512])
+{
+    const struct benchmark_file *known = NULL;
+    char first[160] = "", other[160];
+
+    for (int i = 0; i < sides[SIDE_BASE].count + sides[SIDE_NEW].count; i++) {
+        const struct benchmark_file *file = file_at(sides, i);
+        benchmark_file_context(file, member->key, other, sizeof other);
+        if (other[0] == '\0')
+            continue;
+        if (known != NULL && strcmp(first, other) != 0) {
+            snprintf(text, 512, "another %s: %.100s has \"%.60s\", %.100s has \"%.60s\"",
+                     member->what, known->path, first, file->path, other);
+            return true;
+        }
+        known = file;
+        memcpy(first, other, sizeof first);
+    }
+    return false;
+}
+
+enum status compare_check(const struct compare_files sides[SIDES])
+{
+    enum status status = STATUS_OK;
+    char text[512];
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        if (members[i].must && disagree(sides, &members[i], text))
+            FAIL(STATUS_BAD_INPUT, "%s; --force compares them nevertheless", text);
+
+out:
+    return status;
+}
+
+void compare_doubts(const struct compare_files sides[SIDES], char *text, size_t size)
+{
+    char doubt[512];
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        if (length < size && disagree(sides, &members[i], doubt))
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? "; " : "",
+                                       doubt);
+}
+
+/* What one row is made of: the runs that have values, and what was lost. */
+struct found {
+    const struct benchmark_row **runs[SIDES];
+    int count[SIDES];
+    bool present[SIDES];
+};
+
+static void find_runs(struct found *found, struct compared_row *row,
+                      const struct compare_files sides[SIDES])
+{
+    static const char *const names[] = { "base", "new" };
+    size_t length = 0;
+
+    for (int side = 0; side < SIDES; side++) {
+        found->count[side] = 0;
+        found->present[side] = false;
+        for (int i = 0; i < sides[side].count; i++) {
+            const struct benchmark_row *run = benchmark_file_row(&sides[side].files[i], row->name);
+            if (run == NULL)
+                continue;
+            found->present[side] = true;
+            if (!isnan(run->median))
+                found->runs[side][found->count[side]++] = run;
+            if (run->lost > 0 && length < sizeof row->lost)
+                length += (size_t)snprintf(row->lost + length, sizeof row->lost - length,
+                                           "%s%d of %s: %s", length > 0 ? "; " : "", run->lost,
+                                           names[side], run->reason);
+        }
+    }
+}
+
+static enum status compare_row(struct compared_row *row, struct found *found,
+                               const struct compare_rule *rule)
+{
+    enum status status = STATUS_OK;
+    const bool has_base = found->count[SIDE_BASE] > 0, has_new = found->count[SIDE_NEW] > 0;
+
+    if (has_base && has_new) {
+        TRY(compare_runs(row, found->runs[SIDE_BASE], found->count[SIDE_BASE],
+                         found->runs[SIDE_NEW], found->count[SIDE_NEW], rule));
+        goto out;
+    }
+    row->change = row->low = row->high = row->within = row->between = NAN;
+    row->ranks = (struct mann_whitney){ NAN, NAN, false };
+    for (int side = 0; side < SIDES; side++) {
+        row->runs[side] = found->count[side];
+        row->value[side] = found->count[side] > 0 ? found->runs[side][0]->median : NAN;
+    }
+    row->verdict = has_base ? COMPARE_MISSING : has_new ? COMPARE_NEW : COMPARE_NOT_MEASURED;
+    if (has_base || has_new)
+        snprintf(row->reason, sizeof row->reason, "%s",
+                 !found->present[SIDE_NEW]    ? "only in base"
+                 : !found->present[SIDE_BASE] ? "only in new"
+                 : has_base                   ? "new has no value of it"
+                                              : "base has no value of it");
+
+out:
+    return status;
+}
+
+/* Adds the rows of file number `index` that no file before it has. */
+static void add_names(struct comparison *comparison, const struct compare_files sides[SIDES],
+                      int index, compare_wanted *wanted, void *context)
+{
+    const struct benchmark_file *file = file_at(sides, index);
+
+    for (int i = 0; i < file->count; i++) {
+        const char *name = file->rows[i].name;
+        bool there = wanted != NULL && !wanted(context, name);
+        for (int j = 0; !there && j < index; j++)
+            there = benchmark_file_row(file_at(sides, j), name) != NULL;
+        if (!there)
+            comparison->rows[comparison->count++].name = name;
+    }
+}
+
+static enum status check_found(const struct comparison *comparison,
+                               const struct compare_files sides[SIDES])
+{
+    enum status status = STATUS_OK;
+    char counters[256] = "";
+    int measured = 0;
+
+    if (comparison->count == 0)
+        FAIL(STATUS_BAD_USAGE, "nothing to compare: no row of the files has a name that the filter "
+                               "finds");
+    for (int i = 0; i < comparison->count; i++)
+        measured += comparison->rows[i].runs[SIDE_BASE] + comparison->rows[i].runs[SIDE_NEW];
+    benchmark_file_counters(file_at(sides, 0), counters, sizeof counters);
+    if (measured == 0)
+        FAIL(STATUS_BAD_USAGE, "no row has a value of %.60s; there are real_time, cpu_time%s%s",
+             comparison->rule.metric, counters[0] != '\0' ? ", " : "", counters);
+
+out:
+    return status;
+}
+
+enum status comparison_make(struct comparison *comparison, const struct compare_files sides[SIDES],
+                            const struct compare_rule *rule, compare_wanted *wanted, void *context)
+{
+    enum status status = STATUS_OK;
+    struct found found = { .count = { 0 } };
+    int files = sides[SIDE_BASE].count + sides[SIDE_NEW].count, most = 1;
+
+    *comparison = (struct comparison){ .rule = *rule };
+    for (int i = 0; i < files; i++) most += file_at(sides, i)->count;
+    comparison->rows = calloc((size_t)most, sizeof *comparison->rows);
+    for (int side = 0; side < SIDES; side++)
+        found.runs[side] = calloc((size_t)sides[side].count + 1, sizeof *found.runs[side]);
+    if (comparison->rows == NULL || found.runs[SIDE_BASE] == NULL || found.runs[SIDE_NEW] == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows", most);
+    for (int i = 0; i < files; i++) add_names(comparison, sides, i, wanted, context);
+    for (int i = 0; i < comparison->count; i++) {
+        struct compared_row *row = &comparison->rows[i];
+        find_runs(&found, row, sides);
+        TRY(compare_row(row, &found, rule));
+        comparison->counts[row->verdict]++;
+    }
+    TRY(check_found(comparison, sides));
+
+out:
+    for (int side = 0; side < SIDES; side++) free(found.runs[side]);
+    if (status != STATUS_OK)
+        comparison_release(comparison);
+    return status;
+}
+
+void comparison_release(struct comparison *comparison)
+{
+    free(comparison->rows);
+    *comparison = (struct comparison){ .rule = comparison->rule };
+}

@@ -1,0 +1,106 @@
+/* One set of benchmark runs against another, row by row: faster, same, slower, or undecided.
+ *
+ * The unit of observation is a run, that is a file: what the machine does between two runs (its clock,
+ * its neighbours, where memory came to lie) moves all repetitions of a run alike, so ten repetitions are
+ * not ten observations. A run counts with the median of its repetitions; a side is the geometric mean
+ * of its runs; the change is new over base.
+ *
+ * The noise of a run is its relative standard deviation
+ * - between the runs of one side, where a side has several, but no less than the median of so many
+ *   repetitions can vary by itself;
+ * - of one file against one file, between the repetitions of a file: nobody saw two runs, and a machine
+ *   moves between two at least as far as within one;
+ * - at least what the caller says (`noise`).
+ * From it follow, by Student's t, an interval of 95% and a verdict:
+ * - slower, faster: the change is beyond the threshold, and so far from 0 as noise alone takes it in one
+ *   comparison of 100; and the Mann-Whitney test of all repetitions, where there are enough for it to
+ *   say anything, does not call the sides alike (p <= 5%);
+ * - same: the whole interval lies within the threshold;
+ * - undecided: neither; the row says what it would take. */
+#ifndef HARNESS_COMPARE_COMPARISON_H
+#define HARNESS_COMPARE_COMPARISON_H
+
+#include "harness/compare/benchmark_file.h"
+#include "harness/compare/mann_whitney.h"
+
+/* A counter is better when it is smaller (times, bytes), unless it is a rate ("..._per_second") or the
+ * caller says so: "faster" is better, "slower" is worse, whatever the metric. */
+enum better { BETTER_BY_NAME, BETTER_SMALLER, BETTER_LARGER };
+
+struct compare_rule {
+    const char *metric;
+    enum better better;
+    double threshold; /* 0.05: changes up to 5% do not matter */
+    double noise;     /* between runs, relative; NaN: only what the files show */
+};
+
+enum compare_verdict {
+    COMPARE_FASTER,
+    COMPARE_SAME,
+    COMPARE_SLOWER,
+    COMPARE_UNDECIDED,
+    COMPARE_MISSING,      /* the row, or every value of it, is only in base */
+    COMPARE_NEW,          /* ... only in new */
+    COMPARE_NOT_MEASURED, /* the row is there, but neither side has a value */
+    COMPARE_VERDICTS
+};
+const char *compare_verdict_name(enum compare_verdict verdict); /* "faster" ... */
+
+enum compare_noise { NOISE_UNKNOWN, NOISE_REPETITIONS, NOISE_RUNS, NOISE_STATED };
+const char *compare_noise_name(enum compare_noise noise); /* "unknown", "repetitions" ... */
+
+enum compare_side { SIDE_BASE, SIDE_NEW, SIDES };
+
+struct compared_row {
+    const char *name;       /* a file's */
+    double value[SIDES];    /* us for times; NaN: nothing was measured */
+    int runs[SIDES];        /* files with a value */
+    int repetitions[SIDES]; /* values in them all; 0 where files hold only aggregates */
+    double change;          /* relative: 0.1 is 10% more */
+    double low, high;       /* its interval; NaN: the noise is not known */
+    double within;          /* noise between repetitions of one file; NaN: not known */
+    double between;         /* noise of a run, as used for the verdict; NaN: not known */
+    enum compare_noise noise;
+    struct mann_whitney ranks; /* of all repetitions: new against base */
+    enum compare_verdict verdict;
+    char reason[256]; /* of undecided, missing, new; "" for others */
+    char lost[256];   /* repetitions that gave no value, and why; "": none */
+};
+
+struct comparison {
+    struct compare_rule rule;
+    struct compared_row *rows; /* in the order of the files, base first */
+    int count;
+    int counts[COMPARE_VERDICTS];
+};
+
+struct compare_files {
+    struct benchmark_file *files;
+    int count;
+};
+
+/* Whether files can be compared at all: the same device, clock and number of processors wherever two of
+ * them name one. BAD_INPUT says which do not agree in what. */
+enum status compare_check(const struct compare_files sides[SIDES]);
+
+/* What makes a comparison doubtful without forbidding it: another host, a debug build. "" when
+ * nothing does. */
+void compare_doubts(const struct compare_files sides[SIDES], char *text, size_t size);
+
+/* Compares the rows for which `wanted` says yes (NULL: all). The comparison borrows the files.
+ * BAD_USAGE when no row is wanted or none has the metric. */
+typedef bool compare_wanted(void *context, const char *name);
+enum status comparison_make(struct comparison *comparison, const struct compare_files sides[SIDES],
+                            const struct compare_rule *rule, compare_wanted *wanted, void *context);
+void comparison_release(struct comparison *comparison);
+
+/* Whether a larger number of this metric is better. */
+bool compare_larger_is_better(const struct compare_rule *rule);
+
+/* The verdict on one row from its values alone: fills everything but name and lost. `runs` are the rows
+ * of the files that have it. */
+enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
+                         int base_count, const struct benchmark_row *const *after, int after_count,
+                         const struct compare_rule *rule);
+
+#endif

@@ -1,0 +1,21 @@
+/* A comparison for people at a terminal, for pull requests and for programs. */
+#ifndef HARNESS_COMPARE_COMPARISON_OUTPUT_H
+#define HARNESS_COMPARE_COMPARISON_OUTPUT_H
+
+#include "harness/compare/comparison.h"
+#include "harness/report/console.h"
+
+/* `doubts` is the text of compare_doubts(). */
+void comparison_console(const struct console *console, const struct comparison *comparison,
+                        const char *doubts);
+void comparison_markdown(FILE *stream, const struct comparison *comparison, const char *doubts);
+
+/* {"schema": 1, "metric", "time_unit", "threshold", "noise", "base": [files], "new": [files], "doubts",
+ * "counts": {"slower": 1, ...}, "rows": [{"name", "verdict", "reason", "lost", "base", "new", "change",
+ * "interval": [low, high], "noise_within", "noise_between", "noise_from", "u", "p", "p_is_exact",
+ * "runs": [base, new], "repetitions": [base, new]}]}; what is not known is null. *text is malloc'd. */
+enum status comparison_json(const struct comparison *comparison,
+                            const struct compare_files sides[SIDES], const char *doubts,
+                            char **text);
+
+#endif
