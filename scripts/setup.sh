@@ -24,14 +24,11 @@ say()
     echo "setup.sh: $*" >&2
 }
 
-# nvcc hands host code to g++; without a CUDA toolkit nothing here needs a C++ compiler.
+# simdjson is C++, and nvcc hands host code to g++.
 packages()
 {
-    echo gcc libc6-dev cmake ninja-build
-    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev zlib1g-dev
-    if command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; then
-        echo g++
-    fi
+    echo gcc g++ libc6-dev cmake ninja-build
+    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libsimdjson-dev zlib1g-dev
     if [ "$tests" = yes ]; then
         echo clang-format shellcheck python3 python3-numpy python3-scipy libbenchmark-tools
     fi
