@@ -15,6 +15,7 @@ are remembered. A second run builds only what changed.
 
 Options of chokepoint:
   -DCHOKEPOINT_CPU=x86-64-v3   build the kernels for that CPU (native: this machine's)
+  -DCHOKEPOINT_CUDA_ARCHITECTURES=90   build the CUDA kernels for that compute capability only
   -DCHOKEPOINT_WERROR=ON       warnings are errors
   -DCHOKEPOINT_SANITIZE=...    as gcc's -fsanitize= takes it
 END

@@ -1,6 +1,9 @@
 #include "tests/cpu_device.h"
 
+#include "tests/gpu/gate.h"
+
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +15,38 @@ struct device_options cpu_device_options = { .spin_ns = -1 };
 
 static char *closed_page;
 static int gate_pipe[2];
+
+const char *test_device_name(void)
+{
+    const char *name = getenv("CHOKEPOINT_TEST_DEVICE");
+
+    return name != NULL ? name : "cpu";
+}
+
+enum status test_device_open(struct device **device, const struct device_options *options)
+{
+    const char *name = test_device_name();
+    enum status status = device_open(device, name, options);
+
+    if (strcmp(name, "cpu") != 0 && status != STATUS_OK && status_exit_code(status) == 3) {
+        printf("skipped: %s\n", status_last()->text);
+        exit(77);
+    }
+    return status;
+}
+
+static bool is_gpu(const struct cpu_device_test *test)
+{
+    return strcmp(device_properties(test->device)->kind, "cpu") != 0;
+}
+
+void only_on_the_cpu_device(const struct cpu_device_test *test, const char *why)
+{
+    if (!is_gpu(test))
+        return;
+    print_message("only on the CPU device: %s\n", why);
+    skip();
+}
 
 /* Only calls that are safe in a signal handler: a read that blocks until somebody writes. */
 static void wait_at_gate(int number, siginfo_t *info, void *context)
@@ -32,6 +67,10 @@ void gate_close(struct cpu_device_test *test, struct stream *stream)
     struct sigaction action = { .sa_sigaction = wait_at_gate, .sa_flags = SA_SIGINFO };
 
     closed_page = test->gate_page;
+    if (is_gpu(test)) {
+        gpu_gate_close(stream, test->gate_page);
+        return;
+    }
     assert_int_equal(sigaction(SIGSEGV, &action, NULL), 0);
     assert_int_equal(mprotect(closed_page, PAGE, PROT_NONE), 0);
     OK(device_copy_async(stream, COPY_HOST_TO_DEVICE, test->gate_target, closed_page, 64));
@@ -42,6 +81,10 @@ void gate_close(struct cpu_device_test *test, struct stream *stream)
 void gate_open(struct cpu_device_test *test)
 {
     assert_ptr_equal(closed_page, test->gate_page);
+    if (is_gpu(test)) {
+        gpu_gate_open(test->gate_page);
+        return;
+    }
     assert_int_equal(mprotect(closed_page, PAGE, PROT_READ | PROT_WRITE), 0);
     assert_int_equal(write(gate_pipe[1], "", 1), 1);
 }
@@ -51,7 +94,7 @@ int cpu_device_open(void **state)
     struct cpu_device_test *test = calloc(1, sizeof *test);
 
     assert_non_null(test);
-    OK(device_open(&test->device, "cpu", &cpu_device_options));
+    OK(test_device_open(&test->device, &cpu_device_options));
     OK(stream_create(test->device, &test->stream));
     OK(host_alloc(test->device, true, PAGE, &test->gate_page));
     test->gate_target = cpu_device_memory(test->device, PAGE);

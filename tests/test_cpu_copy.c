@@ -1,4 +1,4 @@
-/* Copies and memsets of the CPU device: who waits for what, and what arrives.
+/* Copies and memsets of a device: who waits for what, and what arrives.
  *
  * That a copy took its bytes before it returned is shown by overwriting them afterwards; that it did
  * not wait, by a stream that is held up meanwhile. */
@@ -222,6 +222,6 @@ int main(void)
         cmocka_unit_test(memsets_set_every_byte_and_no_other),
         cmocka_unit_test(copies_that_cannot_be_meant_are_refused),
     };
-    return cmocka_run_group_tests_name("copies of the CPU device", tests, cpu_device_open,
+    return cmocka_run_group_tests_name("copies of a device", tests, cpu_device_open,
                                        cpu_device_close);
 }

@@ -1,4 +1,4 @@
-/* Matrix products of the CPU device against sums in double precision: types, transposes, leading
+/* Matrix products of a device against sums in double precision: types, transposes, leading
  * dimensions, batches and their strides, accumulation.
  *
  * Operands are small integers over 4, exact in every type, so that the products are exact in fp32
@@ -442,6 +442,6 @@ int main(void)
         cmocka_unit_test(results_are_rounded_to_nearest_even),
         cmocka_unit_test(impossible_products_are_refused),
     };
-    return cmocka_run_group_tests_name("matrix products of the CPU device", tests, cpu_device_open,
+    return cmocka_run_group_tests_name("matrix products of a device", tests, cpu_device_open,
                                        cpu_device_close);
 }

@@ -1,7 +1,8 @@
-/* Graphs of the CPU device: what is recorded, what runs, what a capture does not allow. */
+/* Graphs of a device: what is recorded, what runs, what a capture does not allow. */
 #include "tests/cpu_device.h"
 
 #include <pthread.h>
+#include <string.h>
 
 enum { ELEMENTS = 64 };
 
@@ -62,7 +63,10 @@ static void everything_but_pageable_copies_can_be_recorded(void **state)
     OK(device_copy_async(test->stream, COPY_DEVICE_TO_HOST, pinned, y + ELEMENTS,
                          ELEMENTS * sizeof *x));
     OK(graph_end(test->stream, &graph));
-    assert_int_equal(graph_nodes(graph), 5);
+    if (strcmp(test_device_name(), "cpu") == 0)
+        assert_int_equal(graph_nodes(graph), 5);
+    else
+        assert_in_range(graph_nodes(graph), 5, 8); /* A product may be several kernels of cuBLAS. */
     for (int i = 0; i < ELEMENTS; i++) pinned[i] = 0.5f;
     OK(graph_launch(test->stream, graph)); /* pinned = pinned * pinned */
     OK(graph_launch(test->stream, graph));
@@ -366,6 +370,6 @@ int main(void)
         cmocka_unit_test(a_graph_may_go_while_it_is_queued),
         cmocka_unit_test(a_graph_never_runs_twice_at_a_time),
     };
-    return cmocka_run_group_tests_name("graphs of the CPU device", tests, cpu_device_open,
+    return cmocka_run_group_tests_name("graphs of a device", tests, cpu_device_open,
                                        cpu_device_close);
 }

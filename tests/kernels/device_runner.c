@@ -1,0 +1,48 @@
+/* The kernels as an open device runs them, by way of its queue. */
+#include "tests/kernels/device_runner.h"
+
+static enum status launch(void *context, enum kernel kernel, enum dtype dtype, long count,
+                          const void *arguments, size_t size)
+{
+    enum status status = STATUS_OK;
+    struct stream *stream = context;
+
+    TRY(device_launch(stream, kernel, dtype, count, arguments, size));
+    TRY(stream_synchronize(stream));
+
+out:
+    return status;
+}
+
+static enum status alloc(void *context, size_t bytes, void **memory)
+{
+    return device_alloc(stream_device(context), NULL, ALLOCATE_DIRECT, bytes, memory);
+}
+
+static void release(void *context, void *memory)
+{
+    (void)device_free(stream_device(context), NULL, ALLOCATE_DIRECT, memory);
+}
+
+static enum status upload(void *context, void *to, const void *from, size_t bytes)
+{
+    return device_copy(context, COPY_HOST_TO_DEVICE, to, from, bytes);
+}
+
+static enum status download(void *context, void *to, const void *from, size_t bytes)
+{
+    return device_copy(context, COPY_DEVICE_TO_HOST, to, from, bytes);
+}
+
+struct kernel_runner device_runner(struct stream *stream)
+{
+    return (struct kernel_runner){
+        .name = device_properties(stream_device(stream))->name,
+        .context = stream,
+        .launch = launch,
+        .alloc = alloc,
+        .release = release,
+        .upload = upload,
+        .download = download,
+    };
+}
