@@ -21,9 +21,9 @@ enum {
     WINDOWS_MOST = 9, /* of each kind */
 };
 
-#define WARM_NS              4e7 /* of steps before the first window */
+#define WARM_NS              2e7 /* of steps before the first window */
 /* About so long are all windows of one kind together, and there are at least so many. */
-#define WINDOWS_NS(quick)    ((quick) ? 1e8 : 3e8)
+#define WINDOWS_NS(quick)    ((quick) ? 5e7 : 3e8)
 #define WINDOWS_LEAST(quick) ((quick) ? 1 : 3)
 #define LONG_NS              4e8 /* two periods that take longer are cut to one */
 
