@@ -96,7 +96,8 @@ struct tracing {
     char reason[512]; /* why there is none, though it was wanted */
     int64_t steps, windows;
     double step_time_us, traced_step_time_us;
-    double spread; /* of the windows of a kind: largest less smallest, over the median; of the kind where
+    double
+        spread; /* of the windows of a kind: largest less smallest, over the median; of the kind where
                       it is larger. NaN: one window tells none */
     int64_t rows, dropped; /* records kept, and those that found no room */
 };
