@@ -14,6 +14,9 @@
 enum { WINDOW_BYTES = 256 << 10, METADATA_MAX = 4096, TRACKS_MAX = 1 << 20 };
 enum { EVENTS_MAX = 50000000 };
 
+/* Of any moment, so that differences of two fit in 64 bits. */
+#define TIME_MAX_NS INT64_C(4000000000000000000)
+
 /* What a category of events is, with the spellings of 2021 (PyTorch 1.8). */
 static const struct {
     const char *category;
@@ -330,6 +333,9 @@ static const char *missing_field(const struct event_fields *fields)
         return "it has no dur";
     if (fields->phase == 'X' && fields->duration_ns < 0)
         return "its dur is negative";
+    if (fields->start_ns < -TIME_MAX_NS || fields->start_ns > TIME_MAX_NS ||
+        fields->duration_ns > TIME_MAX_NS - fields->start_ns)
+        return "its time is beyond the year 2096";
     return NULL;
 }
 

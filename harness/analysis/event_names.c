@@ -1,0 +1,45 @@
+/* Tables of beginnings and parts of names. */
+#include "harness/analysis/event_names.h"
+
+#include "harness/status/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+bool name_is_communication(const char *name)
+{
+    static const char *const beginnings[] = { "nccl", "hccl", "rccl" };
+    static const char *const parts[] = { "ncclKernel", "ncclDevKernel", "rcclKernel",
+                                         "deep_ep::", "multimem" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+        if (begins(name, beginnings[i]))
+            return true;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
+bool name_is_data_loading(const char *name)
+{
+    return begins(name, "enumerate(DataLoader)#") || begins(name, "enumerate(DataPipe)#") ||
+           strcmp(name, "data") == 0;
+}
+
+bool name_is_step(const char *name, int64_t *number)
+{
+    static const char step[] = "ProfilerStep#";
+    const char *digits = name + sizeof step - 1;
+    char *end;
+
+    if (!begins(name, step) || *digits < '0' || *digits > '9')
+        return false;
+    *number = strtoll(digits, &end, 10);
+    return *end == '\0';
+}

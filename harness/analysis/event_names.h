@@ -1,0 +1,19 @@
+/* What the name of an event says of it, by the names that libraries give. */
+#ifndef HARNESS_ANALYSIS_EVENT_NAMES_H
+#define HARNESS_ANALYSIS_EVENT_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A kernel that communicates between devices: NCCL, RCCL, HCCL, DeepEP and PyTorch's symmetric-memory
+ * (multimem) kernels. HolisticTraceAnalysis has the first three (hta/common/types.py). */
+bool name_is_communication(const char *name);
+
+/* The wait for the next batch: PyTorch's enumerate(DataLoader) and enumerate(DataPipe), as in
+ * torch_tb_profiler's event_parser.py, and the phase "data". */
+bool name_is_data_loading(const char *name);
+
+/* "ProfilerStep#12" is step 12; false: it is no step. */
+bool name_is_step(const char *name, int64_t *number);
+
+#endif

@@ -1,0 +1,215 @@
+/* One merged list per part, made disjoint by priority over the whole trace first; a step then only asks
+ * how much of each lies in it. */
+#include "harness/analysis/steps.h"
+
+#include "harness/analysis/event_names.h"
+#include "harness/analysis/intervals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const part_names[STEP_PART_COUNT] = {
+    "kernel", "copy", "memset", "communication", "runtime", "data_loading", "host", "other",
+};
+
+const char *step_part_name(enum step_part part)
+{
+    return (unsigned)part < STEP_PART_COUNT ? part_names[part] : "unknown";
+}
+
+/* A step as the host annotated it; in 2021 annotations were filed under operators. */
+static bool is_step(const struct trace_file *trace, const struct event *event, int64_t *number)
+{
+    return (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
+           name_is_step(trace_file_name(trace, event->name), number);
+}
+
+/* The part that an event of the host is; STEP_OTHER: none. */
+static enum step_part host_part(const struct trace_file *trace, const struct event *event)
+{
+    int64_t number;
+
+    if (event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER)
+        return STEP_RUNTIME;
+    if (event->kind != EVENT_KIND_ANNOTATION && event->kind != EVENT_KIND_OPERATOR)
+        return STEP_OTHER;
+    if (is_step(trace, event, &number))
+        return STEP_OTHER;
+    return name_is_data_loading(trace_file_name(trace, event->name)) ? STEP_DATA_LOADING
+                                                                     : STEP_HOST;
+}
+
+static enum status collect(struct intervals *parts, const struct timeline *timeline)
+{
+    static const enum step_part of_work[WORK_KIND_COUNT] = {
+        [WORK_COMPUTATION] = STEP_KERNEL,
+        [WORK_COPY] = STEP_COPY,
+        [WORK_MEMSET] = STEP_MEMSET,
+        [WORK_COMMUNICATION] = STEP_COMMUNICATION,
+    };
+    enum status status = STATUS_OK;
+    const struct trace_file *trace = timeline->trace;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        TRY(intervals_add(&parts[of_work[work->kind]], work->event->start_ns, work->event->end_ns));
+    }
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct event *event = &trace->events[i];
+        enum step_part part = host_part(trace, event);
+        if (part != STEP_OTHER)
+            TRY(intervals_add(&parts[part], event->start_ns, event->end_ns));
+    }
+    for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
+
+out:
+    return status;
+}
+
+/* Takes from every part what those before it have, and leaves all of the device's in `busy`. */
+static enum status claim(struct intervals *parts, struct intervals *busy)
+{
+    enum status status = STATUS_OK;
+    struct intervals claimed = { NULL, 0, 0 }, left = { NULL, 0, 0 };
+
+    for (int part = 0; part < STEP_OTHER; part++) {
+        struct intervals swap;
+        TRY(intervals_subtract(&left, &parts[part], &claimed));
+        swap = parts[part];
+        parts[part] = left;
+        left = swap;
+        for (int64_t i = 0; i < parts[part].count; i++) {
+            const struct interval *item = &parts[part].items[i];
+            TRY(intervals_add(&claimed, item->start_ns, item->end_ns));
+            if (part <= STEP_COMMUNICATION)
+                TRY(intervals_add(busy, item->start_ns, item->end_ns));
+        }
+        intervals_merge(&claimed);
+    }
+    intervals_merge(busy);
+
+out:
+    intervals_release(&claimed);
+    intervals_release(&left);
+    return status;
+}
+
+/* How much of a merged list lies within a stretch: only its own part of the list is looked at. */
+static int64_t length_within(const struct intervals *intervals, const struct event *event)
+{
+    struct interval one = { event->start_ns, event->end_ns };
+    struct intervals around = { &one, 1, 1 }, tail;
+    int64_t low = 0, high = intervals->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (intervals->items[middle].end_ns <= one.start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    tail = (struct intervals){ intervals->items + low, intervals->count - low, 0 };
+    return tail.count > 0 && one.start_ns < one.end_ns ? intervals_overlap_ns(&tail, &around) : 0;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct step *a = left, *b = right;
+
+    if (a->event->start_ns != b->event->start_ns)
+        return a->event->start_ns < b->event->start_ns ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static enum status find_steps(struct steps *steps, const struct trace_file *trace)
+{
+    enum status status = STATUS_OK;
+    int64_t count = 0, number;
+
+    for (int64_t i = 0; i < trace->event_count; i++)
+        count += is_step(trace, &trace->events[i], &number);
+    steps->items = calloc((size_t)count + 1, sizeof *steps->items);
+    if (steps->items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)count);
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct event *event = &trace->events[i];
+        if (is_step(trace, event, &number))
+            steps->items[steps->count++] = (struct step){
+                .number = number, .event = event, .duration_ns = event->end_ns - event->start_ns
+            };
+    }
+    qsort(steps->items, (size_t)steps->count, sizeof *steps->items, by_start);
+
+out:
+    return status;
+}
+
+static int by_length(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static enum status summarise(struct steps *steps)
+{
+    enum status status = STATUS_OK;
+    int64_t count = steps->count, *lengths = malloc((size_t)(count + 1) * sizeof *lengths);
+    double squares = 0;
+
+    if (lengths == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)count);
+    if (count == 0)
+        goto out;
+    for (int64_t i = 0; i < count; i++) {
+        lengths[i] = steps->items[i].duration_ns;
+        steps->mean_ns += (double)lengths[i] / (double)count;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        double off = (double)lengths[i] - steps->mean_ns;
+        squares += off * off;
+    }
+    steps->stddev_ns = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+    qsort(lengths, (size_t)count, sizeof *lengths, by_length);
+    steps->min_ns = lengths[0];
+    steps->max_ns = lengths[count - 1];
+    steps->median_ns = ((double)lengths[(count - 1) / 2] + (double)lengths[count / 2]) / 2;
+
+out:
+    free(lengths);
+    return status;
+}
+
+enum status steps_make(struct steps *steps, const struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    struct intervals parts[STEP_OTHER], busy = { NULL, 0, 0 };
+
+    memset(steps, 0, sizeof *steps);
+    memset(parts, 0, sizeof parts);
+    TRY(find_steps(steps, timeline->trace));
+    TRY(summarise(steps));
+    TRY(collect(parts, timeline));
+    TRY(claim(parts, &busy));
+    for (int64_t i = 0; i < steps->count; i++) {
+        struct step *step = &steps->items[i];
+        step->part_ns[STEP_OTHER] = step->duration_ns;
+        for (int part = 0; part < STEP_OTHER; part++) {
+            step->part_ns[part] = length_within(&parts[part], step->event);
+            step->part_ns[STEP_OTHER] -= step->part_ns[part];
+        }
+        step->busy_ns = length_within(&busy, step->event);
+    }
+
+out:
+    for (int part = 0; part < STEP_OTHER; part++) intervals_release(&parts[part]);
+    intervals_release(&busy);
+    return status;
+}
+
+void steps_release(struct steps *steps)
+{
+    free(steps->items);
+    memset(steps, 0, sizeof *steps);
+}

@@ -1,0 +1,46 @@
+/* Steps: how long each took, and what filled it.
+ *
+ * A step is an annotation "ProfilerStep#N" of the host. Its breakdown goes by priority, as in
+ * torch_tb_profiler (event_parser.py, ProfileRole): a moment belongs to the first part in the list below
+ * that is under way, so the parts sum to the step exactly, and data loading that is hidden behind device
+ * work counts as nothing. Unlike there, a step ends where its annotation ends. */
+#ifndef HARNESS_ANALYSIS_STEPS_H
+#define HARNESS_ANALYSIS_STEPS_H
+
+#include "harness/analysis/timeline.h"
+
+enum step_part {
+    STEP_KERNEL, /* that does not communicate */
+    STEP_COPY,
+    STEP_MEMSET,
+    STEP_COMMUNICATION,
+    STEP_RUNTIME, /* calls of the runtime and the driver */
+    STEP_DATA_LOADING,
+    STEP_HOST, /* operators and phases */
+    STEP_OTHER,
+    STEP_PART_COUNT
+};
+
+struct step {
+    int64_t number;
+    const struct event *event;
+    int64_t duration_ns;
+    int64_t part_ns[STEP_PART_COUNT]; /* their sum is duration_ns */
+    int64_t busy_ns;                  /* of all device work within it */
+};
+
+struct steps {
+    struct step *items; /* by start */
+    int64_t count;
+    double mean_ns, stddev_ns; /* of the sample; 0 for fewer than two */
+    int64_t min_ns, max_ns;
+    double median_ns;
+};
+
+/* OUT_OF_MEMORY. The timeline and its trace must live longer. Release in every case. */
+enum status steps_make(struct steps *steps, const struct timeline *timeline);
+void steps_release(struct steps *steps);
+
+const char *step_part_name(enum step_part part); /* "data_loading" */
+
+#endif
