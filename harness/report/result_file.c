@@ -1,6 +1,7 @@
 #include "harness/report/result_file.h"
 
 #include "harness/report/atomic_file.h"
+#include "harness/report/device_context.h"
 #include "harness/report/json.h"
 #include "harness/report/machine.h"
 #include "harness/report/result_rows.h"
@@ -16,28 +17,6 @@ struct result_file {
     cJSON *root, *benchmarks, *scenarios; /* the two belong to root */
     int families;
 };
-
-/* Facts about the device, as strings: Google Benchmark's rule for what it has no member for. */
-static void add_device_facts(struct json *json, cJSON *context,
-                             const struct device_properties *device)
-{
-    char text[64];
-
-    json_text(json, context, "device", device->kind);
-    json_text(json, context, "device_name", device->name);
-    json_text(json, context, "device_isa", device->isa);
-    json_text(json, context, "gemm_library", device->gemm_library);
-    snprintf(text, sizeof text, "%d", device->index);
-    json_text(json, context, "device_index", text);
-    snprintf(text, sizeof text, "%lld", (long long)device->memory_bytes);
-    json_text(json, context, "device_memory_bytes", text);
-    snprintf(text, sizeof text, "%.0f", device->launch_ns);
-    json_text(json, context, "device_launch_ns", text);
-    snprintf(text, sizeof text, "%d", device->host_cores);
-    json_text(json, context, "host_cores", text);
-    json_text(json, context, "real_time_clock", "CLOCK_MONOTONIC");
-    json_text(json, context, "cpu_time_clock", "CLOCK_PROCESS_CPUTIME_ID");
-}
 
 static enum status save(const struct result_file *file)
 {
@@ -73,7 +52,7 @@ enum status result_file_open(struct result_file **file, const char *folder,
     opened->root = json_object(&opened->json, NULL, NULL);
     context = json_object(&opened->json, opened->root, "context");
     machine_context(&machine, &opened->json, context);
-    add_device_facts(&opened->json, context, device);
+    device_context(&opened->json, context, device);
     opened->benchmarks = json_array(&opened->json, opened->root, "benchmarks");
     ours = json_object(&opened->json, opened->root, "chokepoint");
     json_integer(&opened->json, ours, "schema", RESULT_SCHEMA);

@@ -1,0 +1,142 @@
+#include "harness/bench/timing.h"
+
+#include "harness/experiment/statistics.h"
+#include "harness/status/clock.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { REPETITIONS_LEAST = 6, REPETITIONS_BY_NOISE = 30 };
+
+struct bench_settings bench_settings_default(void)
+{
+    return (
+        struct bench_settings){ .min_seconds = 0.05, .noise = 0.01, .max_seconds = 1.5, .seed = 1 };
+}
+
+void bench_name(char *name, size_t size, const struct bench *bench, int64_t argument)
+{
+    if (argument != 0)
+        snprintf(name, size, "%s/%" PRId64, bench->name, argument);
+    else
+        snprintf(name, size, "%s", bench->name);
+}
+
+static int64_t process_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+struct lap {
+    int64_t real_ns, cpu_ns;
+};
+
+static enum status time_lap(struct lap *lap, const struct bench *bench, struct bench_work *work,
+                            int64_t iterations)
+{
+    enum status status = STATUS_OK;
+    int64_t cpu = process_ns(), start = clock_ns();
+
+    TRY(bench->run(work, iterations));
+    lap->real_ns = clock_ns() - start;
+    lap->cpu_ns = process_ns() - cpu;
+
+out:
+    return status;
+}
+
+/* Grows until a lap takes long enough. A short lap says little of how many it takes, so the next is at
+ * most ten times as long; a fifth is added, so that a lap which happens to be quicker does too. */
+static enum status choose_iterations(int64_t *iterations, const struct bench *bench,
+                                     struct bench_work *work, double min_seconds)
+{
+    enum status status = STATUS_OK;
+    double wanted_ns = min_seconds * 1e9, factor;
+    struct lap lap;
+
+    for (*iterations = 1;; *iterations = (int64_t)ceil((double)*iterations * factor)) {
+        TRY(time_lap(&lap, bench, work, *iterations));
+        if ((double)lap.real_ns >= wanted_ns || *iterations >= INT64_C(1000000000000))
+            break;
+        factor = fmin(fmax(1.2 * wanted_ns / fmax((double)lap.real_ns, 1), 1.01), 10);
+    }
+
+out:
+    return status;
+}
+
+static bool is_known_well(const struct bench_result *result, double noise)
+{
+    struct interval interval = stats_median_interval(result->real_ns, result->count);
+
+    return interval_is_enough(&interval) &&
+           (interval.high - interval.low) / 2 <=
+               noise * stats_median(result->real_ns, result->count);
+}
+
+static bool is_done(const struct bench_result *result, const struct bench_settings *settings,
+                    double seconds)
+{
+    if (settings->repetitions > 0)
+        return result->count >= settings->repetitions;
+    return result->count >= REPETITIONS_LEAST &&
+           (result->count >= REPETITIONS_BY_NOISE || seconds >= settings->max_seconds ||
+            is_known_well(result, settings->noise));
+}
+
+static enum status repeat(struct bench_result *result, const struct bench *bench,
+                          struct bench_work *work, const struct bench_settings *settings)
+{
+    enum status status = STATUS_OK;
+    int64_t start;
+
+    result->iterations = settings->iterations;
+    if (settings->iterations == 0)
+        TRY(choose_iterations(&result->iterations, bench, work, settings->min_seconds));
+    start = clock_ns();
+    while (!is_done(result, settings, (double)(clock_ns() - start) * 1e-9)) {
+        struct lap lap;
+        TRY(time_lap(&lap, bench, work, result->iterations));
+        result->real_ns[result->count] = (double)lap.real_ns / (double)result->iterations;
+        result->cpu_ns[result->count] = (double)lap.cpu_ns / (double)result->iterations;
+        result->count++;
+    }
+
+out:
+    return status;
+}
+
+enum status bench_measure(struct bench_result *result, const struct bench *bench, int64_t argument,
+                          struct device *device, const struct bench_settings *settings)
+{
+    enum status status = STATUS_OK;
+    struct bench_work work = { .device = device, .argument = argument };
+
+    *result = (struct bench_result){ .count = 0 };
+    bench_name(result->name, sizeof result->name, bench, argument);
+    work.random = random_seed(settings->seed, (uint64_t)argument);
+    work.own = calloc(1, bench->own_bytes > 0 ? bench->own_bytes : 1);
+    if (work.own == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a bench");
+    TRY(stream_create(device, &work.stream));
+    TRY(bench->set_up(&work));
+    TRY(repeat(result, bench, &work, settings));
+    result->bytes = work.bytes;
+    result->flops = work.flops;
+    result->items = work.items;
+
+out:
+    if (work.own != NULL && work.stream != NULL && bench->tear_down != NULL)
+        bench->tear_down(&work);
+    stream_destroy(work.stream);
+    free(work.own);
+    if (status != STATUS_OK)
+        result->count = 0;
+    return status;
+}

@@ -1,0 +1,12 @@
+/* The device that results were measured on, in the `context` of a result file. */
+#ifndef HARNESS_REPORT_DEVICE_CONTEXT_H
+#define HARNESS_REPORT_DEVICE_CONTEXT_H
+
+#include "harness/device/device.h"
+#include "harness/report/json.h"
+
+/* Adds facts about the device and the names of the clocks, as strings: Google Benchmark's rule for what
+ * it has no member for. */
+void device_context(struct json *json, cJSON *context, const struct device_properties *device);
+
+#endif
