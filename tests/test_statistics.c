@@ -125,6 +125,25 @@ static void below_six_samples_the_whole_range_is_not_enough(void **state)
 }
 
 /* Skewed samples whose true median is 1: exp(normal), and one in eight of them three times as long. */
+/* 6 samples leave out 3.1%, which leaves 1.9% for the looks at 9, 12 and 15 together. */
+static void more_looks_share_the_five_percent(void **state)
+{
+    static const struct {
+        int first, count, rank;
+    } cases[] = {
+        { 6, 6, 1 },  { 6, 9, 1 },  { 6, 12, 2 }, { 6, 15, 3 }, { 9, 9, 2 },
+        { 9, 12, 2 }, { 9, 15, 2 }, { 2, 5, 0 },  { 2, 8, 1 },  { 20, 9, 2 },
+    };
+    double coverage;
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(stats_looked_rank(cases[i].count, cases[i].first, 3, &coverage),
+                         cases[i].rank);
+        assert_true(cases[i].rank == 0 ? coverage == 0 : coverage > 0.95);
+    }
+}
+
 static double skewed_sample(struct random *random)
 {
     double value = exp(0.2 * (double)random_normal(random));
@@ -153,6 +172,28 @@ static void interval_holds_the_true_median_as_often_as_it_says(void **state)
         /* Four standard errors of a share of 0.96 in 20,000 rounds. */
         assert_float_equal((double)held / ROUNDS, said, 0.006);
     }
+}
+
+/* Looks at 6, 9, 12 and 15 samples: that any of the four intervals misses is rarer than 5%. */
+static void all_looks_together_hold_the_median(void **state)
+{
+    enum { ROUNDS = 20000, MOST = 15 };
+    struct random random = random_seed(1, 3);
+    int missed = 0;
+    (void)state;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        double values[MOST];
+        bool misses = false;
+        for (int i = 0; i < MOST; i++) values[i] = skewed_sample(&random);
+        for (int count = 6; count <= MOST; count += 3) {
+            struct interval interval = stats_looked_interval(values, count, 6, 3);
+            misses |= !(interval.low <= 1 && 1 <= interval.high);
+        }
+        missed += misses;
+    }
+    assert_true(missed < ROUNDS / 20);
+    assert_true(missed > ROUNDS / 50); /* or the intervals are wider than they need be */
 }
 
 static void factors_pair_by_pair(void **state)
@@ -206,6 +247,8 @@ int main(void)
         cmocka_unit_test(interval_is_second_to_eighth_of_nine),
         cmocka_unit_test(below_six_samples_the_whole_range_is_not_enough),
         cmocka_unit_test(interval_holds_the_true_median_as_often_as_it_says),
+        cmocka_unit_test(more_looks_share_the_five_percent),
+        cmocka_unit_test(all_looks_together_hold_the_median),
         cmocka_unit_test(factors_pair_by_pair),
         cmocka_unit_test(a_difference_needs_the_whole_interval),
     };

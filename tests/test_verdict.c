@@ -23,7 +23,7 @@ static void begin(struct setting *setting, int pairs)
     memset(setting, 0, sizeof *setting);
     setting->scenario.name = "test";
     setting->result.scenario = &setting->scenario;
-    setting->result.pairs = pairs;
+    setting->result.pairs = setting->result.protocol.repetitions = pairs;
     strcpy(setting->result.device.kind, "cpu");
     strcpy(setting->result.device.name, "CPU device (test)");
     setting->result.device.shares_host_cores = true;
@@ -63,16 +63,16 @@ static void effects_are_medians_of_paired_factors(void **state)
         setting.repetitions[VARIANT_AFTER][i].metric[METRIC_STEP_TIME] = 10;
     }
     assert_int_equal(effect_measure(&effect, setting.repetitions[0], setting.repetitions[1], PAIRS,
-                                    METRIC_STEP_TIME, SHRINKS),
+                                    PAIRS, METRIC_STEP_TIME, SHRINKS),
                      STATUS_OK);
     assert_true(effect.before == 50 && effect.after == 10);
     assert_true(effect.factor == 5 && effect.low == 2 && effect.high == 8);
     assert_float_equal(effect.coverage, 0.9609375, 1e-9);
     assert_int_equal(effect_measure(&effect, setting.repetitions[0], setting.repetitions[1], PAIRS,
-                                    METRIC_STEP_TIME, GROWS),
+                                    PAIRS, METRIC_STEP_TIME, GROWS),
                      STATUS_OK);
     assert_float_equal(effect.factor, 0.2, 1e-12);
-    assert_int_equal(effect_measure(&effect, NULL, NULL, 0, METRIC_STEP_TIME, GROWS), STATUS_OK);
+    assert_int_equal(effect_measure(&effect, NULL, NULL, 0, 0, METRIC_STEP_TIME, GROWS), STATUS_OK);
     assert_true(isnan(effect.factor) && isnan(effect.before) && isnan(effect.low));
 }
 

@@ -81,25 +81,51 @@ static double binomial_half(int n, int k)
     return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2));
 }
 
-/* Rank k + 1 leaves out P(Binomial < k + 1) on either side; the last k that leaves out little enough
- * is the narrowest. */
-int stats_interval_rank(int count, double *coverage)
+/* The narrowest symmetric ranks that leave out less than `budget`, and what they leave out: rank k + 1
+ * leaves out P(Binomial < k + 1) on either side. 0: even the whole range leaves out too much. */
+static int rank_within(int count, double budget, double *left_out)
 {
-    double below = 0, covered = 0;
+    double below = 0;
     int rank = 0;
 
+    *left_out = 0;
     while (2 * (rank + 1) <= count) {
         below += binomial_half(count, rank);
-        if (!(1 - 2 * below > WANTED_COVERAGE))
+        if (!(2 * below < budget))
             break;
-        covered = 1 - 2 * below;
+        *left_out = 2 * below;
         rank++;
     }
-    *coverage = covered;
+    return rank;
+}
+
+int stats_interval_rank(int count, double *coverage)
+{
+    return stats_looked_rank(count, count, 1, coverage);
+}
+
+int stats_looked_rank(int count, int first, int group, double *coverage)
+{
+    double budget = 1 - WANTED_COVERAGE, left_out;
+    int looked = first < count ? first : count, rank;
+
+    for (;;) {
+        rank = rank_within(looked, budget, &left_out);
+        budget -= left_out;
+        if (looked == count)
+            break;
+        looked = looked + group < count ? looked + group : count;
+    }
+    *coverage = rank > 0 ? WANTED_COVERAGE + budget : 0;
     return rank;
 }
 
 struct interval stats_median_interval(const double *values, int count)
+{
+    return stats_looked_interval(values, count, count, 1);
+}
+
+struct interval stats_looked_interval(const double *values, int count, int first, int group)
 {
     struct interval interval = { NAN, NAN, 0 };
     double *order = sorted(values, count);
@@ -107,7 +133,7 @@ struct interval stats_median_interval(const double *values, int count)
 
     if (order == NULL)
         return interval;
-    rank = stats_interval_rank(count, &interval.coverage);
+    rank = stats_looked_rank(count, first, group, &interval.coverage);
     if (rank == 0) {
         rank = 1;
         interval.coverage = 1 - 2 * binomial_half(count, 0);

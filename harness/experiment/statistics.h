@@ -34,6 +34,13 @@ int stats_interval_rank(int count, double *coverage);
 /* The interval of the median of these samples. Fewer than 6: the whole range with its coverage, which
  * is at most 94%; interval_is_enough() tells. */
 struct interval stats_median_interval(const double *values, int count);
+
+/* The same for one who took more samples because fewer told nothing: looking again is another chance
+ * to be wrong. So the looks share the 5%: at `first` samples and after every `group` more; each took
+ * what it needed, and the one at `count` has what is left (a union bound). All looks together hold the
+ * median with `coverage`. */
+int stats_looked_rank(int count, int first, int group, double *coverage);
+struct interval stats_looked_interval(const double *values, int count, int first, int group);
 bool interval_is_enough(const struct interval *interval);
 
 /* factors[i] is by how much sample i of one side is larger: larger[i] / smaller[i]. Two zeros are equal

@@ -32,7 +32,7 @@ const char *verdict_name(enum verdict verdict)
 /* One metric of all repetitions of both variants. */
 struct series {
     double *value[VARIANT_COUNT], *factor;
-    int count;
+    int count, first; /* of them, looked at before there were more */
 };
 
 static void series_release(struct series *series)
@@ -42,14 +42,14 @@ static void series_release(struct series *series)
 }
 
 static enum status series_take(struct series *series, const struct repetition *before,
-                               const struct repetition *after, int pairs, enum metric metric,
-                               enum direction direction)
+                               const struct repetition *after, int pairs, int first,
+                               enum metric metric, enum direction direction)
 {
     size_t bytes = (size_t)(pairs > 0 ? pairs : 1) * sizeof(double);
     enum status status = STATUS_OK;
     double **value = series->value;
 
-    *series = (struct series){ { malloc(bytes), malloc(bytes) }, malloc(bytes), pairs };
+    *series = (struct series){ { malloc(bytes), malloc(bytes) }, malloc(bytes), pairs, first };
     if (value[VARIANT_BEFORE] == NULL || value[VARIANT_AFTER] == NULL || series->factor == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu bytes of repetitions", 3 * bytes);
     for (int i = 0; i < pairs; i++) {
@@ -64,9 +64,14 @@ out:
     return status;
 }
 
+static struct interval series_interval(const double *values, const struct series *series)
+{
+    return stats_looked_interval(values, series->count, series->first, EXTRA_PAIRS);
+}
+
 static void effect_of(struct effect *effect, const struct series *series)
 {
-    struct interval interval = stats_median_interval(series->factor, series->count);
+    struct interval interval = series_interval(series->factor, series);
 
     effect->before = stats_median(series->value[VARIANT_BEFORE], series->count);
     effect->after = stats_median(series->value[VARIANT_AFTER], series->count);
@@ -77,14 +82,14 @@ static void effect_of(struct effect *effect, const struct series *series)
 }
 
 enum status effect_measure(struct effect *effect, const struct repetition *before,
-                           const struct repetition *after, int pairs, enum metric metric,
+                           const struct repetition *after, int pairs, int first, enum metric metric,
                            enum direction direction)
 {
     enum status status = STATUS_OK;
     struct series series = { 0 };
 
     *effect = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
-    TRY(series_take(&series, before, after, pairs, metric, direction));
+    TRY(series_take(&series, before, after, pairs, first, metric, direction));
     effect_of(effect, &series);
 
 out:
@@ -223,7 +228,7 @@ static void judge_factor(struct expectation_result *result, int pairs)
 static void judge_variant(struct expectation_result *result, enum variant variant,
                           const struct series *series, double least, double most)
 {
-    struct interval interval = stats_median_interval(series->value[variant], series->count);
+    struct interval interval = series_interval(series->value[variant], series);
     char what[96];
 
     if (!(least > 0 || most > 0))
@@ -258,7 +263,8 @@ static enum status judge(struct expectation_result *result, const struct expecta
 
     *result = (struct expectation_result){ .expectation = expectation, .outcome = OUTCOME_MET };
     TRY(series_take(&series, all->repetitions[VARIANT_BEFORE], all->repetitions[VARIANT_AFTER],
-                    all->pairs, expectation->metric, expectation->direction));
+                    all->pairs, all->protocol.repetitions, expectation->metric,
+                    expectation->direction));
     effect_of(&result->effect, &series);
     if (!where_holds(expectation->where, &all->device)) {
         result->outcome = OUTCOME_NOT_BOUND;
@@ -407,8 +413,8 @@ enum status verdict_give(struct scenario_result *result)
     int promised = result->protocol.aa ? 0 : SCENARIO_EXPECTATIONS;
     enum status status = STATUS_OK;
 
-    TRY(effect_measure(&result->step_time, before, after, result->pairs, METRIC_STEP_TIME,
-                       SHRINKS));
+    TRY(effect_measure(&result->step_time, before, after, result->pairs,
+                       result->protocol.repetitions, METRIC_STEP_TIME, SHRINKS));
     result->expectation_count = 0;
     for (int i = 0; i < promised && !is_end(&scenario->expect[i]); i++) {
         TRY(judge(&result->expectations[i], &scenario->expect[i], result));

@@ -19,9 +19,10 @@
 
 #include "harness/experiment/experiment.h"
 
-/* Effect of a metric over `pairs` paired repetitions. No pairs: all NaN. OUT_OF_MEMORY. */
+/* Effect of a metric over `pairs` paired repetitions, `first` of which were judged before there were
+ * more. No pairs: all NaN. OUT_OF_MEMORY. */
 enum status effect_measure(struct effect *effect, const struct repetition *before,
-                           const struct repetition *after, int pairs, enum metric metric,
+                           const struct repetition *after, int pairs, int first, enum metric metric,
                            enum direction direction);
 
 /* Largest relative difference |a - b| / max(|a|, |b|) over the first losses of all pairs, and whether

@@ -58,7 +58,8 @@ enum status training_evaluate(struct training *training, double *accuracy);
 
 /* Host and device work of a step, each measured alone over `steps` steps: loading and queueing
  * without reading the loss, while the device has nothing else to do before; and device time from
- * start to end of a step whose input is there. */
+ * start to end of a step whose input is there. The lower quartile of each: other processes only ever
+ * add to it. */
 enum status training_balance(struct training *training, int64_t steps, double *host_ns,
                              double *device_ns);
 
