@@ -12,9 +12,9 @@ Runs `PROGRAM run SCENARIO --aa --quick` RUNS times (20 if not given; build/chok
 each with a seed of its own, and prints a line a run and then the counts. SCENARIO is item_sync, or
 what the environment variable SCENARIO names; RUN_OPTIONS, if set, replaces --quick.
 
-Noise puts the interval of 6 pairs of the same thing on one side of 1 in 2 of 64 cases; with the looks at
-9, 12 and 15 pairs, while it is undecided, in 8 of 100. A false alarm needs it beyond 5% as well: it should
-be rarer than that. Undecided runs say that the noise is larger than 5%.
+Noise puts the interval of the same thing on one side of 1 in fewer than 5 of 100 runs, the looks at 9, 12
+and 15 pairs included. A false alarm needs it beyond 5% as well: it should be rarer than that. Undecided
+runs say that the noise is larger than 5%.
 
 Exit codes: 0 none was called different, 1 some were, 2 bad usage, 3 a run failed or had to be skipped.
 END
