@@ -4,80 +4,11 @@
 #include "harness/analysis/steps.h"
 #include "harness/analysis/timeline.h"
 #include "tests/cmocka_prelude.h"
+#include "tests/made_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-/* A trace under construction; times are whole microseconds. */
-static char text[16384];
-static size_t length;
-
-static void begin(void)
-{
-    length = (size_t)snprintf(text, sizeof text, "[");
-}
-
-static void add(const char *category, const char *name, int pid, int tid, int start_us, int end_us,
-                int correlation)
-{
-    length += (size_t)snprintf(
-        text + length, sizeof text - length,
-        "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
-        "\"args\":{\"correlation\":%d}}",
-        length > 1 ? ",\n" : "", category, name, pid, tid, start_us, end_us - start_us,
-        correlation);
-    assert_true(length < sizeof text - 2);
-}
-
-/* Work on a stream of device 0, and the call that launched it. */
-static void add_work(const char *category, const char *name, int stream, int start_us, int end_us,
-                     int called_us)
-{
-    static int correlation;
-
-    correlation++;
-    add("cuda_runtime", "cudaLaunchKernel", 100, 100, called_us, called_us + 1, correlation);
-    add(category, name, 0, stream, start_us, end_us, correlation);
-}
-
-struct analysed {
-    struct trace_file *trace;
-    struct timeline timeline;
-    struct steps steps;
-};
-
-static struct analysed analyse(void)
-{
-    struct analysed analysed;
-    char path[64];
-    int file = memfd_create("trace", MFD_CLOEXEC);
-
-    length += (size_t)snprintf(text + length, sizeof text - length, "]");
-    assert_int_equal(write(file, text, length), length);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    if (trace_file_read(&analysed.trace, path, NULL) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
-    close(file);
-    assert_int_equal(analysed.trace->bad_count, 0);
-    assert_int_equal(timeline_make(&analysed.timeline, analysed.trace), STATUS_OK);
-    assert_int_equal(steps_make(&analysed.steps, &analysed.timeline), STATUS_OK);
-    return analysed;
-}
-
-static void release(struct analysed *analysed)
-{
-    steps_release(&analysed->steps);
-    timeline_release(&analysed->timeline);
-    trace_file_close(analysed->trace);
-}
-
-static void check_us(int64_t ns, int64_t us)
-{
-    assert_int_equal(ns, 1000 * us);
-}
 
 static void busy_is_the_union_and_idle_the_rest(void **state)
 {
@@ -85,14 +16,14 @@ static void busy_is_the_union_and_idle_the_rest(void **state)
     const struct usage *all = &analysed.timeline.all;
     (void)state;
 
-    begin();
-    add_work("kernel", "inner", 7, 20, 30, 1);
-    add_work("kernel", "outer", 8, 10, 40, 1); /* the file's order does not matter */
-    add_work("gpu_memcpy", "Memcpy HtoD", 9, 35, 50, 1);
-    add_work("gpu_memset", "Memset", 9, 60, 62, 1);
-    add("cuda_sync", "Context Sync", 0, -1, 0, 1000, 0);
-    add("gpu_user_annotation", "ProfilerStep#1", 0, 7, 0, 1000, 0);
-    analysed = analyse();
+    made_begin();
+    made_add_work("kernel", "inner", 7, 20, 30, 1);
+    made_add_work("kernel", "outer", 8, 10, 40, 1); /* the file's order does not matter */
+    made_add_work("gpu_memcpy", "Memcpy HtoD", 9, 35, 50, 1);
+    made_add_work("gpu_memset", "Memset", 9, 60, 62, 1);
+    made_add("cuda_sync", "Context Sync", 0, -1, 0, 1000, 0);
+    made_add("gpu_user_annotation", "ProfilerStep#1", 0, 7, 0, 1000, 0);
+    analysed = made_analyse();
     assert_int_equal(all->work_count, 4);
     check_us(all->span_ns, 52);
     check_us(all->busy_ns, 42);
@@ -108,7 +39,7 @@ static void busy_is_the_union_and_idle_the_rest(void **state)
     check_us(analysed.timeline.streams[2].usage.span_ns, 27);
     check_us(analysed.timeline.streams[2].usage.idle_ns, 10);
     assert_int_equal(analysed.steps.count, 0); /* a step is the host's */
-    release(&analysed);
+    made_release(&analysed);
 }
 
 static void idle_is_what_the_work_after_it_waited_for(void **state)
@@ -127,18 +58,18 @@ static void idle_is_what_the_work_after_it_waited_for(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct analysed analysed;
-        begin();
-        add_work("kernel", "first", 7, 10, 100, 1);
+        made_begin();
+        made_add_work("kernel", "first", 7, 10, 100, 1);
         if (cases[i].has_call)
-            add_work("kernel", "second", 7, cases[i].start_us, 2000, cases[i].called_us);
+            made_add_work("kernel", "second", 7, cases[i].start_us, 2000, cases[i].called_us);
         else
-            add("kernel", "second", 0, 7, cases[i].start_us, 2000, 0);
-        analysed = analyse();
+            made_add("kernel", "second", 0, 7, cases[i].start_us, 2000, 0);
+        analysed = made_analyse();
         for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
             check_us(analysed.timeline.all.idle_cause_ns[cause],
                      cause == (int)cases[i].cause ? cases[i].start_us - 100 : 0);
         check_us(analysed.timeline.all.idle_ns, cases[i].start_us - 100);
-        release(&analysed);
+        made_release(&analysed);
     }
 }
 
@@ -148,15 +79,15 @@ static void the_kernels_of_a_graph_have_one_call(void **state)
     struct analysed analysed;
     (void)state;
 
-    begin();
-    add("cuda_runtime", "cudaGraphLaunch", 100, 100, 5, 8, 900);
-    for (int i = 0; i < 4; i++) add("kernel", "node", 0, 7, 10 + 20 * i, 20 + 20 * i, 900);
-    analysed = analyse();
+    made_begin();
+    made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, 5, 8, 900);
+    for (int i = 0; i < 4; i++) made_add("kernel", "node", 0, 7, 10 + 20 * i, 20 + 20 * i, 900);
+    analysed = made_analyse();
     for (int i = 0; i < 4; i++)
         assert_string_equal(trace_file_name(analysed.trace, analysed.timeline.work[i].call->name),
                             "cudaGraphLaunch");
     check_us(analysed.timeline.all.idle_cause_ns[IDLE_DEVICE_WAIT], 30);
-    release(&analysed);
+    made_release(&analysed);
 }
 
 static void communication_is_exposed_where_nothing_is_computed(void **state)
@@ -165,18 +96,19 @@ static void communication_is_exposed_where_nothing_is_computed(void **state)
     const struct usage *all = &analysed.timeline.all;
     (void)state;
 
-    begin();
-    add_work("kernel", "gemm", 7, 0, 50, 0);
-    add_work("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 20, 30, 90, 0);
-    add_work("gpu_memcpy", "Memcpy HtoD", 21, 80, 100, 0); /* copies do not hide communication */
-    analysed = analyse();
+    made_begin();
+    made_add_work("kernel", "gemm", 7, 0, 50, 0);
+    made_add_work("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 20, 30, 90, 0);
+    made_add_work("gpu_memcpy", "Memcpy HtoD", 21, 80, 100,
+                  0); /* copies do not hide communication */
+    analysed = made_analyse();
     check_us(all->kind_ns[WORK_COMPUTATION], 50);
     check_us(all->kind_ns[WORK_COMMUNICATION], 60);
     check_us(all->communication_overlap_ns, 20);
     check_us(all->communication_exposed_ns, 40);
     check_us(all->copy_exposed_ns, 10);
     check_us(all->busy_ns, 100);
-    release(&analysed);
+    made_release(&analysed);
 }
 
 static void devices_are_measured_apart(void **state)
@@ -184,11 +116,11 @@ static void devices_are_measured_apart(void **state)
     struct analysed analysed;
     (void)state;
 
-    begin();
-    add("kernel", "a", 1, 7, 0, 10, 0);
-    add("kernel", "b", 0, 7, 5, 30, 0);
-    add("kernel", "c", 1, 7, 40, 50, 0);
-    analysed = analyse();
+    made_begin();
+    made_add("kernel", "a", 1, 7, 0, 10, 0);
+    made_add("kernel", "b", 0, 7, 5, 30, 0);
+    made_add("kernel", "c", 1, 7, 40, 50, 0);
+    analysed = made_analyse();
     assert_int_equal(analysed.timeline.device_count, 2);
     assert_int_equal(analysed.timeline.devices[0].device, 0);
     check_us(analysed.timeline.devices[0].usage.busy_ns, 25);
@@ -196,7 +128,7 @@ static void devices_are_measured_apart(void **state)
     check_us(analysed.timeline.devices[1].usage.busy_ns, 20);
     check_us(analysed.timeline.devices[1].usage.idle_ns, 30);
     check_us(analysed.timeline.all.idle_ns, 10);
-    release(&analysed);
+    made_release(&analysed);
 }
 
 static void a_step_is_split_by_priority_without_rest(void **state)
@@ -209,17 +141,17 @@ static void a_step_is_split_by_priority_without_rest(void **state)
     const struct step *step;
     (void)state;
 
-    begin();
-    add("user_annotation", "ProfilerStep#41", 100, 100, 100, 200, 0);
-    add("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 100, 100, 120, 0);
-    add("cpu_op", "aten::mm", 100, 100, 115, 150, 0);
-    add("cuda_runtime", "cudaLaunchKernel", 100, 100, 110, 130, 0);
-    add("kernel", "before and after", 0, 7, 90, 95, 0);
-    add("kernel", "gemm", 0, 7, 140, 170, 0);
-    add("gpu_memcpy", "Memcpy HtoD", 0, 8, 165, 180, 0); /* 5 of it behind the kernel */
-    add("gpu_memset", "Memset", 0, 8, 180, 185, 0);
-    add("kernel", "ncclKernel", 0, 9, 175, 190, 0); /* 10 of it behind copy and memset */
-    analysed = analyse();
+    made_begin();
+    made_add("user_annotation", "ProfilerStep#41", 100, 100, 100, 200, 0);
+    made_add("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 100, 100, 120, 0);
+    made_add("cpu_op", "aten::mm", 100, 100, 115, 150, 0);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 110, 130, 0);
+    made_add("kernel", "before and after", 0, 7, 90, 95, 0);
+    made_add("kernel", "gemm", 0, 7, 140, 170, 0);
+    made_add("gpu_memcpy", "Memcpy HtoD", 0, 8, 165, 180, 0); /* 5 of it behind the kernel */
+    made_add("gpu_memset", "Memset", 0, 8, 180, 185, 0);
+    made_add("kernel", "ncclKernel", 0, 9, 175, 190, 0); /* 10 of it behind copy and memset */
+    analysed = made_analyse();
     assert_int_equal(analysed.steps.count, 1);
     step = &analysed.steps.items[0];
     assert_int_equal(step->number, 41);
@@ -228,7 +160,7 @@ static void a_step_is_split_by_priority_without_rest(void **state)
     for (int part = 0; part < STEP_PART_COUNT; part++)
         check_us(step->part_ns[part], parts_us[part]);
     check_us(step->busy_ns, 50);
-    release(&analysed);
+    made_release(&analysed);
 }
 
 static void steps_have_their_statistics(void **state)
@@ -237,16 +169,16 @@ static void steps_have_their_statistics(void **state)
     struct analysed analysed;
     (void)state;
 
-    begin();
+    made_begin();
     for (int i = 3; i >= 0; i--) { /* in any order */
         char name[32];
         snprintf(name, sizeof name, "ProfilerStep#%d", i);
-        add(i % 2 == 0 ? "user_annotation" : "Operator", name, 100, 100, i > 0 ? ends_us[i - 1] : 0,
-            ends_us[i], 0);
+        made_add(i % 2 == 0 ? "user_annotation" : "Operator", name, 100, 100,
+                 i > 0 ? ends_us[i - 1] : 0, ends_us[i], 0);
     }
-    add("user_annotation", "ProfilerStep#", 100, 100, 0, 1, 0);
-    add("user_annotation", "ProfilerStep#1x", 100, 100, 0, 1, 0);
-    analysed = analyse();
+    made_add("user_annotation", "ProfilerStep#", 100, 100, 0, 1, 0);
+    made_add("user_annotation", "ProfilerStep#1x", 100, 100, 0, 1, 0);
+    analysed = made_analyse();
     assert_int_equal(analysed.steps.count, 4);
     for (int i = 0; i < 4; i++) assert_int_equal(analysed.steps.items[i].number, i);
     check_us(analysed.steps.min_ns, 10);
@@ -254,7 +186,7 @@ static void steps_have_their_statistics(void **state)
     assert_float_equal(analysed.steps.mean_ns, 25000, 1e-6);
     assert_float_equal(analysed.steps.median_ns, 25000, 0);
     assert_float_equal(analysed.steps.stddev_ns, 12909.9444874, 1e-6);
-    release(&analysed);
+    made_release(&analysed);
 }
 
 static void a_trace_of_the_host_alone_has_no_device_time(void **state)
@@ -262,13 +194,13 @@ static void a_trace_of_the_host_alone_has_no_device_time(void **state)
     struct analysed analysed;
     (void)state;
 
-    begin();
-    add("cpu_op", "aten::mm", 100, 100, 0, 10, 0);
-    analysed = analyse();
+    made_begin();
+    made_add("cpu_op", "aten::mm", 100, 100, 0, 10, 0);
+    analysed = made_analyse();
     assert_int_equal(analysed.timeline.all.work_count, 0);
     assert_int_equal(analysed.timeline.all.span_ns, 0);
     assert_int_equal(analysed.timeline.device_count, 0);
-    release(&analysed);
+    made_release(&analysed);
 }
 
 static void communication_is_known_by_name(void **state)

@@ -1,0 +1,34 @@
+/* How the host launched the device's work: how long calls take, how long work waits after its call, how
+ * much is queued.
+ *
+ * Definitions as in HolisticTraceAnalysis (hta/analyzers/cuda_kernel_analysis.py, trace_counters.py), for
+ * every call that caused work, whatever its name: kernels, copies, graphs, of runtime and driver. A graph
+ * is one launch, and its first work is what the launch is measured by. */
+#ifndef HARNESS_ANALYSIS_LAUNCHES_H
+#define HARNESS_ANALYSIS_LAUNCHES_H
+
+#include "harness/analysis/timeline.h"
+
+enum {
+    LAUNCH_LONG_CALL_NS = 50000,   /* a call beyond it is an outlier: HTA's runtime_cutoff */
+    LAUNCH_LONG_DELAY_NS = 100000, /* likewise a delay */
+};
+
+struct launches {
+    int64_t count;        /* calls that caused device work */
+    int64_t work_count;   /* work that they caused; more than count where graphs are launched */
+    int64_t orphan_count; /* work whose call is not in the trace */
+    int64_t host_ns;      /* in these calls */
+    int64_t
+        delay_ns; /* from the call's end to its work's start, 0 where that came before; the sum */
+    int64_t delay_max_ns;
+    int64_t short_count;     /* single kernels shorter than their call, which is no outlier */
+    int64_t long_call_count; /* outliers */
+    int64_t long_delay_count;
+    int64_t queue_max; /* launches of one stream that were issued and had not begun, at most */
+};
+
+/* OUT_OF_MEMORY. */
+enum status launches_make(struct launches *launches, const struct timeline *timeline);
+
+#endif

@@ -1,0 +1,82 @@
+#include "tests/made_trace.h"
+
+#include "tests/cmocka_prelude.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static char text[16384];
+static size_t length;
+
+void made_begin(void)
+{
+    length = (size_t)snprintf(text, sizeof text, "[");
+}
+
+void made_add_with(const char *category, const char *name, int pid, int tid, int start_us,
+                   int end_us, int correlation, const char *arguments)
+{
+    length += (size_t)snprintf(
+        text + length, sizeof text - length,
+        "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
+        "\"args\":{\"correlation\":%d%s%s}}",
+        length > 1 ? ",\n" : "", category, name, pid, tid, start_us, end_us - start_us, correlation,
+        arguments[0] != '\0' ? "," : "", arguments);
+    assert_true(length < sizeof text - 2);
+}
+
+void made_add(const char *category, const char *name, int pid, int tid, int start_us, int end_us,
+              int correlation)
+{
+    made_add_with(category, name, pid, tid, start_us, end_us, correlation, "");
+}
+
+void made_add_work(const char *category, const char *name, int stream, int start_us, int end_us,
+                   int called_us)
+{
+    static int correlation = 1000;
+
+    correlation++;
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, called_us, called_us + 1, correlation);
+    made_add(category, name, 0, stream, start_us, end_us, correlation);
+}
+
+void made_add_instant(const char *name, int at_us, const char *arguments)
+{
+    length += (size_t)snprintf(
+        text + length, sizeof text - length,
+        "%s{\"ph\":\"i\",\"name\":\"%s\",\"pid\":100,\"tid\":100,\"ts\":%d,\"args\":{%s}}",
+        length > 1 ? ",\n" : "", name, at_us, arguments);
+    assert_true(length < sizeof text - 2);
+}
+
+struct analysed made_analyse(void)
+{
+    struct analysed analysed;
+    char path[64];
+    int file = memfd_create("trace", MFD_CLOEXEC);
+
+    length += (size_t)snprintf(text + length, sizeof text - length, "]");
+    assert_int_equal(write(file, text, length), length);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (trace_file_read(&analysed.trace, path, NULL) != STATUS_OK)
+        fail_msg("%s", status_last()->text);
+    close(file);
+    assert_int_equal(analysed.trace->bad_count, 0);
+    assert_int_equal(timeline_make(&analysed.timeline, analysed.trace), STATUS_OK);
+    assert_int_equal(steps_make(&analysed.steps, &analysed.timeline), STATUS_OK);
+    return analysed;
+}
+
+void made_release(struct analysed *analysed)
+{
+    steps_release(&analysed->steps);
+    timeline_release(&analysed->timeline);
+    trace_file_close(analysed->trace);
+}
+
+void check_us(int64_t ns, int64_t us)
+{
+    assert_int_equal(ns, 1000 * us);
+}
