@@ -14,7 +14,10 @@
     X(bw_copy_d2h)                                                                                 \
     X(bw_copy_d2d)                                                                                 \
     X(bw_memory)                                                                                   \
-    X(gemm)
+    X(gemm)                                                                                        \
+    X(layernorm)                                                                                   \
+    X(softmax)                                                                                     \
+    X(gelu)
 
 #define DECLARE(name) extern const struct bench bench_##name;
 BENCHES(DECLARE)
