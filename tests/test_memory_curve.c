@@ -123,7 +123,7 @@ static void the_peak_is_split_by_category(void **state)
     made_release(&analysed);
 }
 
-/* The peak may be the first moment, of which several rows tell. */
+/* What was allocated at the beginning may be the peak; rows of 0 bytes tell of it, one a category. */
 static void a_peak_at_the_beginning_has_all_its_categories(void **state)
 {
     struct analysed analysed;
@@ -132,7 +132,7 @@ static void a_peak_at_the_beginning_has_all_its_categories(void **state)
 
     made_begin();
     add_category(0, 0, 150, "parameters", 100);
-    add_category(0, 0, 150, "input", 50);
+    add_category(1, 0, 150, "input", 50);
     add_category(2, -50, 100, "input", 0);
     analysed = made_analyse();
     memory = memory_of(&analysed);

@@ -145,10 +145,10 @@ static enum status find_categories(struct memory *memory, struct memory_device *
                 category->peak = category->now;
         }
         if (!peak_seen && point->allocated == device->peak) {
-            const struct memory_point *next = point + 1;
-            if (i + 1 < device->point_count && next->at_ns == point->at_ns &&
-                next->allocated == device->peak)
-                continue; /* rows of one moment that state the same total belong together */
+            /* A row of 0 bytes tells more of the moment before it. */
+            if (i + 1 < device->point_count && point[1].event->bytes == 0 &&
+                point[1].allocated == device->peak)
+                continue;
             peak_seen = true;
             for (size_t name = 0; name < names; name++) now[name].at_peak = now[name].now;
         }
