@@ -8,8 +8,9 @@
 enum {
     STEPS_LEAST = 5,
     PERIODS_LEAST = 2,
-    WARMUP_WINDOWS_MOST = 3, /* as many steps as three windows have */
-    PILOT_GROWTH_MOST = 8,   /* from one try to the next: the first steps are the slowest */
+    WARMUP_WINDOWS_MOST =
+        1, /* as many steps as one window has: noise may keep quarters from agreeing */
+    PILOT_GROWTH_MOST = 8, /* from one try to the next: the first steps are the slowest */
 };
 
 #define WARM_WITHIN 0.05 /* two consecutive quarters that agree so well are warm */
@@ -163,7 +164,7 @@ enum status window_pilot(struct device *device, const struct training_config *co
 
     TRY(open_run(&training, device, config, losses));
     TRY(find_quarter(training, period, seconds * 1e9 / 4, &quarter));
-    TRY(warm_up(training, quarter, 4 * WARMUP_WINDOWS_MOST * quarter, &warm, step_ns));
+    TRY(warm_up(training, quarter, 2 * QUARTERS_MOST * quarter, &warm, step_ns));
     status = close_run(training, device);
     training = NULL;
     TRY(status);
@@ -197,8 +198,7 @@ enum status window_repetition(struct repetition *repetition, struct device *devi
 
     memset(repetition, 0, sizeof *repetition);
     TRY(open_run(&training, device, config, repetition->losses));
-    TRY(warm_up(training, quarter, WARMUP_WINDOWS_MOST * plan->steps, &repetition->warmed_up,
-                &step_ns));
+    TRY(warm_up(training, quarter, QUARTERS_MOST * quarter, &repetition->warmed_up, &step_ns));
     repetition->warmup_steps = training_steps_done(training);
     TRY(training_window(training, plan->steps, &window));
     repetition->damaged_samples = training_damaged_samples(training);
