@@ -8,8 +8,7 @@
 enum {
     STEPS_LEAST = 5,
     PERIODS_LEAST = 2,
-    WARMUP_WINDOWS_MOST =
-        1, /* as many steps as one window has: noise may keep quarters from agreeing */
+    QUARTERS_MOST = 6,     /* of warm-up: on a noisy machine two may never agree */
     PILOT_GROWTH_MOST = 8, /* from one try to the next: the first steps are the slowest */
 };
 
