@@ -111,6 +111,7 @@ expect 0 "another device, forced" base1.json other.json --force
 says out "Doubtful: another device"
 refuses "one file" "chokepoint compare BASE NEW" base1.json
 refuses "three files" "Put --new before the first" base1.json base2.json base3.json
+refuses "a file twice on one side" "base1.json is given twice" base1.json base1.json --new slow1.json
 refuses "no such file" "nowhere.json cannot be opened" base1.json nowhere.json
 head -c 100 base1.json >cut.json
 refuses "a file that was cut" "cut.json is not JSON" base1.json cut.json

@@ -140,6 +140,23 @@ out:
     return status;
 }
 
+/* A file counted twice looks like two runs that agree perfectly. */
+static enum status refuse_twice(const struct compare *compare)
+{
+    enum status status = STATUS_OK;
+
+    for (int side = 0; side < SIDES; side++)
+        for (int i = 0; i < compare->counts[side]; i++)
+            for (int j = 0; j < i; j++)
+                if (strcmp(compare->paths[side][i], compare->paths[side][j]) == 0)
+                    FAIL(STATUS_BAD_USAGE,
+                         "%s is given twice on one side: it would count as two runs",
+                         compare->paths[side][i]);
+
+out:
+    return status;
+}
+
 static enum status read_sides(struct compare *compare)
 {
     enum status status = STATUS_OK;
@@ -264,6 +281,7 @@ static enum status run_compare(int argc, char **argv, int *exit_code)
     if (helped)
         goto out;
     TRY(split_sides(&compare));
+    TRY(refuse_twice(&compare));
     TRY(read_sides(&compare));
     if (!compare.force)
         TRY(compare_check(compare.sides));
