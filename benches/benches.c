@@ -17,7 +17,8 @@
     X(gemm)                                                                                        \
     X(layernorm)                                                                                   \
     X(softmax)                                                                                     \
-    X(gelu)
+    X(gelu)                                                                                        \
+    X(jpeg_decode)
 
 #define DECLARE(name) extern const struct bench bench_##name;
 BENCHES(DECLARE)

@@ -1,0 +1,110 @@
+/* How fast one host thread decodes JPEG files of N by N pixels: what a loader without workers can give.
+ *
+ * The picture is smooth waves of random phase with noise on them, which compresses about as photographs
+ * do: plain colours decode faster, pure noise slower. */
+#include "harness/bench/bench.h"
+#include "scenarios/training/jpeg.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { QUALITY = 90, CHANNELS = 3 };
+
+struct own {
+    struct jpeg_encoder *encoder;
+    struct jpeg_decoder *decoder;
+    const uint8_t *file; /* the encoder's */
+    size_t file_bytes;
+    uint8_t *picture, *decoded; /* [N, N, CHANNELS] */
+};
+
+static enum status run(struct bench_work *work, int64_t iterations)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+
+    for (int64_t i = 0; i < iterations; i++)
+        TRY(jpeg_decode_square(own->decoder, own->file, own->file_bytes, "the bench's picture",
+                               (int)work->argument, own->decoded));
+
+out:
+    return status;
+}
+
+static void paint(struct bench_work *work)
+{
+    struct own *own = work->own;
+    int64_t n = work->argument;
+    double phases[CHANNELS];
+
+    for (int i = 0; i < CHANNELS; i++) phases[i] = 6 * (double)random_uniform(&work->random);
+    for (int64_t i = 0; i < n * n * CHANNELS; i++) {
+        double x = (double)(i / CHANNELS % n) / (double)n;
+        double y = (double)(i / CHANNELS / n) / (double)n;
+        double wave = sin(9 * x + phases[i % CHANNELS]) * cos(7 * y + phases[(i + 1) % CHANNELS]);
+        own->picture[i] = (uint8_t)(128 + 90 * wave + 8 * (double)random_uniform(&work->random));
+    }
+}
+
+/* JPEG loses: at this quality the decoded picture is off by a few levels of 256 in the mean. A picture
+ * that was shifted, or has its channels swapped, is off by much more. */
+static enum status check(const struct bench_work *work)
+{
+    enum { LIMIT = 10 };
+    enum status status = STATUS_OK;
+    const struct own *own = work->own;
+    int64_t count = work->argument * work->argument * CHANNELS;
+    double off = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        off += (double)abs((int)own->decoded[i] - (int)own->picture[i]) / (double)count;
+    if (!(off <= LIMIT))
+        FAIL(STATUS_INTERNAL, "the decoded picture is off by %.1f levels in the mean, not %d", off,
+             LIMIT);
+
+out:
+    return status;
+}
+
+static enum status set_up(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+    size_t bytes = (size_t)(work->argument * work->argument * CHANNELS);
+
+    own->picture = malloc(bytes);
+    own->decoded = calloc(bytes, 1);
+    if (own->picture == NULL || own->decoded == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for two pictures of %zu bytes", bytes);
+    TRY(jpeg_encoder_open(&own->encoder));
+    TRY(jpeg_decoder_open(&own->decoder));
+    paint(work);
+    TRY(jpeg_encode(own->encoder, own->picture, (int)work->argument, (int)work->argument, QUALITY,
+                    &own->file, &own->file_bytes));
+    TRY(run(work, 1));
+    TRY(check(work));
+    work->items = 1;
+
+out:
+    return status;
+}
+
+static void tear_down(struct bench_work *work)
+{
+    struct own *own = work->own;
+
+    jpeg_decoder_close(own->decoder);
+    jpeg_encoder_close(own->encoder);
+    free(own->picture);
+    free(own->decoded);
+}
+
+const struct bench bench_jpeg_decode = {
+    .name = "jpeg_decode",
+    .text = "one JPEG file of N by N pixels decoded on one host thread; items are images",
+    .arguments = { 32, 96, 224 },
+    .own_bytes = sizeof(struct own),
+    .set_up = set_up,
+    .run = run,
+    .tear_down = tear_down,
+};
