@@ -52,6 +52,7 @@ enum status cuda_stream_create(struct device *device, struct stream **stream);
 void cuda_stream_destroy(struct stream *stream);
 enum status cuda_stream_synchronize(struct stream *stream);
 enum status cuda_synchronize(struct device *device);
+bool stream_all_idle(struct cuda_device *device); /* nothing is queued or running */
 
 /* event.c, copy.c, launch.c, gemm.c, graph.c, phase.c: the driver's functions -------------------- */
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 struct gemms {
+    struct cuda_device *device;
     const struct cublas *cublas;
     size_t workspace_bytes;
 
@@ -23,6 +24,13 @@ struct gemms {
     cublasHandle_t handle;
     cudaStream_t stream;
     void *workspace;
+    struct retired *retired;
+};
+
+/* A workspace that work still queued may use. */
+struct retired {
+    void *workspace;
+    struct retired *next;
 };
 
 /* "cuBLAS Library", cublasSetWorkspace: what is recommended for Hopper and newer, and for older. */
@@ -61,11 +69,44 @@ void gemm_workspace_close(struct gemms *gemms, void *workspace)
         (void)cudaGetLastError();
 }
 
+void gemm_workspace_retire(struct gemms *gemms, void *workspace)
+{
+    struct retired *retired = NULL;
+
+    if (workspace != NULL && !stream_all_idle(gemms->device))
+        retired = malloc(sizeof *retired);
+    if (retired == NULL) { /* Nothing to wait for, or no way to remember it. */
+        gemm_workspace_close(gemms, workspace);
+        return;
+    }
+    retired->workspace = workspace;
+    pthread_mutex_lock(&gemms->lock);
+    retired->next = gemms->retired;
+    gemms->retired = retired;
+    pthread_mutex_unlock(&gemms->lock);
+}
+
+void gemm_retired_close(struct gemms *gemms)
+{
+    struct retired *retired;
+
+    pthread_mutex_lock(&gemms->lock);
+    retired = gemms->retired;
+    gemms->retired = NULL;
+    pthread_mutex_unlock(&gemms->lock);
+    while (retired != NULL) {
+        struct retired *next = retired->next;
+        gemm_workspace_close(gemms, retired->workspace);
+        free(retired);
+        retired = next;
+    }
+}
+
 void gemm_forget_stream(struct gemms *gemms, struct cuda_stream *stream)
 {
     if (gemms == NULL)
         return;
-    gemm_workspace_close(gemms, atomic_exchange(&stream->workspace, NULL));
+    gemm_workspace_retire(gemms, atomic_exchange(&stream->workspace, NULL));
 }
 
 /* The workspace for what is queued on the stream next; made when it is first needed. */
@@ -204,6 +245,7 @@ enum status gemms_open(struct gemms **result, struct cuda_device *device)
     if (gemms == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for cuBLAS's handle (%zu bytes)", sizeof *gemms);
     pthread_mutex_init(&gemms->lock, NULL);
+    gemms->device = device;
     gemms->workspace_bytes = recommended_workspace(properties->compute_capability);
     TRY(cublas_load(&cublas));
     gemms->cublas = cublas;
@@ -224,6 +266,7 @@ void gemms_close(struct gemms *gemms)
 {
     if (gemms == NULL)
         return;
+    gemm_retired_close(gemms);
     if (gemms->handle != NULL)
         gemms->cublas->destroy(gemms->handle);
     pthread_mutex_destroy(&gemms->lock);

@@ -251,7 +251,7 @@ out:
     return status;
 }
 
-/* One that is still running is freed by CUDA when it is not any more; freeing the workspace waits. */
+/* One that is still running is freed by CUDA when it is not any more. */
 void cuda_graph_destroy(struct graph *base)
 {
     struct cuda_graph *graph = (struct cuda_graph *)base;
@@ -262,7 +262,7 @@ void cuda_graph_destroy(struct graph *base)
         relaxed = capture_relax();
         if (graph->exec != NULL && cudaGraphExecDestroy(graph->exec) != cudaSuccess)
             (void)cudaGetLastError();
-        gemm_workspace_close(device->gemms, graph->workspace);
+        gemm_workspace_retire(device->gemms, graph->workspace);
         capture_restore(relaxed);
     }
     pthread_mutex_destroy(&graph->lock);

@@ -7,6 +7,7 @@
 #include "harness/device/cuda/memory.h"
 
 #include "harness/device/cpu/regions.h"
+#include "harness/device/cuda/gemm.h"
 
 #include <stdlib.h>
 
@@ -282,6 +283,7 @@ enum status cuda_memory_trim(struct device *base)
     TRY(cuda_enter(device));
     TRY(capture_forbids_thread("trimming the memory pool"));
     CUDA(cudaDeviceSynchronize());
+    gemm_retired_close(device->gemms);
     if (memory->pool != NULL)
         CUDA(cudaMemPoolTrimTo(memory->pool, 0));
     CUDA(cudaDeviceGraphMemTrim(base->properties.index));

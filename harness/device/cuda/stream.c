@@ -57,6 +57,24 @@ void cuda_stream_destroy(struct stream *base)
     free(stream);
 }
 
+/* Without waiting. A stream that is being captured may not be asked: it counts as busy. */
+bool stream_all_idle(struct cuda_device *device)
+{
+    struct relaxed relaxed = capture_relax();
+    bool idle = true;
+
+    pthread_mutex_lock(&device->streams_lock);
+    for (struct cuda_stream *stream = device->streams; stream != NULL && idle;
+         stream = stream->next)
+        idle =
+            atomic_load(&stream->capture) == NULL && cudaStreamQuery(stream->handle) == cudaSuccess;
+    pthread_mutex_unlock(&device->streams_lock);
+    if (!idle)
+        (void)cudaGetLastError();
+    capture_restore(relaxed);
+    return idle;
+}
+
 enum status cuda_stream_synchronize(struct stream *base)
 {
     enum status status = STATUS_OK;

@@ -1,0 +1,53 @@
+/* A stand-in for the CUDA runtime and for cuBLAS, so that the CUDA device's own code runs where there
+ * is no GPU: its books, its rules for captures and copies, its ways out of errors.
+ *
+ * A stream is a thread that works off a list; kernels are the CPU device's. What the stand-in does is
+ * what CUDA's reference says of the calls the device makes, and is as strict as it can be: unsafe calls
+ * end a capture, pool memory is reused by its stream only, an error of a kernel stays. That a real GPU
+ * behaves so is what tests/gpu are for. */
+#ifndef TESTS_STAND_IN_STAND_IN_H
+#define TESTS_STAND_IN_STAND_IN_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+
+/* Work on a stream. `run` is called on the stream's thread; an operation that is no node of a graph is
+ * freed after it, with `owned`. */
+struct operation {
+    cudaError_t (*run)(struct operation *operation);
+    struct operation *next;
+    void *owned;
+    union {
+        struct {
+            void *to;
+            const void *from;
+            size_t bytes;
+            int byte;
+        } copy;
+        struct {
+            void (*function)(const void *arguments, long first, long last);
+            long count;
+            _Alignas(16) char arguments[112];
+        } kernel;
+        struct {
+            struct CUevent_st *event;
+            long number;
+        } event;
+        struct {
+            struct CUgraphExec_st *exec;
+        } graph;
+        struct {
+            const void *first, *second;
+            void *c;
+            int m, n, k, batch, ld_first, ld_second, ld_c, type, type_c;
+            long long stride_first, stride_second, stride_c;
+            bool transpose_first, transpose_second;
+            float beta;
+        } product;
+    };
+};
+
+/* Queues a copy of `operation` on the stream, or records it where the stream is being captured. */
+cudaError_t stand_in_submit(cudaStream_t stream, const struct operation *operation);
+
+#endif
