@@ -23,11 +23,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
 #define ALIGNMENT    256                        /* of offsets in a batch */
 
 enum slot_state { SLOT_FREE, SLOT_LOADING, SLOT_READY, SLOT_FAILED, SLOT_TAKEN };
+
+enum { WORKER_NICE = 10 };
 
 struct slot {
     struct batch batch; /* first: a batch is turned back into its slot by its address */
@@ -198,11 +201,20 @@ static bool is_done(const struct loader *loader)
     return atomic_load(&loader->is_stopping) || loader->claimed == loader->claim_end;
 }
 
+/* Decoding can wait a moment; the thread that queues the step, and a device that shares the host's
+ * cores, cannot: they would stand behind a whole batch. (On Linux, nice() is the calling thread's.) */
+static void give_way(void)
+{
+    if (nice(WORKER_NICE) == -1)
+        return; /* then it works at the priority it has */
+}
+
 static void *work(void *argument)
 {
     struct loader *loader = argument;
     struct sample_reader *reader = NULL;
 
+    give_way();
     pthread_mutex_lock(&loader->mutex);
     while (!is_done(loader)) {
         struct slot *slot = find_free(loader);

@@ -2,6 +2,7 @@
  *
  * With 0 workers loader_next() itself loads the batch. With N workers, N threads load ahead, whole
  * batches each as PyTorch's DataLoader does, until workers * prefetch batches are ready or under way.
+ * They run at nice 10, so that they never hold up the thread that trains.
  * The batches and their order depend on the seed alone, whatever the number of workers: epoch e runs
  * through a permutation of the training samples and drops the incomplete last batch. Workers load
  * ahead across the end of an epoch, unless they end with it.

@@ -5,16 +5,15 @@
  *
  * `wanted` spares the worker a system call per item while a host sleeps until the last of many.
  *
- * A spinning thread offers its core to others between looks. When host and worker happen to be on one
- * core, the one would otherwise spin to its end before the other may move: a launch with its
- * synchronisation then takes 46 us instead of 4 (2 cores, busy with other work). */
+ * A spinning thread does not offer its core (sched_yield): where another thread has work, the scheduler
+ * gives that one a slice of milliseconds for it, and a step waits as long. Whoever spins in vain sleeps
+ * soon, and a sleeper is woken ahead of others. */
 #include "harness/device/cpu/progress.h"
 
 #include "harness/status/clock.h"
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,7 +62,6 @@ static int spin(struct progress *progress, uint64_t target, int spin_ns)
                 return 1;
             pause_briefly();
         }
-        sched_yield();
     } while (clock_ns() < until);
     return 0;
 }
