@@ -304,14 +304,12 @@ static void warm_up_lasts_until_two_quarters_agree(void **state)
     model_reset();
     model.slow[0] = 2;
     model.slow[1] = 1.5;
-    model.slow[2] = 1.2;
-    model.slow[3] = 1.1;
     assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
     for (int i = 1; i <= 2; i++) {
         const struct repetition *repetition = &sent.records[i].repetition;
         assert_true(repetition->warmed_up);
-        /* 8 for the losses, and 6 quarters: the fifth and the sixth agree. */
-        assert_int_equal(repetition->warmup_steps, LOSS_STEPS + 6 * 20);
+        /* 8 for the losses, and 4 quarters: the third and the fourth agree. */
+        assert_int_equal(repetition->warmup_steps, LOSS_STEPS + 4 * 20);
         assert_true((double)repetition->wall_ns == model.step_ns[sent.records[i].variant] * 40);
     }
 }

@@ -8,7 +8,7 @@
 enum {
     STEPS_LEAST = 5,
     PERIODS_LEAST = 2,
-    QUARTERS_MOST = 6,     /* of warm-up: on a noisy machine two may never agree */
+    QUARTERS_MOST = 4,     /* of warm-up: on a noisy machine two may never agree */
     PILOT_GROWTH_MOST = 8, /* from one try to the next: the first steps are the slowest */
 };
 
