@@ -268,7 +268,7 @@ static void held_out_samples_are_learnt(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_changes_no_arithmetic_changes_no_bit),
@@ -286,5 +286,7 @@ int main(void)
         cmocka_unit_test(too_little_memory_is_a_clear_error),
         cmocka_unit_test(held_out_samples_are_learnt),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("training", tests, open_device, close_device);
 }
