@@ -4,6 +4,7 @@
 #include "harness/experiment/clocks.h"
 #include "harness/experiment/records.h"
 #include "harness/experiment/settings.h"
+#include "harness/experiment/statistics.h"
 #include "harness/experiment/window.h"
 #include "harness/trace/kineto.h"
 
@@ -115,24 +116,11 @@ out:
     return status;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, by_value);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
-/* Largest less smallest, over the median; `values` are sorted. */
+/* Largest less smallest, over the median. */
 static double spread(const double *values, int count)
 {
-    return count > 1 ? (values[count - 1] - values[0]) /
-                           ((values[(count - 1) / 2] + values[count / 2]) / 2)
+    return count > 1 ? (stats_percentile(values, count, 100) - stats_percentile(values, count, 0)) /
+                           stats_median(values, count)
                      : NAN;
 }
 
@@ -238,8 +226,8 @@ static enum status write_trace(struct session *session)
         .memory_budget = config_of(session)->memory.budget,
         .steps = session->steps,
         .windows = session->windows,
-        .step_time_us = median(session->wait_us, session->windows),
-        .traced_step_time_us = median(session->traced_us, session->windows),
+        .step_time_us = stats_median(session->wait_us, session->windows),
+        .traced_step_time_us = stats_median(session->traced_us, session->windows),
     };
 
     about.spread = fmax(spread(session->wait_us, session->windows),

@@ -17,7 +17,6 @@ struct initial {
 
 struct builder {
     struct encoder *encoder;
-    const struct model_config *config;
     struct initial *initials; /* of each parameter */
     struct tensor *stream;    /* the residual stream's gradient */
     struct tensor *partial, *scratch;
@@ -145,7 +144,6 @@ static void add_op(struct builder *builder, const char *name, struct op op)
 {
     name_in_block(builder, op.name, sizeof op.name, name);
     op.block = builder->block;
-    op.fused = builder->fused;
     builder->encoder->ops[builder->encoder->op_count++] = op;
 }
 
@@ -428,7 +426,7 @@ enum status encoder_open(struct encoder **opened, const struct training_config *
 {
     enum status status = STATUS_OK;
     struct encoder *encoder = calloc(1, sizeof *encoder);
-    struct builder builder = { .encoder = encoder, .config = &config->model };
+    struct builder builder = { .encoder = encoder };
     size_t blocks = (size_t)config->model.blocks;
 
     *opened = NULL;

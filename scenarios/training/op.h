@@ -70,7 +70,6 @@ struct op {
     const struct model_shape *shape;
     int rows, in, out; /* linear: [rows, in] x [in, out]; others: rows of `in` elements */
     int x_row;         /* linear: elements from one row of x to the next */
-    bool fused;
 };
 
 /* The ops, each filled from its tensors. A NULL tensor is one that the op does without. Partial sums
