@@ -3,6 +3,7 @@
 #include "harness/trace/reader.h"
 #include "tests/cmocka_prelude.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,11 @@ static void a_trace_is_read_whole(void **state)
     assert_string_equal(trace->devices[0].name, "HA");
     assert_int_equal(trace->devices[0].memory_bytes, 85899345920);
     assert_int_equal(trace->devices[0].multiprocessors, 132);
+    assert_int_equal(trace->devices[0].memory_budget_bytes, 0);
+    assert_false(trace->devices[0].is_cpu_device);
+    assert_int_equal(trace->devices[0].bf16_matrix_units, -1); /* the file does not say */
+    assert_int_equal(trace->dropped_count, 0);
+    assert_true(isnan(trace_file_overhead(trace)));
     assert_string_equal(trace_file_metadata(trace, "schemaVersion"), "1");
     assert_string_equal(trace_file_metadata(trace, "traceName"), "\"run \\\\ 1\"");
     assert_null(trace_file_metadata(trace, "traceEvents"));

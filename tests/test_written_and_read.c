@@ -47,9 +47,47 @@ static int64_t record_kernels(struct trace *trace)
     return total_ns;
 }
 
+static void check_device(const struct trace_file *file)
+{
+    const struct event_device *device = trace_file_device(file, 0);
+
+    assert_int_equal(file->device_count, 1);
+    assert_null(trace_file_device(file, 1));
+    assert_string_equal(device->name, "device");
+    assert_string_equal(device->isa, "avx2");
+    assert_int_equal(device->memory_bytes, 1000);
+    assert_int_equal(device->memory_budget_bytes, 900);
+    assert_int_equal(device->multiprocessors, 4);
+    assert_true(device->is_cpu_device);
+    assert_int_equal(device->host_cores, 3);
+    assert_int_equal(device->shares_host_cores, 1);
+    assert_int_equal(device->launch_ns, 151);
+    assert_int_equal(device->bf16_matrix_units, 0);
+    assert_int_equal(device->fused_attention, 1);
+}
+
+static void check_cost(const struct trace_file *file)
+{
+    assert_int_equal(file->dropped_count, 0);
+    assert_int_equal(file->cost.steps, 20);
+    assert_int_equal(file->cost.windows, 5);
+    assert_float_equal(file->cost.step_ns, 200000, 1e-6);
+    assert_float_equal(file->cost.traced_step_ns, 205000, 1e-6);
+    assert_float_equal(file->cost.spread, 0.25, 1e-6);
+    assert_float_equal(trace_file_overhead(file), 0.025, 1e-9);
+}
+
 static void rows_written_are_rows_read(void **state)
 {
-    static const struct device_properties device = { .name = "device", .multiprocessors = 4 };
+    static const struct device_properties device = { .kind = "cpu",
+                                                     .name = "device",
+                                                     .isa = "avx2",
+                                                     .memory_bytes = 1000,
+                                                     .multiprocessors = 4,
+                                                     .host_cores = 3,
+                                                     .shares_host_cores = true,
+                                                     .launch_ns = 150.6,
+                                                     .fused_attention = true };
     struct trace *trace = NULL;
     struct trace_file *file = NULL;
     int64_t total_ns, read_ns = 0, kernels = 0, calls = 0;
@@ -60,8 +98,15 @@ static void rows_written_are_rows_read(void **state)
     total_ns = record_kernels(trace);
     trace_end(trace);
     assert_int_equal(kineto_write(path, trace,
-                                  &(struct kineto_about){
-                                      .name = "test", .settings = "a=b", .device = &device }),
+                                  &(struct kineto_about){ .name = "test",
+                                                          .settings = "a=b",
+                                                          .device = &device,
+                                                          .memory_budget = 900,
+                                                          .steps = 20,
+                                                          .windows = 5,
+                                                          .step_time_us = 200,
+                                                          .traced_step_time_us = 205,
+                                                          .spread = 0.25 }),
                      STATUS_OK);
     if (trace_file_read(&file, path, NULL) != STATUS_OK)
         fail_msg("%s", status_last()->text);
@@ -70,8 +115,8 @@ static void rows_written_are_rows_read(void **state)
     assert_int_equal(file->base_ns, trace_start_wall_ns(trace));
     assert_string_equal(trace_file_metadata(file, "traceName"), "\"test\"");
     assert_non_null(strstr(trace_file_metadata(file, "chokepoint"), "\"settings\":\"a=b\""));
-    assert_int_equal(file->device_count, 1);
-    assert_int_equal(file->devices[0].multiprocessors, 4);
+    check_device(file);
+    check_cost(file);
     for (int64_t i = 0; i < file->event_count; i++) {
         const struct event *event = &file->events[i];
         calls += event->kind == EVENT_KIND_RUNTIME;

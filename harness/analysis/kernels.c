@@ -33,15 +33,14 @@ static double mean_of(const struct weighted *mean)
 static double blocks_per_sm(const struct trace_file *trace, const struct event *event)
 {
     const struct event_kernel *kernel = &trace->kernels[event->detail];
-    int64_t device = trace->tracks[event->track].process;
+    const struct event_device *device =
+        trace_file_device(trace, trace->tracks[event->track].process);
 
     if (isfinite(kernel->blocks_per_sm))
         return (double)kernel->blocks_per_sm;
-    for (int i = 0; i < trace->device_count; i++)
-        if (trace->devices[i].id == device && trace->devices[i].multiprocessors > 0 &&
-            kernel->grid[0] > 0)
-            return (double)kernel->grid[0] * kernel->grid[1] * kernel->grid[2] /
-                   trace->devices[i].multiprocessors;
+    if (device != NULL && device->multiprocessors > 0 && kernel->grid[0] > 0)
+        return (double)kernel->grid[0] * kernel->grid[1] * kernel->grid[2] /
+               device->multiprocessors;
     return NAN;
 }
 

@@ -160,17 +160,26 @@ event_text as_text(string_view text)
     return event_text{ text.data(), text.size() };
 }
 
-// A fraction; what is none stays NAN.
-void fraction(string_view text, float &number)
+// A finite number; false leaves `number` as it was.
+bool fraction(string_view text, double &number)
 {
     char copy[64];
     char *end;
     if (text.empty() || text.size() >= sizeof copy)
-        return;
+        return false;
     std::memcpy(copy, text.data(), text.size());
     copy[text.size()] = '\0';
     double value = std::strtod(copy, &end);
-    if (*end == '\0' && std::isfinite(value))
+    if (*end != '\0' || !std::isfinite(value))
+        return false;
+    number = value;
+    return true;
+}
+
+void fraction(string_view text, float &number)
+{
+    double value;
+    if (fraction(text, value))
         number = static_cast<float>(value);
 }
 
@@ -310,22 +319,58 @@ const char *parse_event(ondemand::document &document, event_fields &fields)
 // Whole numbers of a device by where they go.
 void take_device(event_device &device, string_view name, int64_t number)
 {
-    int small = number >= 0 && number <= INT32_MAX ? static_cast<int>(number) : 0;
+    static const struct {
+        string_view name;
+        int64_t event_device::*member;
+    } large[] = {
+        { "id", &event_device::id },
+        { "totalGlobalMem", &event_device::memory_bytes },
+        { "memoryBudget", &event_device::memory_budget_bytes },
+        { "launchNs", &event_device::launch_ns },
+    };
+    static const struct {
+        string_view name;
+        int event_device::*member;
+    } small[] = {
+        { "numSms", &event_device::multiprocessors },
+        { "warpSize", &event_device::warp_lanes },
+        { "maxThreadsPerMultiprocessor", &event_device::threads_per_multiprocessor },
+        { "computeMajor", &event_device::compute_major },
+        { "computeMinor", &event_device::compute_minor },
+        { "hostCores", &event_device::host_cores },
+        { "sharesHostCores", &event_device::shares_host_cores },
+        { "bf16MatrixUnits", &event_device::bf16_matrix_units },
+        { "fp16MatrixUnits", &event_device::fp16_matrix_units },
+        { "tf32", &event_device::tf32 },
+        { "fusedAttention", &event_device::fused_attention },
+    };
 
-    if (name == "id")
-        device.id = number;
-    else if (name == "totalGlobalMem")
-        device.memory_bytes = number;
-    else if (name == "numSms")
-        device.multiprocessors = small;
-    else if (name == "warpSize")
-        device.warp_lanes = small;
-    else if (name == "maxThreadsPerMultiprocessor")
-        device.threads_per_multiprocessor = small;
-    else if (name == "computeMajor")
-        device.compute_major = small;
-    else if (name == "computeMinor")
-        device.compute_minor = small;
+    for (const auto &known : large)
+        if (name == known.name)
+            device.*known.member = number;
+    for (const auto &known : small)
+        if (name == known.name && number >= 0 && number <= INT32_MAX)
+            device.*known.member = static_cast<int>(number);
+}
+
+void begin_device(event_device &device)
+{
+    std::memset(&device, 0, sizeof device);
+    device.shares_host_cores = device.bf16_matrix_units = device.fp16_matrix_units = -1;
+    device.tf32 = device.fused_attention = -1;
+}
+
+// A member of the object that `copy` is: its text, if it is a scalar.
+bool member_text(struct event_parser *parser, const padded_string &copy, const char *key,
+                 ondemand::document &document, string_view &text)
+{
+    ondemand::object object;
+    ondemand::value member;
+
+    return parser->parser.iterate(copy).get(document) == SUCCESS &&
+           document.get_object().get(object) == SUCCESS &&
+           object.find_field_unordered(key).get(member) == SUCCESS && !is_compound(member) &&
+           scalar_text(member, text);
 }
 
 } // namespace
@@ -369,7 +414,7 @@ int event_parse_devices(struct event_parser *parser, const char *bytes, size_t l
         if (count == most || element.get_object().get(object) != SUCCESS)
             break;
         event_device &device = devices[count++];
-        std::memset(&device, 0, sizeof device);
+        begin_device(device);
         for (auto field : object) {
             string_view name, text;
             ondemand::value value;
@@ -386,6 +431,10 @@ int event_parse_devices(struct event_parser *parser, const char *bytes, size_t l
                 return count;
             if (name == "name")
                 text.copy(device.name, sizeof device.name - 1);
+            else if (name == "isa")
+                text.copy(device.isa, sizeof device.isa - 1);
+            else if (name == "kind")
+                device.is_cpu_device = text == "cpu";
             else if (whole_number(text, number))
                 take_device(device, name, number);
         }
@@ -398,12 +447,17 @@ bool event_parse_member(struct event_parser *parser, const char *bytes, size_t l
 {
     padded_string copy(bytes, length);
     ondemand::document document;
-    ondemand::object object;
-    ondemand::value member;
     string_view text;
 
-    return parser->parser.iterate(copy).get(document) == SUCCESS &&
-           document.get_object().get(object) == SUCCESS &&
-           object.find_field_unordered(key).get(member) == SUCCESS && !is_compound(member) &&
-           scalar_text(member, text) && whole_number(text, *value);
+    return member_text(parser, copy, key, document, text) && whole_number(text, *value);
+}
+
+bool event_parse_fraction(struct event_parser *parser, const char *bytes, size_t length,
+                          const char *key, double *value)
+{
+    padded_string copy(bytes, length);
+    ondemand::document document;
+    string_view text;
+
+    return member_text(parser, copy, key, document, text) && fraction(text, *value);
 }

@@ -72,13 +72,22 @@ void event_parser_close(struct event_parser *parser);
 const char *event_parse(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_fields *fields);
 
-/* A device of "deviceProperties". */
+/* A device of "deviceProperties". What the file does not say is 0, or -1 where 0 means something. */
 struct event_device {
     int64_t id;
-    char name[64];
+    char name[96];
     int64_t memory_bytes;
+    int64_t memory_budget_bytes; /* that the step may reserve of them */
     int multiprocessors, warp_lanes, threads_per_multiprocessor;
-    int compute_major, compute_minor;
+    int compute_major, compute_minor; /* NVIDIA's compute capability, or the 9.0 of AMD's gfx90a */
+
+    /* In our own traces only, as the device's properties have them. */
+    bool is_cpu_device;
+    char isa[64]; /* "sm_90"; "": unknown */
+    int host_cores, shares_host_cores;
+    int64_t launch_ns; /* host time of an eager launch */
+    int bf16_matrix_units, fp16_matrix_units, tf32,
+        fused_attention; /* 1: yes, 0: no, -1: unknown */
 };
 
 /* Reads at most `most` devices of that array's JSON text; returns how many. What is no such array has
@@ -86,9 +95,12 @@ struct event_device {
 int event_parse_devices(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_device *devices, int most);
 
-/* A whole number that is a member of the object `bytes`; false: there is none. */
+/* A number that is a member of the object `bytes`: a whole one, or any finite one. False: there is none,
+ * and *value is as it was. */
 bool event_parse_member(struct event_parser *parser, const char *bytes, size_t length,
                         const char *key, int64_t *value);
+bool event_parse_fraction(struct event_parser *parser, const char *bytes, size_t length,
+                          const char *key, double *value);
 
 #ifdef __cplusplus
 }

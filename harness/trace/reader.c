@@ -7,6 +7,7 @@
 #include "harness/trace/inflate_window.h"
 #include "harness/trace/name_table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -397,6 +398,24 @@ out:
     return status;
 }
 
+/* Of "chokepoint", our own member. */
+static void take_cost(struct reading *reading, const char *bytes, size_t length)
+{
+    struct trace_cost *cost = &reading->file->cost;
+    struct event_parser *parser = reading->parser;
+    double step_us = 0, traced_us = 0;
+
+    event_parse_member(parser, bytes, length, "steps", &cost->steps);
+    event_parse_member(parser, bytes, length, "windows", &cost->windows);
+    event_parse_fraction(parser, bytes, length, "step_time_us", &step_us);
+    event_parse_fraction(parser, bytes, length, "traced_step_time_us", &traced_us);
+    event_parse_fraction(parser, bytes, length, "tracing_spread", &cost->spread);
+    if (step_us > 0 && traced_us > 0) {
+        cost->step_ns = 1000 * step_us;
+        cost->traced_step_ns = 1000 * traced_us;
+    }
+}
+
 static enum status on_metadata(void *context, const char *key, const char *bytes, size_t length)
 {
     enum status status = STATUS_OK;
@@ -415,7 +434,10 @@ static enum status on_metadata(void *context, const char *key, const char *bytes
     else if (strcmp(key, "distributedInfo") == 0) {
         event_parse_member(reading->parser, bytes, length, "rank", &file->rank);
         event_parse_member(reading->parser, bytes, length, "world_size", &file->world_size);
-    }
+    } else if (strcmp(key, "droppedRecords") == 0)
+        decimal_integer(bytes, length, &file->dropped_count);
+    else if (strcmp(key, "chokepoint") == 0)
+        take_cost(reading, bytes, length);
 
 out:
     return status;
@@ -490,6 +512,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     if (reading.file == NULL || reading.parser == NULL || bytes == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
     reading.file->rank = reading.file->world_size = -1;
+    reading.file->cost.spread = NAN;
     TRY(name_table_open(&reading.file->names));
     TRY(read_all(&reading, window, bytes));
     TRY(judge(&reading, path, inflate_window_damage(window)));
@@ -542,6 +565,19 @@ const char *trace_file_metadata(const struct trace_file *trace, const char *key)
         if (strcmp(trace->metadata[i].key, key) == 0)
             return trace->metadata[i].json;
     return NULL;
+}
+
+const struct event_device *trace_file_device(const struct trace_file *trace, int64_t id)
+{
+    for (int i = 0; i < trace->device_count; i++)
+        if (trace->devices[i].id == id)
+            return &trace->devices[i];
+    return NULL;
+}
+
+double trace_file_overhead(const struct trace_file *trace)
+{
+    return trace->cost.step_ns > 0 ? trace->cost.traced_step_ns / trace->cost.step_ns - 1 : NAN;
 }
 
 bool event_is_device_work(const struct event *event)

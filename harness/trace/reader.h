@@ -70,6 +70,14 @@ struct event_step { /* our own numbers; -1: unknown */
     int64_t samples, tokens, padded_tokens, flops;
 };
 
+/* What tracing cost, as our own traces say: medians over windows of `steps` steps, without a tracer and
+ * with this one. */
+struct trace_cost {
+    int64_t steps, windows;
+    double step_ns, traced_step_ns; /* 0: not measured */
+    double spread;                  /* of the windows of a kind, over their median; NAN: unknown */
+};
+
 struct trace_metadata {
     char *key, *json;
 };
@@ -90,9 +98,11 @@ struct trace_file {
 
     struct event_device devices[TRACE_FILE_DEVICES];
     int device_count;
-    int64_t base_ns;                 /* baseTimeNanoseconds; 0: unknown */
-    int64_t rank;                    /* of distributedInfo; -1: unknown */
-    int64_t world_size;              /* likewise */
+    int64_t base_ns;       /* baseTimeNanoseconds; 0: unknown */
+    int64_t rank;          /* of distributedInfo; -1: unknown */
+    int64_t world_size;    /* likewise */
+    int64_t dropped_count; /* rows that the recorder had no room for: "droppedRecords" */
+    struct trace_cost cost;
     struct trace_metadata *metadata; /* every member beside the events; of a key given twice both */
     int64_t metadata_count;
 
@@ -125,6 +135,13 @@ uint32_t trace_file_name_count(const struct trace_file *trace);
 
 /* JSON text, strings with their quotes; NULL: the file has no such member. */
 const char *trace_file_metadata(const struct trace_file *trace, const char *key);
+
+/* The device of that number; NULL: the file does not describe it. */
+const struct event_device *trace_file_device(const struct trace_file *trace, int64_t id);
+
+/* How much longer a step took because it was traced, as a share of it untraced: 0.02 is 2%. NAN: the
+ * file does not say. */
+double trace_file_overhead(const struct trace_file *trace);
 
 /* Kernels, copies and memsets. */
 bool event_is_device_work(const struct event *event);
