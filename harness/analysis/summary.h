@@ -1,0 +1,26 @@
+/* All that is known of a trace, in one place: what findings are judged by, and reports printed from. */
+#ifndef HARNESS_ANALYSIS_SUMMARY_H
+#define HARNESS_ANALYSIS_SUMMARY_H
+
+#include "harness/analysis/kernels.h"
+#include "harness/analysis/launches.h"
+#include "harness/analysis/memory.h"
+#include "harness/analysis/spans.h"
+#include "harness/analysis/steps.h"
+#include "harness/analysis/timeline.h"
+
+struct summary {
+    const struct trace_file *trace;
+    struct timeline timeline;
+    struct steps steps;
+    struct launches launches;
+    struct kernels kernels;
+    struct spans spans;
+    struct memory memory;
+};
+
+/* OUT_OF_MEMORY. `trace` must live longer. Release in every case; a summary of zeros may be released. */
+enum status summary_make(struct summary *summary, const struct trace_file *trace);
+void summary_release(struct summary *summary);
+
+#endif
