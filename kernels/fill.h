@@ -1,4 +1,4 @@
-/* Fills and casts. */
+/* Fills, casts, and the triad: what memory bandwidth is measured with. */
 #ifndef KERNELS_FILL_H
 #define KERNELS_FILL_H
 
@@ -15,6 +15,13 @@ struct cast_from_float {
 struct cast_to_float {
     float *y;
     const real *x;
+};
+
+/* y = a + scale * b, as in McCalpin's STREAM (1995). y may be a or b. */
+struct triad {
+    real *y;
+    const real *a, *b;
+    float scale;
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Fills and casts: pure memory traffic. */
+/* Fills, casts and the triad: pure memory traffic. */
 #include "kernels/kernel.h"
 
 #include "kernels/fill.h"
@@ -19,4 +19,12 @@ KERNEL_PACKS(cast_from_float, k, i)
 KERNEL_PACKS(cast_to_float, k, i)
 {
     store_floats(k->y + i, load(k->x + i));
+}
+
+/* Bytes per element: 2 read, 1 written, sizeof(real) each. Flops: 2. */
+KERNEL_PACKS(triad, k, i)
+{
+    struct pack a = load(k->a + i), b = load(k->b + i);
+    EACH(j) a.v[j] += k->scale * b.v[j];
+    store(k->y + i, a);
 }

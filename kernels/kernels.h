@@ -49,6 +49,7 @@ enum { ROW_MULTIPLE = 32 };
     X(fill, PACKS)                                                                                 \
     X(cast_from_float, PACKS)                                                                      \
     X(cast_to_float, PACKS)                                                                        \
+    X(triad, PACKS)                                                                                \
     X(gelu_forward, PACKS)                                                                         \
     X(gelu_backward, PACKS)                                                                        \
     X(bias_gelu_forward, ROWS)                                                                     \

@@ -92,6 +92,27 @@ static void cast_to_float_is_exact(void **state)
     }
 }
 
+static void triad_adds_a_scaled_tensor(void **state)
+{
+    struct workbench *bench = *state;
+    const float scale = -1.75f;
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        long count = counts[i];
+
+        workbench_case(bench, "triad: count %ld", count);
+        struct tensor *a = tensor_normal(bench, REAL, count, 0, 1);
+        struct tensor *b = tensor_normal(bench, REAL, count, 0, 1);
+        struct tensor *y = tensor_output(bench, REAL, count);
+        double *reference = workbench_doubles(bench, count);
+
+        for (long j = 0; j < count; j++) reference[j] = a->values[j] + (double)scale * b->values[j];
+        RUN(bench, triad, count, .y = y->data, .a = a->data, .b = b->data, .scale = scale);
+        EXPECT(bench, y, reference, 1e-6);
+        workbench_settle(bench);
+    }
+}
+
 /* What the other tests believe about storage types, from bit patterns. */
 static void the_workbench_rounds_to_nearest_even(void **state)
 {
@@ -119,6 +140,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(cast_from_float_rounds_to_nearest),
     cmocka_unit_test(cast_from_float_knows_ties_infinity_and_nan),
     cmocka_unit_test(cast_to_float_is_exact),
+    cmocka_unit_test(triad_adds_a_scaled_tensor),
     cmocka_unit_test(the_workbench_rounds_to_nearest_even),
 };
 
