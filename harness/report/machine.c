@@ -1,8 +1,8 @@
 #include "harness/report/machine.h"
 
 #include "harness/report/commit.h"
+#include "harness/report/system_file.h"
 
-#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,49 +12,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-
-/* The first line of a file without its end; false, and "", when there is none. */
-static bool read_line(const char *root, const char *path, char *line, size_t size)
-{
-    char name[PATH_MAX];
-    FILE *file;
-    bool found;
-
-    line[0] = '\0';
-    snprintf(name, sizeof name, "%s%s", root, path);
-    file = fopen(name, "re");
-    if (file == NULL)
-        return false;
-    found = fgets(line, (int)size, file) != NULL;
-    fclose(file);
-    line[strcspn(line, "\n")] = '\0';
-    return found;
-}
-
-/* The value of the first "key : value" line of a file. */
-static bool read_key(const char *root, const char *path, const char *key, char *value, size_t size)
-{
-    char name[PATH_MAX], line[512];
-    bool found = false;
-    FILE *file;
-
-    value[0] = '\0';
-    snprintf(name, sizeof name, "%s%s", root, path);
-    file = fopen(name, "re");
-    if (file == NULL)
-        return false;
-    while (!found && fgets(line, sizeof line, file) != NULL) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, key, strlen(key)) != 0 || colon == NULL)
-            continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        colon[strcspn(colon, "\n")] = '\0';
-        snprintf(value, size, "%s", colon);
-        found = true;
-    }
-    fclose(file);
-    return found;
-}
 
 /* yyyy-mm-ddTHH:MM:SS+HH:MM: strftime's %z lacks the colon. */
 static void read_date(struct machine *machine)
@@ -82,8 +39,8 @@ static void read_names(struct machine *machine, const char *root)
     machine->host_name[sizeof machine->host_name - 1] = '\0';
     if (uname(&system) == 0)
         snprintf(machine->kernel, sizeof machine->kernel, "%s %s", system.sysname, system.release);
-    if (!read_key(root, "/proc/cpuinfo", "model name", machine->cpu_model,
-                  sizeof machine->cpu_model))
+    if (!system_file_key(root, "/proc/cpuinfo", "model name", machine->cpu_model,
+                         sizeof machine->cpu_model))
         snprintf(machine->cpu_model, sizeof machine->cpu_model, "%s",
                  uname(&system) == 0 ? system.machine : "");
 }
@@ -121,10 +78,11 @@ static void read_frequency(struct machine *machine, const char *root)
 {
     char line[64];
 
-    if (read_line(root, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", line, sizeof line) ||
-        read_line(root, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", line, sizeof line))
+    if (system_file_line(root, "/sys/devices/system/cpu/cpu0/tsc_freq_khz", line, sizeof line) ||
+        system_file_line(root, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", line,
+                         sizeof line))
         machine->mhz = (int)lround(atof(line) / 1000);
-    else if (read_key(root, "/proc/cpuinfo", "cpu MHz", line, sizeof line))
+    else if (system_file_key(root, "/proc/cpuinfo", "cpu MHz", line, sizeof line))
         machine->mhz = (int)lround(atof(line));
 }
 
@@ -135,14 +93,16 @@ static void read_settings(struct machine *machine, const char *root)
 
     machine->scaling = NOT_KNOWN;
     machine->aslr = NOT_KNOWN;
-    if (read_line(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", line, sizeof line))
+    if (system_file_line(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", line,
+                         sizeof line))
         machine->scaling = strcmp(line, "performance") == 0 ? KNOWN_NO : KNOWN_YES;
-    if (flags >= 0 && read_line(root, "/proc/sys/kernel/randomize_va_space", line, sizeof line))
+    if (flags >= 0 &&
+        system_file_line(root, "/proc/sys/kernel/randomize_va_space", line, sizeof line))
         machine->aslr = atoi(line) != 0 && !(flags & ADDR_NO_RANDOMIZE) ? KNOWN_YES : KNOWN_NO;
-    if (read_line(root, "/sys/fs/cgroup/cpu.max", line, sizeof line) &&
+    if (system_file_line(root, "/sys/fs/cgroup/cpu.max", line, sizeof line) &&
         strncmp(line, "max", 3) != 0)
         snprintf(machine->cpu_quota, sizeof machine->cpu_quota, "%s", line);
-    if (read_key(root, "/proc/meminfo", "MemTotal", line, sizeof line))
+    if (system_file_key(root, "/proc/meminfo", "MemTotal", line, sizeof line))
         machine->memory_bytes = (int64_t)atoll(line) * 1024;
 }
 
@@ -171,7 +131,7 @@ static bool read_cache_file(const char *root, int index, const char *name, char 
     char path[128];
 
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
-    return read_line(root, path, line, size);
+    return system_file_line(root, path, line, size);
 }
 
 static void read_caches(struct machine *machine, const char *root)

@@ -17,7 +17,7 @@
 /* Leaves room in PATH_MAX for an entry, a class folder and a file. */
 #define LONGEST_CACHE (PATH_MAX - 4 * LONGEST_NAME)
 
-static enum status cache_path(char path[PATH_MAX])
+enum status cache_folder_path(char path[PATH_MAX])
 {
     enum status status = STATUS_OK;
     const char *own = getenv("CHOKEPOINT_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
@@ -189,7 +189,7 @@ enum status cache_folder_get(char path[PATH_MAX], const struct cache_entry *entr
     char cache[PATH_MAX];
     int lock = -1;
 
-    TRY(cache_path(cache));
+    TRY(cache_folder_path(cache));
     snprintf(path, PATH_MAX, "%.*s/%s", LONGEST_CACHE, cache, entry->name);
     if (entry->is_whole(entry->context, path))
         goto out;

@@ -20,6 +20,9 @@ struct cache_entry {
     enum status (*fill)(void *context, const char *folder); /* into an empty folder */
 };
 
+/* The path of the cache folder, which need not be there. IO when nothing names one. */
+enum status cache_folder_path(char path[PATH_MAX]);
+
 /* Gives the path of the entry, after making it if it is not there or has lost files. Errors: IO names
  * the path and says what to do; INTERRUPTED when a signal handler ran while waiting for another
  * process that makes entries; those of fill. */
