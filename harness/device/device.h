@@ -52,6 +52,7 @@ struct device_properties {
     char gemm_library[64];  /* "oneDNN 2.6.3", "cuBLAS 13.0.2" */
     int index;              /* of the GPU; 0 on the CPU device */
     int64_t memory_bytes;   /* capacity */
+    int64_t cache_bytes;    /* the cache before the memory: a GPU's L2; 0: not known */
     int multiprocessors;    /* SMs; the CPU device: 1 a stream's worker */
     int warp_lanes;         /* threads in a warp; 1 on the CPU device */
     int host_cores;         /* this process may run on */

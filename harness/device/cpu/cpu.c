@@ -52,6 +52,29 @@ static void cpu_model(char *model, size_t size)
         fclose(file);
 }
 
+/* Of the last level. (On some machines sysconf() gives the sum over all sockets.) */
+static int64_t cache_bytes(void)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < 8; i++) {
+        char path[64], unit = ' ';
+        long long size;
+        FILE *file;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        file = fopen(path, "r");
+        if (file == NULL)
+            continue;
+        if (fscanf(file, "%lld%c", &size, &unit) >= 1)
+            size *= unit == 'M' ? 1 << 20 : unit == 'K' ? 1 << 10 : 1;
+        else
+            size = 0;
+        bytes = size > bytes ? size : bytes;
+        fclose(file);
+    }
+    return bytes;
+}
+
 static void fill_properties(struct cpu_device *device)
 {
     struct device_properties *properties = &device->base.properties;
@@ -64,6 +87,7 @@ static void fill_properties(struct cpu_device *device)
              properties->host_cores, properties->host_cores == 1 ? "" : "s");
     snprintf(properties->isa, sizeof properties->isa, "%s", isa_name());
     gemm_library(properties->gemm_library, sizeof properties->gemm_library);
+    properties->cache_bytes = cache_bytes();
     properties->multiprocessors = 1;
     properties->warp_lanes = 1;
     properties->shares_host_cores = true;
