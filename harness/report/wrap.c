@@ -23,6 +23,11 @@ static int columns(const char *text, size_t bytes)
     return count;
 }
 
+int wrap_columns(const char *text)
+{
+    return columns(text, strlen(text));
+}
+
 void wrap_print(FILE *stream, int column, int indent, int width, const char *text)
 {
     bool first = true;

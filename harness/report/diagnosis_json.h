@@ -1,0 +1,26 @@
+/* A diagnosis for programs. Times are nanoseconds; what is not known is null.
+ *
+ *   {"traces": [{"file", "partial", "span_ns", "busy_ns", "idle_ns", "compute_ns", "communication_ns",
+ *     "exposed_communication_ns", "exposed_copy_ns", "idle": {"host_wait", "device_wait", "other"},
+ *     "steps": {"count", "mean_ns", "min_ns", "max_ns"},
+ *     "kernels": [{"name", "kind", "count", "total_ns", "mean_ns", "min_ns", "max_ns", "share",
+ *       "blocks_per_sm", "occupancy_percent", "bytes", "gb_per_second", "pageable"}],
+ *     "findings": [{"id", "severity", "lost_ns_per_step", "predicted_gain", "confidence", "evidence",
+ *       "advice"}]}]}
+ *
+ * `kernels` is all device work by name, the longest total first; "kind" is computation, communication,
+ * copy or memset, and "share" that of the time of all work. "exposed_copy_ns" is copies while no kernel
+ * runs. */
+#ifndef HARNESS_REPORT_DIAGNOSIS_JSON_H
+#define HARNESS_REPORT_DIAGNOSIS_JSON_H
+
+#include "harness/analysis/diagnosis.h"
+#include "harness/report/json.h"
+
+/* *text is malloc'd. OUT_OF_MEMORY. */
+enum status diagnosis_json(const struct diagnosis *diagnosis, char **text);
+
+/* An array of findings as above, as member `name` of `to`. */
+void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings);
+
+#endif

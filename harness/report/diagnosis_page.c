@@ -1,0 +1,234 @@
+#include "harness/report/diagnosis_page.h"
+
+#include "harness/analysis/summary.h"
+#include "harness/report/diagnosis_ranks.h"
+#include "harness/report/diagnosis_tables.h"
+#include "harness/report/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct column shares[] = { { "", -30 }, { "time", 8 }, { "share", 6 }, { "", 0 } };
+enum { BAR_FULL = 31 };
+
+/* A row of a whole that is made of parts; none for a part that is nothing. */
+static void print_share(const struct page *page, const char *name, double ns, double whole_ns)
+{
+    char time[QUANTITY_SIZE], share[16], bar[BAR_SIZE];
+    const char *const cells[] = { name, time, share, bar };
+
+    if (!(ns > 0))
+        return;
+    quantity_print(time, ns / 1e3, "us");
+    snprintf(share, sizeof share, "%.1f%%", 100 * ns / whole_ns);
+    page_bar(bar, ns / whole_ns, BAR_FULL);
+    page_row(page, shares, ARRAY_SIZE(shares), cells);
+}
+
+/* --- What was read --------------------------------------------------------------------------------- */
+
+static void print_device_name(const struct page *page, const struct trace_file *trace)
+{
+    char size[QUANTITY_SIZE], rank[64] = "";
+
+    quantity_print(size, (double)trace->text_bytes, "B");
+    if (trace->rank >= 0 && trace->world_size > 1)
+        snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
+                 (long long)trace->world_size);
+    page_paragraph(page, INK_DIM, "%s%s%s%lld events in %s of text%s",
+                   trace->device_count > 0 ? trace->devices[0].name : "no device is named",
+                   trace->device_count > 1 ? " and others" : "", "; ",
+                   (long long)trace->event_count, size, rank);
+}
+
+/* What makes the figures below doubtful. */
+static void print_doubts(const struct page *page, const struct trace_file *trace)
+{
+    if (trace->partial)
+        page_paragraph(page, INK_DOUBTFUL, "Partial: %s. What follows is of what was read.",
+                       trace->partial_reason);
+    if (trace->bad_count > 0)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "%lld events are damaged and were skipped; the first, at byte %lld: %s",
+                       (long long)trace->bad_count, (long long)trace->bad_offset,
+                       trace->bad_reason);
+    if (trace->dropped_count > 0)
+        page_paragraph(page, INK_DOUBTFUL, "%lld records found no room when this was recorded",
+                       (long long)trace->dropped_count);
+}
+
+/* --- Where the time went --------------------------------------------------------------------------- */
+
+static void print_step(const struct page *page, const struct summary *summary)
+{
+    static const char *const names[STEP_PART_COUNT] = {
+        [STEP_KERNEL] = "kernels",        [STEP_COPY] = "copies",
+        [STEP_MEMSET] = "memsets",        [STEP_COMMUNICATION] = "communication",
+        [STEP_RUNTIME] = "runtime calls", [STEP_DATA_LOADING] = "data loading",
+        [STEP_HOST] = "other host work",  [STEP_OTHER] = "nothing recorded",
+    };
+    const struct steps *steps = &summary->steps;
+    char heading[160], mean[QUANTITY_SIZE], least[QUANTITY_SIZE], most[QUANTITY_SIZE];
+
+    if (steps->count == 0) {
+        page_heading(page, "Step");
+        page_paragraph(page, INK_DIM, "The trace marks no steps (ProfilerStep#N).");
+        return;
+    }
+    quantity_print(mean, steps->mean_ns / 1e3, "us");
+    quantity_print(least, (double)steps->min_ns / 1e3, "us");
+    quantity_print(most, (double)steps->max_ns / 1e3, "us");
+    if (steps->count == 1)
+        snprintf(heading, sizeof heading, "Step: %s, the only one", mean);
+    else
+        snprintf(heading, sizeof heading, "Step: %s, mean of %lld (%s to %s)", mean,
+                 (long long)steps->count, least, most);
+    page_heading(page, heading);
+    page_table(page, shares, ARRAY_SIZE(shares));
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        double ns = 0;
+        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
+        print_share(page, names[part], ns / (double)steps->count, steps->mean_ns);
+    }
+    if (summary->trace->cost.step_ns > 0) {
+        quantity_print(mean, summary->trace->cost.step_ns / 1e3, "us");
+        page_paragraph(page, INK_DIM, "Without a tracer a step took %s; tracing cost %+.1f%%.",
+                       mean, 100 * trace_file_overhead(summary->trace));
+    }
+}
+
+/* Communication counts where no computation runs, copies and memsets where no kernel does: so the parts
+ * sum to the span. */
+static void print_usage(const struct page *page, const struct summary *summary)
+{
+    static const char *const causes[IDLE_CAUSE_COUNT] = {
+        [IDLE_HOST_WAIT] = "idle: the host had not launched",
+        [IDLE_DEVICE_WAIT] = "idle: between queued work",
+        [IDLE_OTHER] = "idle: other",
+    };
+    const struct usage *usage = &summary->timeline.all;
+    double span_ns = (double)usage->span_ns;
+    char heading[160], span[QUANTITY_SIZE];
+
+    if (usage->work_count == 0) {
+        page_heading(page, "Device");
+        page_paragraph(page, INK_DOUBTFUL, "The trace holds no device work.");
+        return;
+    }
+    quantity_print(span, span_ns / 1e3, "us");
+    snprintf(heading, sizeof heading, "Device: busy %.1f%% of %s, from its first work to its last",
+             span_ns > 0 ? 100 * (double)usage->busy_ns / span_ns : 0, span);
+    page_heading(page, heading);
+    page_table(page, shares, ARRAY_SIZE(shares));
+    print_share(page, "computation", (double)usage->kind_ns[WORK_COMPUTATION], span_ns);
+    print_share(page, "communication, exposed", (double)usage->communication_exposed_ns, span_ns);
+    print_share(page, "copies and memsets, exposed", (double)usage->memory_exposed_ns, span_ns);
+    for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
+        print_share(page, causes[cause], (double)usage->idle_cause_ns[cause], span_ns);
+}
+
+/* --- Findings -------------------------------------------------------------------------------------- */
+
+static enum ink severity_ink(enum severity severity)
+{
+    static const enum ink inks[] = { [SEVERITY_INFORMATION] = INK_DIM,
+                                     [SEVERITY_MINOR] = INK_DOUBTFUL,
+                                     [SEVERITY_MAJOR] = INK_BAD,
+                                     [SEVERITY_CRITICAL] = INK_BAD };
+
+    return inks[severity];
+}
+
+void diagnosis_cost(char *text, size_t size, const struct finding *finding, double step_ns)
+{
+    char lost[QUANTITY_SIZE], gain[QUANTITY_SIZE], share[32] = "";
+    int length = 0;
+
+    text[0] = '\0';
+    if (finding->lost_ns_per_step > 0) {
+        quantity_print(lost, finding->lost_ns_per_step / 1e3, "us");
+        if (step_ns > 0)
+            snprintf(share, sizeof share, ", %.0f%% of it",
+                     100 * finding->lost_ns_per_step / step_ns);
+        length = snprintf(text, size, "Costs %s a step%s. ", lost, share);
+    }
+    if (finding->predicted_gain > 1 && length >= 0 && (size_t)length < size) {
+        quantity_factor(gain, finding->predicted_gain);
+        snprintf(text + length, size - (size_t)length, "Without it %s faster, with %s confidence.",
+                 gain, confidence_name(finding->confidence));
+    }
+}
+
+/* What lost time is compared with: the untraced step where the trace tells. */
+static double step_ns(const struct summary *summary)
+{
+    return summary->trace->cost.step_ns > 0 ? summary->trace->cost.step_ns : summary->steps.mean_ns;
+}
+
+static void print_findings(const struct page *page, const struct summary *summary,
+                           const struct findings *findings)
+{
+    char cost[160];
+
+    page_heading(page, "Findings");
+    if (findings->healthy[0] != '\0')
+        page_paragraph(page, INK_GOOD, "Healthy: %s", findings->healthy);
+    else if (findings->count == 0)
+        page_paragraph(page, INK_DIM, "None.");
+    for (int64_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        page_item(page, (int)i + 1, finding->id, finding->title, severity_ink(finding->severity),
+                  severity_name(finding->severity));
+        page_detail(page, "%s", finding->evidence);
+        diagnosis_cost(cost, sizeof cost, finding, step_ns(summary));
+        if (cost[0] != '\0')
+            page_detail(page, "%s", cost);
+        if (finding->advice != NULL && finding->advice[0] != '\0')
+            page_detail(page, "Do: %s", finding->advice);
+    }
+}
+
+/* --- The page -------------------------------------------------------------------------------------- */
+
+static void print_head(const struct page *page, const struct diagnosis *diagnosis, int which)
+{
+    page_title(page, diagnosis->paths[which]);
+    print_device_name(page, diagnosis->traces[which]);
+    print_doubts(page, diagnosis->traces[which]);
+}
+
+static void print_whole(const struct page *page, const struct diagnosis *diagnosis, int which)
+{
+    const struct summary *summary = &diagnosis->summaries[which];
+
+    print_head(page, diagnosis, which);
+    print_step(page, summary);
+    print_usage(page, summary);
+    print_findings(page, summary, &diagnosis->findings[which]);
+    diagnosis_tables(page, summary);
+}
+
+void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis)
+{
+    int slowest = 0;
+
+    if (!diagnosis->is_run) {
+        for (int i = 0; i < diagnosis->count; i++) {
+            if (i > 0)
+                fputc('\n', page->console.stream);
+            print_whole(page, diagnosis, i);
+        }
+        return;
+    }
+    diagnosis_ranks(page, diagnosis, &slowest);
+    fputc('\n', page->console.stream);
+    print_whole(page, diagnosis, slowest);
+    for (int i = 0; i < diagnosis->count; i++) {
+        if (i == slowest)
+            continue;
+        fputc('\n', page->console.stream);
+        print_head(page, diagnosis, i);
+        print_findings(page, &diagnosis->summaries[i], &diagnosis->findings[i]);
+    }
+}

@@ -1,0 +1,16 @@
+/* A diagnosis for people: what was read, where the step's time went, what is wrong, and the tables that
+ * one looks at next. Of several ranks of a run first how they compare, then the page of the slowest, then
+ * what is wrong with the others. */
+#ifndef HARNESS_REPORT_DIAGNOSIS_PAGE_H
+#define HARNESS_REPORT_DIAGNOSIS_PAGE_H
+
+#include "harness/analysis/diagnosis.h"
+#include "harness/report/page.h"
+
+void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis);
+
+/* What a finding costs and what its advice would gain, a sentence each; "" where neither is known.
+ * `step_ns`: the step's mean; 0: unknown. */
+void diagnosis_cost(char *text, size_t size, const struct finding *finding, double step_ns);
+
+#endif

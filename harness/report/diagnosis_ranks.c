@@ -1,0 +1,105 @@
+#include "harness/report/diagnosis_ranks.h"
+
+#include "harness/analysis/summary.h"
+#include "harness/report/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Of a step, on average. */
+static double part_ns(const struct steps *steps, enum step_part part)
+{
+    double ns = 0;
+
+    for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
+    return steps->count > 0 ? ns / (double)steps->count : NAN;
+}
+
+static double own_ns(const struct summary *summary)
+{
+    return summary->steps.count > 0
+               ? summary->steps.mean_ns - part_ns(&summary->steps, STEP_COMMUNICATION)
+               : NAN;
+}
+
+static const struct column columns[] = {
+    { "rank", 5 },    { "step", 8 },    { "own work", 9 }, { "busy", 6 },
+    { "compute", 8 }, { "commun.", 8 }, { "exposed", 8 },  { "data loading", 0 },
+};
+
+/* Times of a step, but for the shares of the span that the device is busy. */
+static void print_rank(const struct page *page, const struct summary *summary)
+{
+    const struct usage *usage = &summary->timeline.all;
+    double steps = summary->steps.count > 0 ? (double)summary->steps.count : NAN;
+    char rank[24], step[QUANTITY_SIZE], own[QUANTITY_SIZE], busy[24], compute[QUANTITY_SIZE],
+        communication[QUANTITY_SIZE], exposed[QUANTITY_SIZE], data[QUANTITY_SIZE];
+    const char *const cells[] = { rank, step, own, busy, compute, communication, exposed, data };
+
+    snprintf(rank, sizeof rank, "%lld", (long long)summary->trace->rank);
+    quantity_print(step, summary->steps.count > 0 ? summary->steps.mean_ns / 1e3 : NAN, "us");
+    quantity_print(own, own_ns(summary) / 1e3, "us");
+    snprintf(busy, sizeof busy, "%.1f%%",
+             usage->span_ns > 0 ? 100 * (double)usage->busy_ns / (double)usage->span_ns : 0);
+    quantity_print(compute, (double)usage->kind_ns[WORK_COMPUTATION] / steps / 1e3, "us");
+    quantity_print(communication, (double)usage->kind_ns[WORK_COMMUNICATION] / steps / 1e3, "us");
+    quantity_print(exposed, (double)usage->communication_exposed_ns / steps / 1e3, "us");
+    quantity_print(data, part_ns(&summary->steps, STEP_DATA_LOADING) / 1e3, "us");
+    page_row(page, columns, ARRAY_SIZE(columns), cells);
+}
+
+/* The file of the least rank above `rank`; -1: there is none. */
+static int next_file(const struct diagnosis *diagnosis, int64_t rank)
+{
+    int next = -1;
+
+    for (int i = 0; i < diagnosis->count; i++)
+        if (diagnosis->traces[i]->rank > rank &&
+            (next < 0 || diagnosis->traces[i]->rank < diagnosis->traces[next]->rank))
+            next = i;
+    return next;
+}
+
+/* The largest over the mean, less one: the usual load imbalance (DeRose, Homer and Johnson, "Detecting
+ * Application Load Imbalance on High End Massively Parallel Systems", Euro-Par 2007). */
+static void print_imbalance(const struct page *page, const struct diagnosis *diagnosis,
+                            int *slowest)
+{
+    double sum = 0, largest = 0;
+    char own[QUANTITY_SIZE], mean[QUANTITY_SIZE];
+
+    *slowest = 0;
+    for (int i = 0; i < diagnosis->count; i++) {
+        double ns = own_ns(&diagnosis->summaries[i]);
+        sum += ns;
+        if (!(ns > largest))
+            continue;
+        largest = ns;
+        *slowest = i;
+    }
+    if (!(sum > 0)) {
+        page_paragraph(page, INK_DIM, "Not every rank marks its steps: they cannot be compared.");
+        return;
+    }
+    quantity_print(own, largest / 1e3, "us");
+    quantity_print(mean, sum / diagnosis->count / 1e3, "us");
+    page_paragraph(page, INK_PLAIN,
+                   "Rank %lld is the slowest: %s a step without communication, where the mean is "
+                   "%s; imbalance %.1f%%.",
+                   (long long)diagnosis->traces[*slowest]->rank, own, mean,
+                   100 * (largest / (sum / diagnosis->count) - 1));
+}
+
+void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis, int *slowest)
+{
+    char title[64];
+
+    snprintf(title, sizeof title, "%d of %lld ranks, means of a step", diagnosis->count,
+             (long long)diagnosis->traces[0]->world_size);
+    page_title(page, title);
+    page_table(page, columns, ARRAY_SIZE(columns));
+    for (int i = next_file(diagnosis, -1); i >= 0;
+         i = next_file(diagnosis, diagnosis->traces[i]->rank))
+        print_rank(page, &diagnosis->summaries[i]);
+    print_imbalance(page, diagnosis, slowest);
+}

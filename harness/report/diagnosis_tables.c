@@ -1,0 +1,284 @@
+#include "harness/report/diagnosis_tables.h"
+
+#include "harness/report/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS_MOST = 8, NAME_SIZE = 160, CELL_SIZE = 24 };
+
+/* What C++ names repeat in every row says nothing in any. */
+static void short_name(char text[NAME_SIZE], const char *name)
+{
+    static const char *const noise[] = { "void ", "(anonymous namespace)::", "at::native::" };
+    size_t length = 0;
+
+    while (*name != '\0' && length < NAME_SIZE - 1) {
+        size_t skipped = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(noise) && skipped == 0; i++)
+            if (strncmp(name, noise[i], strlen(noise[i])) == 0)
+                skipped = strlen(noise[i]);
+        if (skipped == 0)
+            text[length++] = *name++;
+        name += skipped;
+    }
+    text[length] = '\0';
+}
+
+static void print_ns(char text[QUANTITY_SIZE], double ns)
+{
+    quantity_print(text, ns / 1e3, "us");
+}
+
+static void print_percent(char text[CELL_SIZE], double share)
+{
+    if (isfinite(share))
+        snprintf(text, CELL_SIZE, "%.1f%%", 100 * share);
+    else
+        snprintf(text, CELL_SIZE, "-");
+}
+
+static void print_count(char text[CELL_SIZE], int64_t count)
+{
+    snprintf(text, CELL_SIZE, "%lld", (long long)count);
+}
+
+/* "Kernels: the longest 8 of 34". */
+static void print_heading(const struct page *page, const char *what, int64_t shown, int64_t all)
+{
+    char heading[96];
+
+    if (shown < all)
+        snprintf(heading, sizeof heading, "%s: %lld of %lld", what, (long long)shown,
+                 (long long)all);
+    else
+        snprintf(heading, sizeof heading, "%s", what);
+    page_heading(page, heading);
+}
+
+static int64_t most(int64_t count)
+{
+    return count < ROWS_MOST ? count : ROWS_MOST;
+}
+
+/* --- Kernels and copies ---------------------------------------------------------------------------- */
+
+static bool is_kernel(const struct kernel_row *row)
+{
+    return row->kind == WORK_COMPUTATION || row->kind == WORK_COMMUNICATION;
+}
+
+static int64_t count_kernels(const struct kernels *kernels, bool wanted, int64_t *total_ns)
+{
+    int64_t count = 0;
+
+    *total_ns = 0;
+    for (int64_t i = 0; i < kernels->count; i++) {
+        if (is_kernel(&kernels->rows[i]) != wanted)
+            continue;
+        count++;
+        *total_ns += kernels->rows[i].total_ns;
+    }
+    return count;
+}
+
+/* Of the CPU device, whose blocks are rows, occupancy says nothing. */
+static bool has_occupancy(const struct trace_file *trace)
+{
+    for (int i = 0; i < trace->device_count; i++)
+        if (trace->devices[i].is_cpu_device)
+            return false;
+    return true;
+}
+
+static const struct column kernel_columns[] = {
+    { "share", 6 }, { "total", 8 }, { "mean", 8 },   { "max", 8 },
+    { "calls", 6 }, { "occ.", 4 },  { "bl./SM", 6 }, { "kernel", 0 },
+};
+
+static void print_kernel(const struct page *page, const struct trace_file *trace,
+                         const struct kernel_row *row, double all_ns)
+{
+    char share[CELL_SIZE], total[QUANTITY_SIZE], mean[QUANTITY_SIZE], longest[QUANTITY_SIZE],
+        calls[CELL_SIZE], occupancy[CELL_SIZE] = "-", blocks[QUANTITY_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { share, total, mean, longest, calls, occupancy, blocks, name };
+
+    print_percent(share, (double)row->total_ns / all_ns);
+    print_ns(total, (double)row->total_ns);
+    print_ns(mean, (double)row->total_ns / (double)row->count);
+    print_ns(longest, (double)row->max_ns);
+    print_count(calls, row->count);
+    if (isfinite(row->occupancy_percent) && has_occupancy(trace))
+        snprintf(occupancy, sizeof occupancy, "%.0f%%", row->occupancy_percent);
+    quantity_print(blocks, has_occupancy(trace) ? row->blocks_per_sm : NAN, "");
+    short_name(name, trace_file_name(trace, row->name));
+    page_row(page, kernel_columns, ARRAY_SIZE(kernel_columns), cells);
+}
+
+static void print_kernels(const struct page *page, const struct summary *summary)
+{
+    const struct kernels *kernels = &summary->kernels;
+    int64_t total_ns, left, count = count_kernels(kernels, true, &total_ns);
+
+    if (count == 0)
+        return;
+    left = most(count);
+    print_heading(page, "Kernels", left, count);
+    page_table(page, kernel_columns, ARRAY_SIZE(kernel_columns));
+    for (int64_t i = 0; i < kernels->count && left > 0; i++) {
+        if (!is_kernel(&kernels->rows[i]))
+            continue;
+        print_kernel(page, summary->trace, &kernels->rows[i], (double)total_ns);
+        left--;
+    }
+}
+
+static const struct column copy_columns[] = {
+    { "total", 8 }, { "mean", 8 }, { "calls", 6 }, { "bytes", 9 }, { "GB/s", 6 }, { "copy", 0 },
+};
+
+static void print_copy(const struct page *page, const struct trace_file *trace,
+                       const struct kernel_row *row)
+{
+    char total[QUANTITY_SIZE], mean[QUANTITY_SIZE], calls[CELL_SIZE], bytes[QUANTITY_SIZE],
+        speed[QUANTITY_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { total, mean, calls, bytes, speed, name };
+
+    print_ns(total, (double)row->total_ns);
+    print_ns(mean, (double)row->total_ns / (double)row->count);
+    print_count(calls, row->count);
+    quantity_print(bytes, row->bytes_ns > 0 ? (double)row->bytes : NAN, "B");
+    quantity_print(speed, row->bytes_ns > 0 ? (double)row->bytes / (double)row->bytes_ns : NAN, "");
+    short_name(name, trace_file_name(trace, row->name));
+    page_row(page, copy_columns, ARRAY_SIZE(copy_columns), cells);
+}
+
+static void print_copies(const struct page *page, const struct summary *summary)
+{
+    const struct kernels *kernels = &summary->kernels;
+    int64_t total_ns, left, count = count_kernels(kernels, false, &total_ns);
+
+    if (count == 0)
+        return;
+    left = most(count);
+    print_heading(page, "Copies and memsets", left, count);
+    page_table(page, copy_columns, ARRAY_SIZE(copy_columns));
+    for (int64_t i = 0; i < kernels->count && left > 0; i++) {
+        if (is_kernel(&kernels->rows[i]))
+            continue;
+        print_copy(page, summary->trace, &kernels->rows[i]);
+        left--;
+    }
+}
+
+/* --- Phases and operators -------------------------------------------------------------------------- */
+
+static const struct column span_columns[] = {
+    { "device", 8 }, { "own", 8 }, { "host", 8 }, { "own", 8 }, { "calls", 6 }, { "name", 0 },
+};
+
+static void print_span(const struct page *page, const struct trace_file *trace,
+                       const struct span_row *row)
+{
+    char device[QUANTITY_SIZE], device_own[QUANTITY_SIZE], host[QUANTITY_SIZE],
+        host_own[QUANTITY_SIZE], calls[CELL_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { device, device_own, host, host_own, calls, name };
+
+    print_ns(device, (double)row->device_total_ns);
+    print_ns(device_own, (double)row->device_self_ns);
+    print_ns(host, (double)row->host_total_ns);
+    print_ns(host_own, (double)row->host_self_ns);
+    print_count(calls, row->count);
+    short_name(name, trace_file_name(trace, row->name));
+    page_row(page, span_columns, ARRAY_SIZE(span_columns), cells);
+}
+
+static void print_spans(const struct page *page, const struct summary *summary, const char *what,
+                        bool phases)
+{
+    const struct spans *spans = &summary->spans;
+    int64_t left, count = 0;
+
+    for (int64_t i = 0; i < spans->count; i++) count += spans->rows[i].is_phase == phases;
+    if (count == 0)
+        return;
+    left = most(count);
+    print_heading(page, what, left, count);
+    page_table(page, span_columns, ARRAY_SIZE(span_columns));
+    for (int64_t i = 0; i < spans->count && left > 0; i++) {
+        if (spans->rows[i].is_phase != phases)
+            continue;
+        print_span(page, summary->trace, &spans->rows[i]);
+        left--;
+    }
+}
+
+/* --- Memory ---------------------------------------------------------------------------------------- */
+
+static const struct column memory_columns[] = {
+    { "at peak", 9 },
+    { "share", 6 },
+    { "own peak", 9 },
+    { "category", 0 },
+};
+
+static void print_category(const struct page *page, const struct trace_file *trace,
+                           const struct memory_category *category, double peak)
+{
+    char at_peak[QUANTITY_SIZE], share[CELL_SIZE], own[QUANTITY_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { at_peak, share, own, name };
+
+    quantity_print(at_peak, (double)category->at_peak, "B");
+    print_percent(share, peak > 0 ? (double)category->at_peak / peak : NAN);
+    quantity_print(own, (double)category->peak, "B");
+    short_name(name, trace_file_name(trace, category->name));
+    page_row(page, memory_columns, ARRAY_SIZE(memory_columns), cells);
+}
+
+/* "Memory of device 0: peak 5.2 MiB, 8.0 MiB reserved, of 16 GiB". */
+static void print_memory_heading(const struct page *page, const struct trace_file *trace,
+                                 const struct memory_device *device)
+{
+    const struct event_device *about = trace_file_device(trace, device->device);
+    int64_t room = about == NULL                    ? 0
+                   : about->memory_budget_bytes > 0 ? about->memory_budget_bytes
+                                                    : about->memory_bytes;
+    char heading[192], peak[QUANTITY_SIZE], reserved[QUANTITY_SIZE], of[QUANTITY_SIZE];
+
+    quantity_print(peak, (double)device->peak, "B");
+    quantity_print(reserved, (double)device->reserved_at_peak, "B");
+    quantity_print(of, (double)room, "B");
+    snprintf(heading, sizeof heading, "Memory%s: peak %s%s%s%s%s%s",
+             device->stated ? "" : ", change since the trace began", peak,
+             device->reserved_at_peak >= 0 ? ", " : "",
+             device->reserved_at_peak >= 0 ? reserved : "",
+             device->reserved_at_peak >= 0 ? " reserved" : "", room > 0 ? ", of " : "",
+             room > 0 ? of : "");
+    page_heading(page, heading);
+}
+
+static void print_memory(const struct page *page, const struct summary *summary)
+{
+    const struct memory *memory = &summary->memory;
+
+    for (int64_t i = 0; i < memory->device_count; i++) {
+        const struct memory_device *device = &memory->devices[i];
+        print_memory_heading(page, summary->trace, device);
+        if (device->category_count == 0)
+            continue;
+        page_table(page, memory_columns, ARRAY_SIZE(memory_columns));
+        for (int64_t j = 0; j < most(device->category_count); j++)
+            print_category(page, summary->trace, &memory->categories[device->first_category + j],
+                           (double)device->peak);
+    }
+}
+
+void diagnosis_tables(const struct page *page, const struct summary *summary)
+{
+    print_kernels(page, summary);
+    print_copies(page, summary);
+    print_spans(page, summary, "Phases", true);
+    print_spans(page, summary, "Operators", false);
+    print_memory(page, summary);
+}
