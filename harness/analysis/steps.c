@@ -109,8 +109,10 @@ static int64_t length_within(const struct intervals *intervals, const struct eve
         else
             high = middle;
     }
+    if (low == intervals->count || one.start_ns >= one.end_ns)
+        return 0;
     tail = (struct intervals){ intervals->items + low, intervals->count - low, 0 };
-    return tail.count > 0 && one.start_ns < one.end_ns ? intervals_overlap_ns(&tail, &around) : 0;
+    return intervals_overlap_ns(&tail, &around);
 }
 
 static int by_start(const void *left, const void *right)

@@ -57,10 +57,13 @@ static bool take_exponent(struct decimal *decimal, const char *at, const char *e
 
 static bool parse(struct decimal *decimal, const char *text, size_t length)
 {
-    const char *at = text, *end = text + length, *from;
+    const char *at = text, *end, *from;
     int room = DIGITS;
 
     *decimal = (struct decimal){ .exact = true };
+    if (length == 0) /* then `text` may be NULL */
+        return false;
+    end = text + length;
     if (at < end && *at == '-') {
         decimal->negative = true;
         at++;

@@ -22,7 +22,8 @@ enum {
 
 /* `bytes` live during the call. What they return ends the splitting unless it is OK. */
 struct splitter_sink {
-    /* An event, from "{" to "}"; `bytes` NULL: it was dropped, `reason` says why. */
+    /* An event, from "{" to "}", or to the next event where it is never closed; `bytes` NULL: it was
+     * dropped, `reason` says why. */
     enum status (*event)(void *context, const char *bytes, size_t length, int64_t offset,
                          const char *reason);
     /* A member beside the events: its key as written, its value as JSON text. */

@@ -1,0 +1,208 @@
+/* A trace made of any bytes: whatever they are, reading ends, and what it gives keeps its promises.
+ *
+ * libFuzzer calls LLVMFuzzerTestOneInput with inputs of its own making; without it, seeds_main.c does with
+ * those in the folder seeds/. A broken promise aborts. */
+#include "tests/fuzz/fuzz_reader.h"
+#include "harness/analysis/kernels.h"
+#include "harness/analysis/launches.h"
+#include "harness/analysis/memory.h"
+#include "harness/analysis/spans.h"
+#include "harness/analysis/steps.h"
+#include "harness/trace/event_splitter.h"
+#include "harness/trace/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void promise(bool kept, const char *what)
+{
+    if (kept)
+        return;
+    fprintf(stderr, "broken: %s\n", what);
+    abort();
+}
+
+#define PROMISE(condition) promise(condition, #condition)
+
+/* --- Pieces ------------------------------------------------------------------------------------- */
+
+/* What the splitter found, as one number. */
+struct found {
+    uint64_t hash;
+    int64_t events, members;
+};
+
+static void mix(struct found *found, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        found->hash = (found->hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    found->hash = (found->hash ^ length) * UINT64_C(0x100000001b3);
+}
+
+static enum status on_event(void *context, const char *bytes, size_t length, int64_t offset,
+                            const char *reason)
+{
+    struct found *found = context;
+
+    PROMISE((bytes == NULL) == (reason != NULL));
+    if (bytes != NULL) {
+        PROMISE(length >= 1 && bytes[0] == '{' && offset >= 0);
+        mix(found, bytes, length);
+    }
+    found->events++;
+    return STATUS_OK;
+}
+
+static enum status on_metadata(void *context, const char *key, const char *bytes, size_t length)
+{
+    struct found *found = context;
+
+    mix(found, key, strlen(key));
+    mix(found, bytes, length);
+    found->members++;
+    return STATUS_OK;
+}
+
+static struct found split(const char *bytes, size_t size, size_t piece)
+{
+    struct found found = { .hash = 1 };
+    struct splitter splitter;
+    char *window = malloc(piece + SPLITTER_PADDING);
+
+    PROMISE(window != NULL);
+    memset(window, 0, piece + SPLITTER_PADDING);
+    splitter_init(&splitter, (struct splitter_sink){ on_event, on_metadata, &found });
+    for (size_t at = 0; at < size; at += piece) {
+        size_t count = size - at < piece ? size - at : piece;
+        memcpy(window, bytes + at, count);
+        if (splitter_feed(&splitter, window, count) != STATUS_OK)
+            break;
+    }
+    splitter_release(&splitter);
+    free(window);
+    return found;
+}
+
+/* However the text is cut into pieces, the same is found in it. */
+static void check_pieces(const char *bytes, size_t size)
+{
+    struct found whole = split(bytes, size, size + 1);
+    static const size_t pieces[] = { 1, 7, 64 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+        struct found found = split(bytes, size, pieces[i]);
+        PROMISE(found.events == whole.events && found.members == whole.members);
+        PROMISE(found.hash == whole.hash);
+    }
+}
+
+/* --- The trace ---------------------------------------------------------------------------------- */
+
+static void check_rows(const struct trace_file *trace)
+{
+    const int64_t details[EVENT_KIND_COUNT] = { [EVENT_KIND_KERNEL] = trace->kernel_count,
+                                                [EVENT_KIND_MEMORY] = trace->block_count,
+                                                [EVENT_KIND_ANNOTATION] = trace->step_count };
+
+    PROMISE(trace->partial == (trace->partial_reason[0] != '\0'));
+    PROMISE((trace->bad_count > 0) == (trace->bad_reason[0] != '\0'));
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct event *event = &trace->events[i];
+        PROMISE((unsigned)event->kind < EVENT_KIND_COUNT);
+        PROMISE(event->start_ns <= event->end_ns);
+        PROMISE(event->name < trace_file_name_count(trace));
+        PROMISE(event->track < trace->track_count);
+        PROMISE(event->detail == NO_DETAIL || event->detail < details[event->kind]);
+        PROMISE(event->kind != EVENT_KIND_KERNEL || event->detail >= 0);
+        PROMISE(event->kind != EVENT_KIND_MEMORY || event->detail >= 0);
+    }
+}
+
+static void check_usage(const struct usage *usage)
+{
+    int64_t causes = 0;
+
+    for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++) causes += usage->idle_cause_ns[cause];
+    PROMISE(causes == usage->idle_ns);
+    PROMISE(usage->busy_ns >= 0 && usage->idle_ns >= 0);
+    PROMISE(usage->busy_ns + usage->idle_ns == usage->span_ns);
+    for (int kind = 0; kind < WORK_KIND_COUNT; kind++)
+        PROMISE(usage->kind_ns[kind] >= 0 && usage->kind_ns[kind] <= usage->busy_ns);
+    PROMISE(usage->communication_overlap_ns >= 0 && usage->communication_exposed_ns >= 0);
+    PROMISE(usage->copy_exposed_ns >= 0 && usage->memory_exposed_ns >= 0);
+}
+
+static void check_steps(const struct timeline *timeline)
+{
+    struct steps steps;
+
+    PROMISE(steps_make(&steps, timeline) == STATUS_OK);
+    for (int64_t i = 0; i < steps.count; i++) {
+        int64_t sum = 0;
+        for (int part = 0; part < STEP_PART_COUNT; part++) {
+            PROMISE(steps.items[i].part_ns[part] >= 0);
+            sum += steps.items[i].part_ns[part];
+        }
+        PROMISE(sum == steps.items[i].duration_ns);
+        PROMISE(steps.items[i].busy_ns >= 0 && steps.items[i].busy_ns <= sum);
+    }
+    steps_release(&steps);
+}
+
+static void check_tables(const struct timeline *timeline)
+{
+    struct launches launches;
+    struct kernels kernels;
+    struct spans spans;
+    struct memory memory;
+
+    PROMISE(launches_make(&launches, timeline) == STATUS_OK);
+    PROMISE(launches.work_count + launches.orphan_count == timeline->work_count);
+    PROMISE(kernels_make(&kernels, timeline) == STATUS_OK);
+    for (int64_t i = 0; i < kernels.count; i++)
+        PROMISE(kernels.rows[i].min_ns >= 0 && kernels.rows[i].total_ns >= kernels.rows[i].max_ns);
+    PROMISE(spans_make(&spans, timeline) == STATUS_OK);
+    PROMISE(memory_make(&memory, timeline->trace) == STATUS_OK);
+    memory_release(&memory);
+    spans_release(&spans);
+    kernels_release(&kernels);
+}
+
+static void check_trace(const struct trace_file *trace)
+{
+    struct timeline timeline;
+
+    check_rows(trace);
+    PROMISE(timeline_make(&timeline, trace) == STATUS_OK);
+    check_usage(&timeline.all);
+    for (int64_t i = 0; i < timeline.device_count; i++) check_usage(&timeline.devices[i].usage);
+    for (int64_t i = 0; i < timeline.stream_count; i++) check_usage(&timeline.streams[i].usage);
+    check_steps(&timeline);
+    check_tables(&timeline);
+    timeline_release(&timeline);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static char path[64];
+    static int file = -1;
+    struct trace_file *trace = NULL;
+
+    if (file < 0) {
+        file = memfd_create("trace", MFD_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    }
+    PROMISE(ftruncate(file, 0) == 0);
+    PROMISE(pwrite(file, bytes, size, 0) == (ssize_t)size);
+    if (trace_file_read(&trace, path, NULL) == STATUS_OK)
+        check_trace(trace);
+    else
+        PROMISE(trace == NULL && status_last()->text[0] != '\0');
+    trace_file_close(trace);
+    if (size > 0 && bytes[0] != 0x1f)
+        check_pieces((const char *)bytes, size);
+    return 0;
+}
