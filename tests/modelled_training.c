@@ -188,6 +188,17 @@ const struct device_properties *device_properties(const struct device *device)
     return &model.properties;
 }
 
+struct device_vitals device_vitals(struct device *device)
+{
+    struct device_vitals vitals = device_vitals_unknown;
+    (void)device;
+
+    vitals.limits = model.limits;
+    if (model.readings < MODEL_READINGS)
+        model.windows_at_reading[model.readings++] = model.window_count;
+    return vitals;
+}
+
 enum status device_memory_trim(struct device *device)
 {
     (void)device;

@@ -5,7 +5,7 @@
 
 #include "scenarios/training/training.h"
 
-enum { MODEL_WINDOWS = 4096, MODEL_SLOW = 8 };
+enum { MODEL_WINDOWS = 4096, MODEL_SLOW = 8, MODEL_READINGS = 256 };
 
 /* A timed window as it happened. */
 struct modelled_window {
@@ -26,12 +26,15 @@ struct model {
     int fail_open, fail_run;  /* the n-th of that kind fails; 0: none */
     int64_t damaged;
     struct device_properties properties;
+    int limits; /* what holds the modelled clocks down */
 
     /* What happened. */
     struct device_options options;
     int opened, closed, trimmed, devices_open, runs;
     struct modelled_window windows[MODEL_WINDOWS];
     int window_count;
+    int windows_at_reading[MODEL_READINGS]; /* windows done when the vitals were read */
+    int readings;
     int balances;
 };
 

@@ -21,6 +21,10 @@ const struct device_properties fixture_device = {
     .doorbell = true,
 };
 
+const struct device_health fixture_health = { .source = "Linux",
+                                              .now = { .clock_mhz = 2944.5, .temperature_c = NAN },
+                                              .clock_max_mhz = NAN };
+
 static void start(struct scenario_result *result, const char *scenario)
 {
     memset(result, 0, sizeof *result);
@@ -53,6 +57,7 @@ static void fill(struct repetition *repetition, double step_time_us)
     for (int i = 0; i < LOSS_STEPS; i++) repetition->losses[i] = 2.3f - 0.1f * (float)i;
     repetition->warmup_steps = 10;
     repetition->warmed_up = true;
+    repetition->vitals[0] = repetition->vitals[1] = device_vitals_unknown;
 }
 
 /* As the verdict leaves an expectation that held. */

@@ -343,6 +343,34 @@ static void warm_up_is_bounded_and_says_so(void **state)
     }
 }
 
+/* Vitals are read around the window that counts, and at no other time: a reading costs time. */
+static void vitals_are_read_just_before_and_after_each_window(void **state)
+{
+    struct protocol protocol = protocol_of(3);
+    int repetitions = 0;
+    (void)state;
+
+    model_reset();
+    model.limits = LIMIT_THERMAL;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    for (int i = 0; i < sent.count; i++) {
+        const struct device_vitals *vitals = sent.records[i].repetition.vitals;
+        if (sent.records[i].type != RECORD_REPETITION)
+            continue;
+        assert_int_equal(vitals_throttled(&vitals[0], &vitals[1]), LIMIT_THERMAL);
+        repetitions++;
+    }
+    assert_int_equal(repetitions, VARIANT_COUNT * 3);
+    assert_int_equal(model.readings, 2 * repetitions);
+    for (int r = 0; r < repetitions; r++) {
+        int before = model.windows_at_reading[2 * r], after = model.windows_at_reading[2 * r + 1];
+        assert_int_equal(after, before + 1);
+        assert_true(before > 0 && model.windows[before].run == model.windows[before - 1].run);
+        assert_true(after == model.window_count ||
+                    model.windows[after].run != model.windows[before].run);
+    }
+}
+
 static void windows_are_longer_on_cuda(void **state)
 {
     struct protocol protocol = protocol_of(1);
@@ -549,6 +577,7 @@ int main(void)
         cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
         cmocka_unit_test(other_load_in_the_first_pair_does_not_shorten_windows),
         cmocka_unit_test(warm_up_is_bounded_and_says_so),
+        cmocka_unit_test(vitals_are_read_just_before_and_after_each_window),
         cmocka_unit_test(windows_are_longer_on_cuda),
         cmocka_unit_test(without_a_descriptor_nothing_is_sent),
         cmocka_unit_test(the_size_of_files_brings_the_ratio_into_the_band),

@@ -57,6 +57,36 @@ static void a_repetition_comes_back_as_it_was(void **state)
     free(line);
 }
 
+static void vitals_come_back_as_they_were_and_unknown_where_there_were_none(void **state)
+{
+    double step_ns[3];
+    struct record sent = sample_repetition(step_ns), back;
+    struct device_vitals *vitals = sent.repetition.vitals;
+    char *line;
+    (void)state;
+
+    vitals[0] = device_vitals_unknown;
+    vitals[1] = (struct device_vitals){ .clock_mhz = 1755,
+                                        .memory_clock_mhz = NAN,
+                                        .temperature_c = 61,
+                                        .power_w = 412.345,
+                                        .power_limited_ns = 1.5e12,
+                                        .thermal_limited_ns = 0,
+                                        .limits = LIMIT_POWER | LIMIT_IDLE };
+    line = record_print(&sent);
+    assert_true(record_parse(&back, line));
+    assert_false(vitals_are_known(&back.repetition.vitals[0]));
+    assert_true(back.repetition.vitals[1].clock_mhz == 1755);
+    assert_true(isnan(back.repetition.vitals[1].memory_clock_mhz));
+    assert_true(back.repetition.vitals[1].temperature_c == 61);
+    assert_true(back.repetition.vitals[1].power_w == 412.345);
+    assert_true(back.repetition.vitals[1].power_limited_ns == 1.5e12);
+    assert_true(back.repetition.vitals[1].thermal_limited_ns == 0);
+    assert_int_equal(back.repetition.vitals[1].limits, LIMIT_POWER | LIMIT_IDLE);
+    record_release(&back);
+    free(line);
+}
+
 static void losses_keep_every_bit(void **state)
 {
     struct random random = random_seed(7, 0);
@@ -290,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repetition_comes_back_as_it_was),
+        cmocka_unit_test(vitals_come_back_as_they_were_and_unknown_where_there_were_none),
         cmocka_unit_test(losses_keep_every_bit),
         cmocka_unit_test(what_is_not_finite_is_null_and_comes_back_as_nan),
         cmocka_unit_test(the_cost_of_tracing_comes_back_as_it_was),

@@ -132,7 +132,8 @@ static struct result_file *open_file(const struct place *place)
 {
     struct result_file *file = NULL;
 
-    assert_int_equal(result_file_open(&file, place->folder, &fixture_device), STATUS_OK);
+    assert_int_equal(result_file_open(&file, place->folder, &fixture_device, &fixture_health),
+                     STATUS_OK);
     assert_string_equal(result_file_path(file), place->path);
     return file;
 }
@@ -185,6 +186,9 @@ static void context_has_the_members_of_google_benchmark(void **state)
                 strcmp(text(context, "library_build_type"), "debug") == 0);
     assert_string_equal(text(context, "device_name"), fixture_device.name);
     assert_string_equal(text(context, "device_launch_ns"), "412");
+    assert_string_equal(text(context, "device_clock_mhz"), "2944");
+    assert_string_equal(text(context, "device_temperature_c"), "unknown");
+    assert_null(cJSON_GetObjectItemCaseSensitive(context, "device_ecc")); /* a GPU's */
     assert_true(strlen(text(context, "affinity")) > 0);
 
     /* Whatever is not Google Benchmark's own is a flat string. */
@@ -280,6 +284,80 @@ static void one_repetition_has_no_aggregates(void **state)
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")), VARIANT_COUNT);
     cJSON_Delete(root);
     fixture_release(&result);
+}
+
+/* A flag on the row itself, which stays: and no word of vitals where the device tells none. */
+static void throttled_repetitions_are_labelled_and_kept(void **state)
+{
+    struct place *place = *state;
+    struct scenario_result result;
+    const cJSON *scenario, *samples, *vitals;
+    struct device_vitals *around;
+    cJSON *root;
+
+    fixture_reproduced(&result, PAIRS);
+    around = result.repetitions[VARIANT_AFTER][1].vitals;
+    around[0].temperature_c = 81;
+    around[0].limits = LIMIT_IDLE;
+    around[1].power_limited_ns = 5e9;
+    around[1].limits = LIMIT_POWER | LIMIT_THERMAL;
+    write_one(place, &result);
+    root = read_json(place->path);
+    assert_string_equal(text(find_row(root, "item_sync/after", 1), "label"),
+                        "throttled: power, thermal");
+    assert_null(cJSON_GetObjectItemCaseSensitive(find_row(root, "item_sync/after", 0), "label"));
+    assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
+                     VARIANT_COUNT * (PAIRS + AGGREGATES));
+    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    samples = member(member(scenario, "samples"), "after");
+    vitals = member(cJSON_GetArrayItem(samples, 1), "vitals_before");
+    assert_true(number(vitals, "temperature_c") == 81);
+    assert_string_equal(text(vitals, "limits"), "idle");
+    assert_null(cJSON_GetObjectItemCaseSensitive(vitals, "power_w"));
+    vitals = member(cJSON_GetArrayItem(samples, 1), "vitals_after");
+    assert_true(number(vitals, "power_limited_ns") == 5e9);
+    assert_null(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(samples, 0), "vitals_before"));
+    cJSON_Delete(root);
+    fixture_release(&result);
+}
+
+static void a_gpu_tells_all_and_what_it_does_not_know_is_unknown(void **state)
+{
+    static const char *const known[][2] = {
+        { "device_health_source", "NVML, driver 580.65.06" },
+        { "device_clock_mhz", "1755" },
+        { "device_clock_max_mhz", "unknown" },
+        { "device_clock_limits", "idle, power" },
+        { "device_power_limit_w", "700" },
+        { "device_ecc", "on" },
+        { "device_ecc_uncorrected", "unknown" },
+        { "device_mig", "off" },
+        { "device_numa_node", "unknown" },
+        { "device_local_cores", "0-15" },
+        { "device_other_processes", "0" },
+    };
+    struct place *place = *state;
+    struct device_properties gpu = fixture_device;
+    struct device_health health = device_health_unknown;
+    struct result_file *file;
+    cJSON *root;
+
+    strcpy(gpu.kind, "cuda");
+    strcpy(health.source, "NVML, driver 580.65.06");
+    strcpy(health.trouble, "NVML, asked for mig_mode: Some error (999)");
+    strcpy(health.local_cores, "0-15");
+    health.now.clock_mhz = 1755;
+    health.now.limits = LIMIT_IDLE | LIMIT_POWER;
+    health.power_limit_w = 700;
+    health.ecc = 1;
+    health.mig = health.other_processes = 0;
+    assert_int_equal(result_file_open(&file, place->folder, &gpu, &health), STATUS_OK);
+    result_file_close(file);
+    root = read_json(place->path);
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        assert_string_equal(text(member(root, "context"), known[i][0]), known[i][1]);
+    assert_string_equal(text(member(root, "context"), "device_health_trouble"), health.trouble);
+    cJSON_Delete(root);
 }
 
 static void skipped_and_failed_scenarios_have_no_rows(void **state)
@@ -507,7 +585,7 @@ static void folders_are_made_with_their_parents(void **state)
 
     snprintf(folder, sizeof folder, "%s/one/two", place->folder);
     snprintf(path, sizeof path, "%s/result.json", folder);
-    assert_int_equal(result_file_open(&file, folder, &fixture_device), STATUS_OK);
+    assert_int_equal(result_file_open(&file, folder, &fixture_device, &fixture_health), STATUS_OK);
     assert_int_equal(access(path, R_OK), 0);
     result_file_close(file);
     unlink(path);
@@ -528,13 +606,15 @@ static void what_cannot_be_a_folder_is_refused_with_its_name(void **state)
     descriptor = open(plain, O_WRONLY | O_CREAT, 0644);
     assert_true(descriptor >= 0);
     close(descriptor);
-    assert_int_equal(result_file_open(&file, plain, &fixture_device), STATUS_IO);
+    assert_int_equal(result_file_open(&file, plain, &fixture_device, &fixture_health), STATUS_IO);
     assert_non_null(strstr(status_last()->text, plain));
     assert_non_null(strstr(status_last()->text, "--out"));
     assert_null(file);
-    assert_int_equal(result_file_open(&file, inside, &fixture_device), STATUS_IO);
-    assert_int_equal(result_file_open(&file, "/proc/none", &fixture_device), STATUS_IO);
-    assert_int_equal(result_file_open(&file, "", &fixture_device), STATUS_BAD_USAGE);
+    assert_int_equal(result_file_open(&file, inside, &fixture_device, &fixture_health), STATUS_IO);
+    assert_int_equal(result_file_open(&file, "/proc/none", &fixture_device, &fixture_health),
+                     STATUS_IO);
+    assert_int_equal(result_file_open(&file, "", &fixture_device, &fixture_health),
+                     STATUS_BAD_USAGE);
     unlink(plain);
 }
 
@@ -607,7 +687,7 @@ static int fill_a_disk(const struct place *place)
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", place->folder, "tmpfs", 0, "size=16k") != 0)
         return 77;
-    if (result_file_open(&file, place->folder, &fixture_device) != STATUS_OK)
+    if (result_file_open(&file, place->folder, &fixture_device, &fixture_health) != STATUS_OK)
         return 1;
     text_before = read_text(place->path);
     fixture_reproduced(&result, PAIRS);
@@ -716,7 +796,7 @@ static int write_for_others(const char *folder)
 {
     struct result_file *file = NULL;
     struct scenario_result result, skipped, aa;
-    enum status status = result_file_open(&file, folder, &fixture_device);
+    enum status status = result_file_open(&file, folder, &fixture_device, &fixture_health);
 
     fixture_reproduced(&result, PAIRS);
     fixture_skipped(&skipped);
@@ -745,6 +825,8 @@ int main(int argc, char **argv)
         IN_A_PLACE(a_row_each_repetition_and_four_aggregates),
         IN_A_PLACE(aggregates_are_those_of_the_repetitions),
         IN_A_PLACE(one_repetition_has_no_aggregates),
+        IN_A_PLACE(throttled_repetitions_are_labelled_and_kept),
+        IN_A_PLACE(a_gpu_tells_all_and_what_it_does_not_know_is_unknown),
         IN_A_PLACE(skipped_and_failed_scenarios_have_no_rows),
         IN_A_PLACE(traces_are_named_from_the_file_on),
         IN_A_PLACE(without_traces_both_are_null),

@@ -121,6 +121,33 @@ static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state
     fixture_release(&results[0]);
 }
 
+static void throttled_windows_are_named_on_the_console_and_in_markdown(void **state)
+{
+    const char *sentence =
+        "2 of 18 windows were throttled (power, thermal); they count all the same";
+    struct scenario_result result;
+    char *text = NULL, line[128];
+    size_t size = 0;
+    FILE *stream;
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    assert_false(summary_throttled(line, sizeof line, &result));
+    result.repetitions[VARIANT_BEFORE][3].vitals[1].limits = LIMIT_POWER;
+    result.repetitions[VARIANT_AFTER][0].vitals[0].limits = LIMIT_THERMAL;
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_non_null(strstr(text, sentence));
+    free(text);
+    text = NULL;
+    stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    markdown_table(stream, &result, 1);
+    fclose(stream);
+    assert_non_null(strstr(text, sentence));
+    free(text);
+    fixture_release(&result);
+}
+
 static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
 {
     struct scenario_result result;
@@ -244,6 +271,7 @@ int main(void)
         cmocka_unit_test(durations_and_factors),
         cmocka_unit_test(lines_are_broken_at_spaces),
         cmocka_unit_test(the_table_says_what_changed_by_how_much_and_the_verdict),
+        cmocka_unit_test(throttled_windows_are_named_on_the_console_and_in_markdown),
         cmocka_unit_test(what_was_promised_and_not_seen_is_said_at_the_end),
         cmocka_unit_test(the_sides_of_an_aa_comparison_are_not_called_before_and_after),
         cmocka_unit_test(colours_only_where_asked_for),

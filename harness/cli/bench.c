@@ -302,6 +302,7 @@ out:
 static enum status measure(struct bench_command *command)
 {
     enum status status = STATUS_OK;
+    struct device_health health;
     struct machine machine;
     cJSON *context, *ours;
 
@@ -311,7 +312,8 @@ static enum status measure(struct bench_command *command)
     machine_read(&machine, "");
     context = json_object(&command->json, command->root, "context");
     machine_context(&machine, &command->json, context);
-    device_context(&command->json, context, device_properties(command->device));
+    health = device_health(command->device);
+    device_context(&command->json, context, device_properties(command->device), &health);
     command->benchmarks = json_array(&command->json, command->root, "benchmarks");
     ours = json_object(&command->json, command->root, "chokepoint");
     command->failures = json_array(&command->json, ours, "failures");

@@ -28,6 +28,7 @@ struct run {
 
     char device_name[16];
     struct device_properties device;
+    struct device_health health; /* at the start */
     struct result_file *file;
     struct scenario_result *results;
     int count; /* results so far */
@@ -83,6 +84,7 @@ static enum status resolve_device(struct run *run)
 
     TRY(device_open(&device, run->flags.device, &options));
     run->device = *device_properties(device);
+    run->health = device_health(device);
     if (strcmp(run->device.kind, "cuda") == 0)
         snprintf(run->device_name, sizeof run->device_name, "cuda:%d", run->device.index);
     else
@@ -231,7 +233,7 @@ static enum status run_all(struct run *run, int *exit_code)
     struct status_error error;
 
     TRY(resolve_device(run));
-    TRY(result_file_open(&run->file, run->out, &run->device));
+    TRY(result_file_open(&run->file, run->out, &run->device, &run->health));
     TRY(open_traces(run));
     catch_signals();
     outcome = run_scenarios(run);

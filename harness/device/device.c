@@ -72,6 +72,22 @@ out:
     return status;
 }
 
+struct device_vitals device_vitals(struct device *device)
+{
+    struct device_health health = device_health_unknown;
+
+    device->driver->health(device, HEALTH_VITALS, &health);
+    return health.now;
+}
+
+struct device_health device_health(struct device *device)
+{
+    struct device_health health = device_health_unknown;
+
+    device->driver->health(device, HEALTH_ALL, &health);
+    return health;
+}
+
 enum status device_synchronize(struct device *device)
 {
     enum status status = STATUS_OK;

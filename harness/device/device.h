@@ -12,6 +12,7 @@
 #define HARNESS_DEVICE_DEVICE_H
 
 #include "harness/device/activity.h"
+#include "harness/device/health.h"
 #include "harness/status/status.h"
 #include "kernels/kernels.h"
 
@@ -119,6 +120,10 @@ enum status device_memory_info(struct device *device, struct memory_info *info);
 
 /* Gives what pools keep back to the device and sets peak_used to used. Waits for all work. */
 enum status device_memory_trim(struct device *device);
+
+/* What decides the device's speed beside its work (health.h). Neither waits for work. */
+struct device_vitals device_vitals(struct device *device);
+struct device_health device_health(struct device *device);
 
 /* Waits for everything queued on every stream; the oldest error of any of them comes back. */
 enum status device_synchronize(struct device *device);

@@ -40,6 +40,9 @@ struct driver_host {
     struct device_options options;
 };
 
+/* Vitals only, or all. */
+enum health_detail { HEALTH_VITALS, HEALTH_ALL };
+
 struct device_driver {
     const char *name, *build_id;
     enum status (*open)(struct device **device, int index, const struct driver_host *host);
@@ -76,6 +79,8 @@ struct device_driver {
     void (*graph_destroy)(struct graph *graph);
     void (*phase_push)(struct device *device, const char *name);
     void (*phase_pop)(struct device *device);
+    /* *health is unknown throughout: fill what is known. */
+    void (*health)(struct device *device, enum health_detail detail, struct device_health *health);
 };
 
 /* The one exported symbol of a plugin. */

@@ -45,7 +45,8 @@ struct repetition {
     float losses[LOSS_STEPS]; /* NaN where the child's loss was not finite */
     int64_t damaged_samples;  /* left out since the training was opened */
     int64_t warmup_steps;
-    bool warmed_up; /* no: the bound on warm-up was reached first */
+    bool warmed_up;                 /* no: the bound on warm-up was reached first */
+    struct device_vitals vitals[2]; /* just before and just after the window */
 };
 
 enum outcome { OUTCOME_MET, OUTCOME_NOT_MET, OUTCOME_UNDECIDED, OUTCOME_NOT_BOUND };

@@ -21,6 +21,13 @@ static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "repetiti
     X(host_cores)                                                                                  \
     X(spin_ns)                                                                                     \
     X(compute_capability)
+#define VITALS(X)                                                                                  \
+    X(clock_mhz)                                                                                   \
+    X(memory_clock_mhz)                                                                            \
+    X(temperature_c)                                                                               \
+    X(power_w)                                                                                     \
+    X(power_limited_ns)                                                                            \
+    X(thermal_limited_ns)
 #define DEVICE_FLAGS(X)                                                                            \
     X(shares_host_cores)                                                                           \
     X(doorbell)                                                                                    \
@@ -107,6 +114,22 @@ static bool add_scenario(cJSON *object, const struct record *record)
            add_number(object, "window_seconds", record->window_seconds);
 }
 
+/* Nothing for a device that tells nothing. */
+static bool add_vitals(cJSON *object, const char *name, const struct device_vitals *vitals)
+{
+    cJSON *to;
+    bool ok;
+
+    if (!vitals_are_known(vitals))
+        return true;
+    to = cJSON_AddObjectToObject(object, name);
+    ok = to != NULL && add_number(to, "limits", vitals->limits);
+#define ADD_VITAL(field) ok = ok && add_number(to, #field, vitals->field);
+    VITALS(ADD_VITAL)
+#undef ADD_VITAL
+    return ok;
+}
+
 static bool add_repetition(cJSON *object, const struct record *record)
 {
     const struct repetition *repetition = &record->repetition;
@@ -124,6 +147,8 @@ static bool add_repetition(cJSON *object, const struct record *record)
            add_number(object, "damaged_samples", (double)repetition->damaged_samples) &&
            add_number(object, "warmup_steps", (double)repetition->warmup_steps) &&
            add_flag(object, "warmed_up", repetition->warmed_up) &&
+           add_vitals(object, "vitals_before", &repetition->vitals[0]) &&
+           add_vitals(object, "vitals_after", &repetition->vitals[1]) &&
            add_array(object, "losses", cJSON_CreateFloatArray(repetition->losses, LOSS_STEPS)) &&
            add_array(object, "step_ns", array_of(repetition->step_ns, repetition->step_count));
 }
@@ -313,6 +338,16 @@ static bool parse_steps(struct repetition *repetition, const cJSON *array)
     return true;
 }
 
+static void parse_vitals(struct device_vitals *vitals, const cJSON *from)
+{
+    *vitals = device_vitals_unknown;
+#define GET_VITAL(field) vitals->field = number(from, #field);
+    VITALS(GET_VITAL)
+#undef GET_VITAL
+    if (cJSON_IsObject(from))
+        vitals->limits = small_integer(from, "limits");
+}
+
 static bool parse_repetition(struct record *record, const cJSON *object)
 {
     const cJSON *metrics = cJSON_GetObjectItemCaseSensitive(object, "metrics");
@@ -328,6 +363,8 @@ static bool parse_repetition(struct record *record, const cJSON *object)
     repetition->damaged_samples = integer(object, "damaged_samples");
     repetition->warmup_steps = integer(object, "warmup_steps");
     repetition->warmed_up = flag(object, "warmed_up");
+    parse_vitals(&repetition->vitals[0], cJSON_GetObjectItemCaseSensitive(object, "vitals_before"));
+    parse_vitals(&repetition->vitals[1], cJSON_GetObjectItemCaseSensitive(object, "vitals_after"));
     for (int m = 0; m < METRIC_COUNT; m++)
         repetition->metric[m] = number(metrics, metric_name((enum metric)m));
     return cJSON_IsObject(metrics) && record->index >= 0 &&

@@ -199,7 +199,9 @@ enum status window_repetition(struct repetition *repetition, struct device *devi
     TRY(open_run(&training, device, config, repetition->losses));
     TRY(warm_up(training, quarter, QUARTERS_MOST * quarter, &repetition->warmed_up, &step_ns));
     repetition->warmup_steps = training_steps_done(training);
+    repetition->vitals[0] = device_vitals(device);
     TRY(training_window(training, plan->steps, &window));
+    repetition->vitals[1] = device_vitals(device);
     repetition->damaged_samples = training_damaged_samples(training);
     status = close_run(training, device);
     training = NULL;

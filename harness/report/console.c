@@ -83,6 +83,7 @@ static void print_scenario(const struct console *console, const struct scenario_
 {
     struct summary_row rows[SUMMARY_ROWS];
     int count = summary_rows(result, rows);
+    char throttled[128];
 
     print_heading(console, result);
     for (int i = 0; i < count; i++) print_row(console, &rows[i]);
@@ -90,6 +91,8 @@ static void print_scenario(const struct console *console, const struct scenario_
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 2, console->width, result->reason);
     }
+    if (summary_throttled(throttled, sizeof throttled, result))
+        fprintf(console->stream, "  %s%s%s\n", console->doubtful, throttled, console->plain);
     if (result->damaged_samples > 0)
         fprintf(console->stream, "  %s%lld samples could not be decoded and were replaced%s\n",
                 console->doubtful, (long long)result->damaged_samples, console->plain);

@@ -5,8 +5,9 @@
 #include "harness/device/device.h"
 #include "harness/report/json.h"
 
-/* Adds facts about the device and the names of the clocks, as strings: Google Benchmark's rule for what
- * it has no member for. */
-void device_context(struct json *json, cJSON *context, const struct device_properties *device);
+/* Adds facts about the device, its health at the start and the names of the clocks, as strings: Google
+ * Benchmark's rule for what it has no member for. What the device could tell and did not is "unknown". */
+void device_context(struct json *json, cJSON *context, const struct device_properties *device,
+                    const struct device_health *health);
 
 #endif

@@ -68,7 +68,7 @@ static void print_reasons(FILE *stream, const struct scenario_result *result)
 void markdown_table(FILE *stream, const struct scenario_result *results, int count)
 {
     bool reasons = false;
-    char counts[160];
+    char counts[160], throttled[128];
 
     if (count == 0)
         return;
@@ -85,6 +85,12 @@ void markdown_table(FILE *stream, const struct scenario_result *results, int cou
         reasons = true;
         print_reasons(stream, &results[i]);
     }
+    for (int i = 0; i < count; i++)
+        if (summary_throttled(throttled, sizeof throttled, &results[i])) {
+            fprintf(stream, "%s- `%s`: %s\n", reasons ? "" : "\n", results[i].scenario->name,
+                    throttled);
+            reasons = true;
+        }
     summary_counts(counts, sizeof counts, results, count);
     fprintf(stream, "\n%s. Measured on %s.\n", counts, results[0].device.name);
 }

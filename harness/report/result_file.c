@@ -32,7 +32,8 @@ out:
 }
 
 enum status result_file_open(struct result_file **file, const char *folder,
-                             const struct device_properties *device)
+                             const struct device_properties *device,
+                             const struct device_health *health)
 {
     enum status status = STATUS_OK;
     struct result_file *opened = calloc(1, sizeof *opened);
@@ -52,7 +53,7 @@ enum status result_file_open(struct result_file **file, const char *folder,
     opened->root = json_object(&opened->json, NULL, NULL);
     context = json_object(&opened->json, opened->root, "context");
     machine_context(&machine, &opened->json, context);
-    device_context(&opened->json, context, device);
+    device_context(&opened->json, context, device, health);
     opened->benchmarks = json_array(&opened->json, opened->root, "benchmarks");
     ours = json_object(&opened->json, opened->root, "chokepoint");
     json_integer(&opened->json, ours, "schema", RESULT_SCHEMA);

@@ -29,7 +29,8 @@ enum { RESULT_SCHEMA = 1 }; /* of the member `chokepoint`; grows when a reader m
  * over that of an earlier run. `device` is what will be measured on. IO when that cannot be written:
  * ask before anything runs. */
 enum status result_file_open(struct result_file **file, const char *folder,
-                             const struct device_properties *device);
+                             const struct device_properties *device,
+                             const struct device_health *health);
 void result_file_close(struct result_file *file); /* the file stays; NULL is allowed */
 
 /* Adds a scenario and writes the file anew. IO when the disk is full or the folder is gone: the file

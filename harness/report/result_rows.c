@@ -75,6 +75,18 @@ static cJSON *begin_row(const struct variant_rows *rows, const struct aggregate 
     return row;
 }
 
+/* A window in which the device throttled is kept, and marked. */
+static void add_label(struct json *json, cJSON *row, const struct repetition *repetition)
+{
+    int throttled = vitals_throttled(&repetition->vitals[0], &repetition->vitals[1]);
+    char limits[64], label[96];
+
+    if (throttled == 0)
+        return;
+    snprintf(label, sizeof label, "throttled: %s", limits_print(limits, sizeof limits, throttled));
+    json_text(json, row, "label", label);
+}
+
 static void add_repetition(const struct variant_rows *rows, int index)
 {
     const struct repetition *repetition = &rows->repetitions[index];
@@ -88,6 +100,7 @@ static void add_repetition(const struct variant_rows *rows, int index)
         if (metric != METRIC_STEP_TIME)
             json_known_number(rows->json, row, metric_name((enum metric)metric),
                               repetition->metric[metric]);
+    add_label(rows->json, row, repetition);
 }
 
 static void add_aggregate(const struct variant_rows *rows, const struct aggregate *aggregate)

@@ -195,6 +195,25 @@ static void add_protocol(struct json *json, cJSON *object, const struct protocol
     json_bool(json, to, "quick", protocol->quick);
 }
 
+/* Nothing for a device that tells nothing. */
+static void add_vitals(struct json *json, cJSON *object, const char *name,
+                       const struct device_vitals *vitals)
+{
+    char limits[64];
+    cJSON *to;
+
+    if (!vitals_are_known(vitals))
+        return;
+    to = json_object(json, object, name);
+    json_known_number(json, to, "clock_mhz", vitals->clock_mhz);
+    json_known_number(json, to, "memory_clock_mhz", vitals->memory_clock_mhz);
+    json_known_number(json, to, "temperature_c", vitals->temperature_c);
+    json_known_number(json, to, "power_w", vitals->power_w);
+    json_known_number(json, to, "power_limited_ns", vitals->power_limited_ns);
+    json_known_number(json, to, "thermal_limited_ns", vitals->thermal_limited_ns);
+    json_text(json, to, "limits", limits_print(limits, sizeof limits, vitals->limits));
+}
+
 static void add_repetition(struct json *json, cJSON *samples, const struct repetition *repetition)
 {
     cJSON *object = json_object(json, samples, NULL), *metrics;
@@ -206,6 +225,8 @@ static void add_repetition(struct json *json, cJSON *samples, const struct repet
     json_integer(json, object, "cpu_ns", repetition->cpu_ns);
     json_integer(json, object, "warmup_steps", repetition->warmup_steps);
     json_bool(json, object, "warmed_up", repetition->warmed_up);
+    add_vitals(json, object, "vitals_before", &repetition->vitals[0]);
+    add_vitals(json, object, "vitals_after", &repetition->vitals[1]);
     metrics = json_object(json, object, "metrics");
     for (int metric = 0; metric < METRIC_COUNT; metric++)
         json_known_number(json, metrics, metric_name((enum metric)metric),

@@ -164,6 +164,24 @@ const char *summary_side(const struct scenario_result *result, enum variant vari
     return variant_name(variant);
 }
 
+bool summary_throttled(char *text, size_t size, const struct scenario_result *result)
+{
+    int throttled = 0, windows = 0;
+    char limits[64];
+
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        for (int i = 0; i < result->pairs; i++) {
+            const struct device_vitals *vitals = result->repetitions[v][i].vitals;
+            int by = vitals_throttled(&vitals[0], &vitals[1]);
+            throttled |= by;
+            windows += by != 0;
+        }
+    snprintf(text, size, "%d of %d windows %s throttled (%s); they count all the same", windows,
+             VARIANT_COUNT * result->pairs, windows == 1 ? "was" : "were",
+             limits_print(limits, sizeof limits, throttled));
+    return windows > 0;
+}
+
 void summary_counts(char *text, size_t size, const struct scenario_result *results, int count)
 {
     bool first = true;

@@ -32,6 +32,9 @@ void summary_change(char *text, size_t size, const struct scenario_result *resul
 /* What the two sides of these results are called: "before" and "after"; in A/A "side 1" and "side 2". */
 const char *summary_side(const struct scenario_result *result, enum variant variant);
 
+/* "2 of 18 windows were throttled (power); they count all the same"; false where none was. */
+bool summary_throttled(char *text, size_t size, const struct scenario_result *result);
+
 /* "6 scenarios: 4 reproduced, 1 undecided, 1 skipped". */
 void summary_counts(char *text, size_t size, const struct scenario_result *results, int count);
 

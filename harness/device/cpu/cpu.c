@@ -6,6 +6,7 @@
 #include "harness/device/cpu/cpu.h"
 
 #include "harness/device/cpu/gemm.h"
+#include "harness/device/cpu/health.h"
 #include "harness/device/cpu/isa.h"
 #include "harness/device/cpu/memory.h"
 #include "harness/device/cpu/trace.h"
@@ -156,6 +157,14 @@ static void forward_failures(const struct status_bridge *bridge)
     pthread_mutex_unlock(&lock);
 }
 
+static void cpu_health(struct device *device, enum health_detail detail,
+                       struct device_health *health)
+{
+    (void)device;
+    if (detail == HEALTH_ALL)
+        host_health("", health);
+}
+
 static void cpu_close(struct device *base)
 {
     struct cpu_device *device = (struct cpu_device *)base;
@@ -202,6 +211,7 @@ static const struct device_driver driver = {
     .graph_destroy = cpu_graph_destroy,
     .phase_push = cpu_phase_push,
     .phase_pop = cpu_phase_pop,
+    .health = cpu_health,
 };
 
 static enum status cpu_open(struct device **result, int index, const struct driver_host *host)

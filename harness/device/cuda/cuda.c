@@ -12,6 +12,7 @@
 #include "harness/device/cuda/gemm.h"
 #include "harness/device/cuda/gpu.h"
 #include "harness/device/cuda/memory.h"
+#include "harness/device/cuda/nvml.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -89,6 +90,7 @@ static void cuda_close(struct device *base)
         memory_close(device->memory);
         gemms_close(device->gemms);
     }
+    nvml_close(device->nvml);
     pthread_mutex_destroy(&device->streams_lock);
     free(device);
 }
@@ -127,6 +129,7 @@ static const struct device_driver driver = {
     .graph_destroy = cuda_graph_destroy,
     .phase_push = cuda_phase_push,
     .phase_pop = cuda_phase_pop,
+    .health = cuda_health,
 };
 
 /* Whatever takes device memory comes before the capacity is measured. */
@@ -164,6 +167,7 @@ static enum status cuda_open(struct device **result, int index, const struct dri
     device->base.driver = &driver;
     pthread_mutex_init(&device->streams_lock, NULL);
     TRY(fill_properties(device, &found, index));
+    TRY(health_open(device));
     TRY(open_parts(device, host->options.memory_bytes));
     device->sink = host->options.sink;
     *result = &device->base;

@@ -19,6 +19,7 @@
 struct memory;
 struct gemms;
 struct capture;
+struct nvml;
 
 struct cuda_device {
     struct device base;
@@ -30,6 +31,10 @@ struct cuda_device {
 
     struct memory *memory;
     struct gemms *gemms;
+
+    struct nvml *nvml;
+    int numa_node; /* that the GPU is attached to, or -1 */
+    char local_cores[96];
 };
 
 struct cuda_stream {
@@ -80,6 +85,8 @@ void cuda_graph_destroy(struct graph *graph);
 void cuda_phase_push(struct device *device, const char *name);
 void cuda_phase_pop(struct device *device);
 
+void cuda_health(struct device *device, enum health_detail detail, struct device_health *health);
+
 /* Parts of the opening, in launch.c -------------------------------------------------------------- */
 
 /* Loads every kernel, so that none is loaded in a timed window or in a capture, and writes what they
@@ -88,6 +95,9 @@ enum status launch_load_kernels(const struct cuda_device *device, char *isa, siz
 
 /* The host's time for one eager launch of an empty kernel, median. */
 enum status launch_measure(struct cuda_device *device, double *launch_ns);
+
+/* In health.c: finds the GPU for its readings. */
+enum status health_open(struct cuda_device *device);
 
 /* Captures, in graph.c --------------------------------------------------------------------------- */
 

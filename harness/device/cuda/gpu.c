@@ -1,6 +1,7 @@
 #include "harness/device/cuda/gpu.h"
 
 #include "harness/device/cuda/errors.h"
+#include "harness/device/cuda/nvml.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -28,8 +29,10 @@ void gpu_look(struct gpu_found *found, int index)
     }
     dlclose(driver); /* The runtime opens it again. */
     found->count_error = cudaDriverGetVersion(&found->driver_version);
-    if (found->count_error != cudaSuccess || found->driver_version < LEAST_DRIVER)
+    if (found->count_error != cudaSuccess || found->driver_version < LEAST_DRIVER) {
+        nvml_driver_release(found->driver_release, sizeof found->driver_release);
         return;
+    }
     found->count_error = cudaGetDeviceCount(&found->count);
     if (found->count_error != cudaSuccess || index >= found->count)
         return;
@@ -53,8 +56,9 @@ static enum status driver_verdict(const struct gpu_found *found)
              found->driver_missing);
     if (found->driver_version < LEAST_DRIVER && found->count_error == cudaSuccess)
         FAIL(STATUS_NO_LIBRARY,
-             "cuda: the NVIDIA driver is too old: it knows CUDA %d.%d, and this was built with "
+             "cuda: the NVIDIA driver%s%s is too old: it knows CUDA %d.%d, and this was built with "
              "%d.%d; install driver " DRIVER_RELEASE " or newer",
+             found->driver_release[0] != '\0' ? " " : "", found->driver_release,
              found->driver_version / 1000, found->driver_version % 1000 / 10, CUDART_VERSION / 1000,
              CUDART_VERSION % 1000 / 10);
 

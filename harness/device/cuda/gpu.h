@@ -11,6 +11,7 @@
 struct gpu_found {
     char driver_missing[128]; /* why libcuda.so.1 does not load; "" where it does */
     int driver_version;       /* 13000 for CUDA 13.0 */
+    char driver_release[80];  /* "580.65.06"; "" where nobody says */
     cudaError_t count_error;  /* of the calls that ask for driver and GPUs */
     int count;
     const char *visible;    /* CUDA_VISIBLE_DEVICES, or NULL */

@@ -1,0 +1,11 @@
+/* How the host is, which the CPU device runs on. */
+#ifndef HARNESS_DEVICE_CPU_HEALTH_H
+#define HARNESS_DEVICE_CPU_HEALTH_H
+
+#include "harness/device/health.h"
+
+/* Fills what Linux tells: clock of the first core now and at most, temperature of the processor. Virtual
+ * machines tell little of it. `root` comes before /proc and /sys: "" is this machine. */
+void host_health(const char *root, struct device_health *health);
+
+#endif
