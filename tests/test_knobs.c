@@ -328,11 +328,11 @@ static void roles_have_their_sizes_on_each_device(void **state)
     } cases[] = {
         { &cpu, "model=light", DATA_SEQUENCES, 8, 32, 4, 1, 0, 0, 0, 64, 32, LAUNCH_GRAPH },
         { &cpu, "model=balanced", DATA_IMAGES, 17, 64, 2, 8, 8, 32, 64, 64, 32, LAUNCH_EAGER },
-        { &cpu, "model=heavy", DATA_IMAGES, 65, 128, 8, 1, 8, 64, 128, 64, 32, LAUNCH_EAGER },
+        { &cpu, "model=heavy", DATA_IMAGES, 65, 128, 8, 1, 8, 64, 64, 64, 32, LAUNCH_EAGER },
         { &cuda, "model=light", DATA_SEQUENCES, 16, 128, 4, 4, 0, 0, 0, 256, 64, LAUNCH_GRAPH },
         { &cuda, "model=balanced", DATA_IMAGES, 197, 384, 12, 64, 16, 224, 448, 256, 64,
           LAUNCH_EAGER },
-        { &cuda, "model=heavy", DATA_IMAGES, 197, 768, 12, 128, 16, 224, 448, 256, 64,
+        { &cuda, "model=heavy", DATA_IMAGES, 197, 768, 12, 128, 16, 224, 224, 256, 64,
           LAUNCH_EAGER },
         { &cpu, "model=light data=images", DATA_IMAGES, 5, 32, 4, 1, 8, 16, 32, 64, 32,
           LAUNCH_GRAPH },
@@ -483,9 +483,6 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "precision=tf32", "",
           "precision=tf32 on CPU device (a test): the device does not round products to tf32; set "
           "precision to auto, fp32 or bf16" },
-        { &cpu, "attention=fused", "",
-          "attention=fused on CPU device (a test): the device has no fused attention; set "
-          "attention=naive" },
         { &cpu, "launch=graph allocation=direct", "",
           "launch=graph with allocation=direct: a graph keeps the addresses it was captured with, "
           "so capture must not ask the device for memory; set launch=eager or allocation=caching" },
@@ -526,6 +523,7 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
     resolved("width=96", &cpu);
     resolved("width=128", &cuda);
     resolved("attention=fused precision=tf32", &cuda);
+    resolved("attention=fused", &cpu);
     resolved("model=light launch=eager allocation=direct", &cpu);
     resolved("launch=graph batch=8 accumulate=4", &cpu);
     resolved("workers=1024 prefetch=4", &cpu);

@@ -102,7 +102,8 @@ static const struct knob knobs[] = {
       .kind = KNOB_COUNT,
       AT(data.jpeg_pixels),
       OR_AUTO(16, 1024),
-      .text = "pixels a side of the generated JPEG files; auto: twice the image's" },
+      .text = "pixels a side of the generated JPEG files; auto: twice the image's, as large where "
+              "model=heavy" },
     { .name = "host_memory",
       .kind = KNOB_YES_NO,
       AT(transfer.pinned),

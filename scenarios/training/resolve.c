@@ -54,7 +54,8 @@ static void fill_model(struct training_config *config, const struct role_sizes *
 }
 
 /* Generated files are twice the size that the model sees: photographs on disk are larger than what is
- * trained on (ImageNet's are about 500 x 375 pixels, for 224). */
+ * trained on (ImageNet's are about 500 x 375 pixels, for 224). The heavy role studies arithmetic, not
+ * input: there larger ones would only make every start slower. */
 static void fill_data(struct training_config *config, const struct role_sizes *sizes)
 {
     struct dataset_config *data = &config->data;
@@ -65,8 +66,10 @@ static void fill_data(struct training_config *config, const struct role_sizes *s
     if (data->kind != DATA_IMAGES)
         return;
     data->image_size = config->model.patch * square_root(config->model.tokens - 1);
-    if (data->jpeg_pixels == 0 && data->folder[0] == '\0')
-        data->jpeg_pixels = clamp(2 * data->image_size, JPEG_LEAST, JPEG_MOST);
+    if (data->jpeg_pixels == 0 && data->folder[0] == '\0') {
+        int times = config->model.role == ROLE_HEAVY ? 1 : 2;
+        data->jpeg_pixels = clamp(times * data->image_size, JPEG_LEAST, JPEG_MOST);
+    }
 }
 
 static void fill(struct training_config *config, const struct device_properties *device)
@@ -125,7 +128,6 @@ SETTINGS(too_many_rows, (int64_t)config->model.batch / config->launch.accumulate
                                 config->model.head_width >
                             INT32_MAX)
 DEVICE(no_tf32, config->model.precision == PRECISION_TF32 && !device->tf32)
-DEVICE(no_fused_attention, config->model.attention == ATTENTION_FUSED && !device->fused_attention)
 SETTINGS(graph_allocates,
          config->launch.mode == LAUNCH_GRAPH && config->memory.allocator != ALLOCATOR_CACHING)
 SETTINGS(too_far_ahead,
@@ -170,8 +172,6 @@ static const struct refusal {
     { no_tf32,
       "{precision} on {device}: the device does not round products to tf32; set precision to "
       "auto, fp32 or bf16" },
-    { no_fused_attention, "{attention} on {device}: the device has no fused attention; set "
-                          "attention=naive" },
     { graph_allocates,
       "{launch} with {allocation}: a graph keeps the addresses it was captured with, "
       "so capture must not ask the device for memory; set launch=eager or "
