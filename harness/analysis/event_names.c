@@ -32,6 +32,44 @@ bool name_is_data_loading(const char *name)
            strcmp(name, "data") == 0;
 }
 
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+bool name_is_logging(const char *name)
+{
+    static const char *const names[] = { "log", "logging", "logger" };
+
+    return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+bool name_is_saving(const char *name)
+{
+    static const char *const names[] = { "save", "saving", "checkpoint", "save_checkpoint" };
+
+    return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+bool name_is_wait(const char *name)
+{
+    return strstr(name, "Synchronize") != NULL;
+}
+
+bool name_is_allocation(const char *name)
+{
+    static const char *const parts[] = { "Malloc", "Free",     "HostAlloc", "HostRegister",
+                                         "HostUn", "MemAlloc", "MemCreate", "MemMap" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
 bool name_is_step(const char *name, int64_t *number)
 {
     static const char step[] = "ProfilerStep#";

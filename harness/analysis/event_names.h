@@ -13,6 +13,18 @@ bool name_is_communication(const char *name);
  * torch_tb_profiler's event_parser.py, and the phase "data". */
 bool name_is_data_loading(const char *name);
 
+/* A phase that writes what training reports ("log"), or its state ("save"), and the annotations that
+ * frameworks give them. */
+bool name_is_logging(const char *name);
+bool name_is_saving(const char *name);
+
+/* A call of the runtime or the driver that waits for the device: cudaStreamSynchronize,
+ * hipDeviceSynchronize, cuCtxSynchronize ... */
+bool name_is_wait(const char *name);
+
+/* One that allocates or releases memory of the device, or pinned memory of the host. */
+bool name_is_allocation(const char *name);
+
 /* "ProfilerStep#12" is step 12; false: it is no step. */
 bool name_is_step(const char *name, int64_t *number);
 

@@ -14,6 +14,8 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(kernels_make(&summary->kernels, &summary->timeline));
     TRY(spans_make(&summary->spans, &summary->timeline));
     TRY(memory_make(&summary->memory, trace));
+    TRY(host_activity_make(&summary->host, &summary->timeline));
+    TRY(idle_make(&summary->idle, &summary->timeline, &summary->steps, &summary->host));
 
 out:
     return status;
@@ -21,6 +23,8 @@ out:
 
 void summary_release(struct summary *summary)
 {
+    idle_release(&summary->idle);
+    host_activity_release(&summary->host);
     memory_release(&summary->memory);
     spans_release(&summary->spans);
     kernels_release(&summary->kernels);

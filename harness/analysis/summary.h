@@ -2,6 +2,7 @@
 #ifndef HARNESS_ANALYSIS_SUMMARY_H
 #define HARNESS_ANALYSIS_SUMMARY_H
 
+#include "harness/analysis/idle.h"
 #include "harness/analysis/kernels.h"
 #include "harness/analysis/launches.h"
 #include "harness/analysis/memory.h"
@@ -17,6 +18,8 @@ struct summary {
     struct kernels kernels;
     struct spans spans;
     struct memory memory;
+    struct host_activity host;
+    struct idle idle;
 };
 
 /* OUT_OF_MEMORY. `trace` must live longer. Release in every case; a summary of zeros may be released. */

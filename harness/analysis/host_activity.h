@@ -1,0 +1,54 @@
+/* What host threads did at any moment, as far as the trace shows.
+ *
+ * Of a thread's nested events the innermost counts, but what lies within loading, logging or saving is
+ * that, unless it is a call of the runtime. A moment that no event covers is HOST_OUTSIDE: the program's
+ * own code, or a thread that sleeps. */
+#ifndef HARNESS_ANALYSIS_HOST_ACTIVITY_H
+#define HARNESS_ANALYSIS_HOST_ACTIVITY_H
+
+#include "harness/analysis/timeline.h"
+
+enum host_doing {
+    HOST_OUTSIDE,
+    HOST_OPERATOR, /* an operator or a phase that is none of the others */
+    HOST_LOADING,  /* waiting for data, or preparing it */
+    HOST_LOGGING,
+    HOST_SAVING,
+    HOST_LAUNCHING,  /* a call that launches, and any that is none of the following */
+    HOST_COPYING,    /* a copy's call: staging of pageable memory shows here */
+    HOST_ALLOCATING, /* of the device or of pinned memory, also releases */
+    HOST_WAITING,    /* for the device: synchronisation, and copies that return when done */
+    HOST_DOING_COUNT
+};
+
+struct host_segment {
+    int64_t start_ns, end_ns;
+    uint32_t track;
+    enum host_doing doing;
+};
+
+struct host_activity {
+    struct host_segment *items; /* by track, then start; disjoint; without HOST_OUTSIDE */
+    int64_t count;
+    const struct event **waits; /* the calls of HOST_WAITING, by track, then start */
+    int64_t wait_count;
+    bool has_loop;
+    uint32_t loop; /* the track of the steps, or else that of the most launches */
+};
+
+/* OUT_OF_MEMORY. The timeline and its trace must live longer. Release in every case. */
+enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline);
+void host_activity_release(struct host_activity *activity);
+
+/* Adds to `ns` how long the thread did what between two moments; what it did outside is filled by what
+ * the loop's thread did then, since a thread that only helps sleeps in between. */
+void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                           int64_t end_ns, int64_t ns[HOST_DOING_COUNT]);
+
+/* The wait of that thread which contains the moment, at its end too; NULL: it did not wait. */
+const struct event *host_activity_wait(const struct host_activity *activity, uint32_t track,
+                                       int64_t at_ns);
+
+const char *host_doing_name(enum host_doing doing); /* "launching" */
+
+#endif

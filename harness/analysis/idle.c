@@ -1,0 +1,244 @@
+/* Work comes sorted by start, so a gap is where a start lies behind every end before it. */
+#include "harness/analysis/idle.h"
+
+#include "harness/analysis/intervals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gap {
+    int64_t start_ns, end_ns;
+    const struct work *work; /* that ends it; NULL: the window does */
+};
+
+struct sweep {
+    struct idle *idle;
+    const struct timeline *timeline;
+    const struct steps *steps;
+    const struct host_activity *activity;
+    int64_t busy_ns;         /* so far */
+    int64_t busy_drained_ns; /* as the last drained gap began */
+    int64_t *queued;         /* short gaps before queued work of eager launches */
+    int64_t queued_count;
+    const struct event *last_call;
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void find_window(struct idle *idle, const struct timeline *timeline,
+                        const struct steps *steps)
+{
+    idle->start_ns = timeline->all.start_ns;
+    idle->end_ns = timeline->all.end_ns;
+    if (steps->count == 0)
+        return;
+    idle->start_ns = steps->items[0].event->start_ns;
+    for (int64_t i = 0; i < steps->count; i++)
+        idle->end_ns = later(idle->end_ns, steps->items[i].event->end_ns);
+}
+
+/* The step that the moment lies in or after; NULL: before all. */
+static struct idle_time *step_of(const struct sweep *sweep, int64_t at_ns)
+{
+    int64_t low = 0, high = sweep->steps->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (sweep->steps->items[middle].event->start_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? &sweep->idle->steps[low - 1] : NULL;
+}
+
+static void add(struct idle_time *sum, const struct idle_time *more)
+{
+    sum->idle_ns += more->idle_ns;
+    sum->queued_ns += more->queued_ns;
+    sum->stalled_ns += more->stalled_ns;
+    sum->unknown_ns += more->unknown_ns;
+    for (int i = 0; i < HOST_DOING_COUNT; i++) {
+        sum->free_ns[i] += more->free_ns[i];
+        sum->drained_ns[i] += more->drained_ns[i];
+    }
+    sum->hidable_ns += more->hidable_ns;
+    sum->hidable_loading_ns += more->hidable_loading_ns;
+    sum->drained_count += more->drained_count;
+    sum->longest_ns = later(sum->longest_ns, more->longest_ns);
+}
+
+static const struct event *wait_at(const struct sweep *sweep, uint32_t track, int64_t at_ns)
+{
+    const struct event *wait = host_activity_wait(sweep->activity, track, at_ns);
+
+    if (wait == NULL && sweep->activity->has_loop)
+        wait = host_activity_wait(sweep->activity, sweep->activity->loop, at_ns);
+    return wait;
+}
+
+/* The host's part of a gap. A wait that had begun before the gap drains it. */
+static void split_host(const struct sweep *sweep, struct idle_time *time, const struct gap *gap)
+{
+    uint32_t track = gap->work != NULL ? gap->work->call->track : sweep->activity->loop;
+    int64_t called_ns =
+        gap->work != NULL ? earlier(gap->work->call->end_ns, gap->end_ns) : gap->end_ns;
+    const struct event *wait = wait_at(sweep, track, gap->start_ns);
+    int64_t *ns = wait != NULL ? time->drained_ns : time->free_ns;
+
+    time->drained_count += wait != NULL;
+    host_activity_between(sweep->activity, track, gap->start_ns, called_ns, ns);
+    ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
+}
+
+/* What of a drained gap could have been hidden behind the work since the one before. */
+static void find_hidable(struct sweep *sweep, struct idle_time *time)
+{
+    int64_t host_ns = 0, device_ns = sweep->busy_ns - sweep->busy_drained_ns;
+
+    if (time->drained_count == 0)
+        return;
+    for (int i = 0; i < HOST_DOING_COUNT; i++)
+        host_ns += i != HOST_WAITING ? time->drained_ns[i] : 0;
+    time->hidable_ns = earlier(host_ns, device_ns);
+    if (host_ns > 0)
+        time->hidable_loading_ns =
+            (int64_t)((double)time->hidable_ns * (double)time->drained_ns[HOST_LOADING] /
+                      (double)host_ns);
+    sweep->busy_drained_ns = sweep->busy_ns;
+}
+
+/* Work that was queued as the gap began, or that its caller was waiting for. */
+static bool was_queued(const struct sweep *sweep, const struct gap *gap)
+{
+    const struct event *call = gap->work->call;
+
+    return call->end_ns <= gap->start_ns ||
+           host_activity_wait(sweep->activity, call->track, gap->start_ns) == call;
+}
+
+static void take_queued(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
+{
+    time->queued_ns = time->idle_ns;
+    if (time->idle_ns >= IDLE_DEVICE_WAIT_NS)
+        time->stalled_ns = time->idle_ns;
+    else if (gap->work->call != sweep->last_call)
+        sweep->queued[sweep->queued_count++] = time->idle_ns;
+}
+
+static struct idle_time split(struct sweep *sweep, const struct gap *gap)
+{
+    struct idle_time time = { .idle_ns = gap->end_ns - gap->start_ns };
+
+    time.longest_ns = time.idle_ns;
+    if (gap->work == NULL ? !sweep->activity->has_loop : gap->work->call == NULL)
+        time.unknown_ns = time.idle_ns;
+    else if (gap->work != NULL && was_queued(sweep, gap))
+        take_queued(sweep, &time, gap);
+    else
+        split_host(sweep, &time, gap);
+    return time;
+}
+
+static void take(struct sweep *sweep, struct idle_time *time, int64_t at_ns)
+{
+    struct idle_time *step = step_of(sweep, at_ns);
+
+    find_hidable(sweep, time);
+    add(&sweep->idle->all, time);
+    if (step != NULL)
+        add(step, time);
+}
+
+/* The idle time at both ends of the window, as one gap: what drained its first half drained it all. */
+static void take_ends(struct sweep *sweep, const struct work *first, int64_t end_ns)
+{
+    const struct idle *idle = sweep->idle;
+    struct gap tail = { end_ns, later(idle->end_ns, end_ns), NULL };
+    struct gap head = { idle->start_ns, later(first->event->start_ns, idle->start_ns), first };
+    struct idle_time both = split(sweep, &tail), more = split(sweep, &head);
+
+    if (both.drained_count > 0)
+        for (int i = 0; i < HOST_DOING_COUNT; i++) {
+            more.drained_ns[i] += more.free_ns[i];
+            more.free_ns[i] = 0;
+        }
+    add(&both, &more);
+    take(sweep, &both, end_ns);
+}
+
+static int by_length(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static int64_t beyond_median(int64_t *lengths, int64_t count)
+{
+    int64_t sum = 0;
+
+    qsort(lengths, (size_t)count, sizeof *lengths, by_length);
+    for (int64_t i = count / 2; i < count; i++) sum += lengths[i] - lengths[count / 2];
+    return sum;
+}
+
+enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
+                      const struct host_activity *activity)
+{
+    struct sweep sweep = {
+        .idle = idle, .timeline = timeline, .steps = steps, .activity = activity
+    };
+    const struct work *first = NULL;
+    int64_t end_ns = 0;
+    enum status status = STATUS_OK;
+
+    memset(idle, 0, sizeof *idle);
+    find_window(idle, timeline, steps);
+    idle->steps = calloc((size_t)steps->count + 1, sizeof *idle->steps);
+    sweep.queued = malloc(((size_t)timeline->work_count + 1) * sizeof *sweep.queued);
+    if (idle->steps == NULL || sweep.queued == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the idle time of %lld steps",
+             (long long)steps->count);
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        if (work->event->end_ns <= idle->start_ns)
+            continue;
+        if (first == NULL) {
+            first = work;
+            end_ns = later(work->event->start_ns, idle->start_ns);
+        } else if (work->event->start_ns > end_ns) {
+            struct gap gap = { end_ns, work->event->start_ns, work };
+            struct idle_time time = split(&sweep, &gap);
+            take(&sweep, &time, end_ns);
+            end_ns = work->event->start_ns;
+        }
+        if (work->event->end_ns > end_ns) {
+            sweep.busy_ns += work->event->end_ns - end_ns;
+            end_ns = work->event->end_ns;
+        }
+        sweep.last_call = work->call;
+    }
+    if (first != NULL)
+        take_ends(&sweep, first, end_ns);
+    idle->busy_ns = sweep.busy_ns;
+    idle->late_ns = beyond_median(sweep.queued, sweep.queued_count);
+
+out:
+    free(sweep.queued);
+    return status;
+}
+
+void idle_release(struct idle *idle)
+{
+    free(idle->steps);
+    memset(idle, 0, sizeof *idle);
+}

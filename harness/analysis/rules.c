@@ -1,0 +1,140 @@
+#include "harness/analysis/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct event_device *busiest(const struct summary *summary)
+{
+    const struct timeline *timeline = &summary->timeline;
+    const struct track_usage *most = NULL;
+
+    for (int64_t i = 0; i < timeline->device_count; i++)
+        if (most == NULL || timeline->devices[i].usage.busy_ns > most->usage.busy_ns)
+            most = &timeline->devices[i];
+    return most != NULL ? trace_file_device(summary->trace, most->device) : NULL;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static enum status find_loadings(struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+    int64_t count = summary->steps.count;
+    enum status status = STATUS_OK;
+
+    facts->loadings = malloc((size_t)count * sizeof *facts->loadings);
+    if (facts->loadings == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)count);
+    for (int64_t i = 0; i < count; i++) {
+        const struct idle_time *time = &summary->idle.steps[i];
+        facts->loadings[i] = (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+    }
+    qsort(facts->loadings, (size_t)count, sizeof *facts->loadings, by_value);
+
+out:
+    return status;
+}
+
+enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t count,
+                       int64_t which)
+{
+    const struct summary *summary = &ranks[which];
+    const struct span_row *optimizer;
+    enum status status = STATUS_OK;
+
+    *facts = (struct facts){ .summary = summary, .ranks = ranks, .rank_count = count, .steps = 1 };
+    facts->device = busiest(summary);
+    facts->has_steps = summary->steps.count > 0;
+    optimizer = facts_span(facts, "Optimizer.step#", true);
+    if (facts->has_steps)
+        facts->steps = (double)summary->steps.count;
+    else if (optimizer != NULL)
+        facts->steps = (double)optimizer->count;
+    facts->window_ns = (double)(summary->idle.end_ns - summary->idle.start_ns);
+    facts->step_ns = facts->window_ns / facts->steps;
+    facts->busy_ns = (double)summary->idle.busy_ns / facts->steps;
+    facts->launches = (double)summary->launches.count / facts->steps;
+    facts->median_step_ns = facts->has_steps ? summary->steps.median_ns : facts->step_ns;
+    if (facts->has_steps)
+        TRY(find_loadings(facts));
+
+out:
+    return status;
+}
+
+void facts_release(struct facts *facts)
+{
+    free(facts->loadings);
+    facts->loadings = NULL;
+}
+
+bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns)
+{
+    double share = facts->step_ns > 0 ? lost_ns / facts->step_ns : 0;
+
+    if (!(share >= RULE_SHARE_LEAST))
+        return false;
+    finding->lost_ns_per_step = lost_ns;
+    finding->predicted_gain = share < 1 ? 1 / (1 - share) : NAN;
+    finding->severity = share < 0.15  ? SEVERITY_MINOR
+                        : share < 0.5 ? SEVERITY_MAJOR
+                                      : SEVERITY_CRITICAL;
+    return true;
+}
+
+void finding_informs(struct finding *finding)
+{
+    finding->severity = SEVERITY_INFORMATION;
+    finding->lost_ns_per_step = 0;
+    finding->predicted_gain = 1;
+}
+
+struct time_text time_text(double ns)
+{
+    static const struct {
+        double ns;
+        const char *unit;
+    } units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
+    struct time_text text;
+    size_t i = 0;
+
+    while (i + 1 < ARRAY_SIZE(units) && ns < units[i].ns) i++;
+    snprintf(text.text, sizeof text.text, "%.3g %s", ns / units[i].ns, units[i].unit);
+    return text;
+}
+
+const struct span_row *facts_span(const struct facts *facts, const char *name, bool begins)
+{
+    const struct spans *spans = &facts->summary->spans;
+
+    for (int64_t i = 0; i < spans->count; i++) {
+        const char *row = trace_file_name(facts->summary->trace, spans->rows[i].name);
+        if (begins ? strncmp(row, name, strlen(name)) == 0 : strcmp(row, name) == 0)
+            return &spans->rows[i];
+    }
+    return NULL;
+}
+
+struct calls facts_calls(const struct facts *facts, bool (*is)(const char *name))
+{
+    const struct summary *summary = facts->summary;
+    struct calls calls = { 0, 0 };
+
+    for (int64_t i = 0; i < summary->trace->event_count; i++) {
+        const struct event *event = &summary->trace->events[i];
+        if ((event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER) &&
+            event->start_ns >= summary->idle.start_ns && event->start_ns < summary->idle.end_ns &&
+            is(trace_file_name(summary->trace, event->name))) {
+            calls.count++;
+            calls.ns += event->end_ns - event->start_ns;
+        }
+    }
+    return calls;
+}

@@ -1,0 +1,72 @@
+/* The rules behind findings: a table of rows, and what all of them look at.
+ *
+ * A rule is a condition on a summary. It says what its finding costs in time of the traced step, gives the
+ * evidence, and may set what else it knows; the engine (findings.c) turns the cost into severity, untraced
+ * time and predicted gain, and orders. */
+#ifndef HARNESS_ANALYSIS_RULES_H
+#define HARNESS_ANALYSIS_RULES_H
+
+#include "harness/analysis/findings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A cost below it is no finding: torch_tb_profiler's bound for the share of data loading (data.py). */
+#define RULE_SHARE_LEAST 0.05
+
+/* Where a rule looks: figures a step of the trace as it is, in ns. */
+struct facts {
+    const struct summary *summary;
+    const struct summary *ranks; /* of the same run, this one among them */
+    int64_t rank_count;
+    const struct event_device *device; /* that did most of the work; NULL: not described */
+    bool has_steps;
+    double steps; /* in the window; 1 where the trace marks none, or what its optimizer calls say */
+    double window_ns;
+    double step_ns, busy_ns;
+    double launches;  /* that caused work */
+    double *loadings; /* exposed loading of every step, ascending; NULL: no steps */
+    double median_step_ns;
+};
+
+struct rule {
+    const char *id, *title, *advice, *source; /* source: of the threshold */
+
+    /* False: nothing to say. Sets evidence, and lost_ns_per_step unless it costs no time. The finding
+     * comes with all else as a finding that costs time has it. */
+    bool (*judge)(struct finding *finding, const struct facts *facts);
+};
+
+/* Tables, each ends with a row of zeros. What says the same of a trace comes in the order of its rows. */
+extern const struct rule rules_of_memory[], rules_of_host[], rules_of_copies[], rules_of_device[],
+    rules_of_ranks[], rules_of_trace[];
+
+/* OUT_OF_MEMORY. Release in every case. */
+enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t count,
+                       int64_t which);
+void facts_release(struct facts *facts);
+
+/* Sets what a finding loses, and severity and gain with it: minor up to 15% of a step, major, critical from
+ * 50% on (a device that is busy for less than half of the time is TensorBoard's bound). False: below
+ * RULE_SHARE_LEAST. */
+bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns);
+
+/* For an aside: costs nothing, gains nothing. */
+void finding_informs(struct finding *finding);
+
+/* "2.09 ms" */
+struct time_text {
+    char text[24];
+};
+struct time_text time_text(double ns);
+
+/* The row of that name, a phase's or operator's; NULL: none. `begins`: by the beginning of the name. */
+const struct span_row *facts_span(const struct facts *facts, const char *name, bool begins);
+
+/* The events that are calls of the host with a name that `is`, in the window. */
+struct calls {
+    int64_t count, ns;
+};
+struct calls facts_calls(const struct facts *facts, bool (*is)(const char *name));
+
+#endif

@@ -1,0 +1,323 @@
+/* Findings of a device that waits for its host. */
+#include "harness/analysis/rules.h"
+
+#include "harness/analysis/event_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static double per_step(const struct facts *facts, int64_t ns)
+{
+    return (double)ns / facts->steps;
+}
+
+static const struct idle_time *all(const struct facts *facts)
+{
+    return &facts->summary->idle.all;
+}
+
+/* --- Loading, and waits in the loop -------------------------------------------------------------- */
+
+/* Exposed loading of the step at the middle; without steps the mean. */
+static double typical_loading(const struct facts *facts)
+{
+    int64_t count = facts->summary->steps.count;
+
+    if (facts->loadings == NULL)
+        return per_step(facts,
+                        all(facts)->free_ns[HOST_LOADING] + all(facts)->drained_ns[HOST_LOADING]);
+    return (facts->loadings[(count - 1) / 2] + facts->loadings[count / 2]) / 2;
+}
+
+/* In a loop that waits for the device before it loads, both add up. Without the wait the longer one would
+ * remain, so that one is the bottleneck. */
+static bool loading_outlasts_device(const struct facts *facts)
+{
+    return typical_loading(facts) > facts->busy_ns;
+}
+
+/* Loading that more workers would take out of the step, and what they need for it themselves: they share
+ * the cores that are left. */
+static double lost_to_loading(const struct facts *facts)
+{
+    const struct idle_time *time = all(facts);
+    const struct event_device *device = facts->device;
+    double hidable = loading_outlasts_device(facts) ? 0 : (double)time->hidable_loading_ns;
+    double exposed =
+        ((double)time->free_ns[HOST_LOADING] + (double)time->drained_ns[HOST_LOADING] - hidable) /
+        facts->steps;
+    double rest = facts->step_ns - exposed;
+    int cores = device != NULL ? device->host_cores : 0;
+
+    if (cores > 0) {
+        double loading = typical_loading(facts);
+        cores -= device->shares_host_cores == 1 && cores > 1;
+        rest = fmax(rest, loading / cores);
+    }
+    return fmax(0, facts->step_ns - rest);
+}
+
+/* Most steps wait for no data, and a few for long: the mean says what most do not. */
+static bool loading_is_uneven(const struct facts *facts)
+{
+    return facts->summary->steps.count >= 8 &&
+           typical_loading(facts) < RULE_SHARE_LEAST * facts->median_step_ns;
+}
+
+/* How many of the steps that wait longest hold most of the waiting. */
+static int64_t steps_that_wait(const struct facts *facts)
+{
+    int64_t count = facts->summary->steps.count, waiting = 0;
+    double sum = 0, most = 0;
+
+    for (int64_t i = 0; i < count; i++) sum += facts->loadings[i];
+    while (waiting < count && most < 0.8 * sum) most += facts->loadings[count - ++waiting];
+    return waiting;
+}
+
+static bool judge_data_loading(struct finding *finding, const struct facts *facts)
+{
+    double exposed =
+        per_step(facts, all(facts)->free_ns[HOST_LOADING] + all(facts)->drained_ns[HOST_LOADING]);
+
+    if (loading_is_uneven(facts))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the device is idle for %s of a step of %s while the loop waits for data or prepares "
+             "it; it works for %s",
+             time_text(exposed).text, time_text(facts->step_ns).text,
+             time_text(facts->busy_ns).text);
+    return finding_costs(finding, facts, lost_to_loading(facts));
+}
+
+/* Long waits in at most a tenth of the steps lie at borders: of epochs, or of shards. */
+static bool at_borders(const struct facts *facts)
+{
+    int64_t waiting = steps_that_wait(facts), count = facts->summary->steps.count;
+
+    return waiting * 10 <= count && facts->loadings[count - waiting] > facts->median_step_ns;
+}
+
+static bool judge_uneven(struct finding *finding, const struct facts *facts, bool borders)
+{
+    int64_t count = facts->summary->steps.count, waiting;
+
+    if (!loading_is_uneven(facts) || at_borders(facts) != borders)
+        return false;
+    waiting = steps_that_wait(facts);
+    finding->confidence = borders && waiting < 2 ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%lld of %lld steps hold most of the wait for data, up to %s each; a step in the "
+             "middle waits %s of %s",
+             (long long)waiting, (long long)count, time_text(facts->loadings[count - 1]).text,
+             time_text(typical_loading(facts)).text, time_text(facts->median_step_ns).text);
+    return finding_costs(finding, facts, lost_to_loading(facts));
+}
+
+static bool judge_data_jitter(struct finding *finding, const struct facts *facts)
+{
+    return judge_uneven(finding, facts, false);
+}
+
+static bool judge_epoch_gap(struct finding *finding, const struct facts *facts)
+{
+    return judge_uneven(finding, facts, true);
+}
+
+static bool judge_host_sync(struct finding *finding, const struct facts *facts)
+{
+    const struct idle_time *time = all(facts);
+    double hidable = (double)time->hidable_ns;
+
+    if (time->drained_count == 0)
+        return false;
+    if (loading_outlasts_device(facts))
+        hidable -= (double)time->hidable_loading_ns;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.3g times a step the host waits until the device has nothing left to do; of the %s "
+             "that the host then works, %s could pass while the device works its %s",
+             (double)time->drained_count / facts->steps,
+             time_text(per_step(facts, time->idle_ns)).text,
+             time_text(per_step(facts, time->hidable_ns)).text, time_text(facts->busy_ns).text);
+    /* How late the host notices that its wait is over counts as well, yet no more than what it then does:
+     * a thread that lost its core for once is no pattern. */
+    return finding_costs(finding, facts,
+                         (hidable + fmin(hidable, (double)time->drained_ns[HOST_WAITING])) /
+                             facts->steps);
+}
+
+static bool judge_phase(struct finding *finding, const struct facts *facts, enum host_doing doing,
+                        const char *what)
+{
+    const struct idle_time *time = all(facts);
+    double idle = per_step(facts, time->free_ns[doing] + time->drained_ns[doing]);
+
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the device is idle for %s of a step of %s while the loop %s", time_text(idle).text,
+             time_text(facts->step_ns).text, what);
+    return finding_costs(finding, facts, idle);
+}
+
+static bool judge_logging_gap(struct finding *finding, const struct facts *facts)
+{
+    return judge_phase(finding, facts, HOST_LOGGING, "logs");
+}
+
+static bool judge_save_pause(struct finding *finding, const struct facts *facts)
+{
+    return judge_phase(finding, facts, HOST_SAVING, "saves");
+}
+
+/* --- Launching ----------------------------------------------------------------------------------- */
+
+/* The longest call of those that were the first to launch their kernel, and for how long the device was
+ * idle during it: loading of a module, compilation. */
+struct first_use {
+    const struct event *call;
+    const struct event *work;
+    double idle_ns;
+};
+
+static double idle_during(const struct timeline *timeline, const struct event *call)
+{
+    int64_t end_ns = call->start_ns, idle_ns = 0;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct event *work = timeline->work[i].event;
+        if (work->start_ns >= call->end_ns)
+            break;
+        if (work->start_ns > end_ns)
+            idle_ns += work->start_ns - end_ns;
+        if (work->end_ns > end_ns)
+            end_ns = work->end_ns;
+    }
+    return (double)(idle_ns + (call->end_ns > end_ns ? call->end_ns - end_ns : 0));
+}
+
+enum { LONG_FIRST_USE_NS = 1000000 }; /* twenty times a long call (LAUNCH_LONG_CALL_NS) */
+
+static struct first_use longest_first_use(const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+    struct first_use longest = { NULL, NULL, 0 };
+
+    for (int64_t row = 0; row < summary->kernels.count; row++) {
+        const struct work *first = NULL;
+        for (int64_t i = 0; first == NULL && i < summary->timeline.work_count; i++)
+            if (summary->timeline.work[i].event->name == summary->kernels.rows[row].name)
+                first = &summary->timeline.work[i];
+        if (first == NULL || first->call == NULL || first->event->kind != EVENT_KIND_KERNEL ||
+            first->call->end_ns - first->call->start_ns < LONG_FIRST_USE_NS)
+            continue;
+        double idle_ns = idle_during(&summary->timeline, first->call);
+        if (idle_ns > longest.idle_ns)
+            longest = (struct first_use){ first->call, first->event, idle_ns };
+    }
+    return longest;
+}
+
+static bool judge_initialisation(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+    struct first_use first = longest_first_use(facts);
+
+    if (first.call == NULL)
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "one call of %.40s takes %s, the first that launches %.100s; the trace is %s long",
+             trace_file_name(trace, first.call->name),
+             time_text((double)(first.call->end_ns - first.call->start_ns)).text,
+             trace_file_name(trace, first.work->name), time_text(facts->window_ns).text);
+    return finding_costs(finding, facts, first.idle_ns / facts->steps);
+}
+
+/* Idle time while the host works towards its next launch, whatever drained the queue before, less what
+ * happens once. Work that was queued yet began late waited for its launch to arrive. */
+static double lost_to_launches(const struct facts *facts)
+{
+    const struct idle_time *time = all(facts);
+    static const enum host_doing doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
+    double lost = (double)facts->summary->idle.late_ns, drained = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(doings); i++) {
+        lost += (double)time->free_ns[doings[i]];
+        drained += (double)time->drained_ns[doings[i]];
+    }
+    lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns));
+    return fmax(0, (lost - longest_first_use(facts).idle_ns) / facts->steps);
+}
+
+/* Single kernels that end before their own call would, of all. */
+static double short_share(const struct facts *facts)
+{
+    const struct launches *launches = &facts->summary->launches;
+
+    return launches->count > 0 ? (double)launches->short_count / (double)launches->count : 0;
+}
+
+static void launch_evidence(struct finding *finding, const struct facts *facts, const char *more)
+{
+    const struct launches *launches = &facts->summary->launches;
+
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%s%.4g launches a step, %s each on the host; %.0f%% of them launch a kernel that is "
+             "shorter than the call; the device is idle for %s of %s, waiting for launches",
+             more, facts->launches,
+             time_text((double)launches->host_ns / fmax(1, (double)launches->count)).text,
+             100 * short_share(facts), time_text(lost_to_launches(facts)).text,
+             time_text(facts->step_ns).text);
+}
+
+static bool judge_launch_bound(struct finding *finding, const struct facts *facts)
+{
+    if (facts->launches < 10)
+        return false;
+    launch_evidence(finding, facts, "");
+    return finding_costs(finding, facts, lost_to_launches(facts));
+}
+
+/* The same kernels over and over within a step, on pieces of its batch. */
+static bool judge_small_kernels(struct finding *finding, const struct facts *facts)
+{
+    const struct span_row *forward = facts_span(facts, "forward", false);
+    double passes = forward != NULL ? (double)forward->count / facts->steps : 1;
+    char more[80];
+
+    if (!facts->has_steps || passes < 2 || short_share(facts) < 0.25)
+        return false;
+    snprintf(more, sizeof more, "a step runs forward %.4g times; ", passes);
+    launch_evidence(finding, facts, more);
+    return finding_costs(finding, facts, lost_to_launches(facts));
+}
+
+const struct rule rules_of_host[] = {
+    { "initialisation", "Something is done for the first time",
+      "warm up before you measure or profile: it does not come again",
+      "a first call of 1 ms, 20 times HolisticTraceAnalysis' bound for long ones",
+      judge_initialisation },
+    { "data_loading", "The device waits for data",
+      "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
+      "torch_tb_profiler: data loading over 5% of a step", judge_data_loading },
+    { "data_jitter", "A few steps wait long for data",
+      "prefetch more batches, so that a slow one is ready in time",
+      "step times should vary by less than 10%", judge_data_jitter },
+    { "epoch_gap", "The device waits at the borders of epochs",
+      "keep the workers (persistent_workers) and load ahead across the border",
+      "torch_tb_profiler: data loading over 5% of a step", judge_epoch_gap },
+    { "host_sync", "The loop waits for the device",
+      "read results every few steps, or copy them aside and read them later; no .item() or "
+      "synchronisation in the loop",
+      "the step is host and device work added up, instead of the longer one", judge_host_sync },
+    { "logging_gap", "The device waits while the loop logs",
+      "hand lines to a thread that writes them", "5% of a step", judge_logging_gap },
+    { "save_pause", "The device waits while the loop saves",
+      "copy the state to pinned memory and write it aside", "5% of a step", judge_save_pause },
+    { "small_kernels", "The step is cut into pieces that are too small for the device",
+      "raise the micro-batch until memory is nearly full; accumulate only beyond that",
+      "HolisticTraceAnalysis: kernels shorter than their launch", judge_small_kernels },
+    { "launch_bound", "The device waits for launches",
+      "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or raise the batch",
+      "HolisticTraceAnalysis: idle time by host wait", judge_launch_bound },
+    { 0 },
+};
