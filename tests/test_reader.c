@@ -217,6 +217,106 @@ static void forms_that_profilers_write(void **state)
     }
 }
 
+#define HALF(phase, more, tid, us)                                                                 \
+    "{\"ph\":\"" phase "\"" more ",\"pid\":1,\"tid\":" #tid ",\"ts\":" #us "}"
+#define BEGIN(name, tid, us) HALF("B", ",\"cat\":\"cpu_op\",\"name\":\"" name "\"", tid, us)
+#define END(tid, us)         HALF("E", "", tid, us)
+
+/* Intervals as "name start-end" of the events kept, in the file's order. */
+static void beginnings_and_ends_become_intervals(void **state)
+{
+    static const struct {
+        const char *events, *kept;
+        int bad;
+    } cases[] = {
+        { BEGIN("a", 1, 1) "," END(1, 5), "a 1-5", 0 },
+        { BEGIN("a", 1, 1) "," BEGIN("b", 1, 2) "," END(1, 3) "," END(1, 4), "a 1-4 b 2-3", 0 },
+        { BEGIN("a", 1, 1) "," BEGIN("b", 2, 2) "," END(1, 3) "," END(2, 4), "a 1-3 b 2-4", 0 },
+        { END(1, 4) "," BEGIN("b", 1, 2) "," END(1, 3) "," BEGIN("a", 1, 1), "b 2-3 a 1-4", 0 },
+        { BEGIN("a", 1, 1) "," END(1, 1) "," BEGIN("b", 1, 1) "," END(1, 1), "a 1-1 b 1-1", 0 },
+        { END(1, 1) "," BEGIN("a", 1, 2) "," END(1, 3), "a 2-3", 1 },
+        { BEGIN("a", 1, 1) "," BEGIN("b", 1, 2) "," END(1, 3), "b 2-3", 1 },
+        { BEGIN("a", 1, 1) "," HALF("B", ",\"cat\":\"python_function\"", 1,
+                                    2) "," END(1, 3) "," END(1, 9),
+          "a 1-9", 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct trace_file *trace = read_events(cases[i].events);
+        char kept[100] = "";
+        size_t length = 0;
+        for (int64_t j = 0; j < trace->event_count; j++)
+            length +=
+                (size_t)snprintf(kept + length, sizeof kept - length, "%s%s %lld-%lld",
+                                 j > 0 ? " " : "", trace_file_name(trace, trace->events[j].name),
+                                 (long long)trace->events[j].start_ns / 1000,
+                                 (long long)trace->events[j].end_ns / 1000);
+        assert_string_equal(kept, cases[i].kept);
+        assert_int_equal(trace->bad_count, cases[i].bad);
+        trace_file_close(trace);
+    }
+}
+
+static void device_work_told_in_halves_lies_on_its_stream(void **state)
+{
+    struct trace_file *trace =
+        read_events("{\"ph\":\"B\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":3,\"ts\":1,"
+                    "\"args\":{\"device\":2,\"stream\":7,\"correlation\":5,\"grid\":[2,1,1],"
+                    "\"block\":[32,1,1]}},"
+                    "{\"ph\":\"E\",\"pid\":0,\"tid\":3,\"ts\":4}");
+    (void)state;
+
+    assert_int_equal(trace->event_count, 1);
+    assert_int_equal(trace->track_count, 1);
+    assert_int_equal(trace->tracks[0].process, 2);
+    assert_int_equal(trace->tracks[0].thread, 7);
+    assert_int_equal(trace->events[0].end_ns, 4000);
+    assert_int_equal(trace->events[0].correlation, 5);
+    assert_int_equal(trace->kernels[trace->events[0].detail].grid[0], 2);
+    trace_file_close(trace);
+}
+
+static void arguments_that_are_no_numbers_are_lost_and_no_more(void **state)
+{
+    static const char *const words[] = { "NaN",      "-NaN",      "nan", "-nan",
+                                         "Infinity", "-Infinity", "inf", "-inf" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        char event[500];
+        struct trace_file *trace;
+        snprintf(event, sizeof event,
+                 "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"a \\\"NaN,\",\"pid\":0,"
+                 "\"tid\":7,\"ts\":1,\"dur\":2,\"args\":{\"memory bandwidth (GB/s)\": %s,"
+                 "\"list\":[%s , 1],\"bytes\":64}}",
+                 words[i], words[i]);
+        trace = read_events(event);
+        if (trace->event_count != 1)
+            fail_msg("%s: %s", event, trace->bad_reason);
+        assert_string_equal(trace_file_name(trace, trace->events[0].name), "a \"NaN,");
+        assert_int_equal(trace->events[0].bytes, 64);
+        trace_file_close(trace);
+    }
+}
+
+/* PyTorch's profiler before Kineto: no category, and a word for the process. */
+static void the_autograd_profiler_tells_operators_by_their_process(void **state)
+{
+    struct trace_file *trace = read_text(
+        "[{\"name\": \"aten::randn\", \"ph\": \"X\", \"ts\": 66, \"dur\": 30, \"tid\": 1, "
+        "\"pid\": \"CPU functions\", \"args\": {}}, "
+        "{\"name\": \"k\", \"ph\": \"s\", \"ts\": 70, \"tid\": 1, \"pid\": \"CPU functions\", "
+        "\"id\": 1, \"cat\": \"cpu_to_cuda\", \"args\": {}}]");
+    (void)state;
+
+    assert_int_equal(trace->event_count, 1);
+    assert_int_equal(trace->other_count, 1);
+    assert_int_equal(trace->bad_count, 0);
+    assert_int_equal(trace->events[0].kind, EVENT_KIND_OPERATOR);
+    trace_file_close(trace);
+}
+
 static void memory_and_steps_keep_their_numbers(void **state)
 {
     struct trace_file *trace = read_events(
@@ -601,6 +701,10 @@ int main(void)
         cmocka_unit_test(a_trace_is_read_whole),
         cmocka_unit_test(gzip_is_told_by_its_bytes_and_members_follow_each_other),
         cmocka_unit_test(forms_that_profilers_write),
+        cmocka_unit_test(beginnings_and_ends_become_intervals),
+        cmocka_unit_test(device_work_told_in_halves_lies_on_its_stream),
+        cmocka_unit_test(arguments_that_are_no_numbers_are_lost_and_no_more),
+        cmocka_unit_test(the_autograd_profiler_tells_operators_by_their_process),
         cmocka_unit_test(memory_and_steps_keep_their_numbers),
         cmocka_unit_test(times_are_exact_to_the_nanosecond),
         cmocka_unit_test(whole_numbers_are_exact),

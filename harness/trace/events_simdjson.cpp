@@ -7,6 +7,7 @@
 #include "harness/trace/decimal.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <simdjson.h>
@@ -17,6 +18,8 @@ using std::string_view;
 
 struct event_parser {
     ondemand::parser parser;
+    char *copy; // of an event, to be changed
+    size_t copy_room;
 };
 
 namespace
@@ -316,6 +319,70 @@ const char *parse_event(ondemand::document &document, event_fields &fields)
     return document.current_location().get(rest) == OUT_OF_BOUNDS ? nullptr : not_json;
 }
 
+// Floats that are no numbers, as Python's json and C's printf write them.
+bool is_no_number(string_view word)
+{
+    if (!word.empty() && word[0] == '-')
+        word.remove_prefix(1);
+    return word == "NaN" || word == "nan" || word == "Infinity" || word == "inf";
+}
+
+// From the beginning of a string to behind its end.
+size_t string_end(string_view text, size_t at)
+{
+    for (at++; at < text.size() && text[at] != '"'; at++)
+        if (text[at] == '\\')
+            at++;
+    return at < text.size() ? at + 1 : text.size();
+}
+
+size_t word_end(string_view text, size_t at)
+{
+    while (at < text.size() && std::strchr(" \t\r\n,:[]{}\"", text[at]) == nullptr) at++;
+    return at;
+}
+
+// Copies an event with null in place of what is no number. Empty: there is no such thing in it, or no
+// memory. SIMDJSON_PADDING bytes behind it are readable.
+string_view without_no_numbers(struct event_parser *parser, string_view text)
+{
+    size_t room = 2 * text.size() + SIMDJSON_PADDING, length = 0;
+    bool changed = false;
+
+    if (room > parser->copy_room) {
+        char *copy = static_cast<char *>(std::realloc(parser->copy, room));
+        if (copy == nullptr)
+            return string_view();
+        parser->copy = copy;
+        parser->copy_room = room;
+    }
+    for (size_t at = 0, end; at < text.size(); at = end) {
+        end = text[at] == '"' ? string_end(text, at) : word_end(text, at);
+        string_view piece = text.substr(at, end > at ? end - at : 1);
+        end = at + piece.size();
+        if (is_no_number(piece)) {
+            piece = "null";
+            changed = true;
+        }
+        std::memcpy(parser->copy + length, piece.data(), piece.size());
+        length += piece.size();
+    }
+    std::memset(parser->copy + length, 0, SIMDJSON_PADDING);
+    return changed ? string_view(parser->copy, length) : string_view();
+}
+
+const char *parse_text(struct event_parser *parser, string_view text, event_fields &fields)
+{
+    ondemand::document document;
+
+    std::memset(&fields, 0, sizeof fields);
+    fields.blocks_per_sm = fields.warps_per_sm = fields.occupancy_percent = NAN;
+    padded_string_view padded(text.data(), text.size(), text.size() + SIMDJSON_PADDING);
+    if (parser->parser.iterate(padded).get(document) != SUCCESS)
+        return not_json;
+    return parse_event(document, fields);
+}
+
 // Whole numbers of a device by where they go.
 void take_device(event_device &device, string_view name, int64_t number)
 {
@@ -377,25 +444,27 @@ bool member_text(struct event_parser *parser, const padded_string &copy, const c
 
 struct event_parser *event_parser_open(void)
 {
-    return new (std::nothrow) event_parser;
+    return new (std::nothrow) event_parser();
 }
 
 void event_parser_close(struct event_parser *parser)
 {
+    if (parser != nullptr)
+        std::free(parser->copy);
     delete parser;
 }
 
 const char *event_parse(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_fields *fields)
 {
-    ondemand::document document;
+    const char *reason = parse_text(parser, string_view(bytes, length), *fields);
 
-    std::memset(fields, 0, sizeof *fields);
-    fields->blocks_per_sm = fields->warps_per_sm = fields->occupancy_percent = NAN;
-    padded_string_view text(bytes, length, length + SIMDJSON_PADDING);
-    if (parser->parser.iterate(text).get(document) != SUCCESS)
-        return not_json;
-    return parse_event(document, *fields);
+    if (reason == not_json) {
+        string_view text = without_no_numbers(parser, string_view(bytes, length));
+        if (!text.empty())
+            reason = parse_text(parser, text, *fields);
+    }
+    return reason;
 }
 
 int event_parse_devices(struct event_parser *parser, const char *bytes, size_t length,

@@ -3,6 +3,7 @@
 #include "harness/trace/reader.h"
 
 #include "harness/trace/decimal.h"
+#include "harness/trace/event_pairs.h"
 #include "harness/trace/event_splitter.h"
 #include "harness/trace/inflate_window.h"
 #include "harness/trace/name_table.h"
@@ -17,6 +18,11 @@ enum { EVENTS_MAX = 50000000 };
 
 /* Of any moment, so that differences of two fit in 64 bits. */
 #define TIME_MAX_NS INT64_C(4000000000000000000)
+
+/* The end of an event whose "E" was not seen yet. */
+#define OPEN_NS INT64_MIN
+
+enum { NOT_KEPT = -1 }; /* an owner of a half */
 
 /* What a category of events is, with the spellings of 2021 (PyTorch 1.8). */
 static const struct {
@@ -46,6 +52,7 @@ struct reading {
     struct trace_file *file;
     struct event_parser *parser;
     struct splitter splitter;
+    struct event_pairs pairs;
     int64_t events_max;
     int64_t event_room, track_room, kernel_room, block_room, step_room, metadata_room;
     uint32_t last_track;   /* most events lie where the one before lies */
@@ -290,7 +297,7 @@ static enum status add_event(struct reading *reading, const struct event_fields 
         goto out;
     }
     event.start_ns = fields->start_ns;
-    event.end_ns = fields->start_ns + fields->duration_ns;
+    event.end_ns = fields->phase == 'B' ? OPEN_NS : fields->start_ns + fields->duration_ns;
     event.correlation = number_or(fields, EVENT_CORRELATION, 0);
     event.external = number_or(fields, EVENT_EXTERNAL, number_or(fields, EVENT_EXTERNAL_2021, 0));
     event.bytes = number_or(fields, EVENT_BYTES, number_or(fields, EVENT_BYTES_MEMORY, -1));
@@ -314,11 +321,13 @@ static enum event_kind kind_of(const struct event_fields *fields)
 {
     if (fields->phase == 'i' || fields->phase == 'I') /* without a category in 2021 */
         return text_is(fields->name, "[memory]") ? EVENT_KIND_MEMORY : EVENT_KIND_COUNT;
-    if (fields->phase == 'X')
-        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-            if (text_is(fields->category, kinds[i].category))
-                return kinds[i].kind;
-    return EVENT_KIND_COUNT;
+    if (fields->phase != 'X' && fields->phase != 'B')
+        return EVENT_KIND_COUNT;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (text_is(fields->category, kinds[i].category))
+            return kinds[i].kind;
+    /* PyTorch's autograd profiler, the one before Kineto, has no categories. */
+    return text_is(fields->pid, "CPU functions") ? EVENT_KIND_OPERATOR : EVENT_KIND_COUNT;
 }
 
 /* Why the fields are no event; NULL: they are. */
@@ -342,10 +351,31 @@ static const char *missing_field(const struct event_fields *fields)
 
 static void note_bad(struct trace_file *file, int64_t offset, const char *reason)
 {
-    if (file->bad_count++ > 0)
+    if (file->bad_count++ > 0 && offset >= file->bad_offset)
         return;
     file->bad_offset = offset;
     snprintf(file->bad_reason, sizeof file->bad_reason, "%s", reason);
+}
+
+/* Notes where an interval begins or ends; `owner` is the event that begins, or NOT_KEPT. */
+static enum status add_half(struct reading *reading, const struct event_fields *fields,
+                            int64_t offset, int64_t owner)
+{
+    enum status status = STATUS_OK;
+    struct event_half half = {
+        .at_ns = fields->start_ns, .offset = offset, .is_end = fields->phase == 'E', .owner = owner
+    };
+
+    if (reading->pairs.count / 2 >= reading->events_max) {
+        reading->full = true;
+        goto out;
+    }
+    TRY(identity(reading, fields->pid, &half.process));
+    TRY(identity(reading, fields->tid, &half.thread));
+    TRY(event_pairs_add(&reading->pairs, half));
+
+out:
+    return status;
 }
 
 static enum status on_event(void *context, const char *bytes, size_t length, int64_t offset,
@@ -355,6 +385,7 @@ static enum status on_event(void *context, const char *bytes, size_t length, int
     struct reading *reading = context;
     struct event_fields fields;
     enum event_kind kind;
+    int64_t count = reading->file->event_count;
 
     if (bytes != NULL)
         reason = event_parse(reading->parser, bytes, length, &fields);
@@ -365,13 +396,39 @@ static enum status on_event(void *context, const char *bytes, size_t length, int
         goto out;
     }
     kind = kind_of(&fields);
-    if (kind == EVENT_KIND_COUNT)
-        reading->file->other_count++;
-    else
+    if (kind != EVENT_KIND_COUNT)
         TRY(add_event(reading, &fields, kind));
+    else if (fields.phase != 'E')
+        reading->file->other_count++;
+    if (fields.phase == 'B' || fields.phase == 'E')
+        TRY(add_half(reading, &fields, offset,
+                     reading->file->event_count > count ? count : NOT_KEPT));
 
 out:
     return status;
+}
+
+/* Ends what began, and drops what has no other half. */
+static void settle_pairs(struct reading *reading)
+{
+    struct trace_file *file = reading->file;
+    int64_t kept = 0;
+
+    event_pairs_match(&reading->pairs);
+    for (int64_t i = 0; i < reading->pairs.count; i++) {
+        const struct event_half *half = &reading->pairs.halves[i];
+        if (!half->paired)
+            note_bad(file, half->offset,
+                     half->is_end ? "it ends what never began" : "it begins and never ends");
+        else if (half->owner != NOT_KEPT)
+            file->events[half->owner].end_ns = half->end_ns;
+    }
+    if (reading->pairs.count == 0)
+        return;
+    for (int64_t i = 0; i < file->event_count; i++)
+        if (file->events[i].end_ns != OPEN_NS)
+            file->events[kept++] = file->events[i];
+    file->event_count = kept;
 }
 
 /* --- Metadata ----------------------------------------------------------------------------------- */
@@ -515,6 +572,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     reading.file->cost.spread = NAN;
     TRY(name_table_open(&reading.file->names));
     TRY(read_all(&reading, window, bytes));
+    settle_pairs(&reading);
     TRY(judge(&reading, path, inflate_window_damage(window)));
     *trace = reading.file;
     reading.file = NULL;
@@ -523,6 +581,7 @@ out:
     if (status != STATUS_OK)
         status_context("reading %s", path);
     splitter_release(&reading.splitter);
+    event_pairs_release(&reading.pairs);
     free(reading.track_slots);
     free(bytes);
     event_parser_close(reading.parser);

@@ -3,9 +3,11 @@
  *
  * The text is read in windows and never held as a whole. What is kept of an event is a fixed-size row;
  * rows that say nothing about time or memory (flows, Python frames, names of processes) are counted and
- * left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero.
+ * left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. An event told in
+ * two halves ("B" and "E", event_pairs.h) is one row, with what its "B" says.
  *
- * An event that is broken is counted and skipped. A file that ends too early, or holds more than the
+ * An event that is broken is counted and skipped; one that only has NaN or Infinity among its arguments, as
+ * some writers put them, loses those. A file that ends too early, or holds more than the
  * limit, gives what was read of it and says so. */
 #ifndef HARNESS_TRACE_READER_H
 #define HARNESS_TRACE_READER_H
