@@ -1,6 +1,7 @@
 /* What a trace breaks down into: launches, kernels and copies by name, operators and phases. */
 #include "harness/analysis/kernels.h"
 #include "harness/analysis/launches.h"
+#include "harness/analysis/phases.h"
 #include "harness/analysis/spans.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/made_trace.h"
@@ -202,6 +203,108 @@ static void a_name_inside_itself_counts_once_in_totals(void **state)
     made_release(&analysed);
 }
 
+static void phases_are_named_as_here_and_in_pytorch(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_phase;
+        enum phase phase;
+    } cases[] = {
+        { "data", true, PHASE_DATA },
+        { "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", true, PHASE_DATA },
+        { "backward", true, PHASE_BACKWARD },
+        { "Optimizer.step#AdamW.step", true, PHASE_OPTIMIZER },
+        { "graph", true, PHASE_GRAPH },
+        { "Optimizer.zero_grad#AdamW.zero_grad", false, PHASE_COUNT },
+        { "forward_hook", false, PHASE_COUNT },
+        { "", false, PHASE_COUNT },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        enum phase phase;
+        assert_int_equal(phase_of_name(cases[i].name, &phase), cases[i].is_phase);
+        if (cases[i].is_phase)
+            assert_int_equal(phase, cases[i].phase);
+    }
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        enum phase phase;
+        assert_true(phase_of_name(phase_name((enum phase)i), &phase));
+        assert_int_equal(phase, i);
+    }
+}
+
+static void check_phase(const struct phases *phases, int64_t step, enum phase phase,
+                        int64_t host_us, int64_t device_us, int64_t work_count)
+{
+    const struct phase_usage *usage = &phases->steps[step][phase];
+
+    check_us(usage->host_ns, host_us);
+    check_us(usage->device_ns, device_us);
+    assert_int_equal(usage->work_count, work_count);
+}
+
+static void phases_have_their_time_on_host_and_device(void **state)
+{
+    struct analysed analysed;
+    struct phases phases;
+    (void)state;
+
+    made_begin();
+    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 100, 0);
+    made_add("user_annotation", "data", 100, 100, 0, 10, 0);
+    made_add("user_annotation", "enumerate(DataLoader)#x", 100, 100, 2, 8, 0); /* inside */
+    made_add("user_annotation", "forward", 100, 100, 20, 40, 0);
+    made_add_work("kernel", "f", 7, 200, 230, 20); /* long after its step */
+    made_add_work("kernel", "f", 7, 230, 240, 39);
+    made_add_work("kernel", "of no phase", 7, 240, 241, 40);
+    made_add("user_annotation", "backward", 100, 100, 50, 70, 0);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 101, 60, 61, 1); /* autograd's own thread */
+    made_add("kernel", "b", 0, 7, 250, 257, 1);
+    made_add("user_annotation", "optimizer", 100, 100, 90, 110, 0); /* ends in the next step */
+    made_add("user_annotation", "ProfilerStep#2", 100, 100, 100, 200, 0);
+    made_add("user_annotation", "forward", 100, 100, 120, 130, 0);
+    made_add("user_annotation", "backward", 100, 101, 140, 150, 0);     /* another thread's */
+    made_add("cuda_runtime", "cudaMemcpyAsync", 100, 102, 125, 126, 2); /* a helper copies */
+    made_add("gpu_memcpy", "Memcpy HtoD", 0, 8, 260, 300, 2);
+    analysed = made_analyse();
+    assert_int_equal(phases_make(&phases, &analysed.timeline, &analysed.steps), STATUS_OK);
+    assert_int_equal(phases.step_count, 2);
+    check_phase(&phases, 0, PHASE_DATA, 10, 0, 0);
+    check_phase(&phases, 0, PHASE_FORWARD, 20, 40, 2);
+    check_phase(&phases, 0, PHASE_BACKWARD, 20, 7, 1);
+    check_phase(&phases, 0, PHASE_OPTIMIZER, 10, 0, 0);
+    check_phase(&phases, 1, PHASE_OPTIMIZER, 10, 0, 0);
+    check_phase(&phases, 1, PHASE_FORWARD, 10, 0, 0);
+    check_phase(&phases, 1, PHASE_BACKWARD, 0, 0, 0);
+    assert_float_equal(phases.means[PHASE_FORWARD].host_ns, 15000, 1e-6);
+    assert_float_equal(phases.means[PHASE_FORWARD].device_ns, 20000, 1e-6);
+    assert_float_equal(phases.means[PHASE_FORWARD].work_count, 1, 1e-9);
+    assert_true(phases.seen[PHASE_OPTIMIZER]);
+    assert_false(phases.seen[PHASE_LOG]);
+    check_us(analysed.steps.items[0].work_end_ns, 257);
+    check_us(analysed.steps.items[1].work_end_ns, 300);
+    phases_release(&phases);
+    made_release(&analysed);
+}
+
+static void without_steps_there_are_no_phases(void **state)
+{
+    struct analysed analysed;
+    struct phases phases;
+    (void)state;
+
+    made_begin();
+    made_add("user_annotation", "forward", 100, 100, 20, 40, 0);
+    made_add_work("kernel", "f", 7, 200, 230, 20);
+    analysed = made_analyse();
+    assert_int_equal(phases_make(&phases, &analysed.timeline, &analysed.steps), STATUS_OK);
+    assert_int_equal(phases.step_count, 0);
+    assert_false(phases.seen[PHASE_FORWARD]);
+    phases_release(&phases);
+    made_release(&analysed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +314,9 @@ int main(void)
         cmocka_unit_test(kernels_are_summed_by_name),
         cmocka_unit_test(operators_have_self_and_total_time),
         cmocka_unit_test(a_name_inside_itself_counts_once_in_totals),
+        cmocka_unit_test(phases_are_named_as_here_and_in_pytorch),
+        cmocka_unit_test(phases_have_their_time_on_host_and_device),
+        cmocka_unit_test(without_steps_there_are_no_phases),
     };
 
     return cmocka_run_group_tests_name("breakdowns", tests, NULL, NULL);

@@ -269,6 +269,18 @@ static void check_set(const struct intervals *intervals, const bool covered[MOME
     assert_int_equal(intervals_length_ns(intervals), total);
 }
 
+/* Between any two moments, also those that are in no order. */
+static void check_parts(const struct intervals *set, const bool in[MOMENTS])
+{
+    for (int from = 0; from < MOMENTS; from += 3)
+        for (int to = 0; to < MOMENTS; to += 5) {
+            int64_t length = 0;
+            for (int at = from; at < to; at++) length += in[at];
+            assert_int_equal(intervals_within_ns(set, from, to), length);
+        }
+    for (int at = 0; at < MOMENTS; at++) assert_int_equal(intervals_contain(set, at), in[at]);
+}
+
 static void sets_agree_with_a_table_of_moments(void **state)
 {
     struct intervals a = { NULL, 0, 0 }, b = { NULL, 0, 0 }, result = { NULL, 0, 0 };
@@ -291,6 +303,7 @@ static void sets_agree_with_a_table_of_moments(void **state)
         assert_int_equal(intervals_subtract(&result, &a, &b), STATUS_OK);
         check_set(&result, only_a);
         assert_int_equal(intervals_overlap_ns(&a, &b), overlap);
+        check_parts(&a, in_a);
     }
     intervals_release(&a);
     intervals_release(&b);

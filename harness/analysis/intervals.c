@@ -128,6 +128,41 @@ int64_t intervals_overlap_ns(const struct intervals *a, const struct intervals *
     return length;
 }
 
+/* The first interval of a merged list that ends after a moment. */
+static int64_t first_after(const struct intervals *intervals, int64_t at_ns)
+{
+    int64_t low = 0, high = intervals->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (intervals->items[middle].end_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns, int64_t end_ns)
+{
+    int64_t length = 0;
+
+    if (start_ns >= end_ns)
+        return 0;
+    for (int64_t i = first_after(intervals, start_ns);
+         i < intervals->count && intervals->items[i].start_ns < end_ns; i++)
+        length += earlier(intervals->items[i].end_ns, end_ns) -
+                  later(intervals->items[i].start_ns, start_ns);
+    return length;
+}
+
+bool intervals_contain(const struct intervals *intervals, int64_t at_ns)
+{
+    int64_t i = first_after(intervals, at_ns);
+
+    return i < intervals->count && intervals->items[i].start_ns <= at_ns;
+}
+
 int64_t ns_sum(int64_t a, int64_t b)
 {
     return a > INT64_MAX - b ? INT64_MAX : a + b;

@@ -7,6 +7,7 @@
 
 #include "harness/status/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct interval {
@@ -38,6 +39,10 @@ int64_t intervals_length_ns(const struct intervals *intervals);
 
 /* How long both merged lists hold. */
 int64_t intervals_overlap_ns(const struct intervals *a, const struct intervals *b);
+
+/* How long a merged list holds between two moments, found by bisection; whether it holds at one. */
+int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns, int64_t end_ns);
+bool intervals_contain(const struct intervals *intervals, int64_t at_ns);
 
 /* a + b, or the largest number there is: sums over broken traces stay defined. Both are at least 0. */
 int64_t ns_sum(int64_t a, int64_t b);

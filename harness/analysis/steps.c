@@ -95,24 +95,9 @@ out:
     return status;
 }
 
-/* How much of a merged list lies within a stretch: only its own part of the list is looked at. */
-static int64_t length_within(const struct intervals *intervals, const struct event *event)
+static int64_t within(const struct intervals *intervals, const struct event *event)
 {
-    struct interval one = { event->start_ns, event->end_ns };
-    struct intervals around = { &one, 1, 1 }, tail;
-    int64_t low = 0, high = intervals->count;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (intervals->items[middle].end_ns <= one.start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == intervals->count || one.start_ns >= one.end_ns)
-        return 0;
-    tail = (struct intervals){ intervals->items + low, intervals->count - low, 0 };
-    return intervals_overlap_ns(&tail, &around);
+    return intervals_within_ns(intervals, event->start_ns, event->end_ns);
 }
 
 static int by_start(const void *left, const void *right)
@@ -183,6 +168,30 @@ out:
     return status;
 }
 
+int64_t steps_find(const struct steps *steps, int64_t at_ns)
+{
+    int64_t low = 0, high = steps->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (steps->items[middle].event->start_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && at_ns < steps->items[low - 1].event->end_ns ? low - 1 : -1;
+}
+
+static void reach(struct steps *steps, const struct work *work)
+{
+    int64_t i = work->call != NULL ? steps_find(steps, work->call->start_ns) : -1;
+
+    if (i < 0)
+        return;
+    if (steps->items[i].work_end_ns == 0 || work->event->end_ns > steps->items[i].work_end_ns)
+        steps->items[i].work_end_ns = work->event->end_ns;
+}
+
 enum status steps_make(struct steps *steps, const struct timeline *timeline)
 {
     enum status status = STATUS_OK;
@@ -198,11 +207,12 @@ enum status steps_make(struct steps *steps, const struct timeline *timeline)
         struct step *step = &steps->items[i];
         step->part_ns[STEP_OTHER] = step->duration_ns;
         for (int part = 0; part < STEP_OTHER; part++) {
-            step->part_ns[part] = length_within(&parts[part], step->event);
+            step->part_ns[part] = within(&parts[part], step->event);
             step->part_ns[STEP_OTHER] -= step->part_ns[part];
         }
-        step->busy_ns = length_within(&busy, step->event);
+        step->busy_ns = within(&busy, step->event);
     }
+    for (int64_t i = 0; i < timeline->work_count; i++) reach(steps, &timeline->work[i]);
 
 out:
     for (int part = 0; part < STEP_OTHER; part++) intervals_release(&parts[part]);

@@ -3,7 +3,10 @@
  * A step is an annotation "ProfilerStep#N" of the host. Its breakdown goes by priority, as in
  * torch_tb_profiler (event_parser.py, ProfileRole): a moment belongs to the first part in the list below
  * that is under way, so the parts sum to the step exactly, and data loading that is hidden behind device
- * work counts as nothing. Unlike there, a step ends where its annotation ends. */
+ * work counts as nothing.
+ *
+ * Unlike there, a step ends where its annotation ends and not with the last kernel that it launched: so
+ * steps never overlap, and add up to the time they took. How far its work reaches is work_end_ns. */
 #ifndef HARNESS_ANALYSIS_STEPS_H
 #define HARNESS_ANALYSIS_STEPS_H
 
@@ -27,6 +30,8 @@ struct step {
     int64_t duration_ns;
     int64_t part_ns[STEP_PART_COUNT]; /* their sum is duration_ns */
     int64_t busy_ns;                  /* of all device work within it */
+    int64_t
+        work_end_ns; /* of the last work launched in it, which may come later; 0: it launched none */
 };
 
 struct steps {
@@ -40,6 +45,9 @@ struct steps {
 /* OUT_OF_MEMORY. The timeline and its trace must live longer. Release in every case. */
 enum status steps_make(struct steps *steps, const struct timeline *timeline);
 void steps_release(struct steps *steps);
+
+/* The step that a moment lies in, of those of several threads the one that began last; -1: none. */
+int64_t steps_find(const struct steps *steps, int64_t at_ns);
 
 const char *step_part_name(enum step_part part); /* "data_loading" */
 

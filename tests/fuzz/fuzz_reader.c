@@ -6,6 +6,7 @@
 #include "harness/analysis/kernels.h"
 #include "harness/analysis/launches.h"
 #include "harness/analysis/memory.h"
+#include "harness/analysis/phases.h"
 #include "harness/analysis/spans.h"
 #include "harness/analysis/steps.h"
 #include "harness/trace/event_splitter.h"
@@ -138,8 +139,10 @@ static void check_usage(const struct usage *usage)
 static void check_steps(const struct timeline *timeline)
 {
     struct steps steps;
+    struct phases phases;
 
     PROMISE(steps_make(&steps, timeline) == STATUS_OK);
+    PROMISE(phases_make(&phases, timeline, &steps) == STATUS_OK);
     for (int64_t i = 0; i < steps.count; i++) {
         int64_t sum = 0;
         for (int part = 0; part < STEP_PART_COUNT; part++) {
@@ -148,7 +151,12 @@ static void check_steps(const struct timeline *timeline)
         }
         PROMISE(sum == steps.items[i].duration_ns);
         PROMISE(steps.items[i].busy_ns >= 0 && steps.items[i].busy_ns <= sum);
+        for (int phase = 0; phase < PHASE_COUNT; phase++) {
+            PROMISE(phases.steps[i][phase].host_ns >= 0 && phases.steps[i][phase].host_ns <= sum);
+            PROMISE(phases.steps[i][phase].device_ns >= 0);
+        }
     }
+    phases_release(&phases);
     steps_release(&steps);
 }
 
