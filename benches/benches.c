@@ -1,24 +1,55 @@
 #include "benches/benches.h"
 
 /* A bench is a line here and a file. */
+#define KERNEL(X, name) X(name##_fp32) X(name##_fp32_cold) X(name##_bf16) X(name##_bf16_cold)
+#define TYPES(X, name)  X(name##_fp32) X(name##_bf16)
 #define BENCHES(X)                                                                                 \
-    X(lat_launch)                                                                                  \
+    X(lat_launch_enqueue)                                                                          \
+    X(lat_launch_start)                                                                            \
+    X(lat_launch_sync)                                                                             \
+    X(lat_launch_back_to_back)                                                                     \
     X(lat_graph)                                                                                   \
-    X(lat_sync)                                                                                    \
+    X(lat_graph_eager)                                                                             \
+    X(lat_sync_stream)                                                                             \
+    X(lat_sync_event)                                                                              \
+    X(lat_sync_device)                                                                             \
+    X(lat_sync_spin)                                                                               \
     X(lat_event)                                                                                   \
+    X(lat_readback)                                                                                \
     X(lat_alloc_direct)                                                                            \
     X(lat_alloc_stream)                                                                            \
-    X(lat_readback)                                                                                \
+    X(lat_alloc_caching)                                                                           \
     X(bw_copy_h2d)                                                                                 \
     X(bw_copy_h2d_pageable)                                                                        \
     X(bw_copy_d2h)                                                                                 \
+    X(bw_copy_d2h_pageable)                                                                        \
+    X(bw_copy_both)                                                                                \
     X(bw_copy_d2d)                                                                                 \
-    X(bw_memory)                                                                                   \
-    X(gemm)                                                                                        \
-    X(layernorm)                                                                                   \
-    X(softmax)                                                                                     \
-    X(gelu)                                                                                        \
-    X(jpeg_decode)
+    KERNEL(X, bw_memory_read)                                                                      \
+    KERNEL(X, bw_memory_write)                                                                     \
+    KERNEL(X, bw_memory_copy)                                                                      \
+    KERNEL(X, bw_memory_triad)                                                                     \
+    TYPES(X, gemm)                                                                                 \
+    X(gemm_tf32)                                                                                   \
+    X(gemm_fp16)                                                                                   \
+    TYPES(X, gemm_qkv)                                                                             \
+    TYPES(X, gemm_out)                                                                             \
+    TYPES(X, gemm_up)                                                                              \
+    TYPES(X, gemm_down)                                                                            \
+    TYPES(X, attention_naive)                                                                      \
+    KERNEL(X, layernorm)                                                                           \
+    KERNEL(X, softmax)                                                                             \
+    KERNEL(X, gelu)                                                                                \
+    KERNEL(X, residual)                                                                            \
+    KERNEL(X, adamw_multi_tensor)                                                                  \
+    KERNEL(X, adamw_per_tensor)                                                                    \
+    KERNEL(X, adamw_unfused)                                                                       \
+    X(jpeg_decode)                                                                                 \
+    X(loader_workers_0)                                                                            \
+    X(loader_workers_1)                                                                            \
+    X(loader_workers_2)                                                                            \
+    X(loader_workers_4)                                                                            \
+    X(loader_workers_16)
 
 #define DECLARE(name) extern const struct bench bench_##name;
 BENCHES(DECLARE)

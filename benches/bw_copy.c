@@ -1,32 +1,45 @@
-/* How fast N bytes are copied between host and device, and within the device.
+/* How fast N bytes are copied between host and device, one way or both ways at once, and within the
+ * device.
  *
- * Copies are queued without waiting where the memory allows it. Bytes are those that cross; within the
- * device they are read and written, so they count twice. */
+ * Copies are queued without waiting where the memory allows it; both ways at once each way has a stream
+ * of its own. Bytes are those that cross; within the device they are read and written, so they count
+ * twice. */
 #include "harness/bench/bench.h"
 
 #include <string.h>
 
-struct direction {
-    enum copy_kind kind;
-    bool pinned;
+enum way { H2D = 1, D2H = 2, BOTH = H2D | D2H, D2D = 4, PAGEABLE = 8 };
+
+/* What is copied lies in sources: host to device[0], device[1] to back, device[1] to device[0]. */
+struct own {
+    unsigned char *host, *back, *device[2];
+    struct stream *second; /* of what goes back while something goes up */
 };
 
-struct own {
-    struct direction direction;
-    unsigned char *host, *device[2];
-};
+static bool goes(const struct bench_work *work, enum way way)
+{
+    return (work->bench->variant & (int)way) != 0;
+}
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
     enum status status = STATUS_OK;
     const struct own *own = work->own;
-    const bool up = own->direction.kind == COPY_HOST_TO_DEVICE;
-    void *to = own->direction.kind == COPY_DEVICE_TO_HOST ? own->host : own->device[0];
-    const void *from = up ? own->host : own->device[own->direction.kind == COPY_DEVICE_TO_DEVICE];
+    size_t bytes = (size_t)work->argument;
 
-    for (int64_t i = 0; i < iterations; i++)
-        TRY(device_copy_async(work->stream, own->direction.kind, to, from, (size_t)work->argument));
+    for (int64_t i = 0; i < iterations; i++) {
+        if (goes(work, H2D))
+            TRY(device_copy_async(work->stream, COPY_HOST_TO_DEVICE, own->device[0], own->host,
+                                  bytes));
+        if (goes(work, D2H))
+            TRY(device_copy_async(own->second, COPY_DEVICE_TO_HOST, own->back, own->device[1],
+                                  bytes));
+        if (goes(work, D2D))
+            TRY(device_copy_async(work->stream, COPY_DEVICE_TO_DEVICE, own->device[0],
+                                  own->device[1], bytes));
+    }
     TRY(stream_synchronize(work->stream));
+    TRY(stream_synchronize(own->second));
 
 out:
     return status;
@@ -42,97 +55,85 @@ static void fill(struct bench_work *work, unsigned char *bytes)
     }
 }
 
-/* Other bytes at the target, one copy, and then they must be the source's. */
-static enum status check(struct bench_work *work, unsigned char *expected)
+/* One copy each way, onto zeros: then there must be what was at the source. */
+static enum status check(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     const struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
-    int source = own->direction.kind == COPY_DEVICE_TO_DEVICE;
 
-    memcpy(expected, own->host, bytes);
-    TRY(device_memset(work->stream, own->device[!source], 0, bytes));
-    TRY(device_copy(work->stream, COPY_HOST_TO_DEVICE, own->device[source], own->host, bytes));
+    TRY(device_copy(work->stream, COPY_HOST_TO_DEVICE, own->device[1], own->host, bytes));
+    TRY(device_memset(work->stream, own->device[0], 0, bytes));
     TRY(stream_synchronize(work->stream));
-    if (own->direction.kind == COPY_HOST_TO_DEVICE)
-        TRY(device_memset(work->stream, own->device[0], 0, bytes));
-    else
-        memset(own->host, 0, bytes);
+    memset(own->back, 0, bytes);
     TRY(run(work, 1));
-    if (own->direction.kind != COPY_DEVICE_TO_HOST)
-        TRY(device_copy(work->stream, COPY_DEVICE_TO_HOST, own->host, own->device[0], bytes));
-    if (memcmp(own->host, expected, bytes) != 0)
-        FAIL(STATUS_INTERNAL, "a copy of %zu bytes changed them", bytes);
+    if (goes(work, D2H) && memcmp(own->back, own->host, bytes) != 0)
+        FAIL(STATUS_INTERNAL, "a copy of %zu bytes to the host changed them", bytes);
+    if (!goes(work, H2D) && !goes(work, D2D))
+        goto out;
+    TRY(device_copy(work->stream, COPY_DEVICE_TO_HOST, own->back, own->device[0], bytes));
+    if (memcmp(own->back, own->host, bytes) != 0)
+        FAIL(STATUS_INTERNAL, "a copy of %zu bytes to the device changed them", bytes);
 
 out:
     return status;
 }
 
-static enum status set_up(struct bench_work *work, struct direction direction)
+static enum status set_up(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
-    void *memory, *expected = NULL;
+    bool pinned = !goes(work, PAGEABLE);
+    void *memory;
 
-    own->direction = direction;
-    TRY(host_alloc(work->device, direction.pinned, bytes, &memory));
+    TRY(stream_create(work->device, &own->second));
+    TRY(host_alloc(work->device, pinned, bytes, &memory));
     own->host = memory;
+    TRY(host_alloc(work->device, pinned, bytes, &memory));
+    own->back = memory;
     for (int i = 0; i < 2; i++) {
         TRY(device_alloc(work->device, NULL, ALLOCATE_DIRECT, bytes, &memory));
         own->device[i] = memory;
     }
     fill(work, own->host);
-    TRY(host_alloc(work->device, false, bytes, &expected));
-    TRY(check(work, expected));
-    work->bytes = work->argument * (direction.kind == COPY_DEVICE_TO_DEVICE ? 2 : 1);
+    TRY(check(work));
+    work->bytes = work->argument * (goes(work, D2D) ? 2 : goes(work, H2D) + goes(work, D2H));
 
 out:
-    host_free(work->device, false, expected);
     return status;
 }
 
 static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
+    bool pinned = !goes(work, PAGEABLE);
 
     stream_synchronize(work->stream);
-    host_free(work->device, own->direction.pinned, own->host);
+    stream_destroy(own->second);
+    host_free(work->device, pinned, own->host);
+    host_free(work->device, pinned, own->back);
     for (int i = 0; i < 2; i++) device_free(work->device, NULL, ALLOCATE_DIRECT, own->device[i]);
 }
 
-static enum status set_up_h2d(struct bench_work *work)
-{
-    return set_up(work, (struct direction){ COPY_HOST_TO_DEVICE, true });
-}
-
-static enum status set_up_h2d_pageable(struct bench_work *work)
-{
-    return set_up(work, (struct direction){ COPY_HOST_TO_DEVICE, false });
-}
-
-static enum status set_up_d2h(struct bench_work *work)
-{
-    return set_up(work, (struct direction){ COPY_DEVICE_TO_HOST, true });
-}
-
-static enum status set_up_d2d(struct bench_work *work)
-{
-    return set_up(work, (struct direction){ COPY_DEVICE_TO_DEVICE, true });
-}
-
-#define BW_COPY(name_, text_)                                                                      \
+#define BW_COPY(name_, way, roof_, text_)                                                          \
     const struct bench bench_bw_copy_##name_ = {                                                   \
         .name = "bw_copy_" #name_,                                                                 \
         .text = text_,                                                                             \
+        .variant = way,                                                                            \
+        .roof = roof_,                                                                             \
         .arguments = { 64 << 10, 4 << 20, 64 << 20 },                                              \
+        .arguments_cuda = { 64 << 10, 1 << 20, 16 << 20, 256 << 20 },                              \
         .own_bytes = sizeof(struct own),                                                           \
-        .set_up = set_up_##name_,                                                                  \
+        .set_up = set_up,                                                                          \
         .run = run,                                                                                \
         .tear_down = tear_down,                                                                    \
     }
 
-BW_COPY(h2d, "N bytes from pinned host memory to the device");
-BW_COPY(h2d_pageable, "N bytes from pageable host memory to the device");
-BW_COPY(d2h, "N bytes from the device to pinned host memory");
-BW_COPY(d2d, "N bytes within the device; they are read and written and count twice");
+BW_COPY(h2d, H2D, ROOF_NONE, "N bytes from pinned host memory to the device");
+BW_COPY(h2d_pageable, H2D | PAGEABLE, ROOF_NONE, "N bytes from pageable host memory to the device");
+BW_COPY(d2h, D2H, ROOF_NONE, "N bytes from the device to pinned host memory");
+BW_COPY(d2h_pageable, D2H | PAGEABLE, ROOF_NONE, "N bytes from the device to pageable host memory");
+BW_COPY(both, BOTH, ROOF_NONE, "N bytes each way at once, pinned, on two streams; both count");
+BW_COPY(d2d, D2D, ROOF_MEMORY,
+        "N bytes within the device; they are read and written, and count twice");

@@ -1,10 +1,10 @@
 /* How fast GELU runs over N elements: bound by memory on GPUs, by arithmetic on CPUs. */
-#include "benches/tensor.h"
+#include "benches/operand.h"
 
 #include <math.h>
 
 struct own {
-    struct tensor y, x;
+    struct operand y, x;
 };
 
 static enum status run(struct bench_work *work, int64_t iterations)
@@ -12,9 +12,11 @@ static enum status run(struct bench_work *work, int64_t iterations)
     enum status status = STATUS_OK;
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++)
-        TRY(LAUNCH(work->stream, DTYPE_F32, gelu_forward, work->argument, .y = own->y.device,
-                   .x = own->x.device));
+    for (int64_t i = 0; i < iterations; i++) {
+        int64_t copy = operands_next(work);
+        TRY(LAUNCH(work->stream, work->bench->dtype, gelu_forward, work->argument,
+                   .y = operand_at(&own->y, copy), .x = operand_at(&own->x, copy)));
+    }
     TRY(stream_synchronize(work->stream));
 
 out:
@@ -29,19 +31,20 @@ static double gelu(double x)
 
 static enum status set_up(struct bench_work *work)
 {
-    enum { SAMPLES = 4096 };
+    enum { FLOPS = 8 }; /* an element: 6, an exponential and a division (gelu.kernel.c) */
     enum status status = STATUS_OK;
     struct own *own = work->own;
+    enum dtype dtype = work->bench->dtype;
 
-    TRY(tensor_open(&own->y, work, work->argument));
-    TRY(tensor_open(&own->x, work, work->argument));
+    work->bytes = 2 * work->argument * (int64_t)dtype_bytes(dtype);
+    work->flops = FLOPS * work->argument;
+    operands_rotate(work, work->bytes);
+    TRY(operand_open(&own->y, work, dtype, work->argument));
+    TRY(operand_open(&own->x, work, dtype, work->argument));
     TRY(run(work, 1));
-    TRY(tensor_read(&own->y, work));
-    for (int i = 0; i < SAMPLES; i++) {
-        int64_t at = random_below(&work->random, (uint32_t)work->argument);
-        TRY(tensor_check("GELU", at, (double)own->y.host[at], gelu((double)own->x.host[at]), 1e-5));
-    }
-    work->bytes = 2 * work->argument * (int64_t)sizeof(float);
+    TRY(operand_read(&own->y, work));
+    for (int64_t i = 0; i < work->argument; i += operand_check_step(work->argument))
+        TRY(operand_check(&own->y, "GELU", i, gelu(operand_value(&own->x, i)), 1e-5));
 
 out:
     return status;
@@ -51,16 +54,10 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    tensor_release(&own->y, work);
-    tensor_release(&own->x, work);
+    operand_release(&own->y, work);
+    operand_release(&own->x, work);
 }
 
-const struct bench bench_gelu = {
-    .name = "gelu",
-    .text = "GELU of N fp32 elements, one read and one write of each",
-    .arguments = { 1 << 16, 1 << 22 },
-    .own_bytes = sizeof(struct own),
-    .set_up = set_up,
-    .run = run,
-    .tear_down = tear_down,
-};
+BENCH_KERNEL(gelu, .text = "GELU of N elements, one read and one write of each",
+             .arguments = { 1 << 14, 1 << 20 }, .arguments_cuda = { 1 << 16, 1 << 22, 1 << 26 },
+             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run, .tear_down = tear_down);

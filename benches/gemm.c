@@ -1,31 +1,47 @@
-/* How fast square fp32 matrices of N rows are multiplied, in strict fp32. */
-#include "benches/tensor.h"
+/* How fast matrices are multiplied: square ones of N rows, and those of the training step.
+ *
+ * The step's are the forward products of one block of the encoder: [rows, N] times the weights of qkv
+ * [N, 3 N], out [N, N], up [N, 4 N] and down [4 N, N], where N is the model's width and `rows` the
+ * tokens of a micro-batch. N is that of the roles balanced and heavy on this device. */
+#include "benches/operand.h"
+#include "scenarios/training/roles.h"
 
 #include <math.h>
 
+/* The step's weights as multiples of the model's width. */
+enum weights { SQUARE, QKV, OUT, UP, DOWN };
+static const struct {
+    int in, out;
+} widths[] = {
+    [QKV] = { 1, 3 },
+    [OUT] = { 1, 1 },
+    [UP] = { 1, 4 },
+    [DOWN] = { 4, 1 },
+};
+
 struct own {
-    struct tensor c, a, b;
+    struct operand c, a, b;
+    int m, n, k;
 };
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
-    int n = (int)work->argument;
     const struct gemm gemm = {
         .c = own->c.device,
         .a = own->a.device,
         .b = own->b.device,
-        .m = n,
-        .n = n,
-        .k = n,
+        .m = own->m,
+        .n = own->n,
+        .k = own->k,
         .batch = 1,
-        .lda = n,
-        .ldb = n,
-        .ldc = n,
-        .dtype_ab = DTYPE_F32,
-        .dtype_c = DTYPE_F32,
-        .math = MATH_STRICT,
+        .lda = own->k,
+        .ldb = own->n,
+        .ldc = own->n,
+        .dtype_ab = work->bench->dtype,
+        .dtype_c = work->bench->dtype,
+        .math = work->bench->math,
     };
 
     for (int64_t i = 0; i < iterations; i++) TRY(device_gemm(work->stream, &gemm));
@@ -35,46 +51,65 @@ out:
     return status;
 }
 
-/* Some elements, drawn at random, against the sum in double precision. Each of k additions in fp32 is
- * off by at most half a unit in the last place of the sum so far, which is of the size of sqrt(k) / 3:
- * so k * sqrt(k) / 3 * 2^-24, the standard deviation of a product being a third, is a limit that only a
- * wrong product passes. */
+/* Some elements, drawn at random, against the sum in double precision. A product of two values from -1
+ * to 1 has a standard deviation of 1/3, so a sum of k is of the size of sqrt(k) / 3. Each of k additions
+ * in fp32 is off by at most half a unit in the last place of that, and in tf32, whose fraction has 10
+ * bits, each factor by 2^-11: limits that only a wrong product passes. */
 static enum status check(struct bench_work *work)
 {
     enum { SAMPLES = 64 };
     enum status status = STATUS_OK;
     const struct own *own = work->own;
-    int64_t n = work->argument;
+    int64_t n = own->n, k = own->k;
+    double size = fmax(1, sqrt((double)k) / 3);
+    double limit = 0x1p-24 * (double)k * size;
 
+    if (work->bench->math == MATH_TF32)
+        limit += 8 * 0x1p-11 * size;
     for (int i = 0; i < SAMPLES; i++) {
-        int64_t row = random_below(&work->random, (uint32_t)n);
+        int64_t row = random_below(&work->random, (uint32_t)own->m);
         int64_t column = random_below(&work->random, (uint32_t)n);
         double sum = 0;
-        for (int64_t k = 0; k < n; k++)
-            sum += (double)own->a.host[row * n + k] * (double)own->b.host[k * n + column];
-        TRY(tensor_check("a matrix product", row * n + column,
-                         (double)own->c.host[row * n + column], sum,
-                         0x1p-24 * (double)n * fmax(1, sqrt((double)n) / 3)));
+        for (int64_t j = 0; j < k; j++)
+            sum += operand_value(&own->a, row * k + j) * operand_value(&own->b, j * n + column);
+        TRY(operand_check(&own->c, "a matrix product", row * n + column, sum, limit));
     }
 
 out:
     return status;
 }
 
+/* Tokens of a micro-batch of the role whose model is that wide; of the heavy one where none is. */
+static int step_rows(const struct device_properties *device, int64_t width)
+{
+    const struct role_sizes *balanced = role_sizes(ROLE_BALANCED, device);
+    const struct role_sizes *heavy = role_sizes(ROLE_HEAVY, device);
+    const struct role_sizes *role = balanced->width == width ? balanced : heavy;
+
+    return role->image_tokens * role->batch;
+}
+
 static enum status set_up(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
-    int64_t elements = work->argument * work->argument;
+    enum weights weights = (enum weights)work->bench->variant;
+    enum dtype dtype = work->bench->dtype;
+    int width = (int)work->argument;
+    int64_t m, n, k;
 
-    TRY(tensor_open(&own->c, work, elements));
-    TRY(tensor_open(&own->a, work, elements));
-    TRY(tensor_open(&own->b, work, elements));
+    own->m = weights == SQUARE ? width : step_rows(device_properties(work->device), width);
+    own->n = weights == SQUARE ? width : width * widths[weights].out;
+    own->k = weights == SQUARE ? width : width * widths[weights].in;
+    m = own->m, n = own->n, k = own->k;
+    TRY(operand_open(&own->c, work, dtype, m * n));
+    TRY(operand_open(&own->a, work, dtype, m * k));
+    TRY(operand_open(&own->b, work, dtype, k * n));
     TRY(run(work, 1));
-    TRY(tensor_read(&own->c, work));
+    TRY(operand_read(&own->c, work));
     TRY(check(work));
-    work->flops = 2 * elements * work->argument;
-    work->bytes = 3 * elements * (int64_t)sizeof(float);
+    work->flops = 2 * m * n * k;
+    work->bytes = (m * n + m * k + k * n) * (int64_t)dtype_bytes(dtype);
 
 out:
     return status;
@@ -84,17 +119,50 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    tensor_release(&own->c, work);
-    tensor_release(&own->a, work);
-    tensor_release(&own->b, work);
+    operand_release(&own->c, work);
+    operand_release(&own->a, work);
+    operand_release(&own->b, work);
 }
 
-const struct bench bench_gemm = {
-    .name = "gemm",
-    .text = "the product of two N by N matrices in fp32",
-    .arguments = { 64, 256, 1024 },
-    .own_bytes = sizeof(struct own),
-    .set_up = set_up,
-    .run = run,
-    .tear_down = tear_down,
-};
+static const char *lack_tf32(const struct bench *bench, const struct device_properties *device)
+{
+    (void)bench;
+    return device->tf32 ? NULL : "the device has no tf32";
+}
+
+static const char *lack_fp16(const struct bench *bench, const struct device_properties *device)
+{
+    (void)bench;
+    return device->fp16_matrix_units ? NULL : "the device has no matrix units for fp16";
+}
+
+#define GEMM(name_, text_, variant_, dtype_, math_, lack_, ...)                                    \
+    const struct bench bench_##name_ = { .name = #name_,                                           \
+                                         .text = text_,                                            \
+                                         .variant = variant_,                                      \
+                                         .dtype = dtype_,                                          \
+                                         .math = math_,                                            \
+                                         .roof = ROOF_PRODUCTS,                                    \
+                                         .own_bytes = sizeof(struct own),                          \
+                                         .lack = lack_,                                            \
+                                         .set_up = set_up,                                         \
+                                         .run = run,                                               \
+                                         .tear_down = tear_down,                                   \
+                                         __VA_ARGS__ }
+#define GEMM_TYPES(name, text, variant, ...)                                                       \
+    GEMM(name##_fp32, text, variant, DTYPE_F32, MATH_STRICT, NULL, __VA_ARGS__);                   \
+    GEMM(name##_tf32, text, variant, DTYPE_F32, MATH_TF32, lack_tf32, __VA_ARGS__);                \
+    GEMM(name##_bf16, text, variant, DTYPE_BF16, MATH_STRICT, NULL, __VA_ARGS__);                  \
+    GEMM(name##_fp16, text, variant, DTYPE_F16, MATH_STRICT, lack_fp16, __VA_ARGS__)
+#define GEMM_STEP(name, text, variant)                                                             \
+    GEMM(name##_fp32, text, variant, DTYPE_F32, MATH_STRICT, NULL, .arguments = { 64, 128 },       \
+         .arguments_cuda = { 384, 768 });                                                          \
+    GEMM(name##_bf16, text, variant, DTYPE_BF16, MATH_STRICT, NULL, .arguments = { 64, 128 },      \
+         .arguments_cuda = { 384, 768 })
+
+GEMM_TYPES(gemm, "the product of two N by N matrices", SQUARE, .arguments = { 64, 256, 1024 },
+           .arguments_cuda = { 256, 1024, 4096, 8192 });
+GEMM_STEP(gemm_qkv, "the step's tokens of width N times the weights of queries, keys, values", QKV);
+GEMM_STEP(gemm_out, "the step's tokens of width N times attention's output weights", OUT);
+GEMM_STEP(gemm_up, "the step's tokens of width N times the MLP's first weights", UP);
+GEMM_STEP(gemm_down, "the step's hidden states of width 4 N times the MLP's second weights", DOWN);

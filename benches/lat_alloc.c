@@ -1,22 +1,48 @@
 /* What it costs to allocate N bytes of device memory and free them: directly, which on freeing waits for
- * the device, and in the stream's order from a pool that keeps memory. The memory is not touched. */
-#include "harness/bench/bench.h"
+ * the device; in the stream's order from a pool that keeps memory; and from the training step's caching
+ * allocator, which asks the device only once. The memory is not touched. */
+#include "benches/operand.h"
+#include "scenarios/training/memory.h"
 
 #include <inttypes.h>
 
 struct own {
-    enum allocation how;
+    enum allocator allocator;
+    struct memory *memory; /* caching only */
 };
+
+static enum status take(struct bench_work *work, void **block)
+{
+    const struct own *own = work->own;
+    size_t bytes = (size_t)work->argument;
+
+    if (own->allocator == ALLOCATOR_CACHING)
+        return memory_alloc(own->memory, MEMORY_WORKSPACE, bytes, block);
+    return device_alloc(work->device, work->stream,
+                        own->allocator == ALLOCATOR_DIRECT ? ALLOCATE_DIRECT
+                                                           : ALLOCATE_STREAM_ORDERED,
+                        bytes, block);
+}
+
+static enum status give_back(struct bench_work *work, void *block)
+{
+    const struct own *own = work->own;
+
+    if (own->allocator == ALLOCATOR_CACHING)
+        return memory_free(own->memory, block);
+    return device_free(
+        work->device, work->stream,
+        own->allocator == ALLOCATOR_DIRECT ? ALLOCATE_DIRECT : ALLOCATE_STREAM_ORDERED, block);
+}
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
     enum status status = STATUS_OK;
-    const struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) {
-        void *memory;
-        TRY(device_alloc(work->device, work->stream, own->how, (size_t)work->argument, &memory));
-        TRY(device_free(work->device, work->stream, own->how, memory));
+        void *block;
+        TRY(take(work, &block));
+        TRY(give_back(work, block));
     }
     TRY(stream_synchronize(work->stream));
 
@@ -25,7 +51,7 @@ out:
 }
 
 /* The memory is there: it counts as used, and its last bytes keep what is written to them. */
-static enum status check(struct bench_work *work, void *memory, int64_t used_before)
+static enum status check(struct bench_work *work, void *block, int64_t used_before)
 {
     enum { LAST = 64 };
     enum status status = STATUS_OK;
@@ -36,59 +62,58 @@ static enum status check(struct bench_work *work, void *memory, int64_t used_bef
     if (info.used - used_before < work->argument)
         FAIL(STATUS_INTERNAL, "after an allocation of %" PRId64 " bytes, %" PRId64 " more are used",
              work->argument, info.used - used_before);
-    TRY(device_memset(work->stream, memory, 0x5a, (size_t)work->argument));
-    TRY(device_copy(work->stream, COPY_DEVICE_TO_HOST, read, (char *)memory + work->argument - LAST,
+    TRY(device_memset(work->stream, block, 0x5a, (size_t)work->argument));
+    TRY(device_copy(work->stream, COPY_DEVICE_TO_HOST, read, (char *)block + work->argument - LAST,
                     LAST));
     for (int i = 0; i < LAST; i++)
-        if (read[i] != 0x5a)
-            FAIL(STATUS_INTERNAL, "memory that was set to 0x5a holds 0x%02x", read[i]);
+        TRY(value_check("memory", work->argument - LAST + i, read[i], 0x5a, 0));
 
 out:
     return status;
 }
 
-static enum status set_up(struct bench_work *work, enum allocation how)
+static enum status set_up(struct bench_work *work)
 {
     enum status status = STATUS_OK, freed;
     struct own *own = work->own;
     struct memory_info info;
-    void *memory = NULL;
+    void *block;
 
-    own->how = how;
+    own->allocator = (enum allocator)work->bench->variant;
     TRY(device_memory_info(work->device, &info));
-    TRY(device_alloc(work->device, work->stream, how, (size_t)work->argument, &memory));
-    status = check(work, memory, info.used);
-    freed = device_free(work->device, work->stream, how, memory);
+    if (own->allocator == ALLOCATOR_CACHING)
+        TRY(memory_open(&own->memory, work->stream,
+                        &(struct memory_config){ .allocator = ALLOCATOR_CACHING }));
+    TRY(take(work, &block));
+    status = check(work, block, info.used);
+    freed = give_back(work, block);
     TRY(status != STATUS_OK ? status : freed);
 
 out:
     return status;
 }
 
-static enum status set_up_direct(struct bench_work *work)
+static void tear_down(struct bench_work *work)
 {
-    return set_up(work, ALLOCATE_DIRECT);
+    struct own *own = work->own;
+
+    memory_close(own->memory);
 }
 
-static enum status set_up_stream(struct bench_work *work)
-{
-    return set_up(work, ALLOCATE_STREAM_ORDERED);
-}
+#define LAT_ALLOC(name_, text_, allocator_)                                                        \
+    const struct bench bench_lat_alloc_##name_ = {                                                 \
+        .name = "lat_alloc_" #name_,                                                               \
+        .text = text_,                                                                             \
+        .variant = allocator_,                                                                     \
+        .arguments = { 4096, 1 << 20, 64 << 20 },                                                  \
+        .own_bytes = sizeof(struct own),                                                           \
+        .set_up = set_up,                                                                          \
+        .run = run,                                                                                \
+        .tear_down = tear_down,                                                                    \
+    }
 
-const struct bench bench_lat_alloc_direct = {
-    .name = "lat_alloc_direct",
-    .text = "N bytes allocated and freed, as cudaMalloc and cudaFree do",
-    .arguments = { 4096, 1 << 20, 64 << 20 },
-    .own_bytes = sizeof(struct own),
-    .set_up = set_up_direct,
-    .run = run,
-};
-
-const struct bench bench_lat_alloc_stream = {
-    .name = "lat_alloc_stream",
-    .text = "N bytes allocated and freed, as cudaMallocAsync and cudaFreeAsync do",
-    .arguments = { 4096, 1 << 20, 64 << 20 },
-    .own_bytes = sizeof(struct own),
-    .set_up = set_up_stream,
-    .run = run,
-};
+LAT_ALLOC(direct, "N bytes allocated and freed, as cudaMalloc and cudaFree do", ALLOCATOR_DIRECT);
+LAT_ALLOC(stream, "N bytes allocated and freed, as cudaMallocAsync and cudaFreeAsync do",
+          ALLOCATOR_STREAM_ORDERED);
+LAT_ALLOC(caching, "N bytes taken from the step's caching allocator and given back",
+          ALLOCATOR_CACHING);

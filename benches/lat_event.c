@@ -1,9 +1,9 @@
 /* What it costs to record an event and wait for it. */
-#include "benches/tensor.h"
+#include "benches/tiny_kernel.h"
 
 struct own {
     struct event *event;
-    struct tensor sum, term;
+    struct tiny_kernel kernel;
 };
 
 static enum status run(struct bench_work *work, int64_t iterations)
@@ -28,13 +28,12 @@ static enum status set_up(struct bench_work *work)
     struct own *own = work->own;
 
     TRY(event_create(work->device, false, &own->event));
-    TRY(tensor_open(&own->sum, work, ELEMENTS));
-    TRY(tensor_open(&own->term, work, ELEMENTS));
-    TRY(LAUNCH(work->stream, DTYPE_F32, residual_add, ELEMENTS, .y = own->sum.device,
-               .a = own->sum.device, .b = own->term.device));
+    TRY(tiny_kernel_open(&own->kernel, work, ELEMENTS));
+    TRY(tiny_kernel_launch(&own->kernel, work));
     TRY(run(work, 1));
     if (event_query(own->event) != STATUS_OK)
         FAIL(STATUS_INTERNAL, "an event that was waited for is not done");
+    TRY(tiny_kernel_check(&own->kernel, work, 1));
 
 out:
     return status;
@@ -44,9 +43,9 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
+    stream_synchronize(work->stream);
     event_destroy(own->event);
-    tensor_release(&own->sum, work);
-    tensor_release(&own->term, work);
+    tiny_kernel_release(&own->kernel, work);
 }
 
 const struct bench bench_lat_event = {

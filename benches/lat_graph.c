@@ -1,14 +1,35 @@
-/* What a graph of tiny kernels costs, all of it and each node.
- *
- * Against lat_launch, the items per second say what capturing a step of so many launches saves. */
-#include "benches/tensor.h"
+/* What a graph of N tiny kernels costs, all of it and each node, and as many launches without a graph:
+ * what capturing a step of so many launches saves. */
+#include "benches/tiny_kernel.h"
 
 struct own {
-    struct tensor sum, term;
+    struct tiny_kernel kernel;
     struct graph *graph;
 };
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status launch_all(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+
+    for (int64_t i = 0; i < work->argument; i++) TRY(tiny_kernel_launch(&own->kernel, work));
+
+out:
+    return status;
+}
+
+static enum status run_eager(struct bench_work *work, int64_t iterations)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < iterations; i++) TRY(launch_all(work));
+    TRY(stream_synchronize(work->stream));
+
+out:
+    return status;
+}
+
+static enum status run_graph(struct bench_work *work, int64_t iterations)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
@@ -20,38 +41,32 @@ out:
     return status;
 }
 
-static enum status capture(struct bench_work *work)
+static enum status set_up_eager(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
 
-    TRY(graph_begin(work->stream));
-    for (int64_t i = 0; i < work->argument; i++)
-        TRY(LAUNCH(work->stream, DTYPE_F32, residual_add, ROW_MULTIPLE, .y = own->sum.device,
-                   .a = own->sum.device, .b = own->term.device));
-    TRY(graph_end(work->stream, &own->graph));
+    work->items = work->argument;
+    TRY(tiny_kernel_open(&own->kernel, work, ROW_MULTIPLE));
+    TRY(run_eager(work, 1));
+    TRY(tiny_kernel_check(&own->kernel, work, work->argument));
 
 out:
     return status;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status set_up_graph(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
-    float before[ROW_MULTIPLE];
 
-    TRY(tensor_open(&own->sum, work, ROW_MULTIPLE));
-    TRY(tensor_open(&own->term, work, ROW_MULTIPLE));
-    for (int i = 0; i < ROW_MULTIPLE; i++) before[i] = own->sum.host[i];
-    TRY(capture(work));
-    TRY(run(work, 1));
-    TRY(tensor_read(&own->sum, work));
-    for (int i = 0; i < ROW_MULTIPLE; i++)
-        TRY(tensor_check("a graph", i, (double)own->sum.host[i],
-                         (double)before[i] + (double)work->argument * (double)own->term.host[i],
-                         1e-5 * (double)work->argument));
     work->items = work->argument;
+    TRY(tiny_kernel_open(&own->kernel, work, ROW_MULTIPLE));
+    TRY(graph_begin(work->stream));
+    TRY(launch_all(work));
+    TRY(graph_end(work->stream, &own->graph));
+    TRY(run_graph(work, 1));
+    TRY(tiny_kernel_check(&own->kernel, work, work->argument));
 
 out:
     return status;
@@ -63,16 +78,20 @@ static void tear_down(struct bench_work *work)
 
     stream_synchronize(work->stream);
     graph_destroy(own->graph);
-    tensor_release(&own->sum, work);
-    tensor_release(&own->term, work);
+    tiny_kernel_release(&own->kernel, work);
 }
 
-const struct bench bench_lat_graph = {
-    .name = "lat_graph",
-    .text = "one launch of a graph of N tiny kernels; items are its nodes",
-    .arguments = { 1, 16, 256 },
-    .own_bytes = sizeof(struct own),
-    .set_up = set_up,
-    .run = run,
-    .tear_down = tear_down,
-};
+#define LAT_GRAPH(name_, text_, how)                                                               \
+    const struct bench bench_##name_ = {                                                           \
+        .name = #name_,                                                                            \
+        .text = text_,                                                                             \
+        .arguments = { 1, 10, 100, 1000 },                                                         \
+        .own_bytes = sizeof(struct own),                                                           \
+        .set_up = set_up_##how,                                                                    \
+        .run = run_##how,                                                                          \
+        .tear_down = tear_down,                                                                    \
+    }
+
+LAT_GRAPH(lat_graph, "one launch of a graph of N tiny kernels; items are its nodes", graph);
+LAT_GRAPH(lat_graph_eager, "N launches of a tiny kernel, without a graph; items are launches",
+          eager);

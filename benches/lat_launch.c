@@ -1,22 +1,103 @@
-/* How often a kernel can be launched.
+/* What it costs to launch a kernel, in four parts.
  *
- * The kernel adds 32 numbers, so what takes time is everything else: the call, the driver, the queue and
- * the start on the device. Launches are queued without waiting, so this is the larger of what the host
- * and what the device need for each: the floor under the length of a kernel that is worth launching. */
-#include "benches/tensor.h"
+ *   enqueue       the host's part: the call, on a queue that has room
+ *   start         from the call on an idle stream until the kernel's first result is seen by the host
+ *   sync          from the call until a wait for the stream returns
+ *   back_to_back  queued without waiting: the larger of what host and device need for each, which is
+ *                 the floor under the length of a kernel that is worth launching
+ *
+ * A start is seen in pinned host memory, which kernels can write on every device: host and device have
+ * no clock in common. On a GPU the write's way over the bus is part of it. */
+#include "benches/tiny_kernel.h"
+
+#include "harness/status/clock.h"
 
 struct own {
-    struct tensor sum, term;
+    struct tiny_kernel kernel;
+    float *seen; /* pinned; start only */
+    int32_t starts;
 };
 
-static enum status run(struct bench_work *work, int64_t iterations)
+/* As many launches as every queue has room for. */
+static enum status run_enqueue(struct bench_work *work, int64_t iterations)
+{
+    enum { ROOM = 64 };
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+
+    for (int64_t done = 0; done < iterations;) {
+        int64_t group = iterations - done < ROOM ? iterations - done : ROOM, begin = clock_ns();
+        for (int64_t i = 0; i < group; i++) TRY(tiny_kernel_launch(&own->kernel, work));
+        work->timed_ns += clock_ns() - begin;
+        TRY(stream_synchronize(work->stream));
+        done += group;
+    }
+
+out:
+    return status;
+}
+
+/* The value of a number that the device writes meanwhile. */
+static float look(const float *number)
+{
+    return *(const volatile float *)number;
+}
+
+static enum status wait_for(const float *number, float value, int64_t begin)
+{
+    enum status status = STATUS_OK;
+    const int64_t patience_ns = 10000000000;
+
+    while (look(number) != value)
+        if (clock_ns() - begin > patience_ns)
+            FAIL(STATUS_INTERNAL, "the result of a kernel was not seen within 10 s of its launch");
+
+out:
+    return status;
+}
+
+static enum status run_start(struct bench_work *work, int64_t iterations)
+{
+    enum { STARTS_MOST = 1 << 24 }; /* the integers that a float counts */
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+
+    for (int64_t i = 0; i < iterations; i++) {
+        int64_t begin;
+        float value;
+        own->starts = own->starts < STARTS_MOST ? own->starts + 1 : 1;
+        value = (float)own->starts;
+        begin = clock_ns();
+        TRY(LAUNCH(work->stream, DTYPE_F32, fill, ROW_MULTIPLE, .y = own->seen, .value = value));
+        TRY(wait_for(own->seen, value, begin));
+        work->timed_ns += clock_ns() - begin;
+        TRY(stream_synchronize(work->stream));
+    }
+
+out:
+    return status;
+}
+
+static enum status run_sync(struct bench_work *work, int64_t iterations)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++)
-        TRY(LAUNCH(work->stream, DTYPE_F32, residual_add, ROW_MULTIPLE, .y = own->sum.device,
-                   .a = own->sum.device, .b = own->term.device));
+    for (int64_t i = 0; i < iterations; i++) {
+        TRY(tiny_kernel_launch(&own->kernel, work));
+        TRY(stream_synchronize(work->stream));
+    }
+
+out:
+    return status;
+}
+
+static enum status run_back_to_back(struct bench_work *work, int64_t iterations)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+
+    for (int64_t i = 0; i < iterations; i++) TRY(tiny_kernel_launch(&own->kernel, work));
     TRY(stream_synchronize(work->stream));
 
 out:
@@ -25,20 +106,32 @@ out:
 
 static enum status set_up(struct bench_work *work)
 {
-    enum { LAUNCHES = 3 };
+    enum { LAUNCHES = 100 };
     enum status status = STATUS_OK;
     struct own *own = work->own;
-    float before[ROW_MULTIPLE];
 
-    TRY(tensor_open(&own->sum, work, ROW_MULTIPLE));
-    TRY(tensor_open(&own->term, work, ROW_MULTIPLE));
-    for (int i = 0; i < ROW_MULTIPLE; i++) before[i] = own->sum.host[i];
-    TRY(run(work, LAUNCHES));
-    TRY(tensor_read(&own->sum, work));
-    for (int i = 0; i < ROW_MULTIPLE; i++)
-        TRY(tensor_check("a launch", i, (double)own->sum.host[i],
-                         (double)before[i] + LAUNCHES * (double)own->term.host[i], 1e-5));
+    TRY(tiny_kernel_open(&own->kernel, work, ROW_MULTIPLE));
+    TRY(work->bench->run(work, LAUNCHES));
+    TRY(tiny_kernel_check(&own->kernel, work, LAUNCHES));
     work->items = 1;
+
+out:
+    return status;
+}
+
+/* That the number is seen at all is the check. */
+static enum status set_up_start(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+    void *seen;
+
+    TRY(host_alloc(work->device, true, ROW_MULTIPLE * sizeof(float), &seen));
+    own->seen = seen;
+    own->seen[0] = 0;
+    TRY(run_start(work, 1));
+    for (int64_t i = 0; i < ROW_MULTIPLE; i++)
+        TRY(value_check("a launch", i, (double)look(own->seen + i), (double)own->starts, 0));
 
 out:
     return status;
@@ -48,15 +141,24 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    tensor_release(&own->sum, work);
-    tensor_release(&own->term, work);
+    stream_synchronize(work->stream);
+    tiny_kernel_release(&own->kernel, work);
+    host_free(work->device, true, own->seen);
 }
 
-const struct bench bench_lat_launch = {
-    .name = "lat_launch",
-    .text = "one launch of a tiny kernel, queued without waiting",
-    .own_bytes = sizeof(struct own),
-    .set_up = set_up,
-    .run = run,
-    .tear_down = tear_down,
-};
+#define LAT_LAUNCH(name_, text_, set_up_, manual)                                                  \
+    const struct bench bench_lat_launch_##name_ = {                                                \
+        .name = "lat_launch_" #name_,                                                              \
+        .text = text_,                                                                             \
+        .manual_time = manual,                                                                     \
+        .own_bytes = sizeof(struct own),                                                           \
+        .set_up = set_up_,                                                                         \
+        .run = run_##name_,                                                                        \
+        .tear_down = tear_down,                                                                    \
+    }
+
+LAT_LAUNCH(enqueue, "the call that launches a tiny kernel: host time only", set_up, true);
+LAT_LAUNCH(start, "from a launch on an idle stream until its result is in the host's memory",
+           set_up_start, true);
+LAT_LAUNCH(sync, "a launch of a tiny kernel and the wait for the stream", set_up, false);
+LAT_LAUNCH(back_to_back, "a launch of a tiny kernel, queued without waiting", set_up, false);

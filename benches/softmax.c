@@ -1,5 +1,5 @@
 /* How fast the softmax of N rows of 256 elements is, as attention takes it. */
-#include "benches/tensor.h"
+#include "benches/operand.h"
 
 #include <math.h>
 
@@ -7,7 +7,7 @@ enum { WIDTH = 256 };
 #define SCALE 0.125f
 
 struct own {
-    struct tensor y, x;
+    struct operand y, x;
 };
 
 static enum status run(struct bench_work *work, int64_t iterations)
@@ -15,10 +15,12 @@ static enum status run(struct bench_work *work, int64_t iterations)
     enum status status = STATUS_OK;
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++)
-        TRY(LAUNCH(work->stream, DTYPE_F32, softmax_forward, work->argument, .y = own->y.device,
-                   .x = own->x.device, .lengths = NULL, .scale = SCALE, .width = WIDTH, .heads = 1,
-                   .tokens = WIDTH));
+    for (int64_t i = 0; i < iterations; i++) {
+        int64_t copy = operands_next(work);
+        TRY(LAUNCH(work->stream, work->bench->dtype, softmax_forward, work->argument,
+                   .y = operand_at(&own->y, copy), .x = operand_at(&own->x, copy), .lengths = NULL,
+                   .scale = SCALE, .width = WIDTH, .heads = 1, .tokens = WIDTH));
+    }
     TRY(stream_synchronize(work->stream));
 
 out:
@@ -29,13 +31,15 @@ out:
 static enum status check_row(const struct own *own, int64_t row)
 {
     enum status status = STATUS_OK;
-    const float *x = own->x.host + row * WIDTH, *y = own->y.host + row * WIDTH;
     double sum = 0;
 
-    for (int i = 0; i < WIDTH; i++) sum += exp((double)SCALE * (double)x[i]);
-    for (int i = 0; i < WIDTH; i++)
-        TRY(tensor_check("softmax", row * WIDTH + i, (double)y[i],
-                         exp((double)SCALE * (double)x[i]) / sum, 1e-5 / WIDTH));
+    for (int64_t i = 0; i < WIDTH; i++)
+        sum += exp((double)SCALE * operand_value(&own->x, row * WIDTH + i));
+    for (int64_t i = 0; i < WIDTH; i++) {
+        int64_t at = row * WIDTH + i;
+        TRY(operand_check(&own->y, "softmax", at,
+                          exp((double)SCALE * operand_value(&own->x, at)) / sum, 1e-5 / WIDTH));
+    }
 
 out:
     return status;
@@ -43,17 +47,21 @@ out:
 
 static enum status set_up(struct bench_work *work)
 {
+    enum { FLOPS = 9 }; /* an element: 7 and two exponentials (attention.kernel.c) */
     enum status status = STATUS_OK;
     struct own *own = work->own;
+    enum dtype dtype = work->bench->dtype;
 
-    TRY(tensor_open(&own->y, work, work->argument * WIDTH));
-    TRY(tensor_open(&own->x, work, work->argument * WIDTH));
+    work->bytes = 2 * work->argument * WIDTH * (int64_t)dtype_bytes(dtype);
+    work->flops = FLOPS * work->argument * WIDTH;
+    operands_rotate(work, work->bytes);
+    TRY(operand_open(&own->y, work, dtype, work->argument * WIDTH));
+    TRY(operand_open(&own->x, work, dtype, work->argument * WIDTH));
     TRY(run(work, 1));
-    TRY(tensor_read(&own->y, work));
-    TRY(check_row(own, 0));
-    TRY(check_row(own, random_below(&work->random, (uint32_t)work->argument)));
+    TRY(operand_read(&own->y, work));
+    for (int64_t i = 0; i < work->argument; i += operand_check_step(work->argument * WIDTH))
+        TRY(check_row(own, i));
     TRY(check_row(own, work->argument - 1));
-    work->bytes = 2 * work->argument * WIDTH * (int64_t)sizeof(float);
 
 out:
     return status;
@@ -63,16 +71,10 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    tensor_release(&own->y, work);
-    tensor_release(&own->x, work);
+    operand_release(&own->y, work);
+    operand_release(&own->x, work);
 }
 
-const struct bench bench_softmax = {
-    .name = "softmax",
-    .text = "softmax of N rows of 256 fp32 elements, one read and one write of each",
-    .arguments = { 256, 16384 },
-    .own_bytes = sizeof(struct own),
-    .set_up = set_up,
-    .run = run,
-    .tear_down = tear_down,
-};
+BENCH_KERNEL(softmax, .text = "softmax of N rows of 256 elements, one read and one write of each",
+             .arguments = { 64, 4096 }, .arguments_cuda = { 256, 16384, 1 << 18 },
+             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run, .tear_down = tear_down);

@@ -47,28 +47,29 @@ says_not()
 quick="--benchmark_min_time=0.001 --benchmark_repetitions=3"
 
 expect 0 "list" --benchmark_list_tests
-says out "gemm/256"
+says out "gemm_fp32/256"
 expect 0 "list in Google Benchmark's spelling" --benchmark_list_tests=true --benchmark_filter=gemm
-says out "gemm/64"
+says out "gemm_fp32/64"
 says_not out "lat_launch"
 expect 0 "a filter that is inverted" --benchmark_list_tests --benchmark_filter=-gemm
 says out "lat_launch"
 says_not out "gemm"
 # shellcheck disable=SC2086
-expect 0 "console" $quick --benchmark_filter='^lat_(sync|launch)$' --benchmark_out="$folder/a.json"
-says out "lat_launch"
-says out "lat_sync"
+expect 0 "console" $quick --benchmark_filter='^lat_(event|readback)$' --benchmark_out="$folder/a.json"
+says out "lat_event"
+says out "lat_readback"
+says err "CPU device"
 # shellcheck disable=SC2086
-expect 0 "JSON" $quick --benchmark_filter='^gemm/64$' --benchmark_format=json
+expect 0 "JSON" $quick --benchmark_filter='^gemm_fp32/64$' --benchmark_format=json
 cp "$folder/out" "$folder/gemm.json"
 expect 0 "so many iterations" --benchmark_min_time=7x --benchmark_repetitions=2 \
-    --benchmark_filter='^gemm/64$' --benchmark_format=json
+    --benchmark_filter='^gemm_fp32/64$' --benchmark_format=json
 says out '"iterations":	7'
 # shellcheck disable=SC2086
-expect 0 "aggregates only" $quick --benchmark_filter='^gemm/64$' --benchmark_format=json \
+expect 0 "aggregates only" $quick --benchmark_filter='^gemm_fp32/64$' --benchmark_format=json \
     --benchmark_report_aggregates_only=true
 says_not out '"iteration"'
-says out '"gemm/64_median"'
+says out '"gemm_fp32/64_median"'
 
 if command -v python3 >/dev/null; then
     python3 - "$folder/a.json" "$folder/gemm.json" <<'END' || failures=$((failures + 1))
@@ -83,7 +84,7 @@ def no_constant(word):
 launch, gemm = (json.load(open(path), parse_constant=no_constant) for path in sys.argv[1:])
 assert launch["context"]["device"] == "cpu" and launch["context"]["json_schema_version"] == 1
 rows = [row for row in launch["benchmarks"] if row["run_type"] == "iteration"]
-assert [row["name"] for row in rows] == ["lat_launch"] * 3 + ["lat_sync"] * 3, rows
+assert [row["name"] for row in rows] == ["lat_event"] * 3 + ["lat_readback"] * 3, rows
 assert all(row["real_time"] > 0 and row["time_unit"] == "ns" for row in rows)
 for row in gemm["benchmarks"]:
     if row["run_type"] == "iteration":
@@ -94,17 +95,17 @@ fi
 
 "$program" compare "$folder/a.json" "$folder/a.json" >"$folder/out" 2>"$folder/err"
 case_name="compare reads it"
-says out "lat_sync"
+says out "lat_readback"
 
 # expect_failure: the first bench cannot allocate, the next is measured nevertheless.
 CHOKEPOINT_FAIL=alloc:1
 export CHOKEPOINT_FAIL
 # shellcheck disable=SC2086
-expect 1 "a bench that fails" $quick --benchmark_filter='^lat_(sync|launch)$' \
+expect 1 "a bench that fails" $quick --benchmark_filter='^lat_(event|readback)$' \
     --benchmark_out="$folder/failed.json"
 unset CHOKEPOINT_FAIL
 says out "failed:"
-grep -q '"name":	"lat_launch"' "$folder/failed.json" && grep -q '"lat_sync_median"' "$folder/failed.json" || {
+grep -q '"name":	"lat_event"' "$folder/failed.json" && grep -q '"lat_readback_median"' "$folder/failed.json" || {
     echo "FAILED: $case_name: the file holds neither the failure nor the next bench"
     failures=$((failures + 1))
 }

@@ -12,24 +12,54 @@
 
 enum { BENCH_ARGUMENTS = 6 };
 
+/* What bounds a bench on the device: the least time of an iteration is what the device's own limits,
+ * measured in the same run, leave (Williams, Waterman, Patterson: "Roofline", 2009). */
+enum roof {
+    ROOF_NONE,
+    ROOF_MEMORY,  /* its bytes at the speed of a copy */
+    ROOF_PRODUCTS /* that, and its flops at the speed of a matrix product of its type */
+};
+
+struct bench;
+
 /* What a bench works with, and what it says of its work. */
 struct bench_work {
+    const struct bench *bench;
     struct device *device;
     struct stream *stream;
     int64_t argument; /* the N of "name/N"; 0 where the bench takes none */
     struct random random;
 
+    /* Cold rows: the data exists this often, and each iteration takes the next. */
+    int copies;
+    int64_t turn;
+
     /* Of one iteration, set by `set_up`; 0: the rate means nothing. Bytes are those that are read and
      * those that are written. */
     int64_t bytes, flops, items;
-    void *own; /* the bench's, zeroed, own_bytes large */
+    int64_t timed_ns; /* .manual_time: `run` adds the time that counts */
+    void *own;        /* the bench's, zeroed, own_bytes large */
 };
 
 struct bench {
-    const char *name;                   /* "lat_launch" */
-    const char *text;                   /* what an iteration is: one line */
-    int64_t arguments[BENCH_ARGUMENTS]; /* a row each, up to the first 0; none: one row without */
+    const char *name; /* "gemm_bf16" */
+    const char *text; /* what an iteration is: one line */
+
+    /* A row each, up to the first 0; none: one row without. Those of other devices than the CPU device,
+     * where they differ. A cold bench takes its list from the second on: what is small is in a cache. */
+    int64_t arguments[BENCH_ARGUMENTS], arguments_cuda[BENCH_ARGUMENTS];
+
+    enum dtype dtype;
+    enum math math;
+    int variant; /* what tells it from the others of its file */
+    bool
+        cold; /* nothing that an iteration reads is in a cache, as far as `copies` can see to that */
+    bool manual_time; /* only what `run` adds to timed_ns counts; the name says so */
+    enum roof roof;
     size_t own_bytes;
+
+    /* Why this device cannot do it; NULL: it can. NULL for what all can. */
+    const char *(*lack)(const struct bench *bench, const struct device_properties *device);
 
     /* Makes what the body needs, and runs it once to check that it does what it claims: INTERNAL with
      * both values where it does not. `tear_down` is called whatever came of it. */

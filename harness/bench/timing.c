@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { REPETITIONS_LEAST = 6, REPETITIONS_BY_NOISE = 30 };
@@ -14,15 +15,30 @@ enum { REPETITIONS_LEAST = 6, REPETITIONS_BY_NOISE = 30 };
 struct bench_settings bench_settings_default(void)
 {
     return (
-        struct bench_settings){ .min_seconds = 0.05, .noise = 0.01, .max_seconds = 1.5, .seed = 1 };
+        struct bench_settings){ .min_seconds = 0.04, .noise = 0.01, .max_seconds = 0.7, .seed = 1 };
+}
+
+const int64_t *bench_arguments(const struct bench *bench, const struct device_properties *device,
+                               int *count)
+{
+    bool is_cpu_device = strcmp(device->kind, "cpu") == 0;
+    const int64_t *list =
+        is_cpu_device || bench->arguments_cuda[0] == 0 ? bench->arguments : bench->arguments_cuda;
+    int listed = 0, skipped;
+
+    while (listed < BENCH_ARGUMENTS && list[listed] != 0) listed++;
+    skipped = bench->cold && listed > 1;
+    *count = listed > 0 ? listed - skipped : 1;
+    return list + skipped;
 }
 
 void bench_name(char *name, size_t size, const struct bench *bench, int64_t argument)
 {
+    char number[24] = "";
+
     if (argument != 0)
-        snprintf(name, size, "%s/%" PRId64, bench->name, argument);
-    else
-        snprintf(name, size, "%s", bench->name);
+        snprintf(number, sizeof number, "/%" PRId64, argument);
+    snprintf(name, size, "%s%s%s", bench->name, number, bench->manual_time ? "/manual_time" : "");
 }
 
 static int64_t process_ns(void)
@@ -35,34 +51,39 @@ static int64_t process_ns(void)
 
 struct lap {
     int64_t real_ns, cpu_ns;
+    int64_t passed_ns; /* real_ns, and what does not count */
 };
 
-static enum status time_lap(struct lap *lap, const struct bench *bench, struct bench_work *work,
-                            int64_t iterations)
+static enum status time_lap(struct lap *lap, struct bench_work *work, int64_t iterations)
 {
     enum status status = STATUS_OK;
     int64_t cpu = process_ns(), start = clock_ns();
 
-    TRY(bench->run(work, iterations));
-    lap->real_ns = clock_ns() - start;
+    work->timed_ns = 0;
+    TRY(work->bench->run(work, iterations));
+    lap->passed_ns = clock_ns() - start;
     lap->cpu_ns = process_ns() - cpu;
+    lap->real_ns = work->bench->manual_time ? work->timed_ns : lap->passed_ns;
 
 out:
     return status;
 }
 
 /* Grows until a lap takes long enough. A short lap says little of how many it takes, so the next is at
- * most ten times as long; a fifth is added, so that a lap which happens to be quicker does too. */
-static enum status choose_iterations(int64_t *iterations, const struct bench *bench,
-                                     struct bench_work *work, double min_seconds)
+ * most ten times as long; a fifth is added, so that a lap which happens to be quicker does too. What a
+ * bench does beside what counts may take five times as long and no longer, as in Google Benchmark. */
+static enum status choose_iterations(int64_t *iterations, struct bench_work *work,
+                                     double min_seconds)
 {
+    enum { BESIDE = 5 };
     enum status status = STATUS_OK;
     double wanted_ns = min_seconds * 1e9, factor;
     struct lap lap;
 
     for (*iterations = 1;; *iterations = (int64_t)ceil((double)*iterations * factor)) {
-        TRY(time_lap(&lap, bench, work, *iterations));
-        if ((double)lap.real_ns >= wanted_ns || *iterations >= INT64_C(1000000000000))
+        TRY(time_lap(&lap, work, *iterations));
+        if ((double)lap.real_ns >= wanted_ns || (double)lap.passed_ns >= BESIDE * wanted_ns ||
+            *iterations >= INT64_C(1000000000000))
             break;
         factor = fmin(fmax(1.2 * wanted_ns / fmax((double)lap.real_ns, 1), 1.01), 10);
     }
@@ -90,19 +111,19 @@ static bool is_done(const struct bench_result *result, const struct bench_settin
             is_known_well(result, settings->noise));
 }
 
-static enum status repeat(struct bench_result *result, const struct bench *bench,
-                          struct bench_work *work, const struct bench_settings *settings)
+static enum status repeat(struct bench_result *result, struct bench_work *work,
+                          const struct bench_settings *settings)
 {
     enum status status = STATUS_OK;
     int64_t start;
 
     result->iterations = settings->iterations;
     if (settings->iterations == 0)
-        TRY(choose_iterations(&result->iterations, bench, work, settings->min_seconds));
+        TRY(choose_iterations(&result->iterations, work, settings->min_seconds));
     start = clock_ns();
     while (!is_done(result, settings, (double)(clock_ns() - start) * 1e-9)) {
         struct lap lap;
-        TRY(time_lap(&lap, bench, work, result->iterations));
+        TRY(time_lap(&lap, work, result->iterations));
         result->real_ns[result->count] = (double)lap.real_ns / (double)result->iterations;
         result->cpu_ns[result->count] = (double)lap.cpu_ns / (double)result->iterations;
         result->count++;
@@ -116,7 +137,9 @@ enum status bench_measure(struct bench_result *result, const struct bench *bench
                           struct device *device, const struct bench_settings *settings)
 {
     enum status status = STATUS_OK;
-    struct bench_work work = { .device = device, .argument = argument };
+    struct bench_work work = {
+        .bench = bench, .device = device, .argument = argument, .copies = 1
+    };
 
     *result = (struct bench_result){ .count = 0 };
     bench_name(result->name, sizeof result->name, bench, argument);
@@ -126,7 +149,7 @@ enum status bench_measure(struct bench_result *result, const struct bench *bench
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a bench");
     TRY(stream_create(device, &work.stream));
     TRY(bench->set_up(&work));
-    TRY(repeat(result, bench, &work, settings));
+    TRY(repeat(result, &work, settings));
     result->bytes = work.bytes;
     result->flops = work.flops;
     result->items = work.items;

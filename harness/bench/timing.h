@@ -22,14 +22,21 @@ struct bench_settings {
 struct bench_settings bench_settings_default(void);
 
 struct bench_result {
-    char name[96]; /* "gemm/512" */
+    char name[96]; /* "gemm_fp32/512" */
     int64_t iterations;
     int count;                                                            /* repetitions */
     double real_ns[BENCH_REPETITIONS_MAX], cpu_ns[BENCH_REPETITIONS_MAX]; /* an iteration */
     int64_t bytes, flops, items;                                          /* an iteration */
+    double
+        roof_ns; /* the least time that the device's limits leave; 0: not known (roofs.h sets it) */
 };
 
-/* The row's name: "gemm/512", or "lat_sync" where it takes no argument. */
+/* The bench's list for that device; ends at a 0 or after BENCH_ARGUMENTS. */
+const int64_t *bench_arguments(const struct bench *bench, const struct device_properties *device,
+                               int *count);
+
+/* The row's name: "gemm_fp32/512", or "lat_event" where it takes no argument; "/manual_time" at its end
+ * is Google Benchmark's word for a bench that times itself. */
 void bench_name(char *name, size_t size, const struct bench *bench, int64_t argument);
 
 /* Sets up, which checks the result, measures and tears down. On failure nothing is measured. */

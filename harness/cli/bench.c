@@ -1,14 +1,11 @@
 /* chokepoint bench: what a device can do, one capability at a time, with Google Benchmark's flags. */
 #include "benches/benches.h"
-#include "harness/bench/bench_rows.h"
-#include "harness/bench/timing.h"
+#include "benches/roofs.h"
+#include "harness/cli/bench_output.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/number.h"
 #include "harness/cli/options.h"
-#include "harness/report/atomic_file.h"
-#include "harness/report/device_context.h"
-#include "harness/report/machine.h"
 
 #include <errno.h>
 #include <regex.h>
@@ -21,10 +18,14 @@ enum {
     FLAG_MIN_TIME,
     FLAG_REPETITIONS_OF,
     FLAG_AGGREGATES,
+    FLAG_AGGREGATES_SHOWN,
     FLAG_FORMAT_OF,
     FLAG_OUT,
     FLAG_OUT_FORMAT,
     FLAG_LIST,
+    FLAG_CONTEXT,
+    FLAG_TABULAR,
+    FLAG_TIME_UNIT,
     FLAG_MAX_TIME,
     FLAG_NOISE
 };
@@ -32,15 +33,15 @@ enum {
 struct bench_command {
     struct flags flags;
     struct bench_settings settings;
+    struct bench_output_options output_options;
     regex_t pattern;
     bool has_pattern, inverted; /* "-REGEX": what it does not find */
-    bool aggregates_only, list;
-    const char *out; /* NULL: none */
+    bool aggregates_only, aggregates_shown, list, verbose;
+    char *context; /* of --benchmark_context, cut at its commas */
 
     struct device *device;
-    struct console console;
-    struct json json;
-    cJSON *root, *benchmarks, *failures; /* the two belong to root */
+    struct roofs roofs;
+    struct bench_output output;
     int name_width, rows, failed;
 };
 
@@ -67,6 +68,8 @@ static enum status take_filter(struct bench_command *command, const char *value)
 
     command->inverted = value[0] == '-';
     value += command->inverted;
+    if (strcmp(value, "all") == 0)
+        value = ".";
     if (value[0] == '\0')
         FAIL(STATUS_BAD_USAGE, "--benchmark_filter is empty: give a regular expression, as in "
                                "--benchmark_filter=gemm");
@@ -120,25 +123,53 @@ out:
     return status;
 }
 
-static enum status take_out_format(const char *value)
+static enum status take_format(enum format *format, const char *option, const char *value)
 {
     enum status status = STATUS_OK;
 
-    if (strcmp(value, "json") != 0)
-        FAIL(STATUS_BAD_USAGE, "--benchmark_out_format=%s: give json, the one that there is",
-             value);
+    if (strcmp(value, "console") != 0 && strcmp(value, "json") != 0)
+        FAIL(STATUS_BAD_USAGE, "--%s=%s: give console or json", option, value);
+    *format = strcmp(value, "json") == 0 ? FORMAT_JSON : FORMAT_CONSOLE;
 
 out:
     return status;
 }
 
-static enum status take_format(struct flags *flags, const char *value)
+static enum status take_time_unit(const struct time_unit **unit, const char *value)
 {
     enum status status = STATUS_OK;
 
-    if (strcmp(value, "console") != 0 && strcmp(value, "json") != 0)
-        FAIL(STATUS_BAD_USAGE, "--benchmark_format=%s: give console or json", value);
-    flags->format = strcmp(value, "json") == 0 ? FORMAT_JSON : FORMAT_CONSOLE;
+    for (int i = 0; i < TIME_UNITS; i++)
+        if (strcmp(value, time_units[i].name) == 0) {
+            *unit = &time_units[i];
+            goto out;
+        }
+    FAIL(STATUS_BAD_USAGE, "--benchmark_time_unit=%s: give ns, us, ms or s", value);
+
+out:
+    return status;
+}
+
+/* "key=value,key=value": values hold no commas, as with Google Benchmark. Given again, the last counts. */
+static enum status take_context(struct bench_command *command, const char *value)
+{
+    enum status status = STATUS_OK;
+    char *rest, *pair;
+    int count = 0;
+
+    memset(command->output_options.context, 0, sizeof command->output_options.context);
+    free(command->context);
+    command->context = rest = strdup(value);
+    if (rest == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for --benchmark_context");
+    while ((pair = strsep(&rest, ",")) != NULL) {
+        if (strchr(pair, '=') == NULL || pair[0] == '=' || strchr(pair, '=') - pair >= 64)
+            FAIL(STATUS_BAD_USAGE, "--benchmark_context=%s: '%s' is no key=value", value, pair);
+        if (count == BENCH_CONTEXT_MAX)
+            FAIL(STATUS_BAD_USAGE, "--benchmark_context: give at most %d of them",
+                 BENCH_CONTEXT_MAX);
+        command->output_options.context[count++] = pair;
+    }
 
 out:
     return status;
@@ -169,13 +200,24 @@ static enum status take(void *context, int key, const char *value)
         return take_repetitions(&command->settings, value);
     case FLAG_AGGREGATES:
         return take_boolean(&command->aggregates_only, "benchmark_report_aggregates_only", value);
+    case FLAG_AGGREGATES_SHOWN:
+        return take_boolean(&command->aggregates_shown, "benchmark_display_aggregates_only", value);
     case FLAG_FORMAT_OF:
-        return take_format(&command->flags, value);
+        return take_format(&command->output_options.format, "benchmark_format", value);
     case FLAG_OUT:
-        command->out = value;
+        command->output_options.file = value;
         return STATUS_OK;
     case FLAG_OUT_FORMAT:
-        return take_out_format(value);
+        return take_format(&command->output_options.file_format, "benchmark_out_format", value);
+    case FLAG_CONTEXT:
+        return take_context(command, value);
+    case FLAG_TABULAR:
+        return take_boolean(&command->output_options.tabular, "benchmark_counters_tabular", value);
+    case FLAG_TIME_UNIT:
+        return take_time_unit(&command->output_options.unit, value);
+    case FLAG_VERBOSE:
+        command->verbose = true;
+        return flags_take(&command->flags, key, value);
     case FLAG_LIST:
         return take_boolean(&command->list, "benchmark_list_tests", value);
     case FLAG_MAX_TIME:
@@ -204,16 +246,24 @@ static enum status each_row(struct bench_command *command, row_fn *row)
 
     for (int family = 0; family < bench_count; family++) {
         const struct bench *bench = benches[family];
-        for (int i = 0; i < BENCH_ARGUMENTS && (i == 0 || bench->arguments[i] != 0); i++) {
+        int count;
+        const int64_t *arguments =
+            bench_arguments(bench, device_properties(command->device), &count);
+        for (int i = 0; i < count; i++) {
             char name[96];
-            bench_name(name, sizeof name, bench, bench->arguments[i]);
+            bench_name(name, sizeof name, bench, arguments[i]);
             if (is_chosen(command, name))
-                TRY(row(command, bench, bench->arguments[i], family, i, name));
+                TRY(row(command, bench, arguments[i], family, i, name));
         }
     }
 
 out:
     return status;
+}
+
+static const char *lack_of(const struct bench_command *command, const struct bench *bench)
+{
+    return bench->lack != NULL ? bench->lack(bench, device_properties(command->device)) : NULL;
 }
 
 static enum status count_row(struct bench_command *command, const struct bench *bench,
@@ -230,101 +280,60 @@ static enum status count_row(struct bench_command *command, const struct bench *
 static enum status list_row(struct bench_command *command, const struct bench *bench,
                             int64_t argument, int family, int instance, const char *name)
 {
+    struct bench_output *output = &command->output;
+
     (void)argument, (void)family, (void)instance;
-    if (command->flags.format == FORMAT_JSON)
-        json_text(&command->json, json_object(&command->json, command->benchmarks, NULL), "name",
+    if (command->output_options.format == FORMAT_JSON)
+        json_text(&output->json, json_object(&output->json, output->benchmarks, NULL), "name",
                   name);
-    else
+    else if (command->verbose)
         printf("%-*s  %s\n", command->name_width, name, bench->text);
+    else
+        printf("%s\n", name);
     return STATUS_OK;
 }
 
-static enum status save(struct bench_command *command)
+/* The device's limits that this row is held against, before any row is measured. */
+static enum status measure_roofs(struct bench_command *command, const struct bench *bench,
+                                 int64_t argument, int family, int instance, const char *name)
 {
-    enum status status = STATUS_OK;
-    char *text = NULL;
-
-    if (command->out == NULL)
-        goto out;
-    TRY(json_print(&command->json, command->root, &text));
-    TRY(atomic_file_write(command->out, text, strlen(text)));
-
-out:
-    free(text);
-    return status;
-}
-
-/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools. */
-static void note_failure(struct bench_command *command, const char *name)
-{
-    cJSON *failure = json_object(&command->json, command->failures, NULL);
-
-    json_text(&command->json, failure, "name", name);
-    json_text(&command->json, failure, "error", status_last()->text);
-    command->failed++;
-    if (command->flags.format == FORMAT_CONSOLE)
-        bench_print_failure(&command->console, command->name_width, name, status_last()->text);
+    (void)argument, (void)family, (void)instance, (void)name;
+    if (lack_of(command, bench) == NULL)
+        roofs_measure(&command->roofs, bench, command->device);
+    return STATUS_OK;
 }
 
 static enum status measure_row(struct bench_command *command, const struct bench *bench,
                                int64_t argument, int family, int instance, const char *name)
 {
-    enum status status = STATUS_OK;
     struct bench_result result;
 
-    if (bench_measure(&result, bench, argument, command->device, &command->settings) == STATUS_OK) {
-        bench_rows_add(&command->json, command->benchmarks, &result, family, instance,
-                       command->aggregates_only);
-        if (command->flags.format == FORMAT_CONSOLE)
-            bench_print_row(&command->console, command->name_width, &result);
-    } else {
-        note_failure(command, name);
+    if (lack_of(command, bench) != NULL)
+        return bench_output_skip(&command->output, name, lack_of(command, bench));
+    if (bench_measure(&result, bench, argument, command->device, &command->settings) != STATUS_OK) {
+        command->failed++;
+        return bench_output_failure(&command->output, name, status_last()->text);
     }
-    TRY(save(command));
-
-out:
-    return status;
-}
-
-static enum status print_json(const struct bench_command *command)
-{
-    enum status status = STATUS_OK;
-    char *text = NULL;
-
-    TRY(json_print(&command->json, command->root, &text));
-    fputs(text, stdout);
-
-out:
-    free(text);
-    return status;
+    roofs_apply(&command->roofs, bench, &result);
+    return bench_output_row(&command->output, &result, family, instance);
 }
 
 static enum status measure(struct bench_command *command)
 {
     enum status status = STATUS_OK;
-    struct device_health health;
-    struct machine machine;
-    cJSON *context, *ours;
+    struct bench_output_options *options = &command->output_options;
 
-    TRY(device_open(&command->device, command->flags.device,
-                    &(const struct device_options){ .memory_bytes = command->flags.device_memory,
-                                                    .spin_ns = -1 }));
-    machine_read(&machine, "");
-    context = json_object(&command->json, command->root, "context");
-    machine_context(&machine, &command->json, context);
-    health = device_health(command->device);
-    device_context(&command->json, context, device_properties(command->device), &health);
-    command->benchmarks = json_array(&command->json, command->root, "benchmarks");
-    ours = json_object(&command->json, command->root, "chokepoint");
-    command->failures = json_array(&command->json, ours, "failures");
-    TRY(save(command)); /* before anything is measured: it may not be possible */
-    if (command->flags.format == FORMAT_CONSOLE) {
-        printf("%s\n\n", device_properties(command->device)->name);
-        bench_print_heading(&command->console, command->name_width);
-    }
+    options->color = command->flags.color;
+    options->aggregates_only = command->aggregates_only;
+    if (command->aggregates_only || command->aggregates_shown)
+        options->lines = LINES_AGGREGATES;
+    else if (command->settings.repetitions > 0)
+        options->lines = LINES_ALL;
+    TRY(each_row(command, measure_roofs));
+    TRY(bench_output_open(&command->output, options, command->name_width, command->device,
+                          &command->roofs));
     TRY(each_row(command, measure_row));
-    if (command->flags.format == FORMAT_JSON)
-        TRY(print_json(command));
+    TRY(bench_output_end(&command->output));
 
 out:
     return status;
@@ -333,11 +342,13 @@ out:
 static enum status list(struct bench_command *command)
 {
     enum status status = STATUS_OK;
+    struct bench_output *output = &command->output;
 
-    command->benchmarks = json_array(&command->json, command->root, "benchmarks");
+    output->options = command->output_options;
+    output->root = json_object(&output->json, NULL, NULL);
+    output->benchmarks = json_array(&output->json, output->root, "benchmarks");
     TRY(each_row(command, list_row));
-    if (command->flags.format == FORMAT_JSON)
-        TRY(print_json(command));
+    TRY(bench_output_end(output));
 
 out:
     return status;
@@ -354,33 +365,44 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
         { "benchmark_filter", FLAG_FILTER, "REGEX", 0,
           "only rows whose name it finds (POSIX extended); -REGEX: the others", 2 },
         { "benchmark_list_tests", FLAG_LIST, "BOOL", OPTION_ARG_OPTIONAL,
-          "name the rows and measure nothing", 2 },
+          "name the rows and measure nothing; with --verbose, say what they are", 2 },
         { "benchmark_min_time", FLAG_MIN_TIME, "SECONDS|Nx", 0,
-          "of a repetition, 0.05 if not given; 100x: so many iterations", 2 },
+          "of a repetition, 0.04 if not given; 100x: so many iterations", 2 },
         { "benchmark_repetitions", FLAG_REPETITIONS_OF, "N", 0,
           "if not given, 6 to 30 until the noise is low enough", 2 },
         { "noise", FLAG_NOISE, "PERCENT", 0,
           "low enough: half the interval of the median, 1% if not given", 2 },
         { "max-time", FLAG_MAX_TIME, "SECONDS", 0,
-          "of a row's repetitions where noise decides, 1.5 if not given", 2 },
+          "of a row's repetitions where noise decides, 0.7 if not given", 2 },
         { "benchmark_report_aggregates_only", FLAG_AGGREGATES, "BOOL", OPTION_ARG_OPTIONAL,
-          "leave the repetitions out of the JSON", 3 },
+          "leave the repetitions out, everywhere", 3 },
+        { "benchmark_display_aggregates_only", FLAG_AGGREGATES_SHOWN, "BOOL", OPTION_ARG_OPTIONAL,
+          "leave the repetitions out on the console", 3 },
+        { "benchmark_counters_tabular", FLAG_TABULAR, "BOOL", OPTION_ARG_OPTIONAL,
+          "counters in columns of their own", 3 },
+        { "benchmark_time_unit", FLAG_TIME_UNIT, "UNIT", 0,
+          "ns, us, ms or s; if not given, ns in JSON and what fits on the console", 3 },
         { "benchmark_format", FLAG_FORMAT_OF, "FORMAT", 0, "console or json", 3 },
-        { "benchmark_out", FLAG_OUT, "FILE", 0, "write the results to FILE too, as JSON", 3 },
-        { "benchmark_out_format", FLAG_OUT_FORMAT, "json", 0, "the one that there is", 3 },
+        { "benchmark_out", FLAG_OUT, "FILE", 0, "write the results to FILE too", 3 },
+        { "benchmark_out_format", FLAG_OUT_FORMAT, "FORMAT", 0, "json if not given, or console",
+          3 },
+        { "benchmark_context", FLAG_CONTEXT, "KEY=VALUE,...", 0,
+          "add to the context of the results", 3 },
         FLAGS_OUTPUT,
         FLAGS_VERBOSE,
         OPTIONS_END,
     };
     enum status status = STATUS_OK;
     struct bench_command command = { .flags = flags_default(),
-                                     .settings = bench_settings_default() };
+                                     .settings = bench_settings_default(),
+                                     .output_options = { .file_format = FORMAT_JSON } };
     const struct options options = {
         .command = "bench",
         .arguments = "",
         .text = "Measures what the device can do, one capability at a time: launches, waits, "
-                "allocations, copies, memory and matrix products. Each checks its result before it "
-                "is timed. The JSON is Google Benchmark's; chokepoint compare reads it.\v"
+                "allocations, copies, memory, products, kernels and the data loader. Each checks "
+                "its result before it is timed. The JSON is Google Benchmark's; chokepoint "
+                "compare reads it.\v"
                 "Exit codes: 0 all was measured, 1 something failed, 2 bad usage, 3 no such "
                 "device.\n"
                 "\n"
@@ -399,8 +421,9 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
         goto out;
     if (command.flags.seed_given)
         command.settings.seed = command.flags.seed;
-    command.console = console_open(stdout, command.flags.color);
-    command.root = json_object(&command.json, NULL, NULL);
+    TRY(device_open(&command.device, command.flags.device,
+                    &(const struct device_options){ .memory_bytes = command.flags.device_memory,
+                                                    .spin_ns = -1 }));
     TRY(each_row(&command, count_row));
     if (command.rows == 0)
         FAIL(STATUS_BAD_USAGE, "the filter finds no row; --benchmark_list_tests names them");
@@ -408,8 +431,9 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
     *exit_code = command.failed > 0 ? 1 : 0;
 
 out:
+    bench_output_close(&command.output);
     device_close(command.device);
-    cJSON_Delete(command.root);
+    free(command.context);
     if (command.has_pattern)
         regfree(&command.pattern);
     return status;

@@ -1,0 +1,177 @@
+/* How fast one layer's attention is over N tokens, forward, with its scores in memory: what it moves
+ * grows with the square of the length. */
+#include "benches/operand.h"
+#include "scenarios/training/roles.h"
+
+#include <math.h>
+
+enum { HEADS = 4 };
+
+struct own {
+    int tokens, width;
+    float scale;
+    struct operand q, k, v, y, scores; /* [HEADS, tokens, width]; scores [HEADS, tokens, tokens] */
+};
+
+/* Of every head, c [tokens, n] = a [tokens, k] op(b) [k, n]. */
+static enum status heads_product(struct bench_work *work, const struct operand *c,
+                                 const struct operand *a, const struct operand *b, int n, int k,
+                                 bool transpose_b)
+{
+    const struct own *own = work->own;
+
+    return device_gemm(work->stream, &(struct gemm){ .c = c->device,
+                                                     .a = a->device,
+                                                     .b = b->device,
+                                                     .m = own->tokens,
+                                                     .n = n,
+                                                     .k = k,
+                                                     .batch = HEADS,
+                                                     .lda = k,
+                                                     .ldb = own->width,
+                                                     .ldc = n,
+                                                     .stride_a = (int64_t)own->tokens * k,
+                                                     .stride_b = (int64_t)own->tokens * own->width,
+                                                     .stride_c = (int64_t)own->tokens * n,
+                                                     .transpose_b = transpose_b,
+                                                     .dtype_ab = work->bench->dtype,
+                                                     .dtype_c = work->bench->dtype });
+}
+
+static enum status run_naive(struct bench_work *work, int64_t iterations)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+
+    for (int64_t i = 0; i < iterations; i++) {
+        TRY(heads_product(work, &own->scores, &own->q, &own->k, own->tokens, own->width, true));
+        TRY(LAUNCH(work->stream, work->bench->dtype, softmax_forward, (long)HEADS * own->tokens,
+                   .y = own->scores.device, .x = own->scores.device, .lengths = NULL,
+                   .scale = own->scale, .width = own->tokens, .heads = HEADS,
+                   .tokens = own->tokens));
+        TRY(heads_product(work, &own->y, &own->scores, &own->v, own->width, own->tokens, false));
+    }
+    TRY(stream_synchronize(work->stream));
+
+out:
+    return status;
+}
+
+static double score(const struct own *own, int64_t head, int64_t query, int64_t key)
+{
+    int64_t q = (head * own->tokens + query) * own->width;
+    int64_t k = (head * own->tokens + key) * own->width;
+    double sum = 0;
+
+    for (int64_t i = 0; i < own->width; i++)
+        sum += operand_value(&own->q, q + i) * operand_value(&own->k, k + i);
+    return exp((double)own->scale * sum);
+}
+
+/* softmax(scale q k') v of one query, in double precision (Vaswani et al.: "Attention is all you need",
+ * 2017). Results are means of values up to 1; in bf16 the naive form rounds its scores, which are of size
+ * 1, and its probabilities too: two roundings by 2^-9 at most each. */
+static enum status check_query(const struct bench_work *work, int64_t head, int64_t query)
+{
+    enum { WIDTH_MOST = 128 };
+    enum status status = STATUS_OK;
+    const struct own *own = work->own;
+    double limit = work->bench->dtype == DTYPE_F32 ? 1e-5 : 0x1p-8;
+    double sum = 0, y[WIDTH_MOST] = { 0 };
+
+    for (int64_t key = 0; key < own->tokens; key++) {
+        double p = score(own, head, query, key);
+        int64_t v = (head * own->tokens + key) * own->width;
+        sum += p;
+        for (int64_t i = 0; i < own->width; i++) y[i] += p * operand_value(&own->v, v + i);
+    }
+    for (int64_t i = 0; i < own->width; i++)
+        TRY(operand_check(&own->y, "attention", (head * own->tokens + query) * own->width + i,
+                          y[i] / sum, limit));
+
+out:
+    return status;
+}
+
+static enum status open_operands(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+    struct operand *const inputs[] = { &own->q, &own->k, &own->v, &own->y };
+    const struct device_properties *device = device_properties(work->device);
+    int64_t matrix;
+
+    own->tokens = (int)work->argument;
+    own->width = role_head_width(role_sizes(ROLE_HEAVY, device)->width, device);
+    own->scale = 1 / sqrtf((float)own->width);
+    matrix = (int64_t)HEADS * own->tokens * own->width;
+    for (size_t i = 0; i < ARRAY_SIZE(inputs); i++)
+        TRY(operand_open(inputs[i], work, work->bench->dtype, matrix));
+    work->bytes = 4 * matrix * (int64_t)dtype_bytes(work->bench->dtype);
+    work->flops = 4 * matrix * own->tokens;
+
+out:
+    return status;
+}
+
+static enum status check(struct bench_work *work)
+{
+    enum { QUERIES = 8 };
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+
+    TRY(work->bench->run(work, 1));
+    TRY(operand_read(&own->y, work));
+    TRY(check_query(work, HEADS - 1, own->tokens - 1));
+    for (int i = 0; i < QUERIES; i++)
+        TRY(check_query(work, random_below(&work->random, HEADS),
+                        random_below(&work->random, (uint32_t)own->tokens)));
+
+out:
+    return status;
+}
+
+/* The scores are written, read and written by the softmax, and read. */
+static enum status set_up_naive(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+    int64_t scores = (int64_t)HEADS * work->argument * work->argument;
+
+    TRY(open_operands(work));
+    TRY(operand_open(&own->scores, work, work->bench->dtype, scores));
+    work->bytes += 4 * scores * (int64_t)dtype_bytes(work->bench->dtype);
+    TRY(check(work));
+
+out:
+    return status;
+}
+
+static void tear_down(struct bench_work *work)
+{
+    struct own *own = work->own;
+
+    stream_synchronize(work->stream);
+    operand_release(&own->q, work);
+    operand_release(&own->k, work);
+    operand_release(&own->v, work);
+    operand_release(&own->y, work);
+    operand_release(&own->scores, work);
+}
+
+#define ATTENTION(form, suffix, dtype_, text_)                                                     \
+    const struct bench bench_attention_##form##_##suffix = {                                       \
+        .name = "attention_" #form "_" #suffix,                                                    \
+        .text = text_,                                                                             \
+        .dtype = dtype_,                                                                           \
+        .roof = ROOF_PRODUCTS,                                                                     \
+        .arguments = { 64, 256, 1024 },                                                            \
+        .arguments_cuda = { 256, 1024, 4096 },                                                     \
+        .own_bytes = sizeof(struct own),                                                           \
+        .set_up = set_up_##form,                                                                   \
+        .run = run_##form,                                                                         \
+        .tear_down = tear_down,                                                                    \
+    }
+
+ATTENTION(naive, fp32, DTYPE_F32, "attention over N tokens, 4 heads, with its scores in memory");
+ATTENTION(naive, bf16, DTYPE_BF16, "attention over N tokens, 4 heads, with its scores in memory");

@@ -1,0 +1,28 @@
+/* The device's own limits, measured in the same run as what they bound: how fast it copies within its
+ * memory, and how fast it multiplies matrices of each type (Williams, Waterman, Patterson: "Roofline: an
+ * insightful visual performance model for multicore architectures", 2009). */
+#ifndef BENCHES_ROOFS_H
+#define BENCHES_ROOFS_H
+
+#include "harness/bench/timing.h"
+
+/* Types of products: fp32 strict and in tf32, bf16, fp16. */
+enum { ROOF_PEAKS = 4 };
+
+struct roofs {
+    /* 0: not measured; -1: it could not be */
+    double bytes_per_second;
+    double flops_per_second[ROOF_PEAKS]; /* in the order of roof_peak_name() */
+};
+const char *roof_peak_name(int peak); /* "fp32", "tf32", "bf16", "fp16" */
+
+/* Measures what `bench` is bound by, unless it is known already. The largest copy and the largest square
+ * product of the list are taken, and of their repetitions the fastest. What fails stays unknown: the same
+ * row of the list fails for the same reason, and says so. */
+void roofs_measure(struct roofs *roofs, const struct bench *bench, struct device *device);
+
+/* Least time of one iteration of `result` on these roofs, into roof_ns. It may be more than what was
+ * measured: data that stays in a cache is faster than memory. */
+void roofs_apply(const struct roofs *roofs, const struct bench *bench, struct bench_result *result);
+
+#endif

@@ -1,0 +1,42 @@
+/* What is said of a row beside its times: counters, in Google Benchmark's word. */
+#ifndef HARNESS_BENCH_COUNTERS_H
+#define HARNESS_BENCH_COUNTERS_H
+
+#include "harness/bench/timing.h"
+
+struct bench_counter {
+    const char *name;
+    bool is_share; /* 0.93 is printed as 93%; others are rates a second */
+    double (*of)(const struct bench_result *result, int repetition); /* NaN: it has none */
+};
+
+/* In the order of their names, as Google Benchmark writes them: bytes, flops and items a second, and
+ * `roofline_share`, which is the least time on the device's own limits over the time that it took. */
+extern const struct bench_counter bench_counters[];
+enum { BENCH_COUNTERS = 4 };
+
+/* Whether the result has it. */
+bool bench_counter_is_known(const struct bench_counter *counter, const struct bench_result *result);
+
+/* Its value in each repetition, [result->count]. */
+void bench_counter_values(const struct bench_counter *counter, const struct bench_result *result,
+                          double *values);
+
+/* Google Benchmark's four aggregates, in its order: mean, median, stddev, cv. */
+struct bench_aggregate {
+    const char *name, *unit; /* "median", "time" */
+    bool is_ratio;           /* cv: the unit of time does not matter */
+    double (*of)(const double *values, int count);
+};
+extern const struct bench_aggregate bench_aggregates[];
+enum { BENCH_AGGREGATES = 4 };
+
+/* What times are shown in: "ns", "us", "ms", "s". */
+struct time_unit {
+    const char *name;
+    double ns;
+};
+extern const struct time_unit time_units[];
+enum { TIME_UNITS = 4 };
+
+#endif

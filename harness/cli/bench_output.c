@@ -1,0 +1,211 @@
+#include "harness/cli/bench_output.h"
+
+#include "harness/bench/bench_rows.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/device_context.h"
+#include "harness/report/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum status save(struct bench_output *output)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+
+    if (output->options.file == NULL)
+        goto out;
+    if (output->options.file_format == FORMAT_CONSOLE) {
+        fflush(output->file_console.console.stream);
+        TRY(atomic_file_write(output->options.file, output->file_text, output->file_bytes));
+        goto out;
+    }
+    TRY(json_print(&output->json, output->root, &text));
+    TRY(atomic_file_write(output->options.file, text, strlen(text)));
+
+out:
+    free(text);
+    return status;
+}
+
+static void add_number_text(struct json *json, cJSON *context, const char *name, double value)
+{
+    char text[32];
+
+    if (!(value > 0))
+        return;
+    snprintf(text, sizeof text, "%.4g", value);
+    json_text(json, context, name, text);
+}
+
+static void add_roofs(struct json *json, cJSON *context, const struct roofs *roofs)
+{
+    char name[64];
+
+    add_number_text(json, context, "roof_bytes_per_second", roofs->bytes_per_second);
+    for (int i = 0; i < ROOF_PEAKS; i++) {
+        snprintf(name, sizeof name, "roof_flops_per_second_%s", roof_peak_name(i));
+        add_number_text(json, context, name, roofs->flops_per_second[i]);
+    }
+}
+
+/* The user's own, as strings: what else they are is not ours to say. */
+static enum status add_users_context(struct bench_output *output, cJSON *context)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < BENCH_CONTEXT_MAX && output->options.context[i] != NULL; i++) {
+        const char *text = output->options.context[i], *value = strchr(text, '=');
+        char key[64];
+
+        snprintf(key, sizeof key, "%.*s", (int)(value - text), text);
+        if (cJSON_GetObjectItemCaseSensitive(context, key) != NULL)
+            FAIL(STATUS_BAD_USAGE,
+                 "--benchmark_context=%s: the context has a %s already; choose "
+                 "another name",
+                 text, key);
+        json_text(&output->json, context, key, value + 1);
+    }
+
+out:
+    return status;
+}
+
+static enum status add_context(struct bench_output *output, struct device *device,
+                               const struct roofs *roofs)
+{
+    enum status status = STATUS_OK;
+    struct device_health health;
+    struct machine machine;
+    cJSON *context = json_object(&output->json, output->root, "context");
+
+    machine_read(&machine, "");
+    machine_context(&machine, &output->json, context);
+    health = device_health(device);
+    device_context(&output->json, context, device_properties(device), &health);
+    add_roofs(&output->json, context, roofs);
+    TRY(add_users_context(output, context));
+
+out:
+    return status;
+}
+
+/* On standard error, as Google Benchmark does, so that standard output is the table alone. */
+static void print_context(const struct bench_output *output, const struct device *device,
+                          const struct roofs *roofs)
+{
+    fprintf(stderr, "%s\n", device_properties(device)->name);
+    if (roofs->bytes_per_second > 0)
+        fprintf(stderr, "Measured limits: copies %.3g GB/s", roofs->bytes_per_second * 1e-9);
+    for (int i = 0; i < ROOF_PEAKS; i++)
+        if (roofs->flops_per_second[i] > 0)
+            fprintf(stderr, ", products in %s %.3g GFLOP/s", roof_peak_name(i),
+                    roofs->flops_per_second[i] * 1e-9);
+    fprintf(stderr, "%s", roofs->bytes_per_second > 0 ? "\n" : "");
+    for (int i = 0; i < BENCH_CONTEXT_MAX && output->options.context[i] != NULL; i++)
+        fprintf(stderr, "%s\n", output->options.context[i]);
+}
+
+static struct bench_console console_of(const struct bench_output_options *options, FILE *stream,
+                                       enum color color, int name_width)
+{
+    return (struct bench_console){ .console = console_open(stream, color),
+                                   .name_width = name_width,
+                                   .unit = options->unit,
+                                   .lines = options->lines,
+                                   .tabular = options->tabular };
+}
+
+enum status bench_output_open(struct bench_output *output,
+                              const struct bench_output_options *options, int name_width,
+                              struct device *device, const struct roofs *roofs)
+{
+    enum status status = STATUS_OK;
+    FILE *stream = open_memstream(&output->file_text, &output->file_bytes);
+    cJSON *ours;
+
+    if (stream == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results' text");
+    output->options = *options;
+    output->console = console_of(options, stdout, options->color, name_width);
+    output->file_console = console_of(options, stream, COLOR_NEVER, name_width);
+    output->root = json_object(&output->json, NULL, NULL);
+    TRY(add_context(output, device, roofs));
+    output->benchmarks = json_array(&output->json, output->root, "benchmarks");
+    ours = json_object(&output->json, output->root, "chokepoint");
+    output->failures = json_array(&output->json, ours, "failures");
+    output->skipped = json_array(&output->json, ours, "skipped");
+    TRY(save(output));
+    if (options->format == FORMAT_CONSOLE)
+        print_context(output, device, roofs);
+
+out:
+    return status;
+}
+
+void bench_output_close(struct bench_output *output)
+{
+    if (output->file_console.console.stream != NULL)
+        fclose(output->file_console.console.stream);
+    free(output->file_text);
+    cJSON_Delete(output->root);
+    *output = (struct bench_output){ .root = NULL };
+}
+
+enum status bench_output_row(struct bench_output *output, const struct bench_result *result,
+                             int family, int instance)
+{
+    const struct bench_output_options *options = &output->options;
+
+    bench_rows_add(&output->json, output->benchmarks, result, family, instance,
+                   options->unit != NULL ? options->unit : &time_units[0],
+                   options->aggregates_only);
+    bench_console_row(&output->file_console, result);
+    if (options->format == FORMAT_CONSOLE)
+        bench_console_row(&output->console, result);
+    return save(output);
+}
+
+static void note(struct bench_output *output, cJSON *list, const char *name, const char *member,
+                 const char *why)
+{
+    cJSON *entry = json_object(&output->json, list, NULL);
+
+    json_text(&output->json, entry, "name", name);
+    json_text(&output->json, entry, member, why);
+}
+
+/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools. */
+enum status bench_output_failure(struct bench_output *output, const char *name, const char *why)
+{
+    note(output, output->failures, name, "error", why);
+    bench_console_failure(&output->file_console, name, why);
+    if (output->options.format == FORMAT_CONSOLE)
+        bench_console_failure(&output->console, name, why);
+    return save(output);
+}
+
+enum status bench_output_skip(struct bench_output *output, const char *name, const char *why)
+{
+    note(output, output->skipped, name, "reason", why);
+    bench_console_skip(&output->file_console, name, why);
+    if (output->options.format == FORMAT_CONSOLE)
+        bench_console_skip(&output->console, name, why);
+    return save(output);
+}
+
+enum status bench_output_end(struct bench_output *output)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+
+    if (output->options.format != FORMAT_JSON)
+        goto out;
+    TRY(json_print(&output->json, output->root, &text));
+    fputs(text, stdout);
+
+out:
+    free(text);
+    return status;
+}
