@@ -15,8 +15,8 @@ esac
 cd -- "${1:-$(dirname -- "$0")/..}"
 
 floors='harness/status kernels harness/device harness/trace harness/analysis scenarios/training
-        scenarios harness/experiment harness/report harness/compare harness/bench benches tests
-        harness/cli'
+        scenarios harness/experiment harness/report harness/compare harness/bench benches harness/doctor
+        tests harness/cli'
 
 folders=
 for folder in harness kernels scenarios benches tests; do

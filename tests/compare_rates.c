@@ -2,9 +2,13 @@
  * machines that drift.
  *
  * A run's time is the truth times: a slow drift common to all that is measured (a random walk from run to
- * run, which interleaving spreads over both sides), a shift of each run of its own (where memory came to
- * lie, which frequency it got), noise of each repetition, and now and then a repetition that something
- * disturbed. All of them multiply; sizes are relative standard deviations. */
+ * run, which interleaving spreads over both sides), a shift that all rows of a run share (which frequency
+ * it got), a shift of each row of its own (where memory came to lie), noise of each repetition, and now
+ * and then a repetition that something disturbed. Rows differ in how much they vary by themselves. All of
+ * these multiply; sizes are relative standard deviations.
+ *
+ * usage: compare_rates                   the table
+ *        compare_rates TRIALS ROWS       ... of that many comparisons of that many rows */
 #include "harness/compare/comparison.h"
 #include "harness/experiment/statistics.h"
 #include "harness/status/random.h"
@@ -13,86 +17,153 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TRIALS = 4000, RUNS_MAX = 8, REPETITIONS = 9 };
+enum { TRIALS = 4000, RUNS_MAX = 8, ROWS_MAX = 64, REPETITIONS = 9 };
 
 static const struct machine {
     const char *name;
-    double walk, run, repetition, disturbed; /* the last: a share of repetitions, 15% slower */
+    double walk, common, own, repetition;
+    double disturbed; /* a share of repetitions, 15% slower */
+    double unlike;    /* deviation of the logarithm of a row's own noise */
 } machines[] = {
-    { "quiet", 0.002, 0.003, 0.003, 0.01 },
-    { "ordinary", 0.005, 0.01, 0.01, 0.03 },
-    { "shared", 0.015, 0.015, 0.02, 0.1 },
-    { "noisy", 0.03, 0.04, 0.03, 0.1 },
+    { "quiet", 0.002, 0, 0.003, 0.003, 0.01, 0 },
+    { "ordinary", 0.005, 0, 0.01, 0.01, 0.03, 0 },
+    { "shared", 0.015, 0, 0.015, 0.02, 0.1, 0 },
+    { "unlike", 0.015, 0, 0.012, 0.015, 0.1, 0.5 },   /* shared, and rows vary unequally */
+    { "together", 0.01, 0.012, 0.005, 0.02, 0.1, 0 }, /* a run moves all its rows */
+    { "noisy", 0.03, 0, 0.04, 0.03, 0.1, 0 },
 };
 
+/* One file a run: what comparison_make() would be given. */
 struct run {
-    double values[REPETITIONS];
-    struct benchmark_row row;
+    double values[ROWS_MAX][REPETITIONS];
+    struct benchmark_row rows[ROWS_MAX];
 };
 
-static void draw_run(struct run *run, double truth, const struct machine *machine,
-                     struct random *random)
+static void draw_row(struct run *run, int index, double truth, double unlike,
+                     const struct machine *machine, struct random *random)
 {
-    truth *= exp(machine->run * (double)random_normal(random));
+    double *values = run->values[index];
+
+    truth *= exp(machine->own * unlike * (double)random_normal(random));
     for (int i = 0; i < REPETITIONS; i++) {
-        run->values[i] = truth * exp(machine->repetition * (double)random_normal(random));
+        values[i] = truth * exp(machine->repetition * unlike * (double)random_normal(random));
         if ((double)random_uniform(random) < machine->disturbed)
-            run->values[i] *= 1.15;
+            values[i] *= 1.15;
     }
-    run->row = (struct benchmark_row){ .values = run->values,
-                                       .count = REPETITIONS,
-                                       .median = stats_median(run->values, REPETITIONS),
-                                       .deviation = stats_cv(run->values, REPETITIONS),
-                                       .repetitions = REPETITIONS };
+    run->rows[index] = (struct benchmark_row){ .values = values,
+                                               .count = REPETITIONS,
+                                               .median = stats_median(values, REPETITIONS),
+                                               .deviation = stats_cv(values, REPETITIONS),
+                                               .repetitions = REPETITIONS };
 }
 
-/* One comparison of `count` runs a side, measured in turns, where new is `factor` of base. */
-static enum compare_verdict compare_once(const struct machine *machine, int count, double factor,
-                                         struct random *random)
+static void draw_runs(struct run runs[SIDES][RUNS_MAX], int count, int rows, double factor,
+                      const struct machine *machine, struct random *random)
+{
+    double drift = 0, unlike[ROWS_MAX];
+
+    for (int i = 0; i < rows; i++) unlike[i] = exp(machine->unlike * (double)random_normal(random));
+    for (int i = 0; i < count; i++)
+        for (int side = 0; side < SIDES; side++) {
+            double shift = machine->common * (double)random_normal(random);
+            drift += machine->walk * (double)random_normal(random);
+            for (int row = 0; row < rows; row++)
+                draw_row(&runs[side][i], row,
+                         100 * exp(drift + shift) * (side == SIDE_NEW ? factor : 1), unlike[row],
+                         machine, random);
+        }
+}
+
+static enum status learn(struct run_noise *noise, struct run runs[SIDES][RUNS_MAX], int count,
+                         int rows)
+{
+    double logs[ROWS_MAX * SIDES * RUNS_MAX];
+
+    for (int row = 0; row < rows; row++)
+        for (int i = 0; i < SIDES * count; i++)
+            logs[row * SIDES * count + i] = log(runs[i / count][i % count].rows[row].median);
+    return run_noise_learn(noise, logs, rows, count, count);
+}
+
+/* All rows of `count` runs a side, measured in turns, where new is `factor` of base. */
+static enum status compare_all(int counts[COMPARE_VERDICTS], const struct machine *machine,
+                               int count, int rows, double factor, struct random *random)
 {
     static const struct compare_rule rule = { .metric = "real_time",
                                               .threshold = 0.05,
                                               .noise = NAN };
     static struct run runs[SIDES][RUNS_MAX];
-    const struct benchmark_row *rows[SIDES][RUNS_MAX];
-    struct compared_row row = { .name = "row" };
-    double drift = 0;
+    const struct benchmark_row *values[SIDES][RUNS_MAX];
+    struct run_noise noise;
+    enum status status = STATUS_OK;
 
-    for (int i = 0; i < count; i++)
-        for (int side = 0; side < SIDES; side++) {
-            drift += machine->walk * (double)random_normal(random);
-            draw_run(&runs[side][i], 100 * exp(drift) * (side == SIDE_NEW ? factor : 1), machine,
-                     random);
-            rows[side][i] = &runs[side][i].row;
-        }
-    if (compare_runs(&row, rows[SIDE_BASE], count, rows[SIDE_NEW], count, &rule) != STATUS_OK) {
-        fprintf(stderr, "compare_rates: %s\n", status_last()->text);
-        exit(1);
+    draw_runs(runs, count, rows, factor, machine, random);
+    TRY(learn(&noise, runs, count, rows));
+    for (int i = 0; i < rows; i++) {
+        struct compared_row row = { .name = "row" };
+        for (int side = 0; side < SIDES; side++)
+            for (int j = 0; j < count; j++) values[side][j] = &runs[side][j].rows[i];
+        TRY(compare_runs(&row, values[SIDE_BASE], count, values[SIDE_NEW], count, &noise, &rule));
+        counts[row.verdict]++;
     }
-    return row.verdict;
+
+out:
+    run_noise_release(&noise);
+    return status;
 }
 
-int main(void)
+static enum status print_rates(const struct machine *machine, int trials, int rows, int count,
+                               double factor, struct random *random)
 {
-    static const int sizes[] = { 1, 2, 3, 5, 8 };
-    static const double factors[] = { 1, 1.03, 1.1, 1.2 };
+    enum status status = STATUS_OK;
+    int counts[COMPARE_VERDICTS] = { 0 };
+
+    for (int i = 0; i < trials; i++) TRY(compare_all(counts, machine, count, rows, factor, random));
+    printf("%-10s  %4d  %4d  %+5.0f%%  %6.2f%%  %5.1f%%  %6.2f%%     %5.1f%%\n", machine->name,
+           rows, count, 100 * (factor - 1), 100.0 * counts[COMPARE_FASTER] / trials / rows,
+           100.0 * counts[COMPARE_SAME] / trials / rows,
+           100.0 * counts[COMPARE_SLOWER] / trials / rows,
+           100.0 * counts[COMPARE_UNDECIDED] / trials / rows);
+
+out:
+    return status;
+}
+
+static enum status print_table(const int *rows, int row_counts, int trials)
+{
+    static const int sizes[] = { 1, 3, 5, 8 };
+    static const double factors[] = { 1, 1.03, 1.1 };
     struct random random = random_seed(1, 0);
+    enum status status = STATUS_OK;
 
     printf("%d comparisons each, %d repetitions a run, runs in turns, threshold 5%%\n\n"
-           "machine     runs  change   faster    same  slower  undecided\n",
-           TRIALS, REPETITIONS);
+           "machine     rows  runs  change   faster    same   slower  undecided\n",
+           trials, REPETITIONS);
     for (size_t m = 0; m < ARRAY_SIZE(machines); m++)
-        for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
-            for (size_t f = 0; f < ARRAY_SIZE(factors); f++) {
-                int counts[COMPARE_VERDICTS] = { 0 };
-                for (int i = 0; i < TRIALS; i++)
-                    counts[compare_once(&machines[m], sizes[s], factors[f], &random)]++;
-                printf("%-10s  %4d  %+5.0f%%  %6.2f%%  %5.1f%%  %5.1f%%     %5.1f%%\n",
-                       machines[m].name, sizes[s], 100 * (factors[f] - 1),
-                       100.0 * counts[COMPARE_FASTER] / TRIALS,
-                       100.0 * counts[COMPARE_SAME] / TRIALS,
-                       100.0 * counts[COMPARE_SLOWER] / TRIALS,
-                       100.0 * counts[COMPARE_UNDECIDED] / TRIALS);
-            }
+        for (int r = 0; r < row_counts; r++)
+            for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+                for (size_t f = 0; f < ARRAY_SIZE(factors); f++)
+                    TRY(print_rates(&machines[m], (trials + rows[r] - 1) / rows[r], rows[r],
+                                    sizes[s], factors[f], &random));
+
+out:
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static const int usual[] = { 1, 30 };
+    int trials = argc > 1 ? atoi(argv[1]) : TRIALS, rows = argc > 2 ? atoi(argv[2]) : 0;
+    bool chosen = argc > 2;
+
+    if (argc > 3 || trials < 1 || (chosen && (rows < 1 || rows > ROWS_MAX))) {
+        fprintf(stderr, "usage: compare_rates [TRIALS [ROWS]], ROWS up to %d\n", ROWS_MAX);
+        return 2;
+    }
+    if (print_table(chosen ? &rows : usual, chosen ? 1 : (int)ARRAY_SIZE(usual), trials) !=
+        STATUS_OK) {
+        fprintf(stderr, "compare_rates: %s\n", status_last()->text);
+        return 1;
+    }
     return 0;
 }

@@ -53,7 +53,7 @@ static struct compared_row compared(const double *base, int base_count, const do
 
     for (int i = 0; i < base_count; i++) rows[0][i] = run_of(&runs[0][i], base[i], spread);
     for (int i = 0; i < after_count; i++) rows[1][i] = run_of(&runs[1][i], after[i], spread);
-    assert_int_equal(compare_runs(&row, rows[0], base_count, rows[1], after_count, rule),
+    assert_int_equal(compare_runs(&row, rows[0], base_count, rows[1], after_count, NULL, rule),
                      STATUS_OK);
     return row;
 }
@@ -160,12 +160,12 @@ static void nothing_is_decided_where_nothing_tells_the_noise(void **state)
     struct compare_rule rule = usual;
     (void)state;
 
-    assert_int_equal(compare_runs(&row, &bases, 1, &afters, 1, &usual), STATUS_OK);
+    assert_int_equal(compare_runs(&row, &bases, 1, &afters, 1, NULL, &usual), STATUS_OK);
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
     assert_true(isnan(row.low));
     assert_near(row.change, 1, 1e-12);
     rule.noise = 0.03;
-    assert_int_equal(compare_runs(&row, &bases, 1, &afters, 1, &rule), STATUS_OK);
+    assert_int_equal(compare_runs(&row, &bases, 1, &afters, 1, NULL, &rule), STATUS_OK);
     assert_int_equal(row.verdict, COMPARE_SLOWER);
 }
 

@@ -15,6 +15,6 @@ struct command {
 };
 
 extern const struct command command_list, command_explain, command_run, command_train,
-    command_bench, command_diagnose, command_compare, command_exec;
+    command_bench, command_diagnose, command_compare, command_doctor, command_exec;
 
 #endif

@@ -12,8 +12,8 @@
 
 /* In the order of the help text. */
 static const struct command *const commands[] = {
-    &command_list,  &command_explain,  &command_run,     &command_train,
-    &command_bench, &command_diagnose, &command_compare, &command_exec,
+    &command_list,     &command_explain, &command_run,    &command_train, &command_bench,
+    &command_diagnose, &command_compare, &command_doctor, &command_exec,
 };
 
 static void print_help(void)

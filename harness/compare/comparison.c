@@ -10,6 +10,9 @@
 #define CHANCE_INTERVAL 0.05 /* that the interval misses the truth */
 #define CHANCE_ALARM    0.01 /* that noise alone is called a change */
 #define CHANCE_RANKS    0.05
+#define CHANCE_RUNS     0.1001 /* three runs a side: exactly 0.1 at best */
+
+enum { RUNS_MAX = 100 }; /* that anybody would be told to make */
 
 /* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
 #define MEDIAN_VARIANCE 1.5707963267948966
@@ -24,7 +27,7 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 
 const char *compare_noise_name(enum compare_noise noise)
 {
-    static const char *const names[] = { "unknown", "repetitions", "runs", "stated" };
+    static const char *const names[] = { "unknown", "repetitions", "runs", "rows", "stated" };
 
     return names[noise];
 }
@@ -54,19 +57,25 @@ static double variance_value(const struct variance *variance)
 struct side {
     const struct benchmark_row *const *runs;
     int count;
-    double mean; /* of the logarithms of medians */
+    const double *logs; /* of the medians; those of new follow those of base */
+    double mean;        /* of the logarithms */
 };
 
 static void side_mean(struct side *side)
 {
     side->mean = 0;
-    for (int i = 0; i < side->count; i++) side->mean += log(side->runs[i]->median) / side->count;
+    for (int i = 0; i < side->count; i++) side->mean += side->logs[i] / side->count;
+}
+
+static void take_logs(double *logs, const struct benchmark_row *const *runs, int count)
+{
+    for (int i = 0; i < count; i++) logs[i] = log(runs[i]->median);
 }
 
 static void add_between(struct variance *variance, const struct side *side)
 {
     for (int i = 0; i < side->count; i++) {
-        double distance = log(side->runs[i]->median) - side->mean;
+        double distance = side->logs[i] - side->mean;
         variance->sum += distance * distance;
     }
     variance->freedom += side->count - 1;
@@ -86,8 +95,8 @@ static void add_within(struct variance *variance, double *repetitions, const str
 }
 
 /* The noise of one run, and the degrees of freedom that it is known with. */
-static double noise_of_run(struct compared_row *row, const struct side sides[SIDES], double stated,
-                           double *freedom)
+static double noise_of_run(struct compared_row *row, const struct side sides[SIDES],
+                           const struct run_noise *runs, double stated, double *freedom)
 {
     struct variance between = { 0, 0 }, within = { 0, 0 };
     double repetitions = 0, noise, chosen = NAN, known = 0;
@@ -100,13 +109,17 @@ static double noise_of_run(struct compared_row *row, const struct side sides[SID
     row->noise = NOISE_UNKNOWN;
     if (between.freedom > 0) {
         double each = repetitions / (between.freedom + SIDES);
-        double least = MEDIAN_VARIANCE * variance_value(&within) / each;
-        chosen = variance_value(&between);
-        known = between.freedom;
-        row->noise = NOISE_RUNS;
-        /* The degrees of freedom stay: that few runs agree by luck does not make them many. */
-        if (each > 1 && least > chosen)
-            chosen = least;
+        double least = each > 1 ? MEDIAN_VARIANCE * variance_value(&within) / each : 0;
+        if (runs != NULL && runs->rows > 0) {
+            row->noise = NOISE_ROWS;
+            chosen = run_noise_variance(runs, sides[SIDE_BASE].logs, sides[SIDE_BASE].count,
+                                        sides[SIDE_NEW].count, least, &known);
+        } else {
+            /* The degrees of freedom stay: that few runs agree by luck does not make them many. */
+            row->noise = NOISE_RUNS;
+            chosen = fmax(least, variance_value(&between));
+            known = between.freedom;
+        }
     } else if (within.freedom > 0) {
         chosen = variance_value(&within);
         known = within.freedom;
@@ -156,31 +169,69 @@ out:
     return status;
 }
 
+static double test_runs(const struct side sides[SIDES])
+{
+    int base = sides[SIDE_BASE].count, after = sides[SIDE_NEW].count;
+
+    if (mann_whitney_least_p(base, after) > CHANCE_RUNS)
+        return 1;
+    return mann_whitney_test(sides[SIDE_NEW].logs, after, sides[SIDE_BASE].logs, base).p;
+}
+
 /* Whether the ranks contradict a difference: they could tell and do not. */
 static bool ranks_are_alike(const struct compared_row *row)
 {
-    return mann_whitney_least_p(row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]) <=
-               CHANCE_RANKS &&
-           row->ranks.p > CHANCE_RANKS;
+    return (mann_whitney_least_p(row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]) <=
+                CHANCE_RANKS &&
+            row->ranks.p > CHANCE_RANKS) ||
+           (mann_whitney_least_p(row->runs[SIDE_BASE], row->runs[SIDE_NEW]) <= CHANCE_RUNS &&
+            row->run_p > CHANCE_RUNS);
 }
 
-static void explain_undecided(struct compared_row *row, double reach)
+/* Runs a side with which nineteen of twenty changes by `target` would be called, if runs go on varying by
+ * `between`: both what chance reaches and what the runs' own luck takes off must fit below it. */
+static int runs_needed(double between, double target, double limit)
+{
+    for (int runs = 3; runs <= RUNS_MAX; runs++) {
+        double error = between * sqrt(2.0 / runs);
+        double reach = fmax(student_critical(CHANCE_ALARM, 2 * (runs - 1)), 0) * error;
+        if (fmax(reach, limit) + 1.645 * error <= target)
+            return runs;
+    }
+    return RUNS_MAX + 1;
+}
+
+static void explain_undecided(struct compared_row *row, double reach, double limit)
 {
     static const char *const sources[] = {
         [NOISE_REPETITIONS] = "one file a side, whose repetitions vary by",
         [NOISE_RUNS] = "runs of one side vary by",
+        [NOISE_ROWS] = "runs of one side vary by",
         [NOISE_STATED] = "runs are said to vary by",
     };
+    double target = 2 * limit;
+    int length, needed;
 
-    if (row->noise == NOISE_UNKNOWN)
+    if (row->noise == NOISE_UNKNOWN) {
         snprintf(row->reason, sizeof row->reason,
                  "nothing tells the noise: give repetitions, several files a side, or --noise");
-    else if (isinf(reach))
+        return;
+    }
+    if (isinf(reach)) {
         snprintf(row->reason, sizeof row->reason, "the noise is not a number");
-    else
+        return;
+    }
+    length =
         snprintf(row->reason, sizeof row->reason, "%s %.1f%%: a change below %.1f%% is not told%s",
                  sources[row->noise], 100 * row->between, 100 * expm1(reach),
-                 ranks_are_alike(row) ? "; nor do the ranks of the repetitions differ" : "");
+                 ranks_are_alike(row) ? "; nor do the ranks differ" : "");
+    if ((row->noise != NOISE_RUNS && row->noise != NOISE_ROWS) || !(limit > 0))
+        return;
+    needed = runs_needed(row->between, target, limit);
+    snprintf(row->reason + length, sizeof row->reason - (size_t)length,
+             needed > RUNS_MAX ? "; more than %d runs a side would tell %.0f%%"
+                               : "; %d runs a side would tell %.0f%%",
+             needed > RUNS_MAX ? RUNS_MAX : needed, 100 * expm1(target));
 }
 
 /* `change` is a logarithm; so is all that it is held against. */
@@ -192,7 +243,7 @@ static void judge(struct compared_row *row, double change, double error, double 
 
     row->verdict = COMPARE_UNDECIDED;
     if (row->noise == NOISE_UNKNOWN) {
-        explain_undecided(row, NAN);
+        explain_undecided(row, NAN, limit);
         return;
     }
     margin = student_critical(CHANCE_INTERVAL, freedom) * error;
@@ -204,7 +255,7 @@ static void judge(struct compared_row *row, double change, double error, double 
     else if (fabs(change) > limit && fabs(change) > reach && !ranks_are_alike(row))
         row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
     else
-        explain_undecided(row, fmax(reach, limit));
+        explain_undecided(row, fmax(reach, limit), limit);
 }
 
 static bool all_equal(const struct side *side, double value)
@@ -262,31 +313,39 @@ static void judge_with_zeros(struct compared_row *row, const struct side sides[S
 
 enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
                          int base_count, const struct benchmark_row *const *after, int after_count,
-                         const struct compare_rule *rule)
+                         const struct run_noise *noise, const struct compare_rule *rule)
 {
     enum status status = STATUS_OK;
-    struct side sides[SIDES] = { { base, base_count, 0 }, { after, after_count, 0 } };
-    double freedom;
+    double *logs = calloc((size_t)(base_count + after_count) + 1, sizeof *logs), freedom;
+    struct side sides[SIDES] = { { base, base_count, logs, 0 },
+                                 { after, after_count, logs + base_count, 0 } };
 
+    if (logs == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d runs", base_count + after_count);
     row->runs[SIDE_BASE] = base_count;
     row->runs[SIDE_NEW] = after_count;
     row->change = row->low = row->high = row->within = row->between = NAN;
+    row->run_p = 1;
     row->reason[0] = '\0';
     TRY(test_ranks(row, sides));
     if (!(smallest(&sides[SIDE_BASE]) > 0 && smallest(&sides[SIDE_NEW]) > 0)) {
         judge_with_zeros(row, sides, rule);
         goto out;
     }
+    take_logs(logs, base, base_count);
+    take_logs(logs + base_count, after, after_count);
     for (int i = 0; i < SIDES; i++) {
         side_mean(&sides[i]);
         row->value[i] = exp(sides[i].mean);
     }
+    row->run_p = test_runs(sides);
     row->change = row->value[SIDE_NEW] / row->value[SIDE_BASE] - 1;
-    row->between = noise_of_run(row, sides, rule->noise, &freedom);
+    row->between = noise_of_run(row, sides, noise, rule->noise, &freedom);
     judge(row, sides[SIDE_NEW].mean - sides[SIDE_BASE].mean,
           row->between * sqrt(1.0 / base_count + 1.0 / after_count), freedom, rule);
 
 out:
+    free(logs);
     return status;
 }
 
@@ -394,15 +453,52 @@ static void find_runs(struct found *found, struct compared_row *row,
     }
 }
 
+/* Whether every file has the row, with values of which there are logarithms. */
+static bool is_complete(const struct found *found, const struct compare_files sides[SIDES])
+{
+    for (int i = 0; i < SIDES; i++) {
+        const struct side side = { found->runs[i], found->count[i], NULL, 0 };
+        if (found->count[i] != sides[i].count || !(smallest(&side) > 0))
+            return false;
+    }
+    return true;
+}
+
+/* Learns how runs differ from all complete rows. */
+static enum status learn(struct comparison *comparison, struct found *found,
+                         const struct compare_files sides[SIDES])
+{
+    enum status status = STATUS_OK;
+    int base = sides[SIDE_BASE].count, after = sides[SIDE_NEW].count, rows = 0;
+    double *logs = calloc((size_t)comparison->count * (size_t)(base + after) + 1, sizeof *logs);
+
+    if (logs == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows", comparison->count);
+    for (int i = 0; i < comparison->count; i++) {
+        double *own = logs + rows * (base + after);
+        find_runs(found, &comparison->rows[i], sides);
+        if (!is_complete(found, sides))
+            continue;
+        take_logs(own, found->runs[SIDE_BASE], base);
+        take_logs(own + base, found->runs[SIDE_NEW], after);
+        rows++;
+    }
+    TRY(run_noise_learn(&comparison->run_noise, logs, rows, base, after));
+
+out:
+    free(logs);
+    return status;
+}
+
 static enum status compare_row(struct compared_row *row, struct found *found,
-                               const struct compare_rule *rule)
+                               const struct run_noise *noise, const struct compare_rule *rule)
 {
     enum status status = STATUS_OK;
     const bool has_base = found->count[SIDE_BASE] > 0, has_new = found->count[SIDE_NEW] > 0;
 
     if (has_base && has_new) {
         TRY(compare_runs(row, found->runs[SIDE_BASE], found->count[SIDE_BASE],
-                         found->runs[SIDE_NEW], found->count[SIDE_NEW], rule));
+                         found->runs[SIDE_NEW], found->count[SIDE_NEW], noise, rule));
         goto out;
     }
     row->change = row->low = row->high = row->within = row->between = NAN;
@@ -475,10 +571,12 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
     if (comparison->rows == NULL || found.runs[SIDE_BASE] == NULL || found.runs[SIDE_NEW] == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows", most);
     for (int i = 0; i < files; i++) add_names(comparison, sides, i, wanted, context);
+    TRY(learn(comparison, &found, sides));
     for (int i = 0; i < comparison->count; i++) {
         struct compared_row *row = &comparison->rows[i];
         find_runs(&found, row, sides);
-        TRY(compare_row(row, &found, rule));
+        TRY(compare_row(row, &found, is_complete(&found, sides) ? &comparison->run_noise : NULL,
+                        rule));
         comparison->counts[row->verdict]++;
     }
     TRY(check_found(comparison, sides));
@@ -493,5 +591,6 @@ out:
 void comparison_release(struct comparison *comparison)
 {
     free(comparison->rows);
+    run_noise_release(&comparison->run_noise);
     *comparison = (struct comparison){ .rule = comparison->rule };
 }

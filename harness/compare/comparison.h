@@ -6,15 +6,17 @@
  * of its runs; the change is new over base.
  *
  * The noise of a run is its relative standard deviation
- * - between the runs of one side, where a side has several, but no less than the median of so many
- *   repetitions can vary by itself;
+ * - between the runs of one side, where a side has several: as all rows tell together (run_noise.h),
+ *   or, where rows are few or not in all files, as the row tells alone; but no less than the median of
+ *   so many repetitions can vary by itself;
  * - of one file against one file, between the repetitions of a file: nobody saw two runs, and a machine
  *   moves between two at least as far as within one;
  * - at least what the caller says (`noise`).
  * From it follow, by Student's t, an interval of 95% and a verdict:
  * - slower, faster: the change is beyond the threshold, and so far from 0 as noise alone takes it in one
- *   comparison of 100; and the Mann-Whitney test of all repetitions, where there are enough for it to
- *   say anything, does not call the sides alike (p <= 5%);
+ *   comparison of 100; and by ranks, where there are enough for them to say anything, the sides are not
+ *   alike (Mann-Whitney test): of all repetitions, p <= 5%, and of the runs, p <= 10%, which for three
+ *   a side means that each run of one side is beyond each of the other: one odd run is no change;
  * - same: the whole interval lies within the threshold;
  * - undecided: neither; the row says what it would take. */
 #ifndef HARNESS_COMPARE_COMPARISON_H
@@ -22,6 +24,7 @@
 
 #include "harness/compare/benchmark_file.h"
 #include "harness/compare/mann_whitney.h"
+#include "harness/compare/run_noise.h"
 
 /* A counter is better when it is smaller (times, bytes), unless it is a rate ("..._per_second") or the
  * caller says so: "faster" is better, "slower" is worse, whatever the metric. */
@@ -46,7 +49,7 @@ enum compare_verdict {
 };
 const char *compare_verdict_name(enum compare_verdict verdict); /* "faster" ... */
 
-enum compare_noise { NOISE_UNKNOWN, NOISE_REPETITIONS, NOISE_RUNS, NOISE_STATED };
+enum compare_noise { NOISE_UNKNOWN, NOISE_REPETITIONS, NOISE_RUNS, NOISE_ROWS, NOISE_STATED };
 const char *compare_noise_name(enum compare_noise noise); /* "unknown", "repetitions" ... */
 
 enum compare_side { SIDE_BASE, SIDE_NEW, SIDES };
@@ -62,8 +65,9 @@ struct compared_row {
     double between;         /* noise of a run, as used for the verdict; NaN: not known */
     enum compare_noise noise;
     struct mann_whitney ranks; /* of all repetitions: new against base */
+    double run_p;              /* of the same test of the runs' medians; 1: too few to tell */
     enum compare_verdict verdict;
-    char reason[256]; /* of undecided, missing, new; "" for others */
+    char reason[320]; /* of undecided, missing, new; "" for others */
     char lost[256];   /* repetitions that gave no value, and why; "": none */
 };
 
@@ -72,6 +76,7 @@ struct comparison {
     struct compared_row *rows; /* in the order of the files, base first */
     int count;
     int counts[COMPARE_VERDICTS];
+    struct run_noise run_noise;
 };
 
 struct compare_files {
@@ -97,10 +102,11 @@ void comparison_release(struct comparison *comparison);
 /* Whether a larger number of this metric is better. */
 bool compare_larger_is_better(const struct compare_rule *rule);
 
-/* The verdict on one row from its values alone: fills everything but name and lost. `runs` are the rows
- * of the files that have it. */
+/* The verdict on one row: fills everything but name and lost. `base` and `after` are the rows of the
+ * files that have it. `noise` was learned from all rows of the same files; NULL, or of no rows: the row
+ * stands for itself. */
 enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
                          int base_count, const struct benchmark_row *const *after, int after_count,
-                         const struct compare_rule *rule);
+                         const struct run_noise *noise, const struct compare_rule *rule);
 
 #endif

@@ -54,6 +54,7 @@ struct device_properties {
     int index;              /* of the GPU; 0 on the CPU device */
     int64_t memory_bytes;   /* capacity */
     int64_t cache_bytes;    /* the cache before the memory: a GPU's L2; 0: not known */
+    int memory_bus_bits;    /* of the device memory; 0: not known */
     int multiprocessors;    /* SMs; the CPU device: 1 a stream's worker */
     int warp_lanes;         /* threads in a warp; 1 on the CPU device */
     int host_cores;         /* this process may run on */

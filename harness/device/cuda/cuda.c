@@ -57,6 +57,7 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     properties->compute_capability = found->compute_capability;
     properties->memory_bytes = (int64_t)gpu.totalGlobalMem;
     properties->cache_bytes = gpu.l2CacheSize;
+    properties->memory_bus_bits = gpu.memoryBusWidth;
     properties->multiprocessors = gpu.multiProcessorCount;
     properties->warp_lanes = gpu.warpSize;
     properties->host_cores = cores();

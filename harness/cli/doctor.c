@@ -1,0 +1,206 @@
+/* chokepoint doctor: is this machine fit to measure, and does it perform as it should? */
+#include "harness/cli/commands.h"
+#include "harness/cli/flags.h"
+#include "harness/cli/options.h"
+#include "harness/doctor/checks_output.h"
+#include "harness/doctor/disturbance.h"
+#include "harness/doctor/folders.h"
+#include "harness/doctor/gpu.h"
+#include "harness/doctor/host.h"
+#include "harness/doctor/numerics.h"
+#include "harness/doctor/performance.h"
+#include "scenarios/training/cache_folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLAG_OUT = FLAG_OWN };
+
+/* The generated images take 25 MB, the traces of the catalogue about 100 MB. */
+enum { CACHE_BYTES = 64 << 20, RESULT_BYTES = 512 << 20 };
+
+struct doctor {
+    struct flags flags;
+    const char *out;
+    struct device *device; /* NULL: it could not be opened */
+    struct machine machine;
+    struct checks checks;
+};
+
+static enum status take(void *context, int key, const char *value)
+{
+    struct doctor *doctor = context;
+
+    if (key != FLAG_OUT)
+        return flags_take(&doctor->flags, key, value);
+    doctor->out = value;
+    return STATUS_OK;
+}
+
+static void check_folders(struct checks *checks, const char *out)
+{
+    struct folder_facts facts;
+    char cache[PATH_MAX];
+
+    checks->group = "folders";
+    if (cache_folder_path(cache) == STATUS_OK) {
+        folder_look(&facts, cache);
+        folder_check(checks, "cache_folder", &facts, CACHE_BYTES, NULL);
+    } else {
+        checks_add(checks, "cache_folder", CHECK_FAIL, "writable", status_last()->text, "none");
+    }
+    folder_look(&facts, out);
+    folder_check(checks, "result_folder", &facts, RESULT_BYTES,
+                 "results are lost at the next start, and writing to disk cannot be measured here: "
+                 "choose a folder on a disk (--out)");
+}
+
+/* Also where no device opens: what is wrong with the driver is what one wants to know then. */
+static void check_environment(struct doctor *doctor)
+{
+    struct checks *checks = &doctor->checks;
+
+    machine_read(&doctor->machine, "");
+    host_check_processors(checks, "", &doctor->machine);
+    host_check_memory(checks, "");
+    check_folders(checks, doctor->out);
+    gpu_check_driver(checks, "", strncmp(doctor->flags.device, "cuda", 4) == 0);
+}
+
+static enum status check_device(struct doctor *doctor)
+{
+    enum status status = STATUS_OK;
+    const struct device_properties *properties = device_properties(doctor->device);
+    bool gpu = strcmp(properties->kind, "cuda") == 0;
+    struct device_health health;
+    struct cpu_times first, second;
+    struct host_limits limits;
+
+    cpu_times_read(&first, "");
+    TRY(host_limits_measure(&limits, PERFORMANCE_COPY_BYTES));
+    numerics_check(&doctor->checks, doctor->device);
+    health = device_health(doctor->device);
+    performance_check(&doctor->checks, doctor->device, &health, &limits, doctor->machine.mhz);
+    cpu_times_read(&second, "");
+    /* Once more, since a GPU shows its clocks and its link only after work. */
+    health = device_health(doctor->device);
+    gpu_check_health(&doctor->checks, properties, gpu ? &health : NULL, doctor->machine.affinity,
+                     getenv("CUDA_MPS_PIPE_DIRECTORY"));
+    disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
+
+out:
+    return status;
+}
+
+static enum status print(const struct doctor *doctor)
+{
+    enum status status = STATUS_OK;
+    struct console console = console_open(stdout, doctor->flags.color);
+    char *text = NULL;
+
+    switch (doctor->flags.format) {
+    case FORMAT_CONSOLE:
+        checks_console(&console, &doctor->checks);
+        break;
+    case FORMAT_MARKDOWN:
+        checks_markdown(stdout, &doctor->checks);
+        break;
+    case FORMAT_JSON:
+        TRY(checks_json(&doctor->checks, &text));
+        fputs(text, stdout);
+        break;
+    }
+
+out:
+    free(text);
+    return status;
+}
+
+static enum status run_checks(struct doctor *doctor)
+{
+    enum status status = STATUS_OK, opened;
+    const struct device_options options = { .memory_bytes = doctor->flags.device_memory,
+                                            .spin_ns = -1 };
+
+    opened = device_open(&doctor->device, doctor->flags.device, &options);
+    if (opened == STATUS_BAD_USAGE)
+        return opened;
+    doctor->checks.group = "device";
+    checks_add(&doctor->checks, "device", opened == STATUS_OK ? CHECK_OK : CHECK_FAIL, "opens",
+               opened == STATUS_OK ? "" : status_last()->text, "%s",
+               opened == STATUS_OK ? device_properties(doctor->device)->name
+                                   : doctor->flags.device);
+    if (opened == STATUS_OK)
+        checks_add(&doctor->checks, "instructions", CHECK_OK, "", "", "%s, %s",
+                   device_properties(doctor->device)->isa,
+                   device_properties(doctor->device)->gemm_library);
+    check_environment(doctor);
+    if (opened == STATUS_OK)
+        TRY(check_device(doctor));
+    TRY(print(doctor));
+    if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
+        FAIL(opened, "there is no device to check: see the rows device and gpu_driver");
+
+out:
+    return status;
+}
+
+static enum status run_doctor(int argc, char **argv, int *exit_code)
+{
+    static const struct argp_option rows[] = {
+        { "device", FLAG_DEVICE, "auto|cpu|cuda[:N]", 0,
+          "what to check; auto: a GPU where one answers, else the CPU device", 1 },
+        { "device-memory", FLAG_DEVICE_MEMORY, "BYTES", 0,
+          "memory that the device has, or may use: 512MiB, 2G", 1 },
+        { "out", FLAG_OUT, "DIR", 0,
+          "the folder that results will be written to; chokepoint-result if not given", 2 },
+        { "format", FLAG_FORMAT, "FORMAT", 0, "console, json or markdown", 3 },
+        FLAGS_OUTPUT,
+        FLAGS_VERBOSE,
+        OPTIONS_END,
+    };
+    enum status status = STATUS_OK;
+    struct doctor *doctor = calloc(1, sizeof *doctor);
+    const struct options options = {
+        .command = "doctor",
+        .arguments = "",
+        .text = "Is this machine fit to measure, and does it perform as it should? Each row is ok, "
+                "low, "
+                "fail or n/a, with what to do about it. Figures stand beside what is expected: of "
+                "the CPU "
+                "device, from what the host does without it; of a GPU, from its clocks, widths and "
+                "link. Takes less than 30 s.\v"
+                "Exit codes: 0 no row fails, 1 one does, 2 bad usage, 3 no such device.\n"
+                "\n"
+                "Examples:\n"
+                "  chokepoint doctor\n"
+                "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
+                "  chokepoint doctor --format=json",
+        .rows = rows,
+        .option = take,
+        .context = doctor,
+    };
+    bool helped;
+
+    if (doctor == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the checks");
+    doctor->flags = flags_default();
+    doctor->out = "chokepoint-result";
+    TRY(options_parse(&options, argc, argv, &helped));
+    if (helped)
+        goto out;
+    TRY(run_checks(doctor));
+    *exit_code = doctor->checks.counts[CHECK_FAIL] > 0 ? 1 : 0;
+
+out:
+    if (doctor != NULL)
+        device_close(doctor->device);
+    free(doctor);
+    return status;
+}
+
+const struct command command_doctor = { "doctor",
+                                        "is this machine fit to measure, and as fast as it "
+                                        "should be?",
+                                        run_doctor };

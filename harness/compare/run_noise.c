@@ -1,0 +1,114 @@
+#include "harness/compare/run_noise.h"
+
+#include "harness/experiment/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
+#define MEDIAN_VARIANCE 1.5707963267948966
+
+/* What each of `count` values is away from their mean. */
+static void centre(double *values, int count)
+{
+    double mean = 0;
+
+    for (int i = 0; i < count; i++) mean += values[i] / count;
+    for (int i = 0; i < count; i++) values[i] -= mean;
+}
+
+static double sum_of_squares(const double *values, int count)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++) sum += values[i] * values[i];
+    return sum;
+}
+
+/* Of one side of one row, once what its runs have in common is taken off. */
+static double own_squares(const double *logs, const double *centres, int count)
+{
+    double mean = 0, sum = 0;
+
+    for (int i = 0; i < count; i++) mean += (logs[i] - centres[i]) / count;
+    for (int i = 0; i < count; i++) sum += pow(logs[i] - centres[i] - mean, 2);
+    return sum;
+}
+
+/* The centres take a share of 1 / rows out of what each row varies by on its own. */
+static double own_variance(const struct run_noise *noise, const double *logs, int base, int after)
+{
+    double sum = own_squares(logs, noise->centres, base) +
+                 own_squares(logs + base, noise->centres + base, after);
+
+    return sum / noise->freedom * noise->rows / (noise->rows - 1);
+}
+
+/* `distances` is a copy of the logarithms, which changes; `column` has room for a value a row. */
+static void learn_centres(struct run_noise *noise, double *distances, double *column, int base,
+                          int after)
+{
+    int files = base + after;
+
+    for (int row = 0; row < noise->rows; row++) {
+        centre(distances + row * files, base);
+        centre(distances + row * files + base, after);
+    }
+    for (int file = 0; file < files; file++) {
+        for (int row = 0; row < noise->rows; row++) column[row] = distances[row * files + file];
+        noise->centres[file] = stats_median(column, noise->rows);
+    }
+    centre(noise->centres, base);
+    centre(noise->centres + base, after);
+}
+
+enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
+                            int after)
+{
+    enum status status = STATUS_OK;
+    int files = base + after;
+    double *distances = NULL, *column = NULL;
+
+    *noise = (struct run_noise){ .freedom = files - (base > 0) - (after > 0) };
+    if (rows < RUN_NOISE_ROWS_LEAST || noise->freedom < 1)
+        goto out;
+    noise->centres = calloc((size_t)files, sizeof *noise->centres);
+    distances = calloc((size_t)rows * (size_t)files, sizeof *distances);
+    column = calloc((size_t)rows, sizeof *column);
+    if (noise->centres == NULL || distances == NULL || column == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows of %d files", rows, files);
+    noise->rows = rows;
+    memcpy(distances, logs, (size_t)rows * (size_t)files * sizeof *logs);
+    learn_centres(noise, distances, column, base, after);
+    for (int row = 0; row < rows; row++)
+        column[row] = own_variance(noise, logs + row * files, base, after);
+    noise->prior = moderated_prior(column, rows, noise->freedom);
+    /* The centres are medians of the rows' own parts as well, and vary by those. */
+    noise->common = sum_of_squares(noise->centres, files) / noise->freedom;
+    if (noise->prior.freedom > 0)
+        noise->common = fmax(0, noise->common - MEDIAN_VARIANCE * noise->prior.variance / rows);
+
+out:
+    free(distances);
+    free(column);
+    return status;
+}
+
+void run_noise_release(struct run_noise *noise)
+{
+    free(noise->centres);
+    *noise = (struct run_noise){ .rows = 0 };
+}
+
+double run_noise_variance(const struct run_noise *noise, const double *logs, int base, int after,
+                          double least, double *freedom)
+{
+    double own = own_variance(noise, logs, base, after), own_freedom;
+
+    own = fmax(least,
+               moderated_variance(&noise->prior, own, noise->freedom, noise->rows, &own_freedom));
+    *freedom = pow(noise->common + own, 2) /
+               (pow(noise->common, 2) / noise->freedom + pow(own, 2) / own_freedom);
+    return noise->common + own;
+}

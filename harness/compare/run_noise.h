@@ -1,0 +1,40 @@
+/* How runs of one side differ, learned from all rows of the files.
+ *
+ * Whatever moves a run (clock, neighbours, another day) moves its rows in part together and in part each
+ * on its own: log time of row r in run j is the truth + c_j + e_rj. Both parts make two sides differ by
+ * chance, so both count, but they are known unequally well:
+ * - `common`, the variance of the c: a run's c is the median over the rows of its distances from the
+ *   side's mean. There is one value a run, so it has the degrees of freedom of the runs, however many
+ *   rows there are.
+ * - the variance of the e, row by row, moderated over the rows (moderated.h).
+ * The variance of a run in one row is their sum; its degrees of freedom are Satterthwaite's (Biometrics
+ * Bulletin 2, 1946, 110-114). */
+#ifndef HARNESS_COMPARE_RUN_NOISE_H
+#define HARNESS_COMPARE_RUN_NOISE_H
+
+#include "harness/compare/moderated.h"
+#include "harness/status/status.h"
+
+/* With fewer rows a row stands for itself: they would not tell what they have in common. */
+enum { RUN_NOISE_ROWS_LEAST = 8 };
+
+struct run_noise {
+    int rows;       /* that it was learned from; 0: none, and the rest means nothing */
+    double freedom; /* of the runs: those of each side less one, together */
+    double common;
+    struct prior prior; /* of the rows' own parts */
+    double *centres;    /* [base + new]: the c of each file; its own */
+};
+
+/* `logs` is [rows][base + new], the logarithm of each run's median: first base's files, then new's.
+ * `rows` is 0 in the result where there are fewer than RUN_NOISE_ROWS_LEAST rows, or one run a side. */
+enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
+                            int after);
+void run_noise_release(struct run_noise *noise); /* all zero is allowed */
+
+/* The variance of one run in the row whose logarithms are `logs`, and what it is known with. `least` is
+ * what its own part is at least. */
+double run_noise_variance(const struct run_noise *noise, const double *logs, int base, int after,
+                          double least, double *freedom);
+
+#endif

@@ -1,0 +1,16 @@
+/* The rows of `doctor` for people, for pull requests and for programs. */
+#ifndef HARNESS_DOCTOR_CHECKS_OUTPUT_H
+#define HARNESS_DOCTOR_CHECKS_OUTPUT_H
+
+#include "harness/doctor/checks.h"
+#include "harness/report/console.h"
+#include "harness/status/status.h"
+
+void checks_console(const struct console *console, const struct checks *checks);
+void checks_markdown(FILE *stream, const struct checks *checks);
+
+/* {"schema": 1, "checks": [{"name", "status", "value", "expected", "advice"}]}, all of them text.
+ * *text is malloc'd. */
+enum status checks_json(const struct checks *checks, char **text);
+
+#endif

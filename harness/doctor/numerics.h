@@ -1,0 +1,12 @@
+/* Whether what the device computes is right: each bench holds its results against a reference before it
+ * times anything, and here that is all it does. */
+#ifndef HARNESS_DOCTOR_NUMERICS_H
+#define HARNESS_DOCTOR_NUMERICS_H
+
+#include "harness/device/device.h"
+#include "harness/doctor/checks.h"
+
+/* A row each for matrix products, kernels, copies and calls. */
+void numerics_check(struct checks *checks, struct device *device);
+
+#endif

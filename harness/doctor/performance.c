@@ -1,0 +1,237 @@
+#include "harness/doctor/performance.h"
+
+#include "benches/benches.h"
+#include "harness/bench/timing.h"
+#include "harness/doctor/gpu.h"
+#include "harness/report/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a bound is made from. */
+struct facts {
+    const struct device_properties *device;
+    const struct device_health *health;
+    const struct host_limits *host;
+    bool gpu;
+};
+
+static double copy_bound(const struct facts *facts)
+{
+    return facts->gpu ? 0.7 * gpu_link_bytes_per_second(facts->health->pcie_generation_max,
+                                                        facts->health->pcie_width_max)
+                      : 0.6 * facts->host->copy_bytes_per_second;
+}
+
+/* Staging adds a copy on the host. */
+static double pageable_bound(const struct facts *facts)
+{
+    return facts->gpu ? fmin(0.5 * facts->host->copy_bytes_per_second, copy_bound(facts)) / 2
+                      : 0.3 * facts->host->copy_bytes_per_second;
+}
+
+/* Every byte is read and written. Stores that bypass the caches spare memcpy the read of what it
+ * overwrites; a kernel's ordinary stores do not: so a third less is still the memory's best. */
+static double memory_bound(const struct facts *facts)
+{
+    return facts->gpu ? 0.75 * gpu_memory_bytes_per_second(facts->device, facts->health)
+                      : 0.4 * 2 * facts->host->copy_bytes_per_second;
+}
+
+static double within_bound(const struct facts *facts)
+{
+    return facts->gpu ? memory_bound(facts) : 0.6 * 2 * facts->host->copy_bytes_per_second;
+}
+
+/* A stream's worker computes on one core. */
+static double fp32_bound(const struct facts *facts)
+{
+    return facts->gpu ? 0.6 * gpu_fp32_flops(facts->device, facts->health)
+                      : 0.5 * facts->device->multiprocessors * facts->host->clock_hz *
+                            facts->host->flops_per_cycle;
+}
+
+/* Launches do not wait, so one must cost less than waking a thread and hearing from it. On a GPU, 10 us:
+ * what NVIDIA's tools and others call usual is 2 to 10 (HTA: "CPU launch is between 5-20 us"). */
+static double launch_bound(const struct facts *facts)
+{
+    return facts->gpu ? 10e3 : 0.5 * facts->host->round_trip_ns;
+}
+
+static double wait_bound(const struct facts *facts)
+{
+    return facts->gpu ? 30e3 : 1.5 * facts->host->round_trip_ns;
+}
+
+/* The argument is the bench's N, of the CPU device and of a GPU; GPUs need more work to be busy. */
+static const struct capability {
+    const char *name, *bench;
+    int64_t argument[2];
+    enum performance_unit unit;
+    double (*bound)(const struct facts *facts);
+    const char *advice;
+} capabilities[] = {
+    { "copy_h2d",
+      "bw_copy_h2d",
+      { 64 << 20, 256 << 20 },
+      UNIT_BYTES_PER_SECOND,
+      copy_bound,
+      "copies to the device are slow: see gpu_link, numa and other_programs" },
+    { "copy_d2h",
+      "bw_copy_d2h",
+      { 64 << 20, 256 << 20 },
+      UNIT_BYTES_PER_SECOND,
+      copy_bound,
+      "copies from the device are slow: see gpu_link, numa and other_programs" },
+    { "copy_h2d_pageable",
+      "bw_copy_h2d_pageable",
+      { 64 << 20, 256 << 20 },
+      UNIT_BYTES_PER_SECOND,
+      pageable_bound,
+      "staged copies are slow: see numa, huge_pages and other_programs" },
+    { "copy_d2d",
+      "bw_copy_d2d",
+      { 64 << 20, 512 << 20 },
+      UNIT_BYTES_PER_SECOND,
+      within_bound,
+      "copies within the device are slow: see gpu_clock and other_programs" },
+    { "memory_bandwidth",
+      "bw_memory",
+      { 1 << 25, 1 << 28 },
+      UNIT_BYTES_PER_SECOND,
+      memory_bound,
+      "kernels get less of the memory than they should: see gpu_clock, gpu_throttle, numa and "
+      "other_programs" },
+    { "gemm_fp32",
+      "gemm",
+      { 1024, 8192 },
+      UNIT_FLOPS,
+      fp32_bound,
+      "matrix products are slow: see gpu_clock and gpu_throttle; on the CPU device, cpu_clock, "
+      "other_programs, and whether oneDNN may use all instructions (ONEDNN_MAX_CPU_ISA)" },
+    { "launch",
+      "lat_launch",
+      { 0, 0 },
+      UNIT_NANOSECONDS,
+      launch_bound,
+      "launches are slow: see cpu_clock, cores and other_programs" },
+    { "wait",
+      "lat_sync",
+      { 0, 0 },
+      UNIT_NANOSECONDS,
+      wait_bound,
+      "waiting for the device is slow: see cores, cpu_governor and other_programs" },
+};
+
+static const struct bench *find_bench(const char *name)
+{
+    for (int i = 0; i < bench_count; i++)
+        if (strcmp(benches[i]->name, name) == 0)
+            return benches[i];
+    return NULL;
+}
+
+const char *performance_unknown_bench(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++)
+        if (find_bench(capabilities[i].bench) == NULL)
+            return capabilities[i].bench;
+    return NULL;
+}
+
+static void print_value(char text[QUANTITY_SIZE], enum performance_unit unit, double value)
+{
+    switch (unit) {
+    case UNIT_BYTES_PER_SECOND:
+        snprintf(text, QUANTITY_SIZE, "%.3g GB/s", value * 1e-9);
+        return;
+    case UNIT_FLOPS:
+        snprintf(text, QUANTITY_SIZE, "%.3g %s", value * (value < 1e12 ? 1e-9 : 1e-12),
+                 value < 1e12 ? "GFLOP/s" : "TFLOP/s");
+        return;
+    case UNIT_HERTZ:
+        snprintf(text, QUANTITY_SIZE, "%.2f GHz", value * 1e-9);
+        return;
+    case UNIT_NANOSECONDS:
+        quantity_print(text, value * 1e-3, "us");
+        return;
+    }
+}
+
+void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
+                       double measured, double bound, const char *advice)
+{
+    bool is_time = unit == UNIT_NANOSECONDS;
+    double share = is_time ? bound / measured : measured / bound;
+    char value[QUANTITY_SIZE], least[QUANTITY_SIZE], expected[QUANTITY_SIZE + 16];
+
+    print_value(value, unit, measured);
+    if (!(measured > 0)) {
+        checks_add(checks, name, CHECK_FAIL, "", "no time passed or nothing was done", "%s", value);
+        return;
+    }
+    if (isnan(bound)) {
+        checks_add(checks, name, CHECK_NONE, "", "what to expect is not known here", "%s", value);
+        return;
+    }
+    print_value(least, unit, bound);
+    snprintf(expected, sizeof expected, is_time ? "%s or less" : "%s or more", least);
+    checks_add(checks, name,
+               share >= 1     ? CHECK_OK
+               : share >= 0.5 ? CHECK_LOW
+                              : CHECK_FAIL,
+               expected, advice, "%s", value);
+}
+
+static double fastest_ns(const struct bench_result *result)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < result->count; i++) least = fmin(least, result->real_ns[i]);
+    return least;
+}
+
+static void check_capability(struct checks *checks, const struct capability *capability,
+                             struct device *device, const struct facts *facts)
+{
+    struct bench_settings settings = bench_settings_default();
+    struct bench_result result;
+    double ns;
+
+    settings.min_seconds = 0.03;
+    settings.max_seconds = 0.4;
+    if (bench_measure(&result, find_bench(capability->bench), capability->argument[facts->gpu],
+                      device, &settings) != STATUS_OK) {
+        checks_add(checks, capability->name, CHECK_FAIL, "", status_last()->text, "failed");
+        return;
+    }
+    ns = fastest_ns(&result);
+    performance_judge(checks, capability->name, capability->unit,
+                      capability->unit == UNIT_NANOSECONDS ? ns
+                      : capability->unit == UNIT_FLOPS     ? (double)result.flops / ns * 1e9
+                                                           : (double)result.bytes / ns * 1e9,
+                      capability->bound(facts), capability->advice);
+}
+
+void performance_check(struct checks *checks, struct device *device,
+                       const struct device_health *health, const struct host_limits *limits,
+                       int mhz)
+{
+    const struct facts facts = {
+        .device = device_properties(device),
+        .health = health,
+        .host = limits,
+        .gpu = strcmp(device_properties(device)->kind, "cuda") == 0,
+    };
+
+    checks->group = "performance";
+    performance_judge(
+        checks, "cpu_clock", UNIT_HERTZ, limits->clock_hz, mhz > 0 ? 0.9 * mhz * 1e6 : NAN,
+        "a core is slower than it promises: it is too hot, short of power, or shared; see "
+        "cpu_governor and cpu_steal");
+    performance_judge(checks, "host_copy", UNIT_BYTES_PER_SECOND, limits->copy_bytes_per_second,
+                      4e9, "memory is slow: see other_programs, numa and virtualisation");
+    for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++)
+        check_capability(checks, &capabilities[i], device, &facts);
+}

@@ -1,0 +1,33 @@
+/* What the device does, beside what a device of its kind should do.
+ *
+ * The benches measure; what is expected comes from facts that they do not share: of the CPU device, from
+ * what the host does without it (host_limits.h), of a GPU, from its clocks, widths and link. The fastest
+ * repetition counts, since a machine that is disturbed is not a slow one. Each row states the least that
+ * is ok; below half of it the row fails. */
+#ifndef HARNESS_DOCTOR_PERFORMANCE_H
+#define HARNESS_DOCTOR_PERFORMANCE_H
+
+#include "harness/device/device.h"
+#include "harness/doctor/checks.h"
+#include "harness/doctor/host_limits.h"
+
+enum performance_unit { UNIT_BYTES_PER_SECOND, UNIT_FLOPS, UNIT_NANOSECONDS, UNIT_HERTZ };
+
+/* One row: `measured` against `bound`, the least of a rate, or the most of a time, that is ok. A bound
+ * that is NAN is not known: n/a. A value that is not above 0 fails. */
+void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
+                       double measured, double bound, const char *advice);
+
+/* Copies, memory, matrix products, launches and waits. `mhz` is what the host's cores promise; 0: not
+ * known. A bench that cannot run is a row that fails with its error. About ten seconds. */
+void performance_check(struct checks *checks, struct device *device,
+                       const struct device_health *health, const struct host_limits *limits,
+                       int mhz);
+
+/* The size that host_limits_measure() should copy, to compare with the copy benches. */
+enum { PERFORMANCE_COPY_BYTES = 64 << 20 };
+
+/* Whether the table of rows names a bench that does not exist: for the test. NULL: all are there. */
+const char *performance_unknown_bench(void);
+
+#endif
