@@ -3,6 +3,7 @@
 
 #include "harness/experiment/arguments.h"
 #include "harness/experiment/child.h"
+#include "harness/experiment/diagnoses.h"
 #include "harness/experiment/records.h"
 #include "harness/experiment/traces.h"
 #include "harness/experiment/verdict.h"
@@ -225,6 +226,7 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
         result->verdict != VERDICT_FAILED)
         TRY(traces_make(result, program, stop));
+    diagnoses_make(result);
 
 out:
     for (int v = 0; v < VARIANT_COUNT; v++) free(collector.arrived[v]);
@@ -250,6 +252,8 @@ void scenario_result_release(struct scenario_result *result)
             free(result->repetitions[v][i].step_ns);
         free(result->repetitions[v]);
         result->repetitions[v] = NULL;
+        findings_release(&result->diagnoses[v].findings);
+        result->diagnoses[v].made = false;
     }
     result->pairs = 0;
 }

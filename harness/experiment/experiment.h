@@ -7,6 +7,7 @@
 #ifndef HARNESS_EXPERIMENT_EXPERIMENT_H
 #define HARNESS_EXPERIMENT_EXPERIMENT_H
 
+#include "harness/analysis/finding.h"
 #include "harness/device/device.h"
 #include "scenarios/scenario.h"
 
@@ -103,6 +104,13 @@ struct tracing {
     int64_t rows, dropped; /* records kept, and those that found no room */
 };
 
+/* What a variant's trace shows (diagnoses.h). */
+struct variant_diagnosis {
+    bool made;
+    struct findings findings; /* where made */
+    char reason[512];         /* why not, though there is a trace */
+};
+
 struct scenario_result {
     const struct scenario *scenario;
     enum verdict verdict;
@@ -121,7 +129,8 @@ struct scenario_result {
     int64_t damaged_samples; /* most in one repetition */
     struct balance_result balance;
     struct tracing tracing[VARIANT_COUNT]; /* of scenarios that were measured */
-    double seconds;                        /* the whole scenario took */
+    struct variant_diagnosis diagnoses[VARIANT_COUNT];
+    double seconds; /* the whole scenario took */
 };
 
 /* Called as records come in: `done` of `total` windows that count. May be NULL. */

@@ -1,5 +1,6 @@
 #include "harness/report/console.h"
 
+#include "harness/report/result_findings.h"
 #include "harness/report/summary.h"
 #include "harness/report/wrap.h"
 
@@ -83,6 +84,7 @@ static void print_scenario(const struct console *console, const struct scenario_
 {
     struct summary_row rows[SUMMARY_ROWS];
     int count = summary_rows(result, rows);
+    char findings[FINDINGS_LINE];
     char throttled[128];
 
     print_heading(console, result);
@@ -93,6 +95,10 @@ static void print_scenario(const struct console *console, const struct scenario_
     }
     if (summary_throttled(throttled, sizeof throttled, result))
         fprintf(console->stream, "  %s%s%s\n", console->doubtful, throttled, console->plain);
+    if (result_findings_line(findings, result)) {
+        fputs("  ", console->stream);
+        wrap_print(console->stream, 2, 4, console->width, findings);
+    }
     if (result->damaged_samples > 0)
         fprintf(console->stream, "  %s%lld samples could not be decoded and were replaced%s\n",
                 console->doubtful, (long long)result->damaged_samples, console->plain);

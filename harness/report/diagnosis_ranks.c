@@ -24,7 +24,7 @@ static double own_ns(const struct summary *summary)
 
 static const struct column columns[] = {
     { "rank", 5 },    { "step", 8 },    { "own work", 9 }, { "busy", 6 },
-    { "compute", 8 }, { "commun.", 8 }, { "exposed", 8 },  { "data loading", 0 },
+    { "compute", 8 }, { "commun.", 8 }, { "exposed", 8 },  { "data", 8 },
 };
 
 /* Times of a step, but for the shares of the span that the device is busy. */

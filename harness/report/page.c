@@ -177,8 +177,7 @@ void page_table(const struct page *page, const struct column *columns, int count
         return;
     }
     fputc('|', stream);
-    for (int i = 0; i < count; i++)
-        fputs(i < count - 1 && columns[i].width > 0 ? "--:|" : "---|", stream);
+    for (int i = 0; i < count; i++) fputs(columns[i].width > 0 ? "--:|" : "---|", stream);
     fputc('\n', stream);
 }
 
@@ -195,9 +194,9 @@ void page_row(const struct page *page, const struct column *columns, int count,
             fputc(' ', stream);
             put_markdown(page, cells[i]);
             fputs(" |", stream);
-        } else if (!last) {
+        } else if (columns[i].width != 0) {
             fprintf(stream, "%*s%s", columns[i].width, cells[i],
-                    cells[i + 1][0] != '\0' ? " " : "");
+                    last || cells[i + 1][0] == '\0' ? "" : " ");
             used += abs(columns[i].width) + GAP;
         } else {
             put_cut(page, cells[i], page->console.width - used);

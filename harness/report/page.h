@@ -34,8 +34,8 @@ void page_item(const struct page *page, int number, const char *name, const char
 void page_detail(const struct page *page, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A column's width as printf takes it: negative is left-aligned. The last column is left-aligned, takes
- * the rest of the line and is cut there; Markdown cuts nothing. */
+/* A column's width as printf takes it: negative is left-aligned. 0, in the last column, is left-aligned
+ * text that is cut where the line ends; Markdown cuts nothing. */
 struct column {
     const char *heading;
     int width;

@@ -2,6 +2,7 @@
 
 #include "harness/experiment/verdict.h"
 #include "harness/report/result_file.h"
+#include "harness/report/result_findings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -275,6 +276,7 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
     add_protocol(json, object, &result->protocol);
     result_device_add(json, object, "device", &result->device);
     add_traces(json, object, result);
+    result_findings_add(json, object, result);
     json_number(json, object, "seconds", result->seconds);
     add_samples(json, object, result);
 }

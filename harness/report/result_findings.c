@@ -1,0 +1,120 @@
+#include "harness/report/result_findings.h"
+
+#include "harness/experiment/diagnoses.h"
+#include "harness/report/diagnosis_json.h"
+#include "harness/report/quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool was_traced(const struct scenario_result *result)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        if (result->diagnoses[v].made || result->diagnoses[v].reason[0] != '\0')
+            return true;
+    return false;
+}
+
+static const char *reason_of(const struct scenario_result *result)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        if (result->diagnoses[v].reason[0] != '\0')
+            return result->diagnoses[v].reason;
+    return NULL;
+}
+
+static double measured_gain(const struct scenario_result *result)
+{
+    return result->pairs > 0 ? result->step_time.factor : NAN;
+}
+
+static void add_bool(struct json *json, cJSON *to, const char *name, bool known, bool value)
+{
+    if (known)
+        json_bool(json, to, name, value);
+    else
+        json_text(json, to, name, NULL);
+}
+
+void result_findings_add(struct json *json, cJSON *to, const struct scenario_result *result)
+{
+    bool complete = diagnoses_complete(result);
+    const struct finding *accepted = diagnoses_accepted(result);
+    cJSON *object;
+
+    if (!was_traced(result)) {
+        json_text(json, to, "findings", NULL);
+        return;
+    }
+    object = json_object(json, to, "findings");
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        const char *name = variant_name((enum variant)v);
+        if (result->diagnoses[v].made)
+            findings_json(json, object, name, &result->diagnoses[v].findings);
+        else
+            json_text(json, object, name, NULL);
+    }
+    if (!complete)
+        json_text(json, object, "reason", reason_of(result));
+    add_bool(json, object, "accepted_first", complete && diagnoses_expected(result),
+             diagnoses_accepted_first(result));
+    add_bool(json, object, "tolerated_after", complete, diagnoses_tolerated_after(result));
+    json_number(json, object, "predicted_gain",
+                complete && accepted != NULL ? accepted->predicted_gain : NAN);
+    json_number(json, object, "measured_gain", complete ? measured_gain(result) : NAN);
+}
+
+/* --- As a line ------------------------------------------------------------------------------------- */
+
+/* The ids of what is worth a fix, "nothing" where nothing is. */
+static void name_findings(char *text, size_t size, const struct findings *findings)
+{
+    size_t length = 0;
+
+    snprintf(text, size, "nothing");
+    for (int64_t i = 0; i < findings->count && length < size; i++)
+        if (findings->items[i].severity > SEVERITY_INFORMATION)
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "",
+                                       findings->items[i].id);
+}
+
+/* The first finding, and its gain as predicted; as measured too where its advice is the scenario's fix. */
+static void describe_first(char *text, size_t size, const struct scenario_result *result)
+{
+    const struct findings *before = &result->diagnoses[VARIANT_BEFORE].findings;
+    char predicted[QUANTITY_SIZE], measured[QUANTITY_SIZE];
+    int length;
+
+    if (before->count == 0 || before->items[0].severity == SEVERITY_INFORMATION) {
+        snprintf(text, size, "nothing");
+        return;
+    }
+    length = snprintf(text, size, "%s", before->items[0].id);
+    if (!isfinite(before->items[0].predicted_gain) || (size_t)length >= size)
+        return;
+    quantity_factor(predicted, before->items[0].predicted_gain);
+    quantity_factor(measured, measured_gain(result));
+    if (diagnoses_accepted_first(result))
+        snprintf(text + length, size - (size_t)length, ", predicted %s, measured %s", predicted,
+                 measured);
+    else
+        snprintf(text + length, size - (size_t)length, ", predicted %s", predicted);
+}
+
+bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result *result)
+{
+    char before[FINDINGS_LINE / 3], after[FINDINGS_LINE / 3];
+
+    if (!was_traced(result))
+        return false;
+    if (!diagnoses_complete(result)) {
+        snprintf(text, FINDINGS_LINE, "not diagnosed: %s",
+                 reason_of(result) != NULL ? reason_of(result) : "a trace is missing");
+        return true;
+    }
+    describe_first(before, sizeof before, result);
+    name_findings(after, sizeof after, &result->diagnoses[VARIANT_AFTER].findings);
+    snprintf(text, FINDINGS_LINE, "found before: %s; after: %s", before, after);
+    return true;
+}
