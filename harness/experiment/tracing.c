@@ -15,7 +15,6 @@
 #include <string.h>
 
 enum {
-    STEPS_LEAST = 10,
     PERIODS = 2,
     FIRST_STEPS = 4, /* graphs are captured in the third */
     PILOT_STEPS = 3,
@@ -25,6 +24,7 @@ enum {
 #define WARM_NS              2e7 /* of steps before the first window */
 /* About so long are all windows of one kind together, and there are at least so many. */
 #define WINDOWS_NS(quick)    ((quick) ? 5e7 : 3e8)
+#define STEPS_LEAST(quick)   ((quick) ? 5 : 10)
 #define WINDOWS_LEAST(quick) ((quick) ? 1 : 3)
 #define LONG_NS              4e8 /* two periods that take longer are cut to one */
 
@@ -70,8 +70,8 @@ static void plan(struct session *session, double step_ns)
     int64_t period = window_period(session->configs, VARIANT_COUNT);
     bool alike = training_period(&session->configs[VARIANT_BEFORE]) ==
                  training_period(&session->configs[VARIANT_AFTER]);
-    int64_t least = whole_periods(STEPS_LEAST, period);
     bool quick = session->protocol->quick;
+    int64_t least = whole_periods(STEPS_LEAST(quick), period);
 
     session->steps = least < PERIODS * period ? PERIODS * period : least;
     if (alike && step_ns * (double)session->steps > LONG_NS)
@@ -205,9 +205,11 @@ static enum status run_traced_window(struct session *session, struct training *t
     enum status status = STATUS_OK;
 
     TRY(device_synchronize(device));
+    TRY(device_activity_flush(device)); /* What is older is none of this window's. */
     trace_begin(session->trace);
     TRY(training_trace(training, session->trace));
     TRY(time_window(training, session->steps, step_us));
+    TRY(device_activity_flush(device));
 
 out:
     trace_end(session->trace);
