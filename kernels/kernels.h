@@ -27,6 +27,7 @@ enum { ROW_MULTIPLE = 32 };
 #include "kernels/layernorm.h"
 #include "kernels/optimizer.h"
 #include "kernels/residual.h"
+#include "kernels/tiled_attention.h"
 
 #define KERNELS(X)                                                                                 \
     X(split_heads_forward, ROWS)                                                                   \
@@ -73,7 +74,10 @@ enum { ROW_MULTIPLE = 32 };
     X(adamw_variance, PACKS)                                                                       \
     X(adamw_root, PACKS)                                                                           \
     X(adamw_denominator, PACKS)                                                                    \
-    X(adamw_update, PACKS)
+    X(adamw_update, PACKS)                                                                         \
+    X(tiled_attention_forward, ROWS)                                                               \
+    X(tiled_attention_backward_query, ROWS)                                                        \
+    X(tiled_attention_backward_key, ROWS)
 
 enum kernel {
 #define KERNEL_ID(name, shape) KERNEL_##name,

@@ -12,7 +12,8 @@ struct kernel_family {
 
 extern const struct kernel_family attention_family, bias_family, cross_entropy_family;
 extern const struct kernel_family embedding_family, fill_family, gelu_family, image_family;
-extern const struct kernel_family layernorm_family, optimizer_family, residual_family;
+extern const struct kernel_family layernorm_family, optimizer_family, residual_family,
+    tiled_attention_family;
 
 /* Runs every family in fp32 and in bf16 and returns the number of failed tests and of kernels that no
  * test has run. Where `pieces` is not NULL (cpu_runner's), everything runs a second time with the same

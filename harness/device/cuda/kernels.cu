@@ -15,6 +15,7 @@
 #include "kernels/layernorm.kernel.c"
 #include "kernels/optimizer.kernel.c"
 #include "kernels/residual.kernel.c"
+#include "kernels/tiled_attention.kernel.c"
 
 static_assert((int)LANES == (int)GEOMETRY_LANES, "the launcher counts other rows a block");
 static_assert(PACK * sizeof(real) == (size_t)GEOMETRY_PACK_BYTES,
