@@ -1,5 +1,7 @@
 #include "tests/training_fixture.h"
 
+#include "tests/cpu_device.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +22,7 @@ int open_device(void **state)
 
     if (getenv("CHOKEPOINT_CACHE") == NULL)
         setenv("CHOKEPOINT_CACHE", "test-cache", 0);
-    assert_ok(device_open(&device, "cpu", NULL));
+    assert_ok(test_device_open(&device, NULL));
     *state = device;
     return 0;
 }
@@ -33,11 +35,13 @@ int close_device(void **state)
 
 struct training_config config_of(const struct device *device, const char *settings)
 {
+    struct device_properties sizes = *device_properties(device);
     struct training_config config;
 
+    snprintf(sizes.kind, sizeof sizes.kind, "cpu");
     knobs_defaults(&config);
     assert_ok(knobs_apply(&config, settings));
-    assert_ok(knobs_resolve(&config, device_properties(device)));
+    assert_ok(knobs_resolve(&config, &sizes));
     return config;
 }
 

@@ -10,11 +10,14 @@
 #define assert_ok(call) assert_ok_((call), #call, __FILE__, __LINE__)
 void assert_ok_(enum status status, const char *call, const char *file, int line);
 
-/* cmocka group fixtures: *state is the struct device, and the generated data lies in a folder of its
- * own in the build folder, kept from run to run. */
+/* cmocka group fixtures: *state is the struct device that CHOKEPOINT_TEST_DEVICE names, the CPU device
+ * if nothing does, and the generated data lies in a folder of its own in the build folder, kept from run
+ * to run. Where a GPU is asked for and missing, the program ends as skipped. */
 int open_device(void **state);
 int close_device(void **state);
 
+/* Resolved for the device, but with the sizes that roles have on the CPU device: what a test expects
+ * of them holds on a GPU as well, and is soon done. */
 struct training_config config_of(const struct device *device, const char *settings);
 struct training *open_training(struct device *device, const char *settings);
 

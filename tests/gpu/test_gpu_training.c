@@ -1,6 +1,6 @@
 /* The same training on the CPU device and on a GPU: the losses of the first steps agree, and what
- * changes no arithmetic changes no bit on the GPU either. All sizes are the CPU device's: the roles have
- * other ones on a GPU. */
+ * changes no arithmetic changes no bit on the GPU either. Without a CPU device, as where a build was carried
+ * to, the latter alone is tested. */
 #include "tests/cpu_device.h"
 #include "tests/training_fixture.h"
 
@@ -14,12 +14,11 @@ enum { STEPS = 8 };
 #define SEQUENCES "model=light batch=8 launch=eager "
 #define IMAGES    "model=balanced batch=8 input=resident launch=eager "
 
-static struct device *cpu;
+static struct device *cpu; /* NULL: there is none here */
 
-/* On `device`, with the sizes that the settings mean on the CPU device. */
 static void losses_on(struct device *device, const char *settings, float losses[STEPS])
 {
-    struct training_config config = config_of(cpu, settings);
+    struct training_config config = config_of(cpu != NULL ? cpu : device, settings);
     struct training *training = NULL;
 
     assert_ok(training_open(&training, device, &config));
@@ -53,6 +52,10 @@ static void losses_agree_with_the_cpu_devices(void **state)
         { IMAGES "precision=bf16 checkpointing=block", 2e-2 },
     };
 
+    if (cpu == NULL) {
+        print_message("there is no CPU device here to compare with\n");
+        skip();
+    }
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         float expected[STEPS], found[STEPS];
         losses_on(cpu, cases[i].settings, expected);
@@ -92,7 +95,8 @@ static int open_both(void **state)
     if (getenv("CHOKEPOINT_CACHE") == NULL)
         setenv("CHOKEPOINT_CACHE", "test-cache", 0);
     assert_ok(test_device_open(&device, NULL));
-    assert_ok(device_open(&cpu, "cpu", NULL));
+    if (device_open(&cpu, "cpu", NULL) != STATUS_OK)
+        assert_int_equal(status_exit_code(status_last()->status), 3);
     *state = device;
     return 0;
 }
