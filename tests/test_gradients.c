@@ -145,6 +145,18 @@ static void sequence_model_accumulated_and_checkpointed(void **state)
                         "checkpointing=block");
 }
 
+static void image_model_with_fused_attention(void **state)
+{
+    check_model(*state, "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager "
+                        "attention=fused");
+}
+
+static void sequence_model_with_fused_attention_checkpointed(void **state)
+{
+    check_model(*state, "model=light tokens=40 batch=6 precision=fp32 rate=0.01 launch=eager "
+                        "attention=fused checkpointing=block");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +164,8 @@ int main(void)
         cmocka_unit_test(image_model_unfused),
         cmocka_unit_test(sequence_model),
         cmocka_unit_test(sequence_model_accumulated_and_checkpointed),
+        cmocka_unit_test(image_model_with_fused_attention),
+        cmocka_unit_test(sequence_model_with_fused_attention_checkpointed),
     };
     return cmocka_run_group_tests_name("gradients", tests, open_device, close_device);
 }

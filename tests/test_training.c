@@ -102,6 +102,26 @@ static void bf16_stays_close_to_fp32(void **state)
     compare(*state, "model=balanced launch=eager precision=fp32", others, 1, 2e-2);
 }
 
+static void fused_attention_computes_what_naive_does(void **state)
+{
+    static const char *const others[] = { "attention=fused",
+                                          "attention=fused checkpointing=block launch=graph" };
+
+    compare(*state, "model=light tokens=45 batch=8 launch=eager precision=fp32", others,
+            ARRAY_SIZE(others), 1e-5);
+    compare(*state, "model=balanced launch=eager precision=fp32", others, 1, 1e-5);
+    compare(*state, "model=light tokens=45 batch=8 launch=eager precision=bf16", others, 1, 2e-2);
+}
+
+static void fused_attention_is_the_same_to_the_bit(void **state)
+{
+    static const char *const others[] = { "launch=graph", "checkpointing=block",
+                                          "launch=graph checkpointing=block" };
+
+    compare(*state, "attention=fused model=light tokens=45 batch=4 launch=eager precision=bf16",
+            others, ARRAY_SIZE(others), 0);
+}
+
 static struct training_window window_of(struct device *device, const char *settings, int64_t steps)
 {
     struct training *training = open_training(device, settings);
@@ -200,6 +220,23 @@ static void checkpointing_keeps_a_third_or_less(void **state)
                 metric_of(*state, few, METRIC_ACTIVATION_PEAK), 0);
 }
 
+/* Twice the tokens: scores take four times the bytes, all else twice. */
+static void fused_attention_keeps_no_square_of_the_tokens(void **state)
+{
+    double bytes[2][2];
+
+    for (int fused = 0; fused < 2; fused++)
+        for (int twice = 0; twice < 2; twice++) {
+            char settings[128];
+            snprintf(settings, sizeof settings, "model=light tokens=%d precision=fp32 attention=%s",
+                     twice ? 1024 : 512, fused ? "fused" : "naive");
+            bytes[fused][twice] = metric_of(*state, settings, METRIC_ACTIVATION_PEAK);
+        }
+    assert_true(bytes[0][1] > 2.5 * bytes[0][0]);
+    assert_near(bytes[1][1], 2 * bytes[1][0], 0.01 * bytes[1][1]);
+    assert_true(bytes[0][1] > 2.5 * bytes[1][1]);
+}
+
 static void nothing_stays_allocated_but_what_lives_on(void **state)
 {
     struct training *training = open_training(*state, "model=light launch=eager");
@@ -275,12 +312,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_same_holds_for_sequences_in_bf16),
         cmocka_unit_test(another_order_of_sums_changes_little),
         cmocka_unit_test(bf16_stays_close_to_fp32),
+        cmocka_unit_test(fused_attention_computes_what_naive_does),
+        cmocka_unit_test(fused_attention_is_the_same_to_the_bit),
         cmocka_unit_test(the_loss_is_waited_for_as_often_as_it_is_read),
         cmocka_unit_test(a_graph_is_one_launch),
         cmocka_unit_test(optimizer_forms_launch_what_they_say),
         cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
         cmocka_unit_test(one_batch_is_one_copy_or_one_a_tensor),
         cmocka_unit_test(checkpointing_keeps_a_third_or_less),
+        cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
         cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
         cmocka_unit_test(too_little_memory_is_a_clear_error),

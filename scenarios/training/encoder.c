@@ -20,6 +20,7 @@ struct builder {
     struct initial *initials; /* of each parameter */
     struct tensor *stream;    /* the residual stream's gradient */
     struct tensor *partial, *scratch;
+    struct tensor *delta; /* of fused attention; NULL: attention is naive */
     int block;
     bool fused;
 };
@@ -197,6 +198,29 @@ static struct tensor *add_front(struct builder *builder, const struct training_c
     return x;
 }
 
+static void add_naive_attention(struct builder *builder, struct tensor *heads, struct tensor *q,
+                                struct tensor *k, struct tensor *v)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    struct tensor *scores =
+        activation(builder, "scores", (int64_t)shape->rows * shape->heads, shape->scores_width);
+
+    add_op(builder, "scores", op_scores(shape, scores, q, k));
+    add_op(builder, "softmax", op_softmax(shape, scores));
+    add_op(builder, "weighted_values", op_weighted_values(shape, heads, scores, v));
+}
+
+static void add_fused_attention(struct builder *builder, struct tensor *heads, struct tensor *q,
+                                struct tensor *k, struct tensor *v)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    struct tensor *lse = add_tensor(builder, "lse", DTYPE_F32, MEMORY_ACTIVATIONS,
+                                    (int64_t)shape->rows * shape->heads);
+
+    add_op(builder, "tiled_attention",
+           op_fused_attention(shape, heads, lse, q, k, v, builder->delta));
+}
+
 /* From the normalised input `n` to the projected output, whose bias comes back in *projection_bias
  * where it is still to be added (fused). */
 static struct tensor *add_attention(struct builder *builder, struct tensor *n,
@@ -208,8 +232,6 @@ static struct tensor *add_attention(struct builder *builder, struct tensor *n,
     struct tensor *qkv_bias, *q = activation(builder, "q", rows, width);
     struct tensor *k = activation(builder, "k", rows, width),
                   *v = activation(builder, "v", rows, width);
-    struct tensor *scores =
-        activation(builder, "scores", (int64_t)rows * shape->heads, shape->scores_width);
     struct tensor *heads = activation(builder, "heads", rows, width);
     struct tensor *merged = activation(builder, "merged", rows, width);
     struct tensor *projected =
@@ -224,9 +246,10 @@ static struct tensor *add_attention(struct builder *builder, struct tensor *n,
                op_bias(shape, qkv, qkv_bias, builder->partial, rows, 3 * width));
     add_op(builder, "split_heads",
            op_split_heads(shape, q, k, v, qkv, builder->fused ? qkv_bias : NULL, builder->partial));
-    add_op(builder, "scores", op_scores(shape, scores, q, k));
-    add_op(builder, "softmax", op_softmax(shape, scores));
-    add_op(builder, "weighted_values", op_weighted_values(shape, heads, scores, v));
+    if (builder->delta != NULL)
+        add_fused_attention(builder, heads, q, k, v);
+    else
+        add_naive_attention(builder, heads, q, k, v);
     add_op(builder, "merge_heads", op_merge_heads(shape, merged, heads));
     add_op(
         builder, "projection_linear",
@@ -354,6 +377,9 @@ static void build_ops(struct builder *builder, const struct training_config *con
                                   (int64_t)parts * widest);
     builder->scratch =
         add_matrix(builder, "norm_scratch", MEMORY_WORKSPACE, shape->rows, shape->width);
+    if (config->model.attention == ATTENTION_FUSED)
+        builder->delta = add_tensor(builder, "delta", DTYPE_F32, MEMORY_WORKSPACE,
+                                    (int64_t)shape->rows * shape->heads);
     x = add_front(builder, config);
     for (int i = 0; i < shape->blocks; i++) {
         builder->block = i;

@@ -116,6 +116,11 @@ struct op op_scores(const struct model_shape *shape, struct tensor *scores, stru
 struct op op_softmax(const struct model_shape *shape, struct tensor *scores); /* in place */
 struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,
                              struct tensor *scores, struct tensor *v);
+/* The three above as one: y = softmax(q k') v, which keeps only lse, fp32 [samples, heads, tokens].
+ * `delta`, of the same shape, is scratch of backward. */
+struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, struct tensor *lse,
+                             struct tensor *q, struct tensor *k, struct tensor *v,
+                             struct tensor *delta);
 struct op op_merge_heads(const struct model_shape *shape, struct tensor *y, struct tensor *x);
 
 struct op op_image_patches(const struct model_shape *shape, struct tensor *patches);

@@ -52,8 +52,7 @@ struct op op_split_heads(const struct model_shape *shape, struct tensor *q, stru
     return op;
 }
 
-/* Every head's [tokens, head_width] matrix times another, into or out of [tokens, scores_width]. */
-static int64_t head_flops(const struct model_shape *shape)
+int64_t attention_product_flops(const struct model_shape *shape)
 {
     return 2 * (int64_t)shape->samples * shape->heads * shape->tokens * shape->tokens *
            shape->head_width;
@@ -140,16 +139,17 @@ struct op op_scores(const struct model_shape *shape, struct tensor *scores, stru
 {
     struct op op = { .shape = shape };
 
-    op.forward = (struct pass){ scores_forward, { q, k }, { scores }, 0, head_flops(shape) };
+    op.forward =
+        (struct pass){ scores_forward, { q, k }, { scores }, 0, attention_product_flops(shape) };
     op.backward = (struct pass){ scores_backward,
                                  { scores->gradient, q, k },
                                  { q->gradient, k->gradient },
                                  0,
-                                 2 * head_flops(shape) };
+                                 2 * attention_product_flops(shape) };
     return op;
 }
 
-static float softmax_scale(const struct model_shape *shape)
+float attention_scale(const struct model_shape *shape)
 {
     return 1 / sqrtf((float)shape->head_width);
 }
@@ -161,7 +161,7 @@ static enum status softmax_forward_pass(const struct op *op, const struct op_con
 
     return LAUNCH(context->stream, scores->dtype, softmax_forward, (long)shape->rows * shape->heads,
                   .y = scores->data, .x = scores->data, .lengths = context->lengths,
-                  .scale = softmax_scale(shape), .width = shape->scores_width,
+                  .scale = attention_scale(shape), .width = shape->scores_width,
                   .heads = shape->heads, .tokens = shape->tokens);
 }
 
@@ -172,7 +172,7 @@ static enum status softmax_backward_pass(const struct op *op, const struct op_co
 
     return LAUNCH(context->stream, scores->dtype, softmax_backward,
                   (long)shape->rows * shape->heads, .dx = dscores->data, .y = scores->data,
-                  .dy = dscores->data, .lengths = context->lengths, .scale = softmax_scale(shape),
+                  .dy = dscores->data, .lengths = context->lengths, .scale = attention_scale(shape),
                   .width = shape->scores_width, .heads = shape->heads, .tokens = shape->tokens);
 }
 
@@ -212,12 +212,13 @@ struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,
 {
     struct op op = { .shape = shape };
 
-    op.forward = (struct pass){ values_forward, { scores, v }, { y }, 0, head_flops(shape) };
+    op.forward =
+        (struct pass){ values_forward, { scores, v }, { y }, 0, attention_product_flops(shape) };
     op.backward = (struct pass){ values_backward,
                                  { y->gradient, scores, v },
                                  { scores->gradient, v->gradient },
                                  0,
-                                 2 * head_flops(shape) };
+                                 2 * attention_product_flops(shape) };
     return op;
 }
 
