@@ -431,6 +431,7 @@ static void limits_of_a_gpu_are_its_data_sheets(void **state)
 
     assert_true(fabs(gpu_memory_bytes_per_second(&gpu, &health) / 3.35e12 - 1) < 0.01);
     assert_true(fabs(gpu_fp32_flops(&gpu, &health) / 67e12 - 1) < 0.01);
+    assert_true(fabs(gpu_matrix_flops(&gpu, &health) / 1070e12 - 1) < 0.01); /* 989 at 1830 MHz */
     assert_true(fabs(gpu_link_bytes_per_second(5, 16) / 63e9 - 1) < 0.01);
     assert_true(fabs(gpu_link_bytes_per_second(1, 1) / 250e6 - 1) < 1e-9);
     assert_true(isnan(gpu_link_bytes_per_second(-1, 16)));

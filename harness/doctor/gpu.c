@@ -107,6 +107,20 @@ double gpu_fp32_flops(const struct device_properties *properties,
     return health->clock_max_mhz * 1e6 * 2 * units * properties->multiprocessors;
 }
 
+double gpu_matrix_flops(const struct device_properties *properties,
+                        const struct device_health *health)
+{
+    static const struct {
+        int capability, flops; /* of a multiprocessor, a clock */
+    } units[] = { { 75, 512 },  { 80, 2048 },  { 86, 512 },   { 89, 512 },
+                  { 90, 4096 }, { 100, 8192 }, { 103, 8192 }, { 120, 512 } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (units[i].capability == properties->compute_capability)
+            return health->clock_max_mhz * 1e6 * units[i].flops * properties->multiprocessors;
+    return NAN;
+}
+
 static void unknown(struct checks *checks, const char *name, const char *expected, const char *why)
 {
     checks_add(checks, name, CHECK_NONE, expected, why, "unknown");

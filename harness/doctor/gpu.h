@@ -29,4 +29,10 @@ double gpu_memory_bytes_per_second(const struct device_properties *properties,
 double gpu_fp32_flops(const struct device_properties *properties,
                       const struct device_health *health);
 
+/* Of the matrix units in bf16 and fp16 with sums in fp32, without sparsity; in tf32 half as many. From
+ * NVIDIA's white papers on the architectures; consumer GPUs do half of what they state for sums in fp16.
+ * NAN: not known. */
+double gpu_matrix_flops(const struct device_properties *properties,
+                        const struct device_health *health);
+
 #endif
