@@ -30,6 +30,7 @@ static const struct machine {
     { "shared", 0.015, 0, 0.015, 0.02, 0.1, 0 },
     { "unlike", 0.015, 0, 0.012, 0.015, 0.1, 0.5 },   /* shared, and rows vary unequally */
     { "together", 0.01, 0.012, 0.005, 0.02, 0.1, 0 }, /* a run moves all its rows */
+    { "shifts", 0, 0.02, 0.005, 0.01, 0.03, 0 },
     { "noisy", 0.03, 0, 0.04, 0.03, 0.1, 0 },
 };
 
@@ -82,7 +83,7 @@ static enum status learn(struct run_noise *noise, struct run runs[SIDES][RUNS_MA
     for (int row = 0; row < rows; row++)
         for (int i = 0; i < SIDES * count; i++)
             logs[row * SIDES * count + i] = log(runs[i / count][i % count].rows[row].median);
-    return run_noise_learn(noise, logs, rows, count, count);
+    return run_noise_learn(noise, logs, rows, count, count, TURNS_BASE_FIRST);
 }
 
 /* All rows of `count` runs a side, measured in turns, where new is `factor` of base. */

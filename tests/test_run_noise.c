@@ -106,7 +106,8 @@ static void what_moves_all_rows_is_told_from_what_moves_one(void **state)
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
         struct run_noise noise;
         draw(logs, 0.02, 0.01, seed);
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER), STATUS_OK);
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE),
+                         STATUS_OK);
         assert_int_equal(noise.rows, ROWS);
         common += noise.common / TRIALS;
         apart += noise.prior.variance / TRIALS;
@@ -126,7 +127,7 @@ static void degrees_of_freedom_are_those_of_the_larger_part(void **state)
     (void)state;
 
     draw(logs, 0, 0.01, 1);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE), STATUS_OK);
     run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom);
     assert_true(freedom > 30);
     variance = run_noise_variance(&noise, logs[0], BASE, AFTER, least, &freedom);
@@ -134,7 +135,7 @@ static void degrees_of_freedom_are_those_of_the_larger_part(void **state)
     run_noise_release(&noise);
 
     draw(logs, 0.02, 0.0001, 1);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE), STATUS_OK);
     run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom);
     assert_near(freedom, 4, 0.05); /* the runs', however many rows */
     run_noise_release(&noise);
@@ -150,12 +151,97 @@ static void a_change_of_all_rows_is_no_noise(void **state)
         struct run_noise noise;
         for (int row = 0; row < ROWS; row++)
             for (int j = BASE; j < FILES; j++) logs[row][j] += i * 0.5;
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER), STATUS_OK);
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE),
+                         STATUS_OK);
         variance[i] = run_noise_variance(&noise, logs[5], BASE, AFTER, 0, &freedom[i]);
         run_noise_release(&noise);
     }
     assert_near(variance[1], variance[0], 1e-12);
     assert_near(freedom[1], freedom[0], 1e-6);
+}
+
+/* A drift by 2% from run to run in one direction: runs of a side lie 4% apart, but neighbours 2%. By hand:
+ * differences of 2, -2, 2, -2, 2%, whose mean is 0.4%, sum of squares 19.2, over 4 and halved. */
+static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
+{
+    static const struct {
+        enum turns turns;
+        double common;
+    } cases[] = {
+        { TURNS_NONE, 0.04 * 0.04 },
+        { TURNS_BASE_FIRST, 2.4e-4 },
+    };
+    double logs[ROWS][FILES];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct run_noise noise;
+        draw(logs, 0, 0.0001, 7);
+        for (int row = 0; row < ROWS; row++)
+            for (int j = 0; j < BASE; j++) {
+                logs[row][j] += 0.04 * j;
+                logs[row][BASE + j] += 0.04 * j + 0.02;
+            }
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, cases[i].turns),
+                         STATUS_OK);
+        assert_near(noise.common, cases[i].common, 1e-5);
+        run_noise_release(&noise);
+    }
+}
+
+/* Two runs a side: base 0 and 5%, new 1 and 9%. New less base of neighbours is 1, -4, 4% where base was
+ * first, and 1, 9, 4% where new was. */
+static void which_side_began_is_respected(void **state)
+{
+    static const double shifts[] = { 0, 0.05, 0.01, 0.09 };
+    static const double differences[][3] = { { 0.01, -0.04, 0.04 }, { 0.01, 0.09, 0.04 } };
+    double logs[ROWS][4];
+    (void)state;
+
+    for (int row = 0; row < ROWS; row++)
+        for (int j = 0; j < 4; j++) logs[row][j] = row + shifts[j];
+    for (int i = 0; i < 2; i++) {
+        const double *d = differences[i];
+        double mean = (d[0] + d[1] + d[2]) / 3, squares = 0;
+        struct run_noise noise;
+        for (int j = 0; j < 3; j++) squares += pow(d[j] - mean, 2);
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 2, 2,
+                                         i == 0 ? TURNS_BASE_FIRST : TURNS_NEW_FIRST),
+                         STATUS_OK);
+        assert_near(noise.common, squares / 2 / 2, 1e-9);
+        run_noise_release(&noise);
+    }
+}
+
+static void shifts_of_runs_in_turns_are_found_again(void **state)
+{
+    enum { TRIALS = 400 };
+    double logs[ROWS][FILES], common = 0;
+    (void)state;
+
+    for (uint64_t seed = 0; seed < TRIALS; seed++) {
+        struct run_noise noise;
+        draw(logs, 0.02, 0.01, seed);
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_BASE_FIRST),
+                         STATUS_OK);
+        common += noise.common / TRIALS;
+        run_noise_release(&noise);
+    }
+    /* Neighbours share a run, so their differences are alike: for three runs a side by a fifth. */
+    assert_near(common, 0.8 * 0.0004, 0.00004);
+}
+
+static void rows_that_never_vary_have_no_noise(void **state)
+{
+    double logs[ROWS][FILES], freedom;
+    struct run_noise noise;
+    (void)state;
+
+    draw(logs, 0, 0, 1);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE), STATUS_OK);
+    assert_near(run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom), 0, 0);
+    assert_near(freedom, 4, 0);
+    run_noise_release(&noise);
 }
 
 static void few_rows_or_single_runs_teach_nothing(void **state)
@@ -165,14 +251,15 @@ static void few_rows_or_single_runs_teach_nothing(void **state)
     (void)state;
 
     draw(logs, 0.01, 0.01, 4);
-    assert_int_equal(run_noise_learn(&noise, logs[0], RUN_NOISE_ROWS_LEAST - 1, BASE, AFTER),
-                     STATUS_OK);
+    assert_int_equal(
+        run_noise_learn(&noise, logs[0], RUN_NOISE_ROWS_LEAST - 1, BASE, AFTER, TURNS_NONE),
+        STATUS_OK);
     assert_int_equal(noise.rows, 0);
     run_noise_release(&noise);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 1), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 1, TURNS_NONE), STATUS_OK);
     assert_int_equal(noise.rows, 0);
     run_noise_release(&noise);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 2), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 2, TURNS_NONE), STATUS_OK);
     assert_int_equal(noise.rows, ROWS);
     assert_near(noise.freedom, 1, 0);
     run_noise_release(&noise);
@@ -208,7 +295,7 @@ static void all_rows_tell_what_one_alone_does_not(void **state)
     (void)state;
 
     draw(logs, 0, 0.02, 5);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE), STATUS_OK);
     row = compared(slower, &noise);
     assert_int_equal(row.verdict, COMPARE_SLOWER);
     assert_int_equal(row.noise, NOISE_ROWS);
@@ -244,6 +331,10 @@ int main(void)
         cmocka_unit_test(what_moves_all_rows_is_told_from_what_moves_one),
         cmocka_unit_test(degrees_of_freedom_are_those_of_the_larger_part),
         cmocka_unit_test(a_change_of_all_rows_is_no_noise),
+        cmocka_unit_test(a_drift_over_runs_in_turns_counts_by_its_steps),
+        cmocka_unit_test(which_side_began_is_respected),
+        cmocka_unit_test(shifts_of_runs_in_turns_are_found_again),
+        cmocka_unit_test(rows_that_never_vary_have_no_noise),
         cmocka_unit_test(few_rows_or_single_runs_teach_nothing),
         cmocka_unit_test(all_rows_tell_what_one_alone_does_not),
         cmocka_unit_test(undecided_says_how_many_runs_would_tell),

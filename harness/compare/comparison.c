@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define CHANCE_INTERVAL 0.05 /* that the interval misses the truth */
 #define CHANCE_ALARM    0.01 /* that noise alone is called a change */
@@ -464,6 +465,43 @@ static bool is_complete(const struct found *found, const struct compare_files si
     return true;
 }
 
+/* When a file was begun, in seconds; NAN: it does not say. */
+static double date_of(const struct benchmark_file *file)
+{
+    struct tm date = { .tm_isdst = 0 };
+    long zone;
+    char text[64];
+
+    benchmark_file_context(file, "date", text, sizeof text);
+    if (strptime(text, "%Y-%m-%dT%H:%M:%S%z", &date) == NULL)
+        return NAN;
+    zone = date.tm_gmtoff; /* timegm() clears it. */
+    return (double)timegm(&date) - (double)zone;
+}
+
+/* Whether each file, in the order in which they are given, was begun after the one before it in turn. */
+static bool are_in_turns(const struct compare_files sides[SIDES], enum compare_side first)
+{
+    double last = -INFINITY;
+
+    if (sides[SIDE_BASE].count != sides[SIDE_NEW].count)
+        return false;
+    for (int i = 0; i < 2 * sides[SIDE_BASE].count; i++) {
+        double date = date_of(&sides[i % 2 == 0 ? first : !first].files[i / 2]);
+        if (!(date > last))
+            return false;
+        last = date;
+    }
+    return true;
+}
+
+static enum turns turns_of(const struct compare_files sides[SIDES])
+{
+    return are_in_turns(sides, SIDE_BASE)  ? TURNS_BASE_FIRST
+           : are_in_turns(sides, SIDE_NEW) ? TURNS_NEW_FIRST
+                                           : TURNS_NONE;
+}
+
 /* Learns how runs differ from all complete rows. */
 static enum status learn(struct comparison *comparison, struct found *found,
                          const struct compare_files sides[SIDES])
@@ -483,7 +521,7 @@ static enum status learn(struct comparison *comparison, struct found *found,
         take_logs(own + base, found->runs[SIDE_NEW], after);
         rows++;
     }
-    TRY(run_noise_learn(&comparison->run_noise, logs, rows, base, after));
+    TRY(run_noise_learn(&comparison->run_noise, logs, rows, base, after, turns_of(sides)));
 
 out:
     free(logs);
@@ -503,6 +541,7 @@ static enum status compare_row(struct compared_row *row, struct found *found,
     }
     row->change = row->low = row->high = row->within = row->between = NAN;
     row->ranks = (struct mann_whitney){ NAN, NAN, false };
+    row->run_p = NAN;
     for (int side = 0; side < SIDES; side++) {
         row->runs[side] = found->count[side];
         row->value[side] = found->count[side] > 0 ? found->runs[side][0]->median : NAN;

@@ -262,6 +262,7 @@ static void add_row(struct json *json, cJSON *rows, const struct compared_row *r
     json_number(json, object, "u", row->ranks.u);
     json_number(json, object, "p", row->ranks.p);
     json_bool(json, object, "p_is_exact", row->ranks.exact);
+    json_number(json, object, "p_of_runs", row->run_p);
     add_two(json, object, "runs", row->runs[SIDE_BASE], row->runs[SIDE_NEW]);
     add_two(json, object, "repetitions", row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]);
 }
@@ -281,6 +282,8 @@ enum status comparison_json(const struct comparison *comparison,
     json_bool(&json, root, "larger_is_better", compare_larger_is_better(rule));
     json_number(&json, root, "threshold", rule->threshold);
     json_number(&json, root, "noise", rule->noise);
+    json_number(&json, root, "noise_common",
+                comparison->run_noise.rows > 0 ? sqrt(comparison->run_noise.common) : NAN);
     add_files(&json, root, "base", &sides[SIDE_BASE]);
     add_files(&json, root, "new", &sides[SIDE_NEW]);
     json_text(&json, root, "doubts", doubts);

@@ -3,6 +3,7 @@
 #include "harness/experiment/statistics.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,26 +46,50 @@ static double own_variance(const struct run_noise *noise, const double *logs, in
     return sum / noise->freedom * noise->rows / (noise->rows - 1);
 }
 
-/* `distances` is a copy of the logarithms, which changes; `column` has room for a value a row. */
-static void learn_centres(struct run_noise *noise, double *distances, double *column, int base,
-                          int after)
+/* Half the variance of the differences between neighbours, new less base: what one run varies by beside
+ * what drifts. The sides' own difference is in each of them and falls out as their mean. `centres` are
+ * the runs' distances from the mean of both sides together. */
+static double common_of_neighbours(const double *centres, int count, bool base_first)
 {
-    int files = base + after;
+    int differences = 2 * count - 1;
+    double mean = 0, squares = 0;
 
-    for (int row = 0; row < noise->rows; row++) {
-        centre(distances + row * files, base);
-        centre(distances + row * files + base, after);
-    }
+    for (int round = 0; round < 2; round++)
+        for (int t = 0; t < differences; t++) {
+            double base = centres[base_first ? (t + 1) / 2 : t / 2];
+            double after = centres[count + (base_first ? t / 2 : (t + 1) / 2)];
+            if (round == 0)
+                mean += (after - base) / differences;
+            else
+                squares += pow(after - base - mean, 2);
+        }
+    return squares / (differences - 1) / 2;
+}
+
+/* `distances` is a copy of the logarithms, which changes; `column` has room for a value a row. */
+static void learn_centres(struct run_noise *noise, double *distances, double *column, int files)
+{
+    for (int row = 0; row < noise->rows; row++) centre(distances + row * files, files);
     for (int file = 0; file < files; file++) {
         for (int row = 0; row < noise->rows; row++) column[row] = distances[row * files + file];
         noise->centres[file] = stats_median(column, noise->rows);
     }
+}
+
+static double learn_common(struct run_noise *noise, int base, int after, enum turns turns)
+{
+    double neighbours = turns == TURNS_NONE
+                            ? 0
+                            : common_of_neighbours(noise->centres, base, turns == TURNS_BASE_FIRST);
+
     centre(noise->centres, base);
     centre(noise->centres + base, after);
+    return turns == TURNS_NONE ? sum_of_squares(noise->centres, base + after) / noise->freedom
+                               : neighbours;
 }
 
 enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
-                            int after)
+                            int after, enum turns turns)
 {
     enum status status = STATUS_OK;
     int files = base + after;
@@ -80,12 +105,12 @@ enum status run_noise_learn(struct run_noise *noise, const double *logs, int row
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows of %d files", rows, files);
     noise->rows = rows;
     memcpy(distances, logs, (size_t)rows * (size_t)files * sizeof *logs);
-    learn_centres(noise, distances, column, base, after);
+    learn_centres(noise, distances, column, files);
+    noise->common = learn_common(noise, base, after, turns);
     for (int row = 0; row < rows; row++)
         column[row] = own_variance(noise, logs + row * files, base, after);
     noise->prior = moderated_prior(column, rows, noise->freedom);
     /* The centres are medians of the rows' own parts as well, and vary by those. */
-    noise->common = sum_of_squares(noise->centres, files) / noise->freedom;
     if (noise->prior.freedom > 0)
         noise->common = fmax(0, noise->common - MEDIAN_VARIANCE * noise->prior.variance / rows);
 
@@ -108,7 +133,9 @@ double run_noise_variance(const struct run_noise *noise, const double *logs, int
 
     own = fmax(least,
                moderated_variance(&noise->prior, own, noise->freedom, noise->rows, &own_freedom));
-    *freedom = pow(noise->common + own, 2) /
-               (pow(noise->common, 2) / noise->freedom + pow(own, 2) / own_freedom);
+    *freedom = noise->freedom;
+    if (noise->common + own > 0)
+        *freedom = pow(noise->common + own, 2) /
+                   (pow(noise->common, 2) / noise->freedom + pow(own, 2) / own_freedom);
     return noise->common + own;
 }
