@@ -26,7 +26,7 @@ static void record(void *context, const struct activity *activity)
 
 static int open_recorded(void **state)
 {
-    cpu_device_options.sink = (struct activity_sink){ record, &recorded };
+    cpu_device_options.sink = (struct activity_sink){ .record = record, .context = &recorded };
     return cpu_device_open(state);
 }
 

@@ -470,3 +470,15 @@ void phase_pop(struct device *device)
 {
     device->driver->phase_pop(device);
 }
+
+enum status device_activity_flush(struct device *device)
+{
+    enum status status = STATUS_OK;
+
+    TRY(check_given(device, "device_activity_flush", "the device"));
+    if (device->driver->activity_flush != NULL)
+        TRY(device->driver->activity_flush(device));
+
+out:
+    return status;
+}

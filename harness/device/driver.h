@@ -79,6 +79,8 @@ struct device_driver {
     void (*graph_destroy)(struct graph *graph);
     void (*phase_push)(struct device *device, const char *name);
     void (*phase_pop)(struct device *device);
+    /* NULL: the device hands its records over as they come. */
+    enum status (*activity_flush)(struct device *device);
     /* *health is unknown throughout: fill what is known. */
     void (*health)(struct device *device, enum health_detail detail, struct device_health *health);
 };

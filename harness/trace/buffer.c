@@ -171,9 +171,19 @@ static void record_activity(void *context, const struct activity *activity)
     row_done();
 }
 
+static void count_dropped(void *context, int64_t records)
+{
+    struct trace *trace = context;
+
+    if (is_recording(trace))
+        atomic_fetch_add_explicit(&trace->dropped, records, memory_order_relaxed);
+}
+
 struct activity_sink trace_sink(struct trace *trace)
 {
-    return (struct activity_sink){ .record = record_activity, .context = trace };
+    return (struct activity_sink){ .record = record_activity,
+                                   .context = trace,
+                                   .dropped = count_dropped };
 }
 
 void trace_begin(struct trace *trace)

@@ -106,7 +106,7 @@ int64_t trace_start_ns(const struct trace *trace); /* of the recording; clock_ns
 int64_t trace_end_ns(const struct trace *trace);
 int64_t trace_start_wall_ns(const struct trace *trace); /* the same moment since 1970 */
 int64_t trace_row_count(const struct trace *trace);
-int64_t trace_dropped(const struct trace *trace); /* records that found no room */
+int64_t trace_dropped(const struct trace *trace); /* that found no room, here or in the device */
 
 /* All rows, thread by thread in pieces, each thread's in the order in which they ended. Start with a
  * cursor of zeros; NULL is the end. Only after trace_end(). */
