@@ -7,6 +7,7 @@
 #include "harness/status/clock.h"
 #include "kernels/kernels.h"
 
+#include <cupti.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,12 +23,14 @@ static cudaError_t lost; /* the error of a kernel, for good */
 static size_t in_use;    /* of the GPU's memory, the pools' included */
 static struct CUstream_st *streams;
 static struct block *blocks;
+static uint32_t last_stream = STAND_IN_FIRST_STREAM, last_graph;
 
 static _Thread_local cudaError_t last;
 static _Thread_local struct recording *recordings; /* this thread's captures */
 static _Thread_local enum cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
 
 struct CUstream_st {
+    uint32_t id;
     pthread_t thread;
     struct operation *first, *last;
     long submitted, done;
@@ -56,6 +59,7 @@ struct CUgraph_st {
 };
 
 struct CUgraphExec_st {
+    uint32_t id;
     int references;
     bool running;
     struct operation *nodes;
@@ -111,6 +115,18 @@ static void *must(void *memory)
 
 /* Streams -------------------------------------------------------------------------------------- */
 
+/* `work` says what is told of it; its times are set here. */
+static cudaError_t run_and_tell(struct operation *operation, struct stand_in_work *work)
+{
+    cudaError_t error;
+
+    work->start_ns = clock_ns();
+    error = operation->run(operation);
+    work->end_ns = clock_ns();
+    stand_in_tell(work);
+    return error;
+}
+
 static void *work(void *argument)
 {
     struct CUstream_st *stream = argument;
@@ -127,7 +143,7 @@ static void *work(void *argument)
         }
         stream->first = operation->next;
         pthread_mutex_unlock(&lock);
-        error = operation->run(operation);
+        error = run_and_tell(operation, &operation->work);
         free(operation->owned);
         free(operation);
         pthread_mutex_lock(&lock);
@@ -170,12 +186,21 @@ static void record_node(struct CUgraph_st *graph, const struct operation *operat
 
 cudaError_t stand_in_submit(cudaStream_t stream, const struct operation *operation)
 {
+    struct operation told = *operation;
+
+    told.work.correlation = stand_in_correlation();
+    told.work.stream = stream->id;
     pthread_mutex_lock(&lock);
     if (stream->recording == NULL)
-        enqueue(stream, operation);
+        enqueue(stream, &told);
     else
-        record_node(stream->recording->graph, operation);
+        record_node(stream->recording->graph, &told);
     return leave(cudaSuccess);
+}
+
+uint32_t stand_in_stream_id(cudaStream_t stream)
+{
+    return stream->id;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -184,6 +209,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     if (lost != cudaSuccess || flags != cudaStreamNonBlocking)
         return leave(cudaErrorInvalidValue);
     *stream = must(calloc(1, sizeof **stream));
+    (*stream)->id = last_stream++;
     (*stream)->next = streams;
     streams = *stream;
     if (pthread_create(&(*stream)->thread, NULL, work, *stream) != 0)
@@ -368,6 +394,18 @@ static struct block *find_block(const void *address)
         if (block->address == address)
             return block;
     return NULL;
+}
+
+size_t stand_in_block_bytes(const void *address)
+{
+    const struct block *block;
+    size_t bytes;
+
+    pthread_mutex_lock(&lock);
+    block = find_block(address);
+    bytes = block != NULL ? block->bytes : 0;
+    pthread_mutex_unlock(&lock);
+    return bytes;
 }
 
 static bool is_pinned(const void *address)
@@ -610,6 +648,27 @@ static cudaError_t run_copy(struct operation *operation)
     return cudaSuccess;
 }
 
+static struct stand_in_work copy_work(enum cudaMemcpyKind kind, size_t bytes, bool pageable)
+{
+    uint8_t host =
+        pageable ? CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE : CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+    struct stand_in_work work = { .kind = STAND_IN_COPY,
+                                  .bytes = bytes,
+                                  .asynchronous = true,
+                                  .copy_kind = CUPTI_ACTIVITY_MEMCPY_KIND_DTOD,
+                                  .source = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                                  .destination = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE };
+
+    if (kind == cudaMemcpyHostToDevice) {
+        work.copy_kind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+        work.source = host;
+    } else if (kind == cudaMemcpyDeviceToHost) {
+        work.copy_kind = CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+        work.destination = host;
+    }
+    return work;
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
@@ -621,6 +680,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     operation.copy.to = to;
     operation.copy.from = from;
     operation.copy.bytes = bytes;
+    operation.work = copy_work(kind, bytes, staged || waits);
     if (staged) {
         operation.owned = memcpy(must(malloc(bytes)), from, bytes);
         operation.copy.from = operation.owned;
@@ -647,6 +707,10 @@ cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t s
     operation.copy.to = memory;
     operation.copy.byte = byte;
     operation.copy.bytes = bytes;
+    operation.work = (struct stand_in_work){ .kind = STAND_IN_MEMSET,
+                                             .bytes = bytes,
+                                             .asynchronous = true,
+                                             .destination = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE };
     return stand_in_submit(stream, &operation);
 }
 
@@ -658,18 +722,19 @@ KERNELS(DECLARE)
 struct kernel_entry {
     cpu_kernel *function;
     size_t size;
+    const char *name;
 };
 static const struct kernel_entry entries_f32[] = {
-#define ROW(name, shape) { name##_f32, sizeof(struct name) },
+#define ROW(name, shape) { name##_f32, sizeof(struct name), #name "_f32" },
     KERNELS(ROW)
 #undef ROW
 };
 static const struct kernel_entry entries_bf16[] = {
-#define ROW(name, shape) { name##_bf16, sizeof(struct name) },
+#define ROW(name, shape) { name##_bf16, sizeof(struct name), #name "_bf16" },
     KERNELS(ROW)
 #undef ROW
 };
-static const struct kernel_entry empty, failing;
+static const struct kernel_entry empty = { .name = "empty" }, failing = { .name = "failing" };
 const void *const cuda_kernels_f32[] = {
 #define ROW(name, shape) &entries_f32[KERNEL_##name],
     KERNELS(ROW)
@@ -705,6 +770,9 @@ cudaError_t cudaLaunchKernel(const void *kernel, struct dim3 grid, struct dim3 b
     if (grid.x < 1 || grid.y != 1 || grid.z != 1 || block.x < 1 || block.x > 1024 ||
         shared_bytes != 0)
         return result(cudaErrorInvalidConfiguration);
+    operation.work = (struct stand_in_work){
+        .kind = STAND_IN_KERNEL, .name = entry->name, .grid = grid.x, .block = block.x
+    };
     if (entry->function != NULL) {
         operation.kernel.function = entry->function;
         memcpy(operation.kernel.arguments, arguments[0], entry->size);
@@ -797,6 +865,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
         return leave(lost);
     *exec = must(calloc(1, sizeof **exec));
     (*exec)->references = 1;
+    (*exec)->id = ++last_graph;
     (*exec)->count = graph->count;
     (*exec)->nodes = must(calloc(graph->count + 1, sizeof *graph->nodes));
     for (size_t i = 0; i < graph->count; i++) (*exec)->nodes[i] = graph->nodes[i];
@@ -828,8 +897,14 @@ static cudaError_t run_graph(struct operation *operation)
     while (exec->running) pthread_cond_wait(&changed, &lock);
     exec->running = true;
     pthread_mutex_unlock(&lock);
-    for (size_t i = 0; i < exec->count && error == cudaSuccess; i++)
-        error = exec->nodes[i].run(&exec->nodes[i]);
+    for (size_t i = 0; i < exec->count && error == cudaSuccess; i++) {
+        struct stand_in_work work = exec->nodes[i].work;
+        work.correlation = operation->work.correlation;
+        work.stream = operation->work.stream;
+        work.graph = exec->id;
+        work.node = (uint32_t)i + 1;
+        error = run_and_tell(&exec->nodes[i], &work);
+    }
     pthread_mutex_lock(&lock);
     exec->running = false;
     release_exec(exec);

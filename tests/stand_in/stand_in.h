@@ -8,6 +8,8 @@
 #ifndef TESTS_STAND_IN_STAND_IN_H
 #define TESTS_STAND_IN_STAND_IN_H
 
+#include "tests/stand_in/listener.h"
+
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 
@@ -17,6 +19,7 @@ struct operation {
     cudaError_t (*run)(struct operation *operation);
     struct operation *next;
     void *owned;
+    struct stand_in_work work; /* what the listener is told of it */
     union {
         struct {
             void *to;
@@ -49,5 +52,14 @@ struct operation {
 
 /* Queues a copy of `operation` on the stream, or records it where the stream is being captured. */
 cudaError_t stand_in_submit(cudaStream_t stream, const struct operation *operation);
+
+uint32_t stand_in_stream_id(cudaStream_t stream);
+size_t stand_in_block_bytes(const void *address); /* 0: it is none */
+
+/* In calls.c. Between begin and end the thread's calls have one correlation; 0 while nobody listens. */
+struct stand_in_call stand_in_begin(const char *name, bool driver);
+void stand_in_end(struct stand_in_call *call);
+uint32_t stand_in_correlation(void);
+void stand_in_tell(const struct stand_in_work *work);
 
 #endif

@@ -1,42 +1,15 @@
 #include "harness/device/cuda/cublas.h"
 
+#include "harness/device/cuda/library.h"
+
 #include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define PASTE_TEXT(number) #number
 #define TEXT_OF(number)    PASTE_TEXT(number)
 #define LIBRARY            "libcublas.so." TEXT_OF(CUBLAS_VER_MAJOR)
-
-static void *open_in(const char *folder, const char *below)
-{
-    char path[PATH_MAX];
-    int length;
-
-    if (folder == NULL || *folder == '\0')
-        return NULL;
-    length = snprintf(path, sizeof path, "%s%s/" LIBRARY, folder, below);
-    return length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
-/* `why` is what the linker said at its own places, where users expect it to look. */
-static void *open_library(char *why, size_t size)
-{
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-    if (library == NULL)
-        snprintf(why, size, "%s", dlerror());
-    if (library == NULL)
-        library = open_in(getenv("CUDA_HOME"), "/lib64");
-    if (library == NULL)
-        library = open_in(getenv("CUDA_PATH"), "/lib64");
-    if (library == NULL)
-        library = open_in(CHOKEPOINT_CUDA_LIBRARIES, "");
-    return library;
-}
 
 static enum status resolve(void *library, struct cublas *cublas)
 {
@@ -75,7 +48,7 @@ enum status cublas_load(const struct cublas **result)
 
     pthread_mutex_lock(&lock);
     if (library == NULL)
-        library = open_library(why, sizeof why);
+        library = library_open(LIBRARY, why, sizeof why);
     if (library == NULL)
         FAIL(STATUS_NO_LIBRARY,
              "cuda: cuBLAS does not load: %s; install it (libcublas of CUDA %d, part of the "

@@ -9,6 +9,7 @@
  * the process: CUDA gives no way back but to start again. */
 #include "harness/device/cuda/cuda.h"
 
+#include "harness/device/cuda/cupti_collector.h"
 #include "harness/device/cuda/gemm.h"
 #include "harness/device/cuda/gpu.h"
 #include "harness/device/cuda/memory.h"
@@ -81,6 +82,11 @@ static void forward_failures(const struct status_bridge *bridge)
     pthread_mutex_unlock(&lock);
 }
 
+static enum status cuda_activity_flush(struct device *base)
+{
+    return ((struct cuda_device *)base)->records ? cupti_collector_flush() : STATUS_OK;
+}
+
 /* Waits for all work. Nothing is reset: another device may be open on the same GPU. */
 static void cuda_close(struct device *base)
 {
@@ -92,6 +98,10 @@ static void cuda_close(struct device *base)
         gemms_close(device->gemms);
     }
     nvml_close(device->nvml);
+    if (device->records) {
+        cupti_collector_flush(); /* The sink is told if this fails, too: of dropped records. */
+        cupti_collector_stop();
+    }
     pthread_mutex_destroy(&device->streams_lock);
     free(device);
 }
@@ -130,6 +140,7 @@ static const struct device_driver driver = {
     .graph_destroy = cuda_graph_destroy,
     .phase_push = cuda_phase_push,
     .phase_pop = cuda_phase_pop,
+    .activity_flush = cuda_activity_flush,
     .health = cuda_health,
 };
 
@@ -167,10 +178,14 @@ static enum status cuda_open(struct device **result, int index, const struct dri
              sizeof *device);
     device->base.driver = &driver;
     pthread_mutex_init(&device->streams_lock, NULL);
+    device->sink = host->options.sink;
+    if (device->sink.record != NULL) {
+        TRY(cupti_collector_start(device->sink, index));
+        device->records = true;
+    }
     TRY(fill_properties(device, &found, index));
     TRY(health_open(device));
     TRY(open_parts(device, host->options.memory_bytes));
-    device->sink = host->options.sink;
     *result = &device->base;
 
 out:

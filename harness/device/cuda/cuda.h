@@ -5,7 +5,8 @@
  * what is allocated. gpu.c says why there is no usable GPU, errors.c what an error means. Nothing
  * uses the legacy default stream, which would wait for all others.
  *
- * What the driver says while a tool listens (CUPTI) is not collected here yet: the sink gets phases. */
+ * Phases go to the sink as they end (phase.c); whatever else is recorded comes from CUPTI, and is handed
+ * over at a flush (cupti_collector.c). */
 #ifndef HARNESS_DEVICE_CUDA_CUDA_H
 #define HARNESS_DEVICE_CUDA_CUDA_H
 
@@ -24,6 +25,7 @@ struct nvml;
 struct cuda_device {
     struct device base;
     struct activity_sink sink;
+    bool records; /* this device has the collector */
 
     pthread_mutex_t streams_lock;
     struct cuda_stream *streams;
