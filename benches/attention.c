@@ -1,5 +1,8 @@
-/* How fast one layer's attention is over N tokens, forward, with its scores in memory: what it moves
- * grows with the square of the length. */
+/* How fast one layer's attention is over N tokens, forward: naive, with its scores in memory, and tiled,
+ * which keeps them in registers.
+ *
+ * What the naive form moves grows with the square of the length, what the tiled form moves with the
+ * length; they compute the same. */
 #include "benches/operand.h"
 #include "scenarios/training/roles.h"
 
@@ -10,7 +13,9 @@ enum { HEADS = 4 };
 struct own {
     int tokens, width;
     float scale;
-    struct operand q, k, v, y, scores; /* [HEADS, tokens, width]; scores [HEADS, tokens, tokens] */
+    struct operand q, k, v, y; /* [HEADS, tokens, width] */
+    struct operand scores;     /* naive: [HEADS, tokens, tokens] */
+    struct operand lse;        /* tiled: [HEADS, tokens] */
 };
 
 /* Of every head, c [tokens, n] = a [tokens, k] op(b) [k, n]. */
@@ -51,6 +56,23 @@ static enum status run_naive(struct bench_work *work, int64_t iterations)
                    .tokens = own->tokens));
         TRY(heads_product(work, &own->y, &own->scores, &own->v, own->width, own->tokens, false));
     }
+    TRY(stream_synchronize(work->stream));
+
+out:
+    return status;
+}
+
+static enum status run_tiled(struct bench_work *work, int64_t iterations)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+
+    for (int64_t i = 0; i < iterations; i++)
+        TRY(LAUNCH(work->stream, work->bench->dtype, tiled_attention_forward,
+                   ATTENTION_TILES(HEADS, own->tokens), .y = own->y.device,
+                   .lse = (float *)operand_at(&own->lse, 0), .q = own->q.device, .k = own->k.device,
+                   .v = own->v.device, .lengths = NULL, .scale = own->scale, .width = own->width,
+                   .heads = HEADS, .tokens = own->tokens));
     TRY(stream_synchronize(work->stream));
 
 out:
@@ -147,6 +169,21 @@ out:
     return status;
 }
 
+static enum status set_up_tiled(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+    int64_t queries = HEADS * work->argument;
+
+    TRY(open_operands(work));
+    TRY(operand_open(&own->lse, work, DTYPE_F32, queries));
+    work->bytes += queries * (int64_t)sizeof(float);
+    TRY(check(work));
+
+out:
+    return status;
+}
+
 static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
@@ -157,6 +194,7 @@ static void tear_down(struct bench_work *work)
     operand_release(&own->v, work);
     operand_release(&own->y, work);
     operand_release(&own->scores, work);
+    operand_release(&own->lse, work);
 }
 
 #define ATTENTION(form, suffix, dtype_, text_)                                                     \
@@ -175,3 +213,5 @@ static void tear_down(struct bench_work *work)
 
 ATTENTION(naive, fp32, DTYPE_F32, "attention over N tokens, 4 heads, with its scores in memory");
 ATTENTION(naive, bf16, DTYPE_BF16, "attention over N tokens, 4 heads, with its scores in memory");
+ATTENTION(tiled, fp32, DTYPE_F32, "attention over N tokens, 4 heads, tile by tile");
+ATTENTION(tiled, bf16, DTYPE_BF16, "attention over N tokens, 4 heads, tile by tile");

@@ -37,6 +37,7 @@
     TYPES(X, gemm_up)                                                                              \
     TYPES(X, gemm_down)                                                                            \
     TYPES(X, attention_naive)                                                                      \
+    TYPES(X, attention_tiled)                                                                      \
     KERNEL(X, layernorm)                                                                           \
     KERNEL(X, softmax)                                                                             \
     KERNEL(X, gelu)                                                                                \

@@ -31,6 +31,7 @@ packages()
     echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libsimdjson-dev zlib1g-dev
     if [ "$tests" = yes ]; then
         echo clang-format shellcheck python3 python3-numpy python3-scipy libbenchmark-tools
+        echo libbenchmark-dev
     fi
 }
 

@@ -93,6 +93,80 @@ for row in gemm["benchmarks"]:
 END
 fi
 
+# Every flag of Google Benchmark's that is taken, in its own spelling.
+expect 0 "the flags of Google Benchmark" --benchmark_min_time=0.001s --benchmark_repetitions=2 \
+    --benchmark_filter='^lat_(event|readback)$' --benchmark_out="$folder/b.json" \
+    --benchmark_out_format=json --benchmark_format=console --benchmark_time_unit=us \
+    --benchmark_report_aggregates_only=false --benchmark_display_aggregates_only=true \
+    --benchmark_counters_tabular=true --benchmark_context=run=7,where=here
+says out "lat_event_median"
+says_not out " ns"
+says err "where=here"
+[ "$(grep -c '^lat_event ' "$folder/out")" -eq 0 ] || {
+    echo "FAILED: $case_name: the console shows repetitions"
+    failures=$((failures + 1))
+}
+for text in '"time_unit":	"us"' '"run":	"7"' '"where":	"here"' '"repetition_index":	1'; do
+    cp "$folder/b.json" "$folder/out"
+    says out "$text"
+done
+# shellcheck disable=SC2086
+expect 0 "repetitions are lines" $quick --benchmark_filter='^lat_event$'
+grep -c '^lat_event ' "$folder/out" >"$folder/lines"
+grep -c '^lat_event_' "$folder/out" >>"$folder/lines"
+[ "$(cat "$folder/lines")" = "3
+4" ] || {
+    echo "FAILED: $case_name: not 3 repetitions and 4 aggregates"
+    failures=$((failures + 1))
+}
+# shellcheck disable=SC2086
+expect 0 "counters in columns" $quick --benchmark_filter='^lat_graph/1$|^lat_event$' \
+    --benchmark_counters_tabular
+says out "Iterations items_per_second"
+says_not out "items_per_second="
+# shellcheck disable=SC2086
+expect 0 "the console into a file" $quick --benchmark_filter='^lat_event$' \
+    --benchmark_out="$folder/console.txt" --benchmark_out_format=console
+cmp -s "$folder/out" "$folder/console.txt" || {
+    echo "FAILED: $case_name: the file is not what was printed"
+    failures=$((failures + 1))
+}
+# shellcheck disable=SC2086
+expect 0 "a limit that is measured in the same run" $quick --benchmark_filter='^gemm_fp32/64$' \
+    --benchmark_format=json
+says out '"roof_bytes_per_second"'
+says out '"roof_flops_per_second_fp32"'
+says out '"roofline_share"'
+expect 0 "what this device cannot do" --benchmark_filter='^gemm_tf32/64$' --benchmark_format=json
+says out "the device has no tf32"
+expect 0 "list, one name a line" --benchmark_list_tests --benchmark_filter='^lat_event$'
+[ "$(cat "$folder/out")" = lat_event ] || {
+    echo "FAILED: $case_name: not the name alone"
+    failures=$((failures + 1))
+}
+expect 0 "list, as JSON" --benchmark_list_tests --benchmark_filter='^lat_event$' --benchmark_format=json
+says out '"name":	"lat_event"'
+expect 0 "the filter all" --benchmark_list_tests --benchmark_filter=all
+says out "lat_event"
+
+# Google Benchmark's own tool, where it is installed.
+tool=/usr/share/benchmark/compare.py
+if [ -r "$tool" ] && /usr/bin/python3 -c 'import numpy, scipy' 2>/dev/null; then
+    # shellcheck disable=SC2086
+    expect 0 "a second run" $quick --benchmark_filter='^lat_(event|readback)$' \
+        --benchmark_out="$folder/c.json"
+    case_name="compare.py"
+    /usr/bin/python3 "$tool" --no-color benchmarks "$folder/a.json" "$folder/c.json" \
+        >"$folder/out" 2>"$folder/err" || {
+        echo "FAILED: compare.py: exit code $?"
+        sed 's/^/    /' "$folder/err" | tail -5
+        failures=$((failures + 1))
+    }
+    says out "lat_readback_pvalue"
+    says out "lat_event_median"
+    says out "OVERALL_GEOMEAN"
+fi
+
 "$program" compare "$folder/a.json" "$folder/a.json" >"$folder/out" 2>"$folder/err"
 case_name="compare reads it"
 says out "lat_readback"
@@ -104,11 +178,10 @@ export CHOKEPOINT_FAIL
 expect 1 "a bench that fails" $quick --benchmark_filter='^lat_(event|readback)$' \
     --benchmark_out="$folder/failed.json"
 unset CHOKEPOINT_FAIL
-says out "failed:"
-grep -q '"name":	"lat_event"' "$folder/failed.json" && grep -q '"lat_readback_median"' "$folder/failed.json" || {
-    echo "FAILED: $case_name: the file holds neither the failure nor the next bench"
-    failures=$((failures + 1))
-}
+says out "ERROR OCCURRED"
+cp "$folder/failed.json" "$folder/out"
+says out '"name":	"lat_event"'
+says out '"lat_readback_median"'
 
 expect 2 "a filter that finds nothing" --benchmark_filter=nothing
 says err "finds no row"
@@ -120,9 +193,44 @@ says err "give console or json"
 expect 2 "no time" --benchmark_min_time=0
 expect 2 "no repetitions" --benchmark_repetitions=0
 expect 2 "an unknown flag" --benchmark_repetition_count=3
+says err "benchmark_repetition_count"
+expect 2 "a unit that is none" --benchmark_time_unit=min
+says err "give ns, us, ms or s"
+expect 2 "a context that is none" --benchmark_context=run
+says err "no key=value"
+expect 2 "a context that is taken" --benchmark_filter='^lat_event$' --benchmark_context=date=now \
+    --benchmark_out="$folder/none.json"
+says err "choose another name"
+expect 2 "an unknown flag beside a file" --benchmark_out="$folder/none.json" --bogus
+expect 2 "an empty filter beside a file" --benchmark_out="$folder/none.json" --benchmark_filter=
+expect 2 "no row beside a file" --benchmark_out="$folder/none.json" --benchmark_filter=nothing
+[ ! -e "$folder/none.json" ] || {
+    echo "FAILED: a file was written for a run that was refused"
+    failures=$((failures + 1))
+}
 expect 2 "an argument" gemm
 expect 2 "a file that cannot be written" --benchmark_filter=gemm --benchmark_out=/nowhere/x.json
-says_not out "GFLOP"
+says_not out "Benchmark"
+# A limit on the size of files stands in for a full disk: what was written before stays.
+echo '{"old": 1}' >"$folder/full.json"
+(
+    trap '' XFSZ
+    ulimit -f 1
+    exec "$program" bench --device=cpu --benchmark_filter='^lat_event$' \
+        --benchmark_out="$folder/full.json" >"$folder/out" 2>"$folder/err"
+)
+code=$?
+case_name="a full disk"
+[ "$code" -eq 2 ] || {
+    echo "FAILED: $case_name: exit code $code, not 2"
+    failures=$((failures + 1))
+}
+says err "full.json"
+says_not out "lat_event"
+[ "$(cat "$folder/full.json")" = '{"old": 1}' ] || {
+    echo "FAILED: $case_name: the old file is gone"
+    failures=$((failures + 1))
+}
 expect 3 "no such device" --device=cuda:77 --benchmark_filter=gemm
 
 [ "$failures" -eq 0 ] && echo "all as expected"

@@ -15,7 +15,7 @@ enum { REPETITIONS_LEAST = 6, REPETITIONS_BY_NOISE = 30 };
 struct bench_settings bench_settings_default(void)
 {
     return (
-        struct bench_settings){ .min_seconds = 0.04, .noise = 0.01, .max_seconds = 0.7, .seed = 1 };
+        struct bench_settings){ .min_seconds = 0.03, .noise = 0.01, .max_seconds = 0.5, .seed = 1 };
 }
 
 const int64_t *bench_arguments(const struct bench *bench, const struct device_properties *device,
