@@ -5,7 +5,7 @@
 #include "harness/report/diagnosis_tables.h"
 #include "harness/report/quantity.h"
 
-#include <math.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,18 +28,33 @@ static void print_share(const struct page *page, const char *name, double ns, do
 
 /* --- What was read --------------------------------------------------------------------------------- */
 
-static void print_device_name(const struct page *page, const struct trace_file *trace)
+/* What it was recorded on: the first device that worked; without work, the first that is described. */
+static const char *device_name(const struct summary *summary)
 {
-    char size[QUANTITY_SIZE], rank[64] = "";
+    const struct trace_file *trace = summary->trace;
+    const struct timeline *timeline = &summary->timeline;
+    const struct event_device *device = timeline->device_count > 0
+                                            ? trace_file_device(trace, timeline->devices[0].device)
+                                        : trace->device_count > 0 ? &trace->devices[0]
+                                                                  : NULL;
+
+    return device != NULL && device->name[0] != '\0' ? device->name : "a device without a name";
+}
+
+static void print_origin(const struct page *page, const struct summary *summary)
+{
+    const struct trace_file *trace = summary->trace;
+    char size[QUANTITY_SIZE], devices[48] = "", rank[64] = "";
 
     quantity_print(size, (double)trace->text_bytes, "B");
+    if (summary->timeline.device_count > 1)
+        snprintf(devices, sizeof devices, ", the first of %lld devices",
+                 (long long)summary->timeline.device_count);
     if (trace->rank >= 0 && trace->world_size > 1)
         snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
                  (long long)trace->world_size);
-    page_paragraph(page, INK_DIM, "%s%s%s%lld events in %s of text%s",
-                   trace->device_count > 0 ? trace->devices[0].name : "no device is named",
-                   trace->device_count > 1 ? " and others" : "", "; ",
-                   (long long)trace->event_count, size, rank);
+    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of text%s", device_name(summary),
+                   devices, (long long)trace->event_count, size, rank);
 }
 
 /* What makes the figures below doubtful. */
@@ -142,22 +157,19 @@ static enum ink severity_ink(enum severity severity)
 
 void diagnosis_cost(char *text, size_t size, const struct finding *finding, double step_ns)
 {
-    char lost[QUANTITY_SIZE], gain[QUANTITY_SIZE], share[32] = "";
-    int length = 0;
+    bool costs = finding->lost_ns_per_step > 0, gains = finding->predicted_gain > 1;
+    char lost[QUANTITY_SIZE], gain[QUANTITY_SIZE], cost[64] = "", share[32] = "", gained[48] = "";
 
-    text[0] = '\0';
-    if (finding->lost_ns_per_step > 0) {
-        quantity_print(lost, finding->lost_ns_per_step / 1e3, "us");
-        if (step_ns > 0)
-            snprintf(share, sizeof share, ", %.0f%% of it",
-                     100 * finding->lost_ns_per_step / step_ns);
-        length = snprintf(text, size, "Costs %s a step%s. ", lost, share);
-    }
-    if (finding->predicted_gain > 1 && length >= 0 && (size_t)length < size) {
-        quantity_factor(gain, finding->predicted_gain);
-        snprintf(text + length, size - (size_t)length, "Without it %s faster, with %s confidence.",
-                 gain, confidence_name(finding->confidence));
-    }
+    if (costs && step_ns > 0)
+        snprintf(share, sizeof share, ", %.0f%% of it", 100 * finding->lost_ns_per_step / step_ns);
+    quantity_print(lost, finding->lost_ns_per_step / 1e3, "us");
+    quantity_factor(gain, finding->predicted_gain);
+    if (costs)
+        snprintf(cost, sizeof cost, "Costs %s a step%s; ", lost, share);
+    if (gains)
+        snprintf(gained, sizeof gained, "predicted gain %s; ", gain);
+    snprintf(text, size, "%s%s%s confidence.", cost, gained, confidence_name(finding->confidence));
+    text[0] = (char)toupper((unsigned char)text[0]);
 }
 
 /* What lost time is compared with: the untraced step where the trace tells. */
@@ -182,8 +194,7 @@ static void print_findings(const struct page *page, const struct summary *summar
                   severity_name(finding->severity));
         page_detail(page, "%s", finding->evidence);
         diagnosis_cost(cost, sizeof cost, finding, step_ns(summary));
-        if (cost[0] != '\0')
-            page_detail(page, "%s", cost);
+        page_detail(page, "%s", cost);
         if (finding->advice != NULL && finding->advice[0] != '\0')
             page_detail(page, "Do: %s", finding->advice);
     }
@@ -194,7 +205,7 @@ static void print_findings(const struct page *page, const struct summary *summar
 static void print_head(const struct page *page, const struct diagnosis *diagnosis, int which)
 {
     page_title(page, diagnosis->paths[which]);
-    print_device_name(page, diagnosis->traces[which]);
+    print_origin(page, &diagnosis->summaries[which]);
     print_doubts(page, diagnosis->traces[which]);
 }
 

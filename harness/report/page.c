@@ -2,6 +2,7 @@
 
 #include "harness/report/wrap.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,10 +39,17 @@ static bool is_control(char character)
     return (unsigned char)character < 0x20 || character == 0x7f;
 }
 
-/* What means something to Markdown, anywhere in a line. */
-static bool is_markup(char character)
+static bool is_word(char character)
 {
-    return strchr("|\\<>*`_[]", character) != NULL;
+    return isalnum((unsigned char)character) || (character & 0x80) != 0;
+}
+
+/* What means something to Markdown, anywhere in a line; an underscore not within a word. */
+static bool is_markup(const char *text, const char *at)
+{
+    if (*at == '_')
+        return at == text || !is_word(at[-1]) || !is_word(at[1]);
+    return strchr("|\\<*`[", *at) != NULL;
 }
 
 /* Prints at most `columns` columns of `text`, and three dots where it was longer. */
@@ -62,10 +70,10 @@ static void put_cut(const struct page *page, const char *text, int columns)
 
 static void put_markdown(const struct page *page, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        if (is_markup(*text))
+    for (const char *at = text; *at != '\0'; at++) {
+        if (is_markup(text, at))
             fputc('\\', page->console.stream);
-        fputc(is_control(*text) ? '?' : *text, page->console.stream);
+        fputc(is_control(*at) ? '?' : *at, page->console.stream);
     }
 }
 
