@@ -60,7 +60,7 @@ for check in checks:
 assert (sys.argv[2] == "1") == any(check["status"] == "fail" for check in checks), sys.argv[2]
 for name in """device cores cpu_governor cpu_turbo cpu_quota smt numa virtualisation load memory swap
 huge_pages cache_folder result_folder gpu_driver gpu_counters gpu_ecc gpu_throttle gpu_link copy_h2d memory_bandwidth
-gemm_fp32 launch wait numerics_gemm numerics_kernels numerics_jpeg gemm_bf16 cpu_steal""".split():
+gemm_fp32 launch wait numerics_gemm numerics_kernels numerics_jpeg gemm_bf16 tracing cpu_steal""".split():
     assert name in names, name
 status = {check["name"]: check["status"] for check in checks}
 assert status["numerics_gemm"] == "ok" and status["device"] == "ok", status
