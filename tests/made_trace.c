@@ -6,12 +6,38 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static char text[16384];
+static char text[1 << 20];
 static size_t length;
+static bool first, is_object;
+
+static void begin(const char *head, bool object)
+{
+    length = (size_t)snprintf(text, sizeof text, "%s", head);
+    first = true;
+    is_object = object;
+}
+
+/* What separates an event from the one before. */
+static const char *separator(void)
+{
+    bool was_first = first;
+
+    first = false;
+    return was_first ? "" : ",\n";
+}
 
 void made_begin(void)
 {
-    length = (size_t)snprintf(text, sizeof text, "[");
+    begin("[", false);
+}
+
+void made_begin_with(const char *members)
+{
+    char head[2048];
+
+    assert_true((size_t)snprintf(head, sizeof head, "{%s,\"traceEvents\":[", members) <
+                sizeof head);
+    begin(head, true);
 }
 
 void made_add_with(const char *category, const char *name, int pid, int tid, int start_us,
@@ -21,7 +47,7 @@ void made_add_with(const char *category, const char *name, int pid, int tid, int
         text + length, sizeof text - length,
         "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
         "\"args\":{\"correlation\":%d%s%s}}",
-        length > 1 ? ",\n" : "", category, name, pid, tid, start_us, end_us - start_us, correlation,
+        separator(), category, name, pid, tid, start_us, end_us - start_us, correlation,
         arguments[0] != '\0' ? "," : "", arguments);
     assert_true(length < sizeof text - 2);
 }
@@ -47,7 +73,7 @@ void made_add_instant(const char *name, int at_us, const char *arguments)
     length += (size_t)snprintf(
         text + length, sizeof text - length,
         "%s{\"ph\":\"i\",\"name\":\"%s\",\"pid\":100,\"tid\":100,\"ts\":%d,\"args\":{%s}}",
-        length > 1 ? ",\n" : "", name, at_us, arguments);
+        separator(), name, at_us, arguments);
     assert_true(length < sizeof text - 2);
 }
 
@@ -57,7 +83,7 @@ struct analysed made_analyse(void)
     char path[64];
     int file = memfd_create("trace", MFD_CLOEXEC);
 
-    length += (size_t)snprintf(text + length, sizeof text - length, "]");
+    length += (size_t)snprintf(text + length, sizeof text - length, is_object ? "]}" : "]");
     assert_int_equal(write(file, text, length), length);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     if (trace_file_read(&analysed.trace, path, NULL) != STATUS_OK)

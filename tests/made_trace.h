@@ -12,6 +12,7 @@ struct analysed {
 };
 
 void made_begin(void);
+void made_begin_with(const char *members); /* of the trace beside its events, as JSON */
 
 /* `arguments`: more members of "args", as JSON, or "". */
 void made_add_with(const char *category, const char *name, int pid, int tid, int start_us,

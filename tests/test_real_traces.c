@@ -1,7 +1,6 @@
 /* Traces of real machines against numbers that were computed elsewhere. The traces are not part of the
  * project: CHOKEPOINT_TRACES names their folder, with expected.json; without it this is skipped. */
-#include "harness/analysis/steps.h"
-#include "harness/analysis/timeline.h"
+#include "harness/analysis/findings.h"
 #include "tests/cmocka_prelude.h"
 
 #include <cjson/cJSON.h>
@@ -149,6 +148,43 @@ static void a_host_bound_trace_idles_for_the_host(void **state)
     trace_file_close(trace);
 }
 
+/* What an engineer would say of each, from its numbers and by looking at it. */
+static void the_first_finding_is_what_an_engineer_would_say(void **state)
+{
+    static const struct {
+        const char *trace, *first;
+    } cases[] = {
+        /* Kernels fill 74% of the span, two thirds of it convolutions in fp32, on a device that has
+         * matrix units for fp16. What is idle is spread over small launches, mostly the optimizer's. */
+        { "v100_resnet50_workers4", "fp32_matmul" },
+        /* Idle for 92%; every gap ends with a launch that was made after it began. */
+        { "h100_bert_small", "launch_bound" },
+        /* One launch, the first of its kernel, takes 6.5 of 9.4 ms. */
+        { "mi250_minitoy", "initialisation" },
+        /* Idle for 96%; kernels of 2 us behind launches of 8. */
+        { "gp100_toy", "launch_bound" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char path[4096];
+        struct trace_file *trace = NULL;
+        struct summary summary;
+        struct findings findings;
+        snprintf(path, sizeof path, "%s/%s.json.gz", folder, cases[i].trace);
+        assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+        assert_int_equal(summary_make(&summary, trace), STATUS_OK);
+        assert_int_equal(findings_make(&findings, &summary, 1, 0), STATUS_OK);
+        assert_true(findings.count > 0);
+        assert_string_equal(findings.items[0].id, cases[i].first);
+        assert_true(findings.items[0].severity >= SEVERITY_MAJOR);
+        assert_string_equal(findings.healthy, "");
+        findings_release(&findings);
+        summary_release(&summary);
+        trace_file_close(trace);
+    }
+}
+
 static cJSON *load_expected(void)
 {
     char path[4096], *text = calloc(1, EXPECTED_MAX);
@@ -170,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_trace_has_the_numbers_that_others_computed),
         cmocka_unit_test(a_host_bound_trace_idles_for_the_host),
+        cmocka_unit_test(the_first_finding_is_what_an_engineer_would_say),
     };
     const char *named = getenv("CHOKEPOINT_TRACES");
     int failed;

@@ -54,6 +54,13 @@ static void insert(struct findings *findings, const struct finding *finding)
     findings->items[at] = *finding;
 }
 
+/* Nobody should be alarmed by what is a guess. */
+static void moderate(struct finding *finding)
+{
+    if (finding->confidence == CONFIDENCE_LOW && finding->severity > SEVERITY_MINOR)
+        finding->severity = SEVERITY_MINOR;
+}
+
 /* What was lost in the traced step is lost in the same share of the untraced one. Without its time, or
  * where tracing changed the step much, that is less sure. */
 static void untrace(struct finding *finding, const struct facts *facts)
@@ -75,7 +82,8 @@ static void explain_health(struct findings *findings, const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->timeline.all;
 
-    if (facts->summary->timeline.work_count == 0 ||
+    if (!(facts->busy_ns >= RULE_BUSY_GOOD * facts->step_ns) ||
+        facts->summary->timeline.work_count == 0 ||
         (findings->count > 0 && findings->items[0].severity != SEVERITY_INFORMATION))
         return;
     snprintf(findings->healthy, sizeof findings->healthy,
@@ -119,6 +127,7 @@ enum status findings_make(struct findings *findings, const struct summary *summa
             if (!rule->judge(&finding, &facts))
                 continue;
             untrace(&finding, &facts);
+            moderate(&finding);
             insert(findings, &finding);
         }
     explain_health(findings, &facts);

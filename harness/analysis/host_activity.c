@@ -27,8 +27,9 @@ struct sweep {
 
 const char *host_doing_name(enum host_doing doing)
 {
-    static const char *const names[] = { "outside",   "operator", "loading",    "logging", "saving",
-                                         "launching", "copying",  "allocating", "waiting" };
+    static const char *const names[] = { "outside", "operators",  "loading",
+                                         "logging", "saving",     "launching",
+                                         "copying", "allocating", "waiting" };
 
     return (unsigned)doing < ARRAY_SIZE(names) ? names[doing] : "unknown";
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STEPS_TO_CUT = 3 }; /* of fewer, the ends are too much to leave out */
+
 struct gap {
     int64_t start_ns, end_ns;
     const struct work *work; /* that ends it; NULL: the window does */
@@ -158,14 +160,30 @@ static void take(struct sweep *sweep, struct idle_time *time, int64_t at_ns)
         add(step, time);
 }
 
+/* Whether the host waited at the window's end only because the recording ended there. */
+static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
+{
+    const struct steps *steps = sweep->steps;
+    const struct event *wait =
+        sweep->activity->has_loop ? wait_at(sweep, sweep->activity->loop, end_ns) : NULL;
+
+    return steps->count >= STEPS_TO_CUT && wait != NULL &&
+           wait->start_ns >= steps->items[steps->count - 1].event->end_ns;
+}
+
 /* The idle time at both ends of the window, as one gap: what drained its first half drained it all. */
 static void take_ends(struct sweep *sweep, const struct work *first, int64_t end_ns)
 {
-    const struct idle *idle = sweep->idle;
+    struct idle *idle = sweep->idle;
     struct gap tail = { end_ns, later(idle->end_ns, end_ns), NULL };
     struct gap head = { idle->start_ns, later(first->event->start_ns, idle->start_ns), first };
     struct idle_time both = split(sweep, &tail), more = split(sweep, &head);
 
+    if (ends_by_itself(sweep, end_ns)) {
+        idle->start_ns = head.end_ns;
+        idle->end_ns = end_ns;
+        return;
+    }
     if (both.drained_count > 0)
         for (int i = 0; i < HOST_DOING_COUNT; i++) {
             more.drained_ns[i] += more.free_ns[i];

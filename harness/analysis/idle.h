@@ -10,8 +10,9 @@
  * the device worked on what came before, at most for as long as that was: `hidable`. The rest could not.
  *
  * The window goes from the first step's start to the last step's end or that of the last work, and counts
- * as one turn of a loop: the idle time before the first work goes with that after the last. Without steps
- * it is the span of the work. */
+ * as one turn of a loop: the idle time before the first work goes with that after the last. Where the host
+ * waits at the end only after the last of three steps or more, it waits because the recording ends, and both
+ * are left out: the window is then, as without steps, the span of the work. */
 #ifndef HARNESS_ANALYSIS_IDLE_H
 #define HARNESS_ANALYSIS_IDLE_H
 

@@ -14,6 +14,9 @@
 /* A cost below it is no finding: torch_tb_profiler's bound for the share of data loading (data.py). */
 #define RULE_SHARE_LEAST 0.05
 
+/* A device that is busy for less of a step is the host's to explain, and no healthy one. */
+#define RULE_BUSY_GOOD 0.7
+
 /* Where a rule looks: figures a step of the trace as it is, in ns. */
 struct facts {
     const struct summary *summary;

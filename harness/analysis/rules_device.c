@@ -201,13 +201,39 @@ static bool judge_device_wait(struct finding *finding, const struct facts *facts
     return finding_costs(finding, facts, stalled);
 }
 
+/* An aside: what costs the time is for other rules to say. */
+static bool judge_low_utilisation(struct finding *finding, const struct facts *facts)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+    double idle = (double)time->idle_ns;
+    int64_t most_ns = 0;
+    enum host_doing most = HOST_OUTSIDE;
+
+    if (facts->summary->timeline.work_count == 0 || !(busy_share(facts) < 0.5))
+        return false;
+    for (int i = 0; i < HOST_DOING_COUNT; i++)
+        if (time->free_ns[i] + time->drained_ns[i] > most_ns) {
+            most_ns = time->free_ns[i] + time->drained_ns[i];
+            most = (enum host_doing)i;
+        }
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "the device is busy for %.0f%%; %.0f%% of its idle time had work queued; the host spends "
+        "most of it, %.0f%%, %s%s",
+        100 * busy_share(facts), 100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
+        most == HOST_OUTSIDE ? "" : "in ",
+        most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most));
+    finding_informs(finding);
+    return true;
+}
+
 static bool judge_device_bound(struct finding *finding, const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
     struct share all = kernels_that(facts, is_any), products = kernels_that(facts, is_product);
     const char *name;
 
-    if (!(busy_share(facts) >= 0.7) || kernels->count == 0)
+    if (!(busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0)
         return false;
     name = trace_file_name(facts->summary->trace, kernels->rows[0].name);
     snprintf(
@@ -239,6 +265,9 @@ const struct rule rules_of_device[] = {
     { "device_wait", "Queued work waits",
       "look for waits between streams, and for other programs on the device or its cores",
       "HolisticTraceAnalysis: other idle time, from 30 us", judge_device_wait },
+    { "low_utilisation", "The device is idle for most of the time",
+      "look at what the host does meanwhile", "nsys analyze, gpu_time_util: 50%",
+      judge_low_utilisation },
     { "device_bound", "The device sets the pace",
       "look at the longest kernels: their type, their size, what could be fused",
       "busy for 70% of a step or more; below, look at the host", judge_device_bound },

@@ -1,0 +1,397 @@
+/* Rules, each against a loop that has what it is about and one that nearly has. */
+#include "harness/analysis/findings.h"
+#include "tests/cmocka_prelude.h"
+#include "tests/made_loop.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- What is found in a loop ----------------------------------------------------------------------- */
+
+struct found {
+    struct analysed analysed;
+    struct summary summary;
+    struct findings findings;
+};
+
+static struct found judge(const struct made_loop *loop)
+{
+    struct found found = { .analysed = made_loop(loop) };
+
+    assert_int_equal(summary_make(&found.summary, found.analysed.trace), STATUS_OK);
+    assert_int_equal(findings_make(&found.findings, &found.summary, 1, 0), STATUS_OK);
+    return found;
+}
+
+static void forget(struct found *found)
+{
+    findings_release(&found->findings);
+    summary_release(&found->summary);
+    made_release(&found->analysed);
+}
+
+static const struct finding *find(const struct found *found, const char *id)
+{
+    for (int64_t i = 0; i < found->findings.count; i++)
+        if (strcmp(found->findings.items[i].id, id) == 0)
+            return &found->findings.items[i];
+    return NULL;
+}
+
+/* Who reads a failure wants to know what was found instead. */
+static void list(const struct found *found, char *text, size_t size)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int64_t i = 0; i < found->findings.count && length < size; i++) {
+        const struct finding *finding = &found->findings.items[i];
+        length += (size_t)snprintf(text + length, size - length, "\n  %s, %s: %s", finding->id,
+                                   severity_name(finding->severity), finding->evidence);
+    }
+}
+
+static void check(const char *id, const struct made_loop *loop, bool wanted)
+{
+    struct found found = judge(loop);
+    char text[4096];
+
+    list(&found, text, sizeof text);
+    if ((find(&found, id) != NULL) != wanted)
+        fail_msg("%s is %s; found:%s", id, wanted ? "missing" : "there", text);
+    forget(&found);
+}
+
+/* --- Every rule ------------------------------------------------------------------------------------ */
+
+#define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
+#define OLD_GPU                                                                                    \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
+    "\"computeMajor\":6,\"computeMinor\":0}]"
+#define UNITS(has)                                                                                 \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"totalGlobalMem\":" \
+    "1073741824,\"bf16MatrixUnits\":" has ",\"fp16MatrixUnits\":0,\"tf32\":0,\"hostCores\":2,"     \
+    "\"sharesHostCores\":1}]"
+
+/* The device is busy throughout, and nothing else is to be said of it. */
+#define LONG_BUSY .launches = 20, .call = 2, .kernel = 50
+#define BUSY      .steps = 10, LONG_BUSY
+
+static const struct {
+    const char *id;
+    struct made_loop fires, misses;
+} cases[] = {
+    /* 800 us of loading, then 1000 of device work behind a wait: but for the wait, it would hide. */
+    { "host_sync",
+      { BUSY, .loading = 800, .wait_every = 1 },
+      { BUSY, .loading = 800, .wait_every = 20 } },
+    /* The same loop with more loading than the device works. */
+    { "data_loading",
+      { BUSY, .loading = 1500, .wait_every = 1 },
+      { BUSY, .loading = 800, .wait_every = 1 } },
+    { "data_loading", { BUSY, .loading = 1500 }, { BUSY, .loading = 900 } },
+    { "data_jitter",
+      { BUSY, .slow_every = 3, .slow_loading = 4000 },
+      { BUSY, .slow_every = 3, .slow_loading = 1000 } },
+    { "epoch_gap",
+      { LONG_BUSY, .steps = 20, .slow_every = 10, .slow_loading = 20000 },
+      { LONG_BUSY, .steps = 20, .slow_every = 5, .slow_loading = 10000 } },
+    { "logging_gap",
+      { BUSY, .wait_every = 1, .logging = 300 },
+      { BUSY, .wait_every = 1, .logging = 30 } },
+    { "save_pause",
+      { BUSY, .wait_every = 1, .saving = 300 },
+      { BUSY, .wait_every = 1, .saving = 30 } },
+    /* 5 us of kernel behind 10 of operator and call, or behind 4. */
+    { "launch_bound",
+      { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 50, .operator_time = 2, .call = 2, .kernel = 5 } },
+    /* Few launches behind much of the host's own work are no matter of launching. */
+    { "launch_bound",
+      { .steps = 10, .launches = 12, .operator_time = 100, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 8, .operator_time = 100, .call = 4, .kernel = 5 } },
+    { "small_kernels",
+      { .steps = 10, .launches = 64, .passes = 16, .operator_time = 2, .call = 8, .kernel = 5 },
+      { .steps = 10, .launches = 64, .passes = 1, .operator_time = 2, .call = 8, .kernel = 5 } },
+    { "initialisation", { BUSY, .first_call = 4000 }, { BUSY, .first_call = 900 } },
+    { "pageable_copy",
+      { BUSY, .copies = 1, .copy = 200, .copy_call = 200, .copy_bytes = 1 << 20,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)" },
+      /* Small ones are staged at once. */
+      { BUSY, .copies = 1, .copy = 200, .copy_call = 2, .copy_bytes = 1 << 10,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)" } },
+    { "exposed_copy",
+      { BUSY, .copies = 1, .copy = 300, .copy_call = 2, .copy_bytes = 1 << 20 },
+      { BUSY, .copies = 1, .copy = 30, .copy_call = 2, .copy_bytes = 1 << 20 } },
+    { "small_copies",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 },
+      { BUSY, .copies = 4, .copy = 50, .copy_call = 5, .copy_bytes = 1 << 10 } },
+    { "host_round_trip", { BUSY, .trips = 1 }, { BUSY, .copies = 2, .copy = 30, .copy_call = 2 } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = MATRIX_KERNEL },
+      { BUSY, .kernel_name = "ampere_bf16_s16816gemm_bf16_128x64_tn" } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "gemm_f32_nn_64x64x64", .about = UNITS("1") },
+      { BUSY, .kernel_name = "gemm_f32_nn_64x64x64", .about = UNITS("0") } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = MATRIX_KERNEL },
+      { BUSY, .kernel_name = MATRIX_KERNEL, .about = OLD_GPU } },
+    { "padding_waste",
+      { BUSY, .samples = 8, .tokens = 300, .padded_tokens = 212 },
+      /* Rounding to 8 alone. */
+      { BUSY, .samples = 64, .tokens = 313, .padded_tokens = 199 } },
+    { "naive_attention",
+      { BUSY, .kernel_name = "softmax_forward_f32" },
+      { BUSY, .kernel_name = "cunn_LogSoftMaxForward" } },
+    { "optimizer_overhead",
+      { BUSY, .optimizer_launches = 10, .optimizer_kernel = 40 },
+      { BUSY, .optimizer_launches = 1, .optimizer_kernel = 150 } },
+    { "unfused_ops",
+      { BUSY, .kernel_name = "vectorized_elementwise_kernel" },
+      { BUSY, .kernel_name = "bias_gelu_forward_f32" } },
+    { "device_wait", { BUSY, .stall = 40 }, { BUSY, .stall = 3 } },
+    { "device_bound",
+      { BUSY },
+      { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 } },
+    { "low_utilisation",
+      { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 },
+      { .steps = 10, .launches = 20, .operator_time = 15, .call = 2, .kernel = 20 } },
+    { "exposed_communication", { BUSY, .communication = 300 }, { BUSY, .communication = 80 } },
+    { "activation_memory",
+      { BUSY, .allocated_kib = 600000, .peak_kib = 980000 },
+      { BUSY, .allocated_kib = 600000, .peak_kib = 900000 } },
+    /* Full, but not of what goes away within a step. */
+    { "activation_memory",
+      { BUSY, .allocated_kib = 900000, .peak_kib = 980000 },
+      { BUSY, .allocated_kib = 970000, .peak_kib = 980000 } },
+    { "memory_growth",
+      { BUSY, .allocated_kib = 1000, .growth_kib = 10 },
+      { BUSY, .allocated_kib = 1000, .peak_kib = 5000 } },
+    { "fragmentation",
+      { BUSY, .allocated_kib = 500000, .reserved_kib = 700000 },
+      { BUSY, .allocated_kib = 500, .reserved_kib = 2048 } },
+    { "allocation_churn",
+      { BUSY, .allocations = 20, .allocation = 100 },
+      { BUSY, .allocations = 1, .allocation = 100 } },
+    { "no_device_activity", { .steps = 10, .loading = 100 }, { BUSY } },
+    { "insufficient_data", { LONG_BUSY, .steps = 2 }, { BUSY } },
+    { "insufficient_data", { BUSY, .no_calls = true }, { BUSY } },
+    { "insufficient_data", { BUSY, .no_steps = true }, { BUSY } },
+};
+
+static void every_rule_fires_and_has_a_near_miss(void **state)
+{
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        check(cases[i].id, &cases[i].fires, true);
+        check(cases[i].id, &cases[i].misses, false);
+    }
+}
+
+/* --- What a finding says --------------------------------------------------------------------------- */
+
+static void the_first_finding_is_the_one_that_costs_most(void **state)
+{
+    static const struct {
+        const char *id;
+        struct made_loop loop;
+    } firsts[] = {
+        { "host_sync", { BUSY, .loading = 800, .wait_every = 1 } },
+        { "data_loading", { BUSY, .loading = 1500, .wait_every = 1 } },
+        { "launch_bound",
+          { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 } },
+        { "small_kernels",
+          { .steps = 10,
+            .launches = 64,
+            .passes = 16,
+            .operator_time = 2,
+            .call = 8,
+            .kernel = 5 } },
+        { "activation_memory",
+          { BUSY, .loading = 1500, .allocated_kib = 600000, .peak_kib = 980000 } },
+        { "memory_growth", { BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10 } },
+        { "data_loading",
+          { BUSY, .loading = 1500, .allocated_kib = 500000, .reserved_kib = 610000 } },
+        { "device_bound", { BUSY } },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
+        struct found found = judge(&firsts[i].loop);
+        assert_true(found.findings.count > 0);
+        assert_string_equal(found.findings.items[0].id, firsts[i].id);
+        forget(&found);
+    }
+}
+
+/* Both loops cost 1000 us of device work in every step. */
+static void a_wait_costs_the_shorter_of_host_and_device(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
+    struct found found = judge(&loop);
+    const struct finding *finding = find(&found, "host_sync");
+    (void)state;
+
+    /* Loading, and 2 us each of a call and of the wait's end. */
+    assert_non_null(finding);
+    assert_true(fabs(finding->lost_ns_per_step - 604e3) <= 3e3);
+    assert_true(fabs(finding->predicted_gain - 1604.0 / 1000) <= 0.01);
+    assert_int_equal(finding->severity, SEVERITY_MAJOR);
+    forget(&found);
+}
+
+/* Workers need cores: loading that takes one of two cores cannot be faster than it is. */
+static void loading_costs_what_workers_on_the_other_cores_would_save(void **state)
+{
+    static const struct {
+        const char *about;
+        double lost_us;
+    } devices[] = {
+        { NULL, 1500 }, /* nothing is known of the host: all of it */
+        { UNITS("0"), 1000 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+        struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1,
+                                  .about = devices[i].about };
+        struct found found = judge(&loop);
+        const struct finding *finding = find(&found, "data_loading");
+        assert_non_null(finding);
+        assert_true(fabs(finding->lost_ns_per_step / 1e3 - devices[i].lost_us) <= 10);
+        forget(&found);
+    }
+}
+
+static void lost_time_is_that_of_the_untraced_step(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
+    struct found found;
+    const struct finding *finding;
+    (void)state;
+
+    loop.about = UNITS("0") ",\"chokepoint\":{\"schema\":1,\"steps\":10,\"windows\":3,"
+                            "\"step_time_us\":802,\"traced_step_time_us\":1604}";
+    found = judge(&loop);
+    finding = find(&found, "host_sync");
+    assert_non_null(finding);
+    assert_true(fabs(finding->lost_ns_per_step - 302e3) <= 3e3);
+    assert_true(fabs(finding->predicted_gain - 1.604) <= 0.01);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM); /* tracing doubled the step */
+    forget(&found);
+}
+
+static void a_healthy_trace_says_why(void **state)
+{
+    struct made_loop busy = { BUSY }, waiting = { BUSY, .loading = 800, .wait_every = 1 };
+    struct made_loop blind = { .steps = 10, .loading = 100 };
+    struct found found = judge(&busy);
+    (void)state;
+
+    assert_non_null(strstr(found.findings.healthy, "busy for 100%"));
+    forget(&found);
+    found = judge(&waiting);
+    assert_string_equal(found.findings.healthy, "");
+    forget(&found);
+    found = judge(&blind);
+    assert_string_equal(found.findings.healthy, "");
+    forget(&found);
+}
+
+/* The device waits for 40 us before each of its kernels of 50, and nothing says why. */
+static void a_guess_is_never_alarming(void **state)
+{
+    struct made_loop loop = { BUSY, .stall = 40 };
+    struct found found = judge(&loop);
+    const struct finding *finding = find(&found, "device_wait");
+    (void)state;
+
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    assert_true(finding->predicted_gain > 1.7);
+    assert_int_equal(finding->severity, SEVERITY_MINOR);
+    forget(&found);
+}
+
+/* A trace without calls cannot say why the device is idle, and no rule guesses. */
+static void what_the_trace_lacks_is_not_guessed(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true };
+    struct found found = judge(&loop);
+    (void)state;
+
+    for (int64_t i = 0; i < found.findings.count; i++)
+        assert_int_equal(found.findings.items[i].severity, SEVERITY_INFORMATION);
+    assert_non_null(strstr(find(&found, "insufficient_data")->evidence, "calls are missing"));
+    forget(&found);
+}
+
+static void an_empty_trace_is_no_failure(void **state)
+{
+    struct made_loop loop = { .steps = 0, .no_calls = true };
+    struct found found = judge(&loop);
+    (void)state;
+
+    assert_string_equal(found.findings.items[0].id, "no_device_activity");
+    forget(&found);
+}
+
+/* --- Several ranks --------------------------------------------------------------------------------- */
+
+/* All compute for 1000 us; who communicates for less came last. */
+static void check_ranks(const int *communication, int count, bool straggles, const char *who)
+{
+    struct analysed analysed[4];
+    struct summary summaries[4];
+
+    for (int i = 0; i < count; i++) {
+        struct made_loop loop = { BUSY, .communication = communication[i] };
+        char about[80];
+        snprintf(about, sizeof about, "\"distributedInfo\":{\"rank\":%d,\"world_size\":%d}", i,
+                 count);
+        loop.about = about;
+        analysed[i] = made_loop(&loop);
+        assert_int_equal(summary_make(&summaries[i], analysed[i].trace), STATUS_OK);
+    }
+    for (int i = 0; i < count; i++) {
+        struct findings findings;
+        bool named = false;
+        assert_int_equal(findings_make(&findings, summaries, count, i), STATUS_OK);
+        for (int64_t k = 0; k < findings.count; k++)
+            if (strcmp(findings.items[k].id, "straggler") == 0)
+                named = strstr(findings.items[k].evidence, who) != NULL;
+        assert_int_equal(named, straggles);
+        findings_release(&findings);
+    }
+    for (int i = 0; i < count; i++) {
+        summary_release(&summaries[i]);
+        made_release(&analysed[i]);
+    }
+}
+
+static void the_rank_that_others_wait_for_is_named(void **state)
+{
+    (void)state;
+
+    check_ranks((const int[]){ 500, 500, 60, 500 }, 4, true, "rank 2 ");
+    check_ranks((const int[]){ 500, 480, 450, 500 }, 4, false, "rank");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rule_fires_and_has_a_near_miss),
+        cmocka_unit_test(the_first_finding_is_the_one_that_costs_most),
+        cmocka_unit_test(a_wait_costs_the_shorter_of_host_and_device),
+        cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
+        cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
+        cmocka_unit_test(a_healthy_trace_says_why),
+        cmocka_unit_test(a_guess_is_never_alarming),
+        cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
+        cmocka_unit_test(an_empty_trace_is_no_failure),
+        cmocka_unit_test(the_rank_that_others_wait_for_is_named),
+    };
+
+    return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+}
