@@ -1,12 +1,17 @@
 #!/bin/sh
-# Traces of real runs in other people's tools: Python's strict JSON, and HolisticTraceAnalysis.
+# Traces of real runs in other people's tools, and theirs here: Python's strict JSON,
+# HolisticTraceAnalysis, PyTorch.
 #
-# usage: test_trace_readers.sh strict|hta CHOKEPOINT FOLDER, where FOLDER keeps HTA from run to run
+# usage: test_trace_readers.sh strict|hta|torch CHOKEPOINT TRACE_FIGURES FOLDER
+#
+# FOLDER keeps HTA from run to run. PyTorch is too large to be fetched by a test: it is that of the python3
+# that CHOKEPOINT_TORCH_PYTHON names. CHOKEPOINT_TRACES names a folder of PyTorch's traces for HTA.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 chokepoint=$2
-venv=$3/hta-venv
+figures=$3
+venv=$4/hta-venv
 python=$(command -v python3) || { echo "skipped: there is no python3"; exit 77; }
 
 skip()
@@ -27,23 +32,37 @@ install_hta()
     mv "$venv.new" "$venv"
 }
 
+record()
+{
+    export CHOKEPOINT_CACHE="$1/test-cache"
+    for variant in before after; do
+        "$chokepoint" exec item_sync --device=cpu --variant=$variant --jpeg-pixels=32 \
+            --trace="$folder/item_sync.$variant.json.gz"
+        "$chokepoint" exec launch_overhead --device=cpu --variant=$variant \
+            --trace="$folder/launch_overhead.$variant.json.gz"
+    done
+}
+
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export CHOKEPOINT_CACHE="$3/test-cache"
-for variant in before after; do
-    "$chokepoint" exec item_sync --device=cpu --variant=$variant --jpeg-pixels=32 \
-        --trace="$folder/item_sync.$variant.json.gz"
-    "$chokepoint" exec launch_overhead --device=cpu --variant=$variant \
-        --trace="$folder/launch_overhead.$variant.json.gz"
-done
 
 case $1 in
 strict)
+    record "$4"
     "$python" "$here/check_trace.py" "$folder"/*.json.gz
     ;;
 hta)
     install_hta
-    "$venv/bin/python" "$here/check_hta.py" "$folder"/*.json.gz 2>"$folder/log" ||
+    record "$4"
+    theirs=${CHOKEPOINT_TRACES:-$here/../../shared/traces}
+    set -- "$folder"/*.json.gz
+    for trace in "$theirs"/*.json.gz; do
+        [ ! -e "$trace" ] || set -- "$@" "$trace"
+    done
+    "$venv/bin/python" "$here/check_hta.py" "$figures" "$@" 2>"$folder/log" ||
         { tail -n 20 "$folder/log"; exit 1; }
+    ;;
+torch)
+    "${CHOKEPOINT_TORCH_PYTHON:-$python}" "$here/check_torch.py" "$figures"
     ;;
 esac
