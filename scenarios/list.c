@@ -9,7 +9,7 @@
     X(checkpointing)                                                                               \
     X(launch_overhead)                                                                             \
     X(item_sync)
-#define OTHERS(X)
+#define OTHERS(X) X(naive_attention)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

@@ -1,0 +1,30 @@
+/* Keeping attention's scores in memory.
+ *
+ * Every token attends to every token, so the scores are a square: twice the tokens, four times the
+ * bytes. Naive attention writes them, reads and writes them again as probabilities, and keeps those for
+ * backward. Tiled attention goes over the keys a tile at a time with a running maximum and sum (an online
+ * softmax), so that scores never leave the registers, and keeps one number a query; backward computes
+ * them again. The arithmetic grows by that, and the memory traffic falls by far more. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_naive_attention = {
+    .name = "naive_attention",
+    .title = "Keeping attention's scores in memory",
+    .symptom = "memory and time grow with the square of the sequence's length",
+    .cause = "scores and probabilities are written to memory and kept for backward",
+    .fix = "fused attention (scaled_dot_product_attention, FlashAttention)",
+    .look = "three products and a softmax per block before, one operator after; the memory curve",
+    .base = "model=heavy data=sequences tokens=1024 blocks=1 loss_every=5",
+    .knob = "attention",
+    .before = "naive",
+    .after = "fused",
+    .loss = LOSS_16_BIT, /* in fp32 they agree to 1e-5, but a GPU trains in bf16 */
+    .expect =
+        {
+            /* In fp32 on the CPU device 2.62 and 2.44, in every repetition. Time is not promised: without
+             * matrix units it is much the same. */
+            { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 2, .exact = true },
+            { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.5, .exact = true },
+        },
+    .accept = { { "naive_attention", ANYWHERE } },
+};
