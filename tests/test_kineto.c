@@ -1,6 +1,6 @@
 /* The trace file: made-up rows come out exactly, real runs obey the rules of the format and of time. */
 #include "harness/trace/kineto.h"
-#include "tests/trace_file.h"
+#include "tests/kineto_file.h"
 #include "tests/training_fixture.h"
 
 #include <dirent.h>
@@ -101,14 +101,14 @@ static void add_phase(struct trace *trace, const char *name, int64_t start_ns, i
                                   .thread = 500 });
 }
 
-static void write_made_up(struct trace *trace, const char *name, struct trace_file *file,
+static void write_made_up(struct trace *trace, const char *name, struct kineto_file *file,
                           struct trace_events *events)
 {
     const struct kineto_about about = { .name = "made_up", .device = &gpu };
 
     assert_ok(kineto_write(path_in_folder(name), trace, &about));
     trace_close(trace);
-    *file = trace_file_read(path_in_folder(name));
+    *file = kineto_file_read(path_in_folder(name));
     *events = trace_events_of(file);
     check_trace(file, events);
 }
@@ -116,7 +116,7 @@ static void write_made_up(struct trace *trace, const char *name, struct trace_fi
 static void a_kernel_has_all_that_readers_want(void **state)
 {
     struct trace *trace = begin_trace(0);
-    struct trace_file file;
+    struct kineto_file file;
     struct trace_events events;
     const struct trace_event *kernel;
     (void)state;
@@ -139,7 +139,7 @@ static void a_kernel_has_all_that_readers_want(void **state)
     assert_non_null(strstr(file.text, "\"ts\":1000.001,\"dur\":3.999,"));
     assert_null(cJSON_GetObjectItem(file.root, "droppedRecords"));
     trace_events_release(&events);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 }
 
 static void names_come_back_as_they_were(void **state)
@@ -155,7 +155,7 @@ static void names_come_back_as_they_were(void **state)
         { "", "" },
     };
     struct trace *trace = begin_trace(0);
-    struct trace_file file;
+    struct kineto_file file;
     struct trace_events events;
     (void)state;
 
@@ -166,13 +166,13 @@ static void names_come_back_as_they_were(void **state)
     write_made_up(trace, "names.json", &file, &events);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) the_event(&events, "kernel", names[i][1]);
     trace_events_release(&events);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 }
 
 static void a_graph_has_one_arrow_to_its_first_node(void **state)
 {
     struct trace *trace = begin_trace(0);
-    struct trace_file file;
+    struct kineto_file file;
     struct trace_events events;
     (void)state;
 
@@ -186,14 +186,14 @@ static void a_graph_has_one_arrow_to_its_first_node(void **state)
         if (events.list[i].phase == 'f')
             assert_int_equal(events.list[i].start_ns, 500);
     trace_events_release(&events);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 }
 
 /* Calls that come out of order, as those of several threads do, and of a work whose call is missing. */
 static void calls_out_of_order_still_join(void **state)
 {
     struct trace *trace = begin_trace(0);
-    struct trace_file file;
+    struct kineto_file file;
     struct trace_events events;
     (void)state;
 
@@ -204,26 +204,26 @@ static void calls_out_of_order_still_join(void **state)
     write_made_up(trace, "order.json.gz", &file, &events);
     assert_int_equal(count_events(&events, "ac2g"), 100);
     trace_events_release(&events);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 
     trace = begin_trace(0);
     add_kernel(trace, "orphan", 77, 1, 0, 10, 20);
     assert_ok(kineto_write(path_in_folder("orphan.json"), trace,
                            &(struct kineto_about){ .name = "orphan", .device = &gpu }));
     trace_close(trace);
-    file = trace_file_read(path_in_folder("orphan.json"));
+    file = kineto_file_read(path_in_folder("orphan.json"));
     events = trace_events_of(&file);
     assert_int_equal(the_event(&events, "kernel", "orphan")->correlation, 77);
     assert_int_equal(count_events(&events, "ac2g"), 0);
     trace_events_release(&events);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 }
 
 /* step { forward { A } backward { B, C on two streams } } */
 static void annotations_show_where_their_work_ran(void **state)
 {
     struct trace *trace = begin_trace(0);
-    struct trace_file file;
+    struct kineto_file file;
     struct trace_events events;
     int backward = 0;
     (void)state;
@@ -254,13 +254,13 @@ static void annotations_show_where_their_work_ran(void **state)
         event_integer(the_event(&events, "kernel", "B"), "External id"),
         event_integer(the_event(&events, "user_annotation", "backward"), "External id"));
     trace_events_release(&events);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 }
 
 static void other_kinds_keep_their_figures(void **state)
 {
     struct trace *trace = begin_trace(0);
-    struct trace_file file;
+    struct kineto_file file;
     struct trace_events events;
     const struct trace_event *event;
     (void)state;
@@ -316,13 +316,13 @@ static void other_kinds_keep_their_figures(void **state)
     assert_non_null(strstr(file.text, "\"Addr\":140733193392128"));
     the_event(&events, "overhead", "Buffer Flush");
     trace_events_release(&events);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 }
 
 static void a_trace_that_lacks_records_says_so(void **state)
 {
     struct trace *trace = begin_trace(1); /* one chunk */
-    struct trace_file file;
+    struct kineto_file file;
     struct trace_events events;
     int64_t dropped;
     (void)state;
@@ -334,7 +334,7 @@ static void a_trace_that_lacks_records_says_so(void **state)
     assert_int_equal(cJSON_GetObjectItem(file.root, "droppedRecords")->valuedouble, dropped);
     assert_int_equal(count_events(&events, "user_annotation") + dropped, 2000);
     trace_events_release(&events);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 }
 
 static void the_head_tells_the_device_and_the_cost(void **state)
@@ -348,13 +348,13 @@ static void the_head_tells_the_device_and_the_cost(void **state)
                                   .windows = 3,
                                   .step_time_us = 100,
                                   .traced_step_time_us = 102.5 };
-    struct trace_file file;
+    struct kineto_file file;
     const cJSON *device, *ours;
     (void)state;
 
     assert_ok(kineto_write(path_in_folder("head.json.gz"), trace, &about));
     trace_close(trace);
-    file = trace_file_read(path_in_folder("head.json.gz"));
+    file = kineto_file_read(path_in_folder("head.json.gz"));
     assert_int_equal(cJSON_GetObjectItem(file.root, "schemaVersion")->valuedouble, 1);
     assert_string_equal(cJSON_GetObjectItem(file.root, "traceName")->valuestring,
                         "head \"quoted\"");
@@ -369,7 +369,7 @@ static void the_head_tells_the_device_and_the_cost(void **state)
     ours = cJSON_GetObjectItem(file.root, "chokepoint");
     assert_string_equal(cJSON_GetObjectItem(ours, "settings")->valuestring, "model=light batch=1");
     assert_float_equal(cJSON_GetObjectItem(ours, "tracing_overhead")->valuedouble, 0.025, 1e-9);
-    trace_file_release(&file);
+    kineto_file_release(&file);
 }
 
 /* --- What can fail ------------------------------------------------------------------------------ */
@@ -423,7 +423,7 @@ struct run {
     struct trace *trace;
     struct device_counters counters; /* of the recorded part */
     struct memory_statistics begin, end;
-    struct trace_file file;
+    struct kineto_file file;
     struct trace_events events;
 };
 
@@ -464,7 +464,7 @@ static void run_traced(struct run *run, const char *settings, const char *name)
     run->end = memory_statistics(run->training->memory);
     about.device = device_properties(run->device);
     assert_ok(kineto_write(path_in_folder(name), run->trace, &about));
-    run->file = trace_file_read(path_in_folder(name));
+    run->file = kineto_file_read(path_in_folder(name));
     run->events = trace_events_of(&run->file);
     check_trace(&run->file, &run->events);
 }
@@ -472,7 +472,7 @@ static void run_traced(struct run *run, const char *settings, const char *name)
 static void run_close(struct run *run)
 {
     trace_events_release(&run->events);
-    trace_file_release(&run->file);
+    kineto_file_release(&run->file);
     training_close(run->training);
     device_close(run->device);
     trace_close(run->trace);

@@ -183,6 +183,8 @@ static void forms_that_profilers_write(void **state)
         { "\"cat\":\"kernel\",\"pid\":2,\"tid\":0,\"args\":{\"device\":3,\"stream\":\"0x7F10\"}",
           EVENT_KIND_KERNEL, true, 3, 0x7f10 },
         { "\"cat\":\"Runtime\",\"pid\":5,\"tid\":6", EVENT_KIND_RUNTIME, false, 5, 6 },
+        { "\"cat\":\"hip_runtime\",\"pid\":5,\"tid\":6", EVENT_KIND_RUNTIME, false, 5, 6 },
+        { "\"cat\":\"hip_driver\",\"pid\":5,\"tid\":6", EVENT_KIND_DRIVER, false, 5, 6 },
         { "\"cat\":\"cuda_driver\",\"pid\":5,\"tid\":6", EVENT_KIND_DRIVER, false, 5, 6 },
         { "\"cat\":\"gpu_memcpy\",\"pid\":0,\"tid\":6", EVENT_KIND_MEMCPY, true, 0, 6 },
         { "\"cat\":\"gpu_memset\",\"pid\":0,\"tid\":6", EVENT_KIND_MEMSET, true, 0, 6 },

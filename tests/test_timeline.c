@@ -163,6 +163,57 @@ static void a_step_is_split_by_priority_without_rest(void **state)
     made_release(&analysed);
 }
 
+/* One of some events, by number; all of a small run on two streams. */
+static void add_event(int number)
+{
+    int at = 100 * (number / 4), correlation = 1 + number / 4;
+
+    switch (number % 4) {
+    case 0:
+        made_add("user_annotation", number % 8 == 0 ? "ProfilerStep#1" : "forward", 100, 100, at,
+                 at + 100, 0);
+        break;
+    case 1:
+        made_add("cuda_runtime", "hipLaunchKernel", 100, 100, at + 5, at + 9, correlation);
+        break;
+    case 2:
+        made_add("kernel", number % 3 == 0 ? "ncclDevKernel" : "gemm", 0, 7, at + 20, at + 85,
+                 correlation);
+        break;
+    default:
+        made_add("kernel", "hipMemcpyAsync", 0, 8, at + 60, at + 90, correlation);
+    }
+}
+
+static void the_order_in_the_file_does_not_matter(void **state)
+{
+    enum { EVENTS = 40 };
+    struct analysed analysed[3];
+    (void)state;
+
+    for (int order = 0; order < 3; order++) {
+        made_begin();
+        for (int i = 0; i < EVENTS; i++)
+            add_event(order == 0   ? i
+                      : order == 1 ? EVENTS - 1 - i
+                                   : i * 27 % EVENTS); /* 27 and 40 have no common factor */
+        analysed[order] = made_analyse();
+    }
+    assert_int_equal(analysed[0].timeline.all.work_count, EVENTS / 2);
+    assert_true(analysed[0].timeline.all.idle_cause_ns[IDLE_HOST_WAIT] > 0);
+    check_us(analysed[0].timeline.all.kind_ns[WORK_COPY], 30 * EVENTS / 4);
+    for (int order = 1; order < 3; order++) {
+        assert_memory_equal(&analysed[order].timeline.all, &analysed[0].timeline.all,
+                            sizeof(struct usage));
+        assert_int_equal(analysed[order].steps.count, analysed[0].steps.count);
+        for (int64_t i = 0; i < analysed[0].steps.count; i++)
+            assert_memory_equal(analysed[order].steps.items[i].part_ns,
+                                analysed[0].steps.items[i].part_ns,
+                                sizeof analysed[0].steps.items[i].part_ns);
+    }
+    for (int order = 0; order < 3; order++) made_release(&analysed[order]);
+}
+
 static void steps_have_their_statistics(void **state)
 {
     static const int ends_us[] = { 10, 40, 60, 100 }; /* 10, 30, 20 and 40 long */
@@ -319,6 +370,7 @@ int main(void)
         cmocka_unit_test(communication_is_exposed_where_nothing_is_computed),
         cmocka_unit_test(devices_are_measured_apart),
         cmocka_unit_test(a_step_is_split_by_priority_without_rest),
+        cmocka_unit_test(the_order_in_the_file_does_not_matter),
         cmocka_unit_test(steps_have_their_statistics),
         cmocka_unit_test(a_trace_of_the_host_alone_has_no_device_time),
         cmocka_unit_test(communication_is_known_by_name),

@@ -1,7 +1,7 @@
 /* A trace file as a stranger reads it: inflated, parsed as JSON, and checked against the rules of the
  * format and of time. */
-#ifndef TESTS_TRACE_FILE_H
-#define TESTS_TRACE_FILE_H
+#ifndef TESTS_KINETO_FILE_H
+#define TESTS_KINETO_FILE_H
 
 #include "tests/cmocka_prelude.h"
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct trace_file {
+struct kineto_file {
     char *text;
     cJSON *root;
     const cJSON *events;
@@ -31,11 +31,11 @@ struct trace_events {
 };
 
 /* Fails the test when it cannot be read. Release both. */
-struct trace_file trace_file_read(const char *path);
-void trace_file_release(struct trace_file *file);
+struct kineto_file kineto_file_read(const char *path);
+void kineto_file_release(struct kineto_file *file);
 
 /* All events but names of threads, in the file's order. */
-struct trace_events trace_events_of(const struct trace_file *file);
+struct trace_events trace_events_of(const struct kineto_file *file);
 void trace_events_release(struct trace_events *events);
 
 bool event_is(const struct trace_event *event, const char *category);
@@ -49,7 +49,7 @@ const struct trace_event *the_event(const struct trace_events *events, const cha
                                     const char *name);
 
 /* What holds for every trace, whatever was traced; each fails the test. */
-void check_times_have_three_decimals(const struct trace_file *file);
+void check_times_have_three_decimals(const struct kineto_file *file);
 void check_members_of_events(const struct trace_events *events);
 void check_intervals_nest(const struct trace_events *events);
 void check_work_joins_one_call(const struct trace_events *events);
@@ -57,6 +57,6 @@ void check_flows_pair_up(const struct trace_events *events);
 void check_external_ids(const struct trace_events *events);
 void check_projections(const struct trace_events *events);
 void check_memory_adds_up(const struct trace_events *events);
-void check_trace(const struct trace_file *file, const struct trace_events *events); /* all of it */
+void check_trace(const struct kineto_file *file, const struct trace_events *events); /* all of it */
 
 #endif

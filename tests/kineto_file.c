@@ -1,4 +1,4 @@
-#include "tests/trace_file.h"
+#include "tests/kineto_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 
 /* --- Reading ------------------------------------------------------------------------------------ */
 
-struct trace_file trace_file_read(const char *path)
+struct kineto_file kineto_file_read(const char *path)
 {
-    struct trace_file file = { 0 };
+    struct kineto_file file = { 0 };
     gzFile stream = gzopen(path, "rb");
     size_t room = 1 << 20, length = 0;
     int got;
@@ -34,7 +34,7 @@ struct trace_file trace_file_read(const char *path)
     return file;
 }
 
-void trace_file_release(struct trace_file *file)
+void kineto_file_release(struct kineto_file *file)
 {
     cJSON_Delete(file->root);
     free(file->text);
@@ -81,7 +81,7 @@ static struct trace_event read_event(const cJSON *json)
     return event;
 }
 
-struct trace_events trace_events_of(const struct trace_file *file)
+struct trace_events trace_events_of(const struct kineto_file *file)
 {
     struct trace_events events = { 0 };
     const cJSON *json;
@@ -164,7 +164,7 @@ const struct trace_event *the_event(const struct trace_events *events, const cha
 /* --- Rules -------------------------------------------------------------------------------------- */
 
 /* "12.345", also "-0.500", and nothing else, after every "ts" and "dur". */
-void check_times_have_three_decimals(const struct trace_file *file)
+void check_times_have_three_decimals(const struct kineto_file *file)
 {
     static const char *const keys[] = { "\"ts\":", "\"dur\":" };
     int found = 0;
@@ -525,7 +525,7 @@ void check_memory_adds_up(const struct trace_events *events)
     }
 }
 
-void check_trace(const struct trace_file *file, const struct trace_events *events)
+void check_trace(const struct kineto_file *file, const struct trace_events *events)
 {
     check_times_have_three_decimals(file);
     check_members_of_events(events);
