@@ -65,6 +65,8 @@ static void another_major_version_is_refused(void **state)
     assert_non_null(cupti);
 }
 
+static const struct cudaDeviceProp gpu;
+
 static void record(void *context, const struct activity *activity)
 {
     (void)context;
@@ -103,15 +105,15 @@ static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
-        assert_int_equal(cupti_collector_start(sink, 0), STATUS_UNSUPPORTED);
+        assert_int_equal(cupti_collector_start(sink, 0, &gpu), STATUS_NO_LIBRARY);
         assert_says(cases[i].says);
         assert_says("what was timed without one stands");
         assert_int_equal(cupti_collector_flush(), STATUS_OK); /* Nobody records. */
         cupti_collector_stop();
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1); /* Who still subscribed would be in the way. */
-        if (cupti_collector_start(sink, 0) != STATUS_OK)
+        if (cupti_collector_start(sink, 0, &gpu) != STATUS_OK)
             fail_msg("after %s: %s", cases[i].failing, status_last()->text);
-        assert_int_equal(cupti_collector_start(sink, 1), STATUS_UNSUPPORTED);
+        assert_int_equal(cupti_collector_start(sink, 1, &gpu), STATUS_BAD_USAGE);
         assert_says("another device");
         cupti_collector_stop();
     }
@@ -145,16 +147,16 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
         { "dropped=7", 7, STATUS_OK },
         { "cut=1", 1, STATUS_OK },
         { "cut=1,dropped=7", 8, STATUS_OK },
-        { "cuptiActivityFlushAll=999", 0, STATUS_UNSUPPORTED },
-        { "cuptiActivityGetNumDroppedRecords=1", 0, STATUS_UNSUPPORTED },
-        { "fatal=1", 0, STATUS_UNSUPPORTED },
+        { "cuptiActivityFlushAll=999", 0, STATUS_NO_LIBRARY },
+        { "cuptiActivityGetNumDroppedRecords=1", 0, STATUS_NO_LIBRARY },
+        { "fatal=1", 0, STATUS_DEVICE_ERROR },
     };
     struct activity_sink sink = { .record = count_record, .dropped = count_dropped };
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
-        assert_int_equal(cupti_collector_start(sink, 0), STATUS_OK);
+        assert_int_equal(cupti_collector_start(sink, 0, &gpu), STATUS_OK);
         told.records = told.dropped = 0;
         setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
         assert_int_equal(cupti_collector_flush(), cases[i].status);
@@ -164,8 +166,8 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
         cupti_collector_stop();
     }
     setenv("CHOKEPOINT_FAKE_CUPTI", "fatal=1", 1);
-    assert_int_equal(cupti_collector_start(sink, 0), STATUS_OK);
-    assert_int_equal(cupti_collector_flush(), STATUS_UNSUPPORTED);
+    assert_int_equal(cupti_collector_start(sink, 0, &gpu), STATUS_OK);
+    assert_int_equal(cupti_collector_flush(), STATUS_DEVICE_ERROR);
     assert_says("the GPU has gone");
     cupti_collector_stop();
 }

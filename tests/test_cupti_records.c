@@ -101,6 +101,65 @@ static void a_kernel_keeps_its_times_size_and_place(void **state)
     assert_int_equal(activity.graph_node, 6);
 }
 
+/* By hand from the limits of an SM of compute capability 9.0 ("CUDA C++ Programming Guide", "Compute
+ * capabilities"): 2048 threads, 32 blocks, 65536 registers, 228 KiB of which a block costs 1 more. */
+static void a_kernel_says_how_much_of_an_sm_it_can_fill(void **state)
+{
+    static const struct cudaDeviceProp h200 = { .major = 9,
+                                                .multiProcessorCount = 132,
+                                                .maxThreadsPerBlock = 1024,
+                                                .maxThreadsPerMultiProcessor = 2048,
+                                                .regsPerBlock = 65536,
+                                                .regsPerMultiprocessor = 65536,
+                                                .warpSize = 32,
+                                                .sharedMemPerBlock = 48 << 10,
+                                                .sharedMemPerMultiprocessor = 228 << 10,
+                                                .sharedMemPerBlockOptin = 227 << 10,
+                                                .reservedSharedMemPerBlock = 1 << 10 };
+    static const struct {
+        int grid, block;
+        uint16_t registers;
+        int shared;
+        double occupancy;
+    } cases[] = {
+        { 132 * 100, 256, 32, 0, 1 },
+        { 132 * 100, 256, 64, 0, 0.5 },  /* registers for 1024 threads */
+        { 132 * 100, 1024, 40, 0, 0.5 }, /* no room for a second block */
+        { 132 * 100, 32, 16, 0, 0.5 },   /* 32 blocks */
+        { 132 * 100, 256, 32, 100 << 10, 0.25 },
+        { 132 * 2, 256, 32, 0, 0.25 }, /* 2 blocks an SM are all there are */
+        { 1, 1024, 32, 0, 1.0 / 132 / 2 },
+        { 132, 1025, 32, 0, 0 },
+        { 132, 0, 32, 0, 0 },
+    };
+    struct cupti_records *records = *state;
+    struct cudaDeviceProp unknown = h200;
+    struct activity activity;
+    CUpti_ActivityKernel10 work = kernel("k", 1, 2);
+
+    records->device = 1;
+    work.gridY = work.gridZ = 1;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        records->gpu = &h200;
+        work.gridX = cases[i].grid;
+        work.blockX = cases[i].block;
+        work.registersPerThread = cases[i].registers;
+        work.staticSharedMemory = 0;
+        work.dynamicSharedMemory = cases[i].shared;
+        assert_int_equal(translate(records, &work, &activity), CUPTI_OUTCOME_SHOWN);
+        assert_float_equal(activity.occupancy, cases[i].occupancy, 1e-6);
+    }
+    work.blockX = 256;
+    unknown.major = 99;
+    records->gpu = &unknown;
+    assert_int_equal(translate(records, &work, &activity), CUPTI_OUTCOME_SHOWN);
+    assert_float_equal(activity.occupancy, 0, 0);
+    records->gpu = &h200;
+    records->device = 0; /* another one's limits */
+    assert_int_equal(translate(records, &work, &activity), CUPTI_OUTCOME_SHOWN);
+    assert_float_equal(activity.occupancy, 0, 0);
+}
+
 static void names_are_demangled_where_they_are_mangled_and_kept_once(void **state)
 {
     static const char *const cases[][2] = {
@@ -428,6 +487,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_kernel_keeps_its_times_size_and_place),
+        TEST(a_kernel_says_how_much_of_an_sm_it_can_fill),
         TEST(names_are_demangled_where_they_are_mangled_and_kept_once),
         TEST(what_has_no_time_or_ends_before_it_starts_is_broken),
         TEST(huge_and_negative_numbers_are_bounded),

@@ -240,9 +240,27 @@ static void rows_of_the_step_say_when_and_where(void **state)
     trace_close(trace);
 }
 
+static void what_the_device_lost_while_recording_counts_as_dropped(void **state)
+{
+    struct trace *trace = open_trace(0);
+    struct activity_sink sink = trace_sink(trace);
+    (void)state;
+
+    sink.dropped(sink.context, 3); /* before: nobody missed them */
+    trace_begin(trace);
+    assert_int_equal(trace_dropped(trace), 0);
+    sink.dropped(sink.context, 5);
+    sink.dropped(sink.context, 2);
+    trace_end(trace);
+    sink.dropped(sink.context, 4);
+    assert_int_equal(trace_dropped(trace), 7);
+    trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_device_lost_while_recording_counts_as_dropped),
         cmocka_unit_test(threads_lose_and_mix_nothing),
         cmocka_unit_test(what_finds_no_room_is_counted),
         cmocka_unit_test(only_what_begins_while_recording_is_kept),

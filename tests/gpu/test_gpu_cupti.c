@@ -429,12 +429,36 @@ static void kernel_times_agree_with_events(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
+static void kernels_without_a_time_are_told_as_dropped(void **state)
+{
+    enum { LAUNCHES = 300, EACH = 10 };
+    struct cpu_device_test *test = *state;
+    float *x;
+
+    if (!is_stand_in(test)) {
+        print_message("only over the stand-in, which loses times when told to\n");
+        skip();
+    }
+    x = cpu_device_memory(test->device, ELEMENTS * sizeof *x);
+    begin(test);
+    setenv("CHOKEPOINT_FAKE_CUPTI", "zeroed=10", 1);
+    for (int i = 0; i < LAUNCHES; i++)
+        OK(LAUNCH(test->stream, DTYPE_F32, fill, ELEMENTS, .y = x, .value = 1));
+    OK(device_synchronize(test->device));
+    unsetenv("CHOKEPOINT_FAKE_CUPTI");
+    OK(device_activity_flush(test->device));
+    assert_int_equal(recorded.dropped, LAUNCHES / EACH);
+    assert_int_equal(count_of(ACTIVITY_KERNEL, NULL), LAUNCHES - LAUNCHES / EACH);
+    assert_int_equal(count_of(ACTIVITY_RUNTIME, "cudaLaunchKernel"), LAUNCHES);
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
+}
+
 static void a_device_can_record_after_another_did(void **state)
 {
     struct device *second = NULL;
     struct device_options options = cpu_device_options;
 
-    assert_int_equal(device_open(&second, test_device_name(), &options), STATUS_UNSUPPORTED);
+    assert_int_equal(device_open(&second, test_device_name(), &options), STATUS_BAD_USAGE);
     assert_error_says("another device");
     assert_null(second);
     cpu_device_close(state);
@@ -480,6 +504,7 @@ int main(void)
         cmocka_unit_test(waits_and_memory_are_recorded_with_their_calls),
         cmocka_unit_test(threads_record_at_once_each_under_its_own_id),
         cmocka_unit_test(kernel_times_agree_with_events),
+        cmocka_unit_test(kernels_without_a_time_are_told_as_dropped),
         cmocka_unit_test(a_device_can_record_after_another_did),
     };
     int failed = cmocka_run_group_tests_name("nothing recorded", before, open_nothing, NULL);

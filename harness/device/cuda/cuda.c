@@ -82,6 +82,20 @@ static void forward_failures(const struct status_bridge *bridge)
     pthread_mutex_unlock(&lock);
 }
 
+/* Before the device has a context. */
+static enum status start_recording(struct cuda_device *device, int index)
+{
+    enum status status = STATUS_OK;
+    struct cudaDeviceProp gpu;
+
+    CUDA(cudaGetDeviceProperties(&gpu, index));
+    TRY(cupti_collector_start(device->sink, index, &gpu));
+    device->records = true;
+
+out:
+    return status;
+}
+
 static enum status cuda_activity_flush(struct device *base)
 {
     return ((struct cuda_device *)base)->records ? cupti_collector_flush() : STATUS_OK;
@@ -179,10 +193,8 @@ static enum status cuda_open(struct device **result, int index, const struct dri
     device->base.driver = &driver;
     pthread_mutex_init(&device->streams_lock, NULL);
     device->sink = host->options.sink;
-    if (device->sink.record != NULL) {
-        TRY(cupti_collector_start(device->sink, index));
-        device->records = true;
-    }
+    if (device->sink.record != NULL)
+        TRY(start_recording(device, index));
     TRY(fill_properties(device, &found, index));
     TRY(health_open(device));
     TRY(open_parts(device, host->options.memory_bytes));

@@ -139,7 +139,7 @@ enum status cupti_check(const struct cupti *cupti, CUptiResult result, const cha
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (rows[i].result == result)
             advice = rows[i].advice;
-    return status_fail(STATUS_UNSUPPORTED, __FILE__, __LINE__,
+    return status_fail(STATUS_NO_LIBRARY, __FILE__, __LINE__,
                        "cuda: CUPTI cannot trace here: %s said %s (%d)%s%s%s%s%s" NO_TRACE, call,
                        text, (int)result, other != NULL && *other != '\0' ? ", and that " : "",
                        other != NULL ? other : "",

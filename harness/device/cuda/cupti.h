@@ -38,7 +38,7 @@ struct cupti {
  * it is CUPTI of another CUDA. */
 enum status cupti_load(const struct cupti **cupti);
 
-/* OK, or UNSUPPORTED with what CUPTI said of `call` and what to do. `other` is what it said of the tool
+/* OK, or NO_LIBRARY with what CUPTI said of `call` and what to do. `other` is what it said of the tool
  * that is there already; "" or NULL: nothing. */
 enum status cupti_check(const struct cupti *cupti, CUptiResult result, const char *call,
                         const char *other);

@@ -38,6 +38,7 @@ static struct {
     struct activity_sink sink;
     struct cupti_records records;
     struct cupti_calls calls;
+    struct cudaDeviceProp gpu;
 
     pthread_mutex_t lock; /* of what follows */
     bool running;
@@ -196,10 +197,9 @@ static enum status check_alive(void)
     snprintf(failure, sizeof failure, "%s", collector.failure);
     pthread_mutex_unlock(&collector.lock);
     if (failure[0] != '\0')
-        FAIL(STATUS_UNSUPPORTED,
+        FAIL(STATUS_DEVICE_ERROR,
              "cuda: CUPTI gave up while it traced: %s; the trace would lack what came after, so "
-             "there "
-             "is none; what was timed without one stands",
+             "there is none; what was timed without one stands",
              failure);
 
 out:
@@ -365,14 +365,15 @@ static void stop(void)
     collector.records.names = NULL;
 }
 
-enum status cupti_collector_start(struct activity_sink sink, int device)
+enum status cupti_collector_start(struct activity_sink sink, int device,
+                                  const struct cudaDeviceProp *gpu)
 {
     enum status status = STATUS_OK;
     struct status_error error;
 
     pthread_mutex_lock(&collector.use);
     if (collector.subscriber != NULL)
-        FAIL(STATUS_UNSUPPORTED,
+        FAIL(STATUS_BAD_USAGE,
              "cuda:%d: another device of this process is being traced; close it "
              "first",
              device);
@@ -385,8 +386,10 @@ enum status cupti_collector_start(struct activity_sink sink, int device)
     pthread_mutex_unlock(&collector.lock);
     collector.sink = sink;
     cupti_calls_find(&collector.calls, collector.cupti);
-    collector.records =
-        (struct cupti_records){ .calls = &collector.calls, .device = (uint32_t)device };
+    collector.gpu = *gpu;
+    collector.records = (struct cupti_records){ .calls = &collector.calls,
+                                                .device = (uint32_t)device,
+                                                .gpu = &collector.gpu };
     status = cupti_names_open(&collector.records.names);
     if (status == STATUS_OK)
         status = enable(collector.cupti);

@@ -11,14 +11,18 @@
 #include "harness/device/activity.h"
 #include "harness/status/status.h"
 
-/* For the device of that number. Names in records live until the stop. NO_LIBRARY and UNSUPPORTED say
- * why nothing can be traced; then nothing is left running. */
-enum status cupti_collector_start(struct activity_sink sink, int device);
+#include <driver_types.h>
+
+/* For the device of that number, which is `gpu`. Names in records live until the stop. NO_LIBRARY says
+ * why nothing can be traced, BAD_USAGE that another device is being traced; then nothing is left
+ * running. */
+enum status cupti_collector_start(struct activity_sink sink, int device,
+                                  const struct cudaDeviceProp *gpu);
 
 /* Hands all records to the sink; device work that is not done leaves incomplete ones, which count as
  * dropped. Tells the sink how many were dropped since the last flush: those that CUPTI had no buffer for,
- * those without a time, and one for each buffer that ends in the middle of a record. UNSUPPORTED where
- * CUPTI has failed. */
+ * those without a time, and one for each buffer that ends in the middle of a record. NO_LIBRARY where
+ * CUPTI refuses, DEVICE_ERROR where it has given up. */
 enum status cupti_collector_flush(void);
 
 /* Drops what was not flushed. Without a start: nothing. */

@@ -1,5 +1,7 @@
 #include "harness/device/cuda/cupti_records.h"
 
+#include "harness/device/cuda/occupancy.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -150,6 +152,10 @@ static enum cupti_outcome translate_kernel(struct cupti_records *records, const 
     activity->registers = kernel->registersPerThread;
     activity->shared_bytes =
         positive((int64_t)kernel->staticSharedMemory + kernel->dynamicSharedMemory);
+    if (records->gpu != NULL && kernel->deviceId == records->device)
+        activity->occupancy = occupancy_of(
+            records->gpu, activity->grid, activity->block, activity->registers,
+            positive(kernel->staticSharedMemory), positive(kernel->dynamicSharedMemory));
     return timed(activity, kernel->start, kernel->end);
 }
 

@@ -11,6 +11,7 @@
 #include "harness/device/cuda/cupti_calls.h"
 #include "harness/device/cuda/cupti_names.h"
 
+#include <driver_types.h>
 #include <stddef.h>
 
 struct cupti_call {
@@ -19,11 +20,12 @@ struct cupti_call {
     bool runtime;
 };
 
-/* Begin with the first three members set and the others zero. */
+/* Begin with the first four members set and the others zero. */
 struct cupti_records {
     const struct cupti_calls *calls;
     struct cupti_names *names;
-    uint32_t device; /* of waits, whose records name none */
+    uint32_t device;                  /* of waits, whose records name none */
+    const struct cudaDeviceProp *gpu; /* that device; NULL: no occupancy can be told */
     struct cupti_call *noted;
     size_t count, room;
 };
