@@ -75,6 +75,20 @@ static void print_doubts(const struct page *page, const struct trace_file *trace
 
 /* --- Where the time went --------------------------------------------------------------------------- */
 
+/* What tracing cost is said where it is more than the windows' spread, which is all that they tell. */
+static void print_untraced(const struct page *page, const struct trace_file *trace)
+{
+    double overhead = trace_file_overhead(trace);
+    char untraced[QUANTITY_SIZE], cost[48] = "";
+
+    if (!(trace->cost.step_ns > 0))
+        return;
+    quantity_print(untraced, trace->cost.step_ns / 1e3, "us");
+    if (overhead > trace->cost.spread)
+        snprintf(cost, sizeof cost, "; tracing cost %.1f%%", 100 * overhead);
+    page_paragraph(page, INK_DIM, "Without a tracer a step took %s%s.", untraced, cost);
+}
+
 static void print_step(const struct page *page, const struct summary *summary)
 {
     static const char *const names[STEP_PART_COUNT] = {
@@ -106,11 +120,7 @@ static void print_step(const struct page *page, const struct summary *summary)
         for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
         print_share(page, names[part], ns / (double)steps->count, steps->mean_ns);
     }
-    if (summary->trace->cost.step_ns > 0) {
-        quantity_print(mean, summary->trace->cost.step_ns / 1e3, "us");
-        page_paragraph(page, INK_DIM, "Without a tracer a step took %s; tracing cost %+.1f%%.",
-                       mean, 100 * trace_file_overhead(summary->trace));
-    }
+    print_untraced(page, summary->trace);
 }
 
 /* Communication counts where no computation runs, copies and memsets where no kernel does: so the parts

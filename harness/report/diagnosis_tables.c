@@ -217,6 +217,18 @@ static void print_spans(const struct page *page, const struct summary *summary, 
 
 /* --- Memory ---------------------------------------------------------------------------------------- */
 
+/* Categories are listed by what they have at the peak; those that never have anything are not shown. */
+static int64_t used_categories(const struct memory *memory, const struct memory_device *device)
+{
+    int64_t count = 0;
+
+    while (count < device->category_count &&
+           (memory->categories[device->first_category + count].at_peak > 0 ||
+            memory->categories[device->first_category + count].peak > 0))
+        count++;
+    return count;
+}
+
 static const struct column memory_columns[] = {
     { "at peak", 9 },
     { "share", 6 },
@@ -266,10 +278,10 @@ static void print_memory(const struct page *page, const struct summary *summary)
     for (int64_t i = 0; i < memory->device_count; i++) {
         const struct memory_device *device = &memory->devices[i];
         print_memory_heading(page, summary->trace, device);
-        if (device->category_count == 0)
+        if (used_categories(memory, device) == 0)
             continue;
         page_table(page, memory_columns, ARRAY_SIZE(memory_columns));
-        for (int64_t j = 0; j < most(device->category_count); j++)
+        for (int64_t j = 0; j < most(used_categories(memory, device)); j++)
             print_category(page, summary->trace, &memory->categories[device->first_category + j],
                            (double)device->peak);
     }
