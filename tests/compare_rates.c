@@ -2,7 +2,7 @@
  * machines that drift.
  *
  * A run's time is the truth times: a slow drift common to all that is measured (a random walk from run to
- * run, which interleaving spreads over both sides), a shift that all rows of a run share (which frequency
+ * run, which taking turns spreads over both sides), a shift that all rows of a run share (which frequency
  * it got), a shift of each row of its own (where memory came to lie), noise of each repetition, and now
  * and then a repetition that something disturbed. Rows differ in how much they vary by themselves. All of
  * these multiply; sizes are relative standard deviations.
@@ -58,6 +58,12 @@ static void draw_row(struct run *run, int index, double truth, double unlike,
                                                .repetitions = REPETITIONS };
 }
 
+/* Base, new, new, base, base, new ...: each pair the other way round. */
+static int side_of(int pair, int turn)
+{
+    return (pair + turn) % SIDES;
+}
+
 static void draw_runs(struct run runs[SIDES][RUNS_MAX], int count, int rows, double factor,
                       const struct machine *machine, struct random *random)
 {
@@ -65,7 +71,8 @@ static void draw_runs(struct run runs[SIDES][RUNS_MAX], int count, int rows, dou
 
     for (int i = 0; i < rows; i++) unlike[i] = exp(machine->unlike * (double)random_normal(random));
     for (int i = 0; i < count; i++)
-        for (int side = 0; side < SIDES; side++) {
+        for (int turn = 0; turn < SIDES; turn++) {
+            int side = side_of(i, turn);
             double shift = machine->common * (double)random_normal(random);
             drift += machine->walk * (double)random_normal(random);
             for (int row = 0; row < rows; row++)
@@ -78,12 +85,15 @@ static void draw_runs(struct run runs[SIDES][RUNS_MAX], int count, int rows, dou
 static enum status learn(struct run_noise *noise, struct run runs[SIDES][RUNS_MAX], int count,
                          int rows)
 {
-    double logs[ROWS_MAX * SIDES * RUNS_MAX];
+    double logs[ROWS_MAX * SIDES * RUNS_MAX] = { 0 };
+    int turns[SIDES * RUNS_MAX] = { 0 };
 
     for (int row = 0; row < rows; row++)
         for (int i = 0; i < SIDES * count; i++)
             logs[row * SIDES * count + i] = log(runs[i / count][i % count].rows[row].median);
-    return run_noise_learn(noise, logs, rows, count, count, TURNS_BASE_FIRST);
+    for (int i = 0; i < SIDES * count; i++)
+        turns[i] = side_of(i / SIDES, i % SIDES) * count + i / SIDES;
+    return run_noise_learn(noise, logs, rows, count, count, turns);
 }
 
 /* All rows of `count` runs a side, measured in turns, where new is `factor` of base. */

@@ -425,6 +425,72 @@ static void no_row_is_dropped(void **state)
     release_two(&two);
 }
 
+/* A file of ten rows that all take `percent` more than usual, begun at `date`. */
+static void write_dated(const char *name, const char *date, double percent)
+{
+    char text[2048];
+    int length =
+        snprintf(text, sizeof text, "{\"context\": {\"date\": \"%s\"}, \"benchmarks\": [", date);
+
+    for (int i = 0; i < 10; i++)
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length,
+                     "%s{\"name\": \"r%d\", \"run_type\": \"iteration\", \"real_time\": %g, "
+                     "\"time_unit\": \"us\"}",
+                     i > 0 ? "," : "", i, (10 + i) * (1 + percent / 100) * (1 + 1e-4 * (i % 3)));
+    snprintf(text + length, sizeof text - (size_t)length, "]}");
+    file_with(name, text);
+}
+
+/* Four runs, each 4% slower than the one before it. In turns the sides differ by steps of 4%; otherwise the
+ * drift lies within each side. */
+static void turns_are_told_from_dates(void **state)
+{
+    static const struct {
+        const char *dates[4]; /* of base, base, new, new */
+        double percent[4];
+        bool in_turns;
+    } cases[] = {
+        { { "2026-01-01T10:00:00+00:00", "2026-01-01T10:20:00+00:00", "2026-01-01T10:10:00+00:00",
+            "2026-01-01T10:30:00+00:00" },
+          { 0, 8, 4, 12 },
+          true },
+        { { "2026-01-01T10:30:00+00:00", "2026-01-01T10:00:00+00:00", "2026-01-01T10:20:00+00:00",
+            "2026-01-01T12:10:00+02:00" }, /* base, new, new, base */
+          { 12, 0, 8, 4 },
+          true },
+        { { "2026-01-01T10:00:00+00:00", "2026-01-01T10:10:00+00:00", "2026-01-01T10:20:00+00:00",
+            "2026-01-01T10:30:00+00:00" },
+          { 0, 8, 4, 12 },
+          false },
+        { { "2026-01-01T10:00:00+00:00", "2026-01-01T10:20:00+00:00", "", "someday" },
+          { 0, 8, 4, 12 },
+          false },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct benchmark_file files[4];
+        struct compare_files sides[SIDES] = { { files, 2 }, { files + 2, 2 } };
+        struct comparison comparison;
+        for (int j = 0; j < 4; j++) {
+            char path[128];
+            write_dated("dated.json", cases[i].dates[j], cases[i].percent[j]);
+            snprintf(path, sizeof path, "%s/dated.json", folder);
+            assert_int_equal(benchmark_file_read(&files[j], path, "real_time"), STATUS_OK);
+        }
+        assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+        assert_int_equal(comparison.run_noise.rows, 10);
+        /* Within a side: 8% apart, so a variance of about 0.08 squared, halved. */
+        if (cases[i].in_turns)
+            assert_true(comparison.run_noise.common < 0.0015);
+        else
+            assert_near(comparison.run_noise.common, 0.0032, 0.0006);
+        comparison_release(&comparison);
+        for (int j = 0; j < 4; j++) benchmark_file_release(&files[j]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +508,7 @@ int main(void)
         cmocka_unit_test(what_is_no_such_file_is_said_with_its_name),
         cmocka_unit_test(other_devices_and_clocks_are_refused),
         cmocka_unit_test(no_row_is_dropped),
+        cmocka_unit_test(turns_are_told_from_dates),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

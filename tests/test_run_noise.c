@@ -85,6 +85,8 @@ static void what_a_row_knows_and_what_all_know_add_up(void **state)
 
 enum { ROWS = 30, BASE = 3, AFTER = 3, FILES = BASE + AFTER };
 
+static const int base_first[FILES] = { 0, 3, 1, 4, 2, 5 }, swapped[FILES] = { 0, 3, 4, 1, 2, 5 };
+
 /* Rows of other sizes, whose runs vary by `common` together and by `own` each. */
 static void draw(double logs[ROWS][FILES], double common, double own, uint64_t seed)
 {
@@ -106,8 +108,7 @@ static void what_moves_all_rows_is_told_from_what_moves_one(void **state)
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
         struct run_noise noise;
         draw(logs, 0.02, 0.01, seed);
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE),
-                         STATUS_OK);
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
         assert_int_equal(noise.rows, ROWS);
         common += noise.common / TRIALS;
         apart += noise.prior.variance / TRIALS;
@@ -127,7 +128,7 @@ static void degrees_of_freedom_are_those_of_the_larger_part(void **state)
     (void)state;
 
     draw(logs, 0, 0.01, 1);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
     run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom);
     assert_true(freedom > 30);
     variance = run_noise_variance(&noise, logs[0], BASE, AFTER, least, &freedom);
@@ -135,7 +136,7 @@ static void degrees_of_freedom_are_those_of_the_larger_part(void **state)
     run_noise_release(&noise);
 
     draw(logs, 0.02, 0.0001, 1);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
     run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom);
     assert_near(freedom, 4, 0.05); /* the runs', however many rows */
     run_noise_release(&noise);
@@ -151,8 +152,7 @@ static void a_change_of_all_rows_is_no_noise(void **state)
         struct run_noise noise;
         for (int row = 0; row < ROWS; row++)
             for (int j = BASE; j < FILES; j++) logs[row][j] += i * 0.5;
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE),
-                         STATUS_OK);
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
         variance[i] = run_noise_variance(&noise, logs[5], BASE, AFTER, 0, &freedom[i]);
         run_noise_release(&noise);
     }
@@ -165,11 +165,11 @@ static void a_change_of_all_rows_is_no_noise(void **state)
 static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
 {
     static const struct {
-        enum turns turns;
+        const int *turns;
         double common;
     } cases[] = {
-        { TURNS_NONE, 0.04 * 0.04 },
-        { TURNS_BASE_FIRST, 2.4e-4 },
+        { NULL, 0.04 * 0.04 },
+        { base_first, 2.4e-4 },
     };
     double logs[ROWS][FILES];
     (void)state;
@@ -189,46 +189,58 @@ static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
     }
 }
 
-/* Two runs a side: base 0 and 5%, new 1 and 9%. New less base of neighbours is 1, -4, 4% where base was
- * first, and 1, 9, 4% where new was. */
-static void which_side_began_is_respected(void **state)
+/* Two runs a side: base 0 and 5%, new 1 and 9%. Differences between neighbours, new less base across the
+ * sides: 1, -4, 4% base first; 1, 9, 4% new first; and 1, 8, 4% in the order base, new, new, base, of
+ * which 8 is within a side. */
+static void each_order_of_turns_is_respected(void **state)
 {
     static const double shifts[] = { 0, 0.05, 0.01, 0.09 };
-    static const double differences[][3] = { { 0.01, -0.04, 0.04 }, { 0.01, 0.09, 0.04 } };
+    static const struct {
+        int turns[4];
+        double across[3], within;
+        int count;
+    } cases[] = {
+        { { 0, 2, 1, 3 }, { 0.01, -0.04, 0.04 }, 0, 3 },
+        { { 2, 0, 3, 1 }, { 0.01, 0.09, 0.04 }, 0, 3 },
+        { { 0, 2, 3, 1 }, { 0.01, 0.04 }, 0.08, 2 },
+    };
     double logs[ROWS][4];
     (void)state;
 
     for (int row = 0; row < ROWS; row++)
         for (int j = 0; j < 4; j++) logs[row][j] = row + shifts[j];
-    for (int i = 0; i < 2; i++) {
-        const double *d = differences[i];
-        double mean = (d[0] + d[1] + d[2]) / 3, squares = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        double mean = 0, squares = pow(cases[i].within, 2);
         struct run_noise noise;
-        for (int j = 0; j < 3; j++) squares += pow(d[j] - mean, 2);
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 2, 2,
-                                         i == 0 ? TURNS_BASE_FIRST : TURNS_NEW_FIRST),
-                         STATUS_OK);
+        for (int j = 0; j < cases[i].count; j++) mean += cases[i].across[j] / cases[i].count;
+        for (int j = 0; j < cases[i].count; j++) squares += pow(cases[i].across[j] - mean, 2);
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 2, 2, cases[i].turns), STATUS_OK);
         assert_near(noise.common, squares / 2 / 2, 1e-9);
         run_noise_release(&noise);
     }
 }
 
+/* Neighbours share a run, so their differences are alike, and vary less among themselves: for three runs a
+ * side in strict turns by a fifth. */
 static void shifts_of_runs_in_turns_are_found_again(void **state)
 {
     enum { TRIALS = 400 };
-    double logs[ROWS][FILES], common = 0;
+    double logs[ROWS][FILES], strict = 0, other = 0;
     (void)state;
 
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
         struct run_noise noise;
         draw(logs, 0.02, 0.01, seed);
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_BASE_FIRST),
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, base_first),
                          STATUS_OK);
-        common += noise.common / TRIALS;
+        strict += noise.common / TRIALS;
+        run_noise_release(&noise);
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, swapped), STATUS_OK);
+        other += noise.common / TRIALS;
         run_noise_release(&noise);
     }
-    /* Neighbours share a run, so their differences are alike: for three runs a side by a fifth. */
-    assert_near(common, 0.8 * 0.0004, 0.00004);
+    assert_near(strict, 0.8 * 0.0004, 0.00004);
+    assert_in_range((int)(other * 1e6), 320, 520);
 }
 
 static void rows_that_never_vary_have_no_noise(void **state)
@@ -238,7 +250,7 @@ static void rows_that_never_vary_have_no_noise(void **state)
     (void)state;
 
     draw(logs, 0, 0, 1);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
     assert_near(run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom), 0, 0);
     assert_near(freedom, 4, 0);
     run_noise_release(&noise);
@@ -251,15 +263,14 @@ static void few_rows_or_single_runs_teach_nothing(void **state)
     (void)state;
 
     draw(logs, 0.01, 0.01, 4);
-    assert_int_equal(
-        run_noise_learn(&noise, logs[0], RUN_NOISE_ROWS_LEAST - 1, BASE, AFTER, TURNS_NONE),
-        STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], RUN_NOISE_ROWS_LEAST - 1, BASE, AFTER, NULL),
+                     STATUS_OK);
     assert_int_equal(noise.rows, 0);
     run_noise_release(&noise);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 1, TURNS_NONE), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 1, NULL), STATUS_OK);
     assert_int_equal(noise.rows, 0);
     run_noise_release(&noise);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 2, TURNS_NONE), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 2, NULL), STATUS_OK);
     assert_int_equal(noise.rows, ROWS);
     assert_near(noise.freedom, 1, 0);
     run_noise_release(&noise);
@@ -295,7 +306,7 @@ static void all_rows_tell_what_one_alone_does_not(void **state)
     (void)state;
 
     draw(logs, 0, 0.02, 5);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, TURNS_NONE), STATUS_OK);
+    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
     row = compared(slower, &noise);
     assert_int_equal(row.verdict, COMPARE_SLOWER);
     assert_int_equal(row.noise, NOISE_ROWS);
@@ -332,7 +343,7 @@ int main(void)
         cmocka_unit_test(degrees_of_freedom_are_those_of_the_larger_part),
         cmocka_unit_test(a_change_of_all_rows_is_no_noise),
         cmocka_unit_test(a_drift_over_runs_in_turns_counts_by_its_steps),
-        cmocka_unit_test(which_side_began_is_respected),
+        cmocka_unit_test(each_order_of_turns_is_respected),
         cmocka_unit_test(shifts_of_runs_in_turns_are_found_again),
         cmocka_unit_test(rows_that_never_vary_have_no_noise),
         cmocka_unit_test(few_rows_or_single_runs_teach_nothing),

@@ -479,27 +479,24 @@ static double date_of(const struct benchmark_file *file)
     return (double)timegm(&date) - (double)zone;
 }
 
-/* Whether each file, in the order in which they are given, was begun after the one before it in turn. */
-static bool are_in_turns(const struct compare_files sides[SIDES], enum compare_side first)
+/* Sorts the files by date and tells whether, of each two in turn, one is of each side. */
+static bool take_turns(int *turns, const struct compare_files sides[SIDES])
 {
-    double last = -INFINITY;
+    int base = sides[SIDE_BASE].count, files = base + sides[SIDE_NEW].count;
 
-    if (sides[SIDE_BASE].count != sides[SIDE_NEW].count)
-        return false;
-    for (int i = 0; i < 2 * sides[SIDE_BASE].count; i++) {
-        double date = date_of(&sides[i % 2 == 0 ? first : !first].files[i / 2]);
-        if (!(date > last))
+    for (int i = 0; i < files; i++) {
+        double date = date_of(file_at(sides, i));
+        int place = i;
+        if (isnan(date))
             return false;
-        last = date;
+        for (; place > 0 && date_of(file_at(sides, turns[place - 1])) > date; place--)
+            turns[place] = turns[place - 1];
+        turns[place] = i;
     }
-    return true;
-}
-
-static enum turns turns_of(const struct compare_files sides[SIDES])
-{
-    return are_in_turns(sides, SIDE_BASE)  ? TURNS_BASE_FIRST
-           : are_in_turns(sides, SIDE_NEW) ? TURNS_NEW_FIRST
-                                           : TURNS_NONE;
+    for (int i = 0; i + 1 < files; i += 2)
+        if ((turns[i] < base) == (turns[i + 1] < base))
+            return false;
+    return files % 2 == 0;
 }
 
 /* Learns how runs differ from all complete rows. */
@@ -509,8 +506,9 @@ static enum status learn(struct comparison *comparison, struct found *found,
     enum status status = STATUS_OK;
     int base = sides[SIDE_BASE].count, after = sides[SIDE_NEW].count, rows = 0;
     double *logs = calloc((size_t)comparison->count * (size_t)(base + after) + 1, sizeof *logs);
+    int *turns = calloc((size_t)(base + after) + 1, sizeof *turns);
 
-    if (logs == NULL)
+    if (logs == NULL || turns == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows", comparison->count);
     for (int i = 0; i < comparison->count; i++) {
         double *own = logs + rows * (base + after);
@@ -521,10 +519,12 @@ static enum status learn(struct comparison *comparison, struct found *found,
         take_logs(own + base, found->runs[SIDE_NEW], after);
         rows++;
     }
-    TRY(run_noise_learn(&comparison->run_noise, logs, rows, base, after, turns_of(sides)));
+    TRY(run_noise_learn(&comparison->run_noise, logs, rows, base, after,
+                        take_turns(turns, sides) ? turns : NULL));
 
 out:
     free(logs);
+    free(turns);
     return status;
 }
 

@@ -92,8 +92,7 @@ enum status compare_check(const struct compare_files sides[SIDES]);
  * nothing does. */
 void compare_doubts(const struct compare_files sides[SIDES], char *text, size_t size);
 
-/* Files of a side are in the order in which they were measured: whether the sides took turns is told from
- * that and their dates. Compares the rows for which `wanted` says yes (NULL: all). The comparison borrows the files.
+/* Whether the sides took turns is told from the files' dates. Compares the rows for which `wanted` says yes (NULL: all). The comparison borrows the files.
  * BAD_USAGE when no row is wanted or none has the metric. */
 typedef bool compare_wanted(void *context, const char *name);
 enum status comparison_make(struct comparison *comparison, const struct compare_files sides[SIDES],

@@ -46,24 +46,34 @@ static double own_variance(const struct run_noise *noise, const double *logs, in
     return sum / noise->freedom * noise->rows / (noise->rows - 1);
 }
 
-/* Half the variance of the differences between neighbours, new less base: what one run varies by beside
- * what drifts. The sides' own difference is in each of them and falls out as their mean. `centres` are
- * the runs' distances from the mean of both sides together. */
-static double common_of_neighbours(const double *centres, int count, bool base_first)
+/* By how much the later of two neighbours is larger, or new where one of them is base. */
+static double step(const double *centres, int base, int earlier, int later)
 {
-    int differences = 2 * count - 1;
-    double mean = 0, squares = 0;
+    double difference = centres[later] - centres[earlier];
 
-    for (int round = 0; round < 2; round++)
-        for (int t = 0; t < differences; t++) {
-            double base = centres[base_first ? (t + 1) / 2 : t / 2];
-            double after = centres[count + (base_first ? t / 2 : (t + 1) / 2)];
-            if (round == 0)
-                mean += (after - base) / differences;
-            else
-                squares += pow(after - base - mean, 2);
-        }
-    return squares / (differences - 1) / 2;
+    return later < base && earlier >= base ? -difference : difference;
+}
+
+/* Half the variance of the differences between neighbours: what one run varies by beside what drifts.
+ * Those between base and new have the sides' own difference in them, which is their mean and falls out.
+ * `centres` are the runs' distances from the mean of all runs. */
+static double common_of_neighbours(const double *centres, int base, int files, const int *turns)
+{
+    double mean = 0, squares = 0;
+    int across = 0;
+
+    for (int t = 0; t + 1 < files; t++) {
+        if ((turns[t] < base) == (turns[t + 1] < base))
+            continue;
+        mean += step(centres, base, turns[t], turns[t + 1]);
+        across++;
+    }
+    mean /= across;
+    for (int t = 0; t + 1 < files; t++) {
+        bool crosses = (turns[t] < base) != (turns[t + 1] < base);
+        squares += pow(step(centres, base, turns[t], turns[t + 1]) - (crosses ? mean : 0), 2);
+    }
+    return squares / (files - 2) / 2;
 }
 
 /* `distances` is a copy of the logarithms, which changes; `column` has room for a value a row. */
@@ -76,20 +86,20 @@ static void learn_centres(struct run_noise *noise, double *distances, double *co
     }
 }
 
-static double learn_common(struct run_noise *noise, int base, int after, enum turns turns)
+/* Also takes the sides' own difference out of the centres. */
+static double learn_common(struct run_noise *noise, int base, int after, const int *turns)
 {
-    double neighbours = turns == TURNS_NONE
-                            ? 0
-                            : common_of_neighbours(noise->centres, base, turns == TURNS_BASE_FIRST);
+    double neighbours =
+        turns != NULL ? common_of_neighbours(noise->centres, base, base + after, turns) : 0;
 
     centre(noise->centres, base);
     centre(noise->centres + base, after);
-    return turns == TURNS_NONE ? sum_of_squares(noise->centres, base + after) / noise->freedom
-                               : neighbours;
+    return turns != NULL ? neighbours
+                         : sum_of_squares(noise->centres, base + after) / noise->freedom;
 }
 
 enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
-                            int after, enum turns turns)
+                            int after, const int *turns)
 {
     enum status status = STATUS_OK;
     int files = base + after;

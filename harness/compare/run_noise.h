@@ -5,7 +5,7 @@
  * chance, so both count, but they are known unequally well:
  * - `common`, the variance of the c: a run's c is the median over the rows of its distances from the
  *   mean. There is one value a run, so it has the degrees of freedom of the runs, however many rows
- *   there are. Of runs measured in turns (base, new, base, new ...) it comes from the differences
+ *   there are. Of runs measured in turns it comes from the differences
  *   between neighbours (von Neumann and others, Ann. Math. Statist. 12, 1941, 153-162): a slow drift
  *   moves the two sides apart by its steps, not by all that it goes in the meantime.
  * - the variance of the e, row by row, moderated over the rows (moderated.h).
@@ -20,10 +20,6 @@
 /* With fewer rows a row stands for itself: they would not tell what they have in common. */
 enum { RUN_NOISE_ROWS_LEAST = 8 };
 
-/* The order in which runs were measured. In turns: first file, first file of the other side, second
- * file, ...; as many on each side. */
-enum turns { TURNS_NONE, TURNS_BASE_FIRST, TURNS_NEW_FIRST };
-
 struct run_noise {
     int rows;       /* that it was learned from; 0: none, and the rest means nothing */
     double freedom; /* of the runs: those of each side less one, together */
@@ -33,9 +29,11 @@ struct run_noise {
 };
 
 /* `logs` is [rows][base + new], the logarithm of each run's median: first base's files, then new's.
- * `rows` is 0 in the result where there are fewer than RUN_NOISE_ROWS_LEAST rows, or one run a side. */
+ * `turns` is the order in which these base + new runs were measured, where they were in turns: of the
+ * first two one was of each side, and so on. NULL: they were not. `rows` is 0 in the result where there
+ * are fewer than RUN_NOISE_ROWS_LEAST rows, or one run a side. */
 enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
-                            int after, enum turns turns);
+                            int after, const int *turns);
 void run_noise_release(struct run_noise *noise); /* all zero is allowed */
 
 /* The variance of one run in the row whose logarithms are `logs`, and what it is known with. `least` is
