@@ -55,6 +55,27 @@ out:
     return status;
 }
 
+/* A capture must be ended even when something in it failed; the first error is the one to report. */
+static enum status capture(struct bench_work *work)
+{
+    enum status status = STATUS_OK, ended;
+    struct own *own = work->own;
+    struct status_error error;
+
+    TRY(graph_begin(work->stream));
+    status = launch_all(work);
+    if (status != STATUS_OK)
+        error = *status_last();
+    ended = graph_end(work->stream, &own->graph);
+    if (status != STATUS_OK)
+        status_raise(&error);
+    else
+        TRY(ended);
+
+out:
+    return status;
+}
+
 static enum status set_up_graph(struct bench_work *work)
 {
     enum status status = STATUS_OK;
@@ -62,9 +83,7 @@ static enum status set_up_graph(struct bench_work *work)
 
     work->items = work->argument;
     TRY(tiny_kernel_open(&own->kernel, work, ROW_MULTIPLE));
-    TRY(graph_begin(work->stream));
-    TRY(launch_all(work));
-    TRY(graph_end(work->stream, &own->graph));
+    TRY(capture(work));
     TRY(run_graph(work, 1));
     TRY(tiny_kernel_check(&own->kernel, work, work->argument));
 

@@ -483,6 +483,57 @@ static void every_bench_passes_its_own_check_and_gives_all_back(void **state)
     assert_int_equal(after.used, before.used);
 }
 
+/* One row with the `call`-th call of a kind failing. True when that call was made. */
+static bool fails_cleanly(const struct bench *bench, const char *kind, int call)
+{
+    struct bench_settings settings = bench_settings_default();
+    const struct device_options options = { .spin_ns = 0 };
+    struct device *failing = NULL;
+    struct bench_result result;
+    struct memory_info info;
+    enum status status;
+    char fault[40];
+    int count;
+
+    settings.iterations = 1;
+    settings.repetitions = 1;
+    snprintf(fault, sizeof fault, "%s:%d", kind, call);
+    setenv("CHOKEPOINT_FAIL", fault, 1);
+    status = device_open(&failing, "cpu", &options);
+    unsetenv("CHOKEPOINT_FAIL");
+    assert_int_equal(status, STATUS_OK);
+    status =
+        bench_measure(&result, bench, bench_arguments(bench, device_properties(failing), &count)[0],
+                      failing, &settings);
+    if (status != STATUS_OK && strstr(status_last()->text, "injected") == NULL)
+        fail_msg("%s with %s: %s", bench->name, fault, status_last()->text);
+    if (device_memory_info(failing, &info) != STATUS_OK || info.used != 0)
+        fail_msg("%s with %s: %lld bytes are left", bench->name, fault, (long long)info.used);
+    assert_int_equal(result.count, status == STATUS_OK);
+    device_close(failing);
+    return status != STATUS_OK;
+}
+
+/* Cold rows are the same code with more data. */
+static void whatever_call_fails_a_bench_says_so_and_gives_all_back(void **state)
+{
+    static const char *const kinds[] = { "alloc", "host_alloc", "stream", "event",
+                                         "copy",  "memset",     "launch", "gemm",
+                                         "graph", "sync",       "kernel" };
+    enum { CALLS = 6 };
+    int failed = 0;
+    (void)state;
+
+    for (int i = 0; i < bench_count; i++)
+        for (size_t kind = 0; kind < ARRAY_SIZE(kinds) && !benches[i]->cold; kind++)
+            for (int call = 1; call <= CALLS; call++) {
+                if (!fails_cleanly(benches[i], kinds[kind], call))
+                    break;
+                failed++;
+            }
+    assert_true(failed > 10 * bench_count);
+}
+
 static void names_are_different_and_those_of_cold_rows_say_so(void **state)
 {
     (void)state;
@@ -528,6 +579,7 @@ int main(void)
         cmocka_unit_test(operands_hold_random_values_that_are_exact_in_their_type),
         cmocka_unit_test(names_are_different_and_those_of_cold_rows_say_so),
         cmocka_unit_test(every_bench_passes_its_own_check_and_gives_all_back),
+        cmocka_unit_test(whatever_call_fails_a_bench_says_so_and_gives_all_back),
         cmocka_unit_test(a_check_lets_neither_a_wrong_value_nor_nan_pass),
     };
 
