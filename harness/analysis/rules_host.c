@@ -58,10 +58,12 @@ static double lost_to_loading(const struct facts *facts)
     return fmax(0, facts->step_ns - rest);
 }
 
-/* Most steps wait for no data, and a few for long: the mean says what most do not. */
+/* Most steps wait for no data, and some do: the mean says what most do not. */
 static bool loading_is_uneven(const struct facts *facts)
 {
-    return facts->summary->steps.count >= 8 &&
+    int64_t count = facts->summary->steps.count;
+
+    return count >= 8 && facts->loadings[count - 1] > 0 &&
            typical_loading(facts) < RULE_SHARE_LEAST * facts->median_step_ns;
 }
 
