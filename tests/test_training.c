@@ -113,12 +113,13 @@ static void fused_attention_computes_what_naive_does(void **state)
     compare(*state, "model=light tokens=45 batch=8 launch=eager precision=bf16", others, 1, 2e-2);
 }
 
+/* In fp32 it is our own on every device; a library's may add up dq in any order. */
 static void fused_attention_is_the_same_to_the_bit(void **state)
 {
     static const char *const others[] = { "launch=graph", "checkpointing=block",
                                           "launch=graph checkpointing=block" };
 
-    compare(*state, "attention=fused model=light tokens=45 batch=4 launch=eager precision=bf16",
+    compare(*state, "attention=fused model=light tokens=45 batch=4 launch=eager precision=fp32",
             others, ARRAY_SIZE(others), 0);
 }
 

@@ -402,6 +402,41 @@ out:
     return status;
 }
 
+enum status device_attention_plan(struct device *device, const struct attention_shape *shape,
+                                  size_t *workspace_bytes)
+{
+    enum status status = STATUS_OK;
+
+    TRY(check_given(device, "device_attention_plan", "the device"));
+    TRY(check_given(workspace_bytes, "device_attention_plan", "the result"));
+    if (!device->properties.fused_attention)
+        FAIL(STATUS_UNSUPPORTED, "%s has no library with fused attention", device->properties.name);
+    TRY(device->driver->attention_plan(device, shape, workspace_bytes));
+
+out:
+    return status;
+}
+
+enum status device_attention(struct stream *stream, const struct fused_attention *attention)
+{
+    enum status status = STATUS_OK;
+
+    TRY(check_given(stream, "device_attention", "the stream"));
+    if (!stream->device->properties.fused_attention)
+        FAIL(STATUS_UNSUPPORTED, "%s has no library with fused attention",
+             stream->device->properties.name);
+    TRY(fault(stream->device, FAULT_gemm));
+    if (fails_on_device(stream))
+        TRY(launch_failure(stream));
+    else
+        TRY(stream->device->driver->attention(stream, attention));
+    if (!stream->capturing)
+        count(&stream->device->ledger->launches, 1);
+
+out:
+    return status;
+}
+
 /* Graphs --------------------------------------------------------------------------------------- */
 
 enum status graph_begin(struct stream *stream)

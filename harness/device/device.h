@@ -65,7 +65,7 @@ struct device_properties {
     bool bf16_matrix_units; /* bf16 GEMM is at least twice as fast as fp32 */
     bool fp16_matrix_units;
     bool tf32;
-    bool fused_attention;
+    bool fused_attention;   /* of a library: device_attention() may be planned */
     int compute_capability; /* 90 for sm_90; 0 on the CPU device */
 };
 
@@ -107,6 +107,30 @@ struct gemm {
     bool accumulate;
     enum dtype dtype_ab, dtype_c; /* dtype_c is dtype_ab or DTYPE_F32 */
     enum math math;
+};
+
+/* Attention of a library of the device's: y = softmax(scale * q k') v, for each head of each sample,
+ * without its scores in memory. q, k, v, y and their gradients are [samples, heads, tokens, width].
+ * Forward writes y and statistics, fp32 [samples, heads, tokens], which backward reads; backward
+ * writes dq, dk, dv. `lengths` [samples] says how many keys count; NULL exactly where shape.lengths is
+ * false: all. `workspace` is as large as device_attention_plan() said, and lives until the work is
+ * done. Results may differ from run to run in the last place. */
+struct attention_shape {
+    int samples, heads, tokens, width;
+    bool lengths;
+    enum dtype dtype;
+};
+struct fused_attention {
+    struct attention_shape shape;
+    bool backward;
+    float scale;
+    void *y;
+    float *statistics;
+    const void *q, *k, *v;
+    const int32_t *lengths;
+    const void *dy;
+    void *dq, *dk, *dv;
+    void *workspace;
 };
 
 /* Opens the device called "auto" (a GPU where one answers, else the CPU device), "cpu", "cuda" or
@@ -185,6 +209,13 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
                   sizeof(struct name))
 
 enum status device_gemm(struct stream *stream, const struct gemm *gemm);
+
+/* Prepares both passes, outside of any capture, so that device_attention() allocates nothing; where
+ * that has been done, it only says the workspace's size again. UNSUPPORTED, with the reason, where the
+ * device has no library that can: then there is kernels/tiled_attention.h. */
+enum status device_attention_plan(struct device *device, const struct attention_shape *shape,
+                                  size_t *workspace_bytes);
+enum status device_attention(struct stream *stream, const struct fused_attention *attention);
 
 /* cudaStreamBeginCapture in thread-local mode: kernels, GEMMs, copies of pinned or device memory and
  * memsets queued on the stream by this thread are recorded instead of run. Synchronising the stream

@@ -73,6 +73,10 @@ struct device_driver {
     enum status (*launch)(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                           const void *arguments, size_t size);
     enum status (*gemm)(struct stream *stream, const struct gemm *gemm);
+    /* Both NULL where properties.fused_attention is false. */
+    enum status (*attention_plan)(struct device *device, const struct attention_shape *shape,
+                                  size_t *workspace_bytes);
+    enum status (*attention)(struct stream *stream, const struct fused_attention *attention);
     enum status (*graph_begin)(struct stream *stream);
     enum status (*graph_end)(struct stream *stream, struct graph **graph);
     enum status (*graph_launch)(struct stream *stream, struct graph *graph);

@@ -20,7 +20,9 @@ struct builder {
     struct initial *initials; /* of each parameter */
     struct tensor *stream;    /* the residual stream's gradient */
     struct tensor *partial, *scratch;
-    struct tensor *delta; /* of fused attention; NULL: attention is naive */
+    struct tensor *attention_scratch; /* NULL: attention is naive */
+    int64_t scratch_floats;
+    bool library_attention;
     int block;
     bool fused;
 };
@@ -217,8 +219,9 @@ static void add_fused_attention(struct builder *builder, struct tensor *heads, s
     struct tensor *lse = add_tensor(builder, "lse", DTYPE_F32, MEMORY_ACTIVATIONS,
                                     (int64_t)shape->rows * shape->heads);
 
-    add_op(builder, "tiled_attention",
-           op_fused_attention(shape, heads, lse, q, k, v, builder->delta));
+    add_op(builder, builder->library_attention ? "fused_attention" : "tiled_attention",
+           op_fused_attention(shape, heads, lse, q, k, v, builder->attention_scratch,
+                              builder->library_attention));
 }
 
 /* From the normalised input `n` to the projected output, whose bias comes back in *projection_bias
@@ -246,7 +249,7 @@ static struct tensor *add_attention(struct builder *builder, struct tensor *n,
                op_bias(shape, qkv, qkv_bias, builder->partial, rows, 3 * width));
     add_op(builder, "split_heads",
            op_split_heads(shape, q, k, v, qkv, builder->fused ? qkv_bias : NULL, builder->partial));
-    if (builder->delta != NULL)
+    if (builder->attention_scratch != NULL)
         add_fused_attention(builder, heads, q, k, v);
     else
         add_naive_attention(builder, heads, q, k, v);
@@ -361,6 +364,29 @@ static void count_bytes(struct pass *pass)
             pass->bytes += (int64_t)tensor_bytes(pass->writes[i]);
 }
 
+/* Whose attention it is, and how much scratch that takes. */
+static enum status choose_attention(struct builder *builder, const struct training_config *config,
+                                    struct device *device)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    struct attention_shape wanted = attention_shape(shape, config->data.kind != DATA_IMAGES);
+    size_t bytes = 0;
+    enum status status = STATUS_OK;
+
+    builder->scratch_floats = (int64_t)shape->rows * shape->heads;
+    if (config->model.attention != ATTENTION_FUSED || !device_properties(device)->fused_attention)
+        return STATUS_OK;
+    status = device_attention_plan(device, &wanted, &bytes);
+    if (status == STATUS_UNSUPPORTED)
+        return STATUS_OK;
+    TRY(status);
+    builder->library_attention = true;
+    builder->scratch_floats = (int64_t)(bytes / sizeof(float)) + 1;
+
+out:
+    return status;
+}
+
 static void build_ops(struct builder *builder, const struct training_config *config)
 {
     struct encoder *encoder = builder->encoder;
@@ -378,8 +404,8 @@ static void build_ops(struct builder *builder, const struct training_config *con
     builder->scratch =
         add_matrix(builder, "norm_scratch", MEMORY_WORKSPACE, shape->rows, shape->width);
     if (config->model.attention == ATTENTION_FUSED)
-        builder->delta = add_tensor(builder, "delta", DTYPE_F32, MEMORY_WORKSPACE,
-                                    (int64_t)shape->rows * shape->heads);
+        builder->attention_scratch = add_tensor(builder, "attention_scratch", DTYPE_F32,
+                                                MEMORY_WORKSPACE, builder->scratch_floats);
     x = add_front(builder, config);
     for (int i = 0; i < shape->blocks; i++) {
         builder->block = i;
@@ -469,6 +495,7 @@ enum status encoder_open(struct encoder **opened, const struct training_config *
     if (encoder->ops == NULL || encoder->tensors == NULL || encoder->parameters == NULL ||
         builder.initials == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model's %zu blocks", blocks);
+    TRY(choose_attention(&builder, config, stream_device(stream)));
     build_ops(&builder, config);
     TRY(program_build(&encoder->train,
                       config->model.checkpointing ? PROGRAM_CHECKPOINTING : PROGRAM_TRAIN,

@@ -71,7 +71,8 @@ static const struct knob knobs[] = {
       .kind = KNOB_CHOICE,
       AT(model.attention),
       .values = "naive|fused",
-      .text = "scores in device memory, or tiled with an online softmax" },
+      .text = "scores in device memory, or tiled with an online softmax: by cuDNN where it can, "
+              "else by our kernels" },
     { .name = "checkpointing",
       .kind = KNOB_YES_NO,
       AT(model.checkpointing),

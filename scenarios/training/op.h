@@ -117,10 +117,12 @@ struct op op_softmax(const struct model_shape *shape, struct tensor *scores); /*
 struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,
                              struct tensor *scores, struct tensor *v);
 /* The three above as one: y = softmax(q k') v, which keeps only lse, fp32 [samples, heads, tokens].
- * `delta`, of the same shape, is scratch of backward. */
+ * With `library` it is the device's library's and `scratch` is the workspace that its plan for
+ * attention_shape() asks for; else it is our kernels' and scratch is of lse's shape. */
 struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, struct tensor *lse,
                              struct tensor *q, struct tensor *k, struct tensor *v,
-                             struct tensor *delta);
+                             struct tensor *scratch, bool library);
+struct attention_shape attention_shape(const struct model_shape *shape, bool lengths);
 struct op op_merge_heads(const struct model_shape *shape, struct tensor *y, struct tensor *x);
 
 struct op op_image_patches(const struct model_shape *shape, struct tensor *patches);

@@ -50,6 +50,9 @@ static void losses_agree_with_the_cpu_devices(void **state)
         { SEQUENCES "precision=bf16", 2e-2 },
         { IMAGES "precision=fp32", 1e-4 },
         { IMAGES "precision=bf16 checkpointing=block", 2e-2 },
+        { SEQUENCES "precision=fp32 attention=fused", 1e-4 },
+        { SEQUENCES "precision=bf16 attention=fused launch=graph", 2e-2 },
+        { IMAGES "precision=bf16 attention=fused checkpointing=block", 2e-2 },
     };
 
     if (cpu == NULL) {

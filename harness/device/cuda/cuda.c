@@ -9,6 +9,7 @@
  * the process: CUDA gives no way back but to start again. */
 #include "harness/device/cuda/cuda.h"
 
+#include "harness/device/cuda/attention.h"
 #include "harness/device/cuda/cupti_collector.h"
 #include "harness/device/cuda/gemm.h"
 #include "harness/device/cuda/gpu.h"
@@ -109,6 +110,7 @@ static void cuda_close(struct device *base)
     if (cuda_enter(device) == STATUS_OK) {
         while (device->streams != NULL) cuda_stream_destroy(&device->streams->base);
         memory_close(device->memory);
+        attentions_close(device->attentions);
         gemms_close(device->gemms);
     }
     nvml_close(device->nvml);
@@ -148,6 +150,8 @@ static const struct device_driver driver = {
     .memset = cuda_memset,
     .launch = cuda_launch,
     .gemm = cuda_gemm,
+    .attention_plan = cuda_attention_plan,
+    .attention = cuda_attention,
     .graph_begin = cuda_graph_begin,
     .graph_end = cuda_graph_end,
     .graph_launch = cuda_graph_launch,
@@ -166,6 +170,7 @@ static enum status open_parts(struct cuda_device *device, int64_t memory_limit)
 
     TRY(launch_load_kernels(device, properties->isa, sizeof properties->isa));
     TRY(gemms_open(&device->gemms, device));
+    attentions_open(&device->attentions, device);
     TRY(launch_measure(device, &properties->launch_ns));
     device->last_stream = 0; /* The stream of the measurement was nobody's. */
     TRY(memory_open(&device->memory, properties->index, memory_limit));

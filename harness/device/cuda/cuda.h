@@ -19,6 +19,7 @@
 
 struct memory;
 struct gemms;
+struct attentions;
 struct capture;
 struct nvml;
 
@@ -33,6 +34,7 @@ struct cuda_device {
 
     struct memory *memory;
     struct gemms *gemms;
+    struct attentions *attentions; /* NULL: cuDNN cannot be had */
 
     struct nvml *nvml;
     int numa_node; /* that the GPU is attached to, or -1 */
