@@ -17,7 +17,7 @@ itself only.
   --device NAME   what is checked; GPU_CHECK_DEVICE or cuda if not given. cpu: the same steps, as far as
                   they make sense, to try the script itself
   --seconds N     for everything; 470 if not given
-  --only REGEX    only steps whose name it finds: test|memcheck|racecheck|bench|run|torch
+  --only REGEX    only steps whose name it finds: test|doctor|run|bench|torch|memcheck|racecheck
   --help          this text
 
 Exit codes: 0 all is well, 1 something is not, 2 bad usage, 77 there is no GPU.
@@ -111,7 +111,8 @@ for folder in dict.fromkeys(folders):
     printf '%s' "${path#:}"
 }
 libraries=$(find_libraries)
-export LD_LIBRARY_PATH=${LD_LIBRARY_PATH-}${LD_LIBRARY_PATH:+:}$libraries
+# The bundle comes last: libraries that were carried find each other there.
+export LD_LIBRARY_PATH=${LD_LIBRARY_PATH-}${LD_LIBRARY_PATH:+:}$libraries${libraries:+:}$build
 
 # --- Steps ---
 
@@ -134,7 +135,7 @@ row()
 figure_of()
 {
     local found
-    for pattern in '^figure: ' '^skipped: ' '^chokepoint: ' '^[0-9]* scenarios*: ' 'ERROR SUMMARY: ' \
+    for pattern in '^figure: ' '^skipped: ' '^chokepoint: ' '^[0-9]* scenarios*: ' '^[0-9]* checks: ' 'ERROR SUMMARY: ' \
         'RACECHECK SUMMARY: ' '^\[  FAILED  \]' '^\[  PASSED  \]'; do
         found=$(grep -a -- "$pattern" "$1" | tail -n 1)
         [[ -z $found ]] || break
@@ -190,7 +191,7 @@ describe_machine()
 {
     local command
     for command in "uname -a" "nvidia-smi" "nvidia-smi -q" "nvidia-smi topo -m" "nvcc --version" "lscpu" \
-        "free -m" "python3 --version" "$program doctor --device=$device"; do
+        "free -m" "python3 --version"; do
         printf '\n=== %s\n' "$command"
         # shellcheck disable=SC2086 # words of a command
         timeout 20 $command 2>&1 </dev/null
@@ -236,8 +237,10 @@ run_tests()
         if [[ $device == cpu && $test == test_gpu_* ]]; then
             continue
         fi
-        limit=60
-        [[ $test != test_faults ]] || limit=100
+        case $test in
+        test_device_kernels | test_training | test_faults) limit=120 ;;
+        *) limit=60 ;;
+        esac
         step "$name" "$limit" "$build/$test"
     done < <(grep "$@" "$build/gpu_tests")
 }
@@ -287,6 +290,7 @@ printf '%-30s %-9s %5s  %s\n' check result s figure | tee "$table"
 find_device
 run_tests "${tests_first[@]}"
 run_tests "${tests_next[@]}"
+step doctor 60 "$program" doctor --device="$device"
 run_scenarios
 step bench 130 "$program" bench --device="$device" --max-time="$bench_seconds" \
     --benchmark_filter='^(lat|bw|gemm|attention|layernorm|softmax|gelu|residual|adamw)' \

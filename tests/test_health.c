@@ -1,5 +1,6 @@
 /* The health of devices: what throttles, what the host tells, and what a device says of itself. */
 #include "harness/device/cpu/health.h"
+#include "harness/status/clock.h"
 #include "tests/cpu_device.h"
 
 #include <math.h>
@@ -100,7 +101,9 @@ static void the_hosts_clock_and_temperature_are_read_where_linux_tells_them(void
 static void a_device_tells_its_own(void **state)
 {
     const struct cpu_device_test *test = *state;
+    int64_t begin_ns = clock_ns();
     struct device_vitals now = device_vitals(test->device);
+    int64_t vitals_ns = clock_ns() - begin_ns;
     struct device_health health = device_health(test->device);
 
     if (strcmp(device_properties(test->device)->kind, "cpu") == 0) {
@@ -113,9 +116,9 @@ static void a_device_tells_its_own(void **state)
         assert_string_equal(health.source, "NVML, driver 580.65.06");
         assert_true(health.power_limit_w == 700);
     } else {
-        print_message("%s; trouble: \"%s\"; %.0f of %.0f MHz, %.0f C, %.0f W\n", health.source,
-                      health.trouble, health.now.clock_mhz, health.clock_max_mhz,
-                      health.now.temperature_c, health.now.power_w);
+        print_message("%s; trouble: \"%s\"; %.0f of %.0f MHz, %.0f C, %.0f W; vitals in %.0f us\n",
+                      health.source, health.trouble, health.now.clock_mhz, health.clock_max_mhz,
+                      health.now.temperature_c, health.now.power_w, (double)vitals_ns / 1e3);
         assert_string_equal(health.trouble, "");
         assert_true(health.now.clock_mhz > 0 && health.now.clock_mhz <= health.clock_max_mhz);
         assert_true(health.now.temperature_c > 0 && health.now.temperature_c < 150);
