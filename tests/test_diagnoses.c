@@ -1,5 +1,7 @@
 /* A scenario's traces beside the scenario: which findings count as right, and how a run reports them. */
 #include "harness/experiment/diagnoses.h"
+#include "harness/report/console.h"
+#include "harness/report/markdown.h"
 #include "harness/report/result_findings.h"
 #include "tests/cmocka_prelude.h"
 
@@ -11,6 +13,9 @@
 
 static const struct scenario scenario = {
     .name = "test",
+    .knob = "loss_every",
+    .before = "1",
+    .after = "20",
     .accept = { { "host_sync", ANYWHERE }, { "fp32_matmul", WHERE_CUDA } },
     .tolerated_after = { { "data_loading", ANYWHERE } },
 };
@@ -45,6 +50,10 @@ static struct scenario_result result_with(const char *before, const char *after)
     struct scenario_result result = { .scenario = &scenario, .device = { .kind = "cpu" } };
 
     result.pairs = 1;
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        result.repetitions[v] = calloc(1, sizeof *result.repetitions[v]);
+        assert_non_null(result.repetitions[v]);
+    }
     result.step_time = (struct effect){ 1500, 1000, 1.5, 1.4, 1.6, 0.96 };
     put(&result.diagnoses[VARIANT_BEFORE], before);
     put(&result.diagnoses[VARIANT_AFTER], after);
@@ -106,6 +115,29 @@ static void a_line_tells_the_first_finding_its_gains_and_what_is_left(void **sta
         assert_string_equal(text, cases[i][2]);
         release(&result);
     }
+}
+
+static void tables_have_the_line_on_the_console_and_in_markdown(void **state)
+{
+    struct scenario_result result = result_with("host_sync!", "data_loading!");
+    char *text[2];
+    size_t sizes[2];
+    FILE *streams[] = { open_memstream(&text[0], &sizes[0]), open_memstream(&text[1], &sizes[1]) };
+    struct console console;
+    (void)state;
+
+    assert_true(streams[0] != NULL && streams[1] != NULL);
+    console = console_open(streams[0], COLOR_NEVER);
+    console_table(&console, &result, 1);
+    markdown_table(streams[1], &result, 1);
+    for (int i = 0; i < 2; i++) fclose(streams[i]);
+    assert_non_null(strstr(text[0], "\n  found before: host_sync, predicted 1.40x, measured 1.50x; "
+                                    "after: data_loading\n"));
+    assert_non_null(strstr(text[1],
+                           "\n- `test`, found before: host_sync, predicted 1.40x, measured "
+                           "1.50x; after: data_loading\n"));
+    for (int i = 0; i < 2; i++) free(text[i]);
+    release(&result);
 }
 
 static cJSON *findings_of(const struct scenario_result *result)
@@ -201,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(findings_are_right_or_wrong_by_the_scenario_and_its_device),
         cmocka_unit_test(a_line_tells_the_first_finding_its_gains_and_what_is_left),
+        cmocka_unit_test(tables_have_the_line_on_the_console_and_in_markdown),
         cmocka_unit_test(json_has_both_sides_and_how_they_agree),
         cmocka_unit_test(untraced_is_null_and_prints_nothing),
         cmocka_unit_test(a_trace_that_cannot_be_read_costs_its_diagnosis_only),

@@ -31,6 +31,7 @@ static void print_help(void)
          "  chokepoint run --quick             the core scenarios, in a hurry\n"
          "  chokepoint explain item_sync       what it teaches and how to try it by hand\n"
          "  chokepoint train --model=balanced --sweep workers=0,1,2\n"
+         "  chokepoint diagnose trace.json.gz  where its time went, and what is wrong\n"
          "\n"
          "Exit codes: 0 all is well; 1 something was not reproduced; 2 bad usage or bad\n"
          "input; 3 the device or a library is missing; 128 + n ended by signal n.\n"

@@ -1,5 +1,6 @@
 #include "harness/report/markdown.h"
 
+#include "harness/report/result_findings.h"
 #include "harness/report/summary.h"
 
 /* Text inside a cell: a bar or a line feed would end it. */
@@ -68,7 +69,7 @@ static void print_reasons(FILE *stream, const struct scenario_result *result)
 void markdown_table(FILE *stream, const struct scenario_result *results, int count)
 {
     bool reasons = false;
-    char counts[160], throttled[128];
+    char counts[160], throttled[128], findings[FINDINGS_LINE];
 
     if (count == 0)
         return;
@@ -89,6 +90,12 @@ void markdown_table(FILE *stream, const struct scenario_result *results, int cou
         if (summary_throttled(throttled, sizeof throttled, &results[i])) {
             fprintf(stream, "%s- `%s`: %s\n", reasons ? "" : "\n", results[i].scenario->name,
                     throttled);
+            reasons = true;
+        }
+    for (int i = 0; i < count; i++)
+        if (result_findings_line(findings, &results[i])) {
+            fprintf(stream, "%s- `%s`, ", reasons ? "" : "\n", results[i].scenario->name);
+            print_line(stream, findings);
             reasons = true;
         }
     summary_counts(counts, sizeof counts, results, count);
