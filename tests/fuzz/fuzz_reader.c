@@ -3,6 +3,7 @@
  * libFuzzer calls LLVMFuzzerTestOneInput with inputs of its own making; without it, seeds_main.c does with
  * those in the folder seeds/. A broken promise aborts. */
 #include "tests/fuzz/fuzz_reader.h"
+#include "harness/analysis/findings.h"
 #include "harness/analysis/kernels.h"
 #include "harness/analysis/launches.h"
 #include "harness/analysis/memory.h"
@@ -12,6 +13,7 @@
 #include "harness/trace/event_splitter.h"
 #include "harness/trace/reader.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +181,24 @@ static void check_tables(const struct timeline *timeline)
     kernels_release(&kernels);
 }
 
+static void check_findings(const struct trace_file *trace)
+{
+    struct summary summary;
+    struct findings findings;
+
+    PROMISE(summary_make(&summary, trace) == STATUS_OK);
+    PROMISE(findings_make(&findings, &summary, 1, 0) == STATUS_OK);
+    for (int64_t i = 0; i < findings.count; i++) {
+        const struct finding *finding = &findings.items[i];
+        PROMISE(finding->id != NULL && finding->advice != NULL && finding->evidence[0] != '\0');
+        PROMISE(isnan(finding->lost_ns_per_step) ||
+                (isfinite(finding->lost_ns_per_step) && finding->lost_ns_per_step >= 0));
+        PROMISE(isnan(finding->predicted_gain) || finding->predicted_gain >= 1);
+    }
+    findings_release(&findings);
+    summary_release(&summary);
+}
+
 static void check_trace(const struct trace_file *trace)
 {
     struct timeline timeline;
@@ -190,6 +210,7 @@ static void check_trace(const struct trace_file *trace)
     for (int64_t i = 0; i < timeline.stream_count; i++) check_usage(&timeline.streams[i].usage);
     check_steps(&timeline);
     check_tables(&timeline);
+    check_findings(trace);
     timeline_release(&timeline);
 }
 
