@@ -1,8 +1,8 @@
-/* How fast one layer's attention is over N tokens, forward: naive, with its scores in memory, and tiled,
- * which keeps them in registers.
+/* How fast one layer's attention is over N tokens, forward: naive, with its scores in memory; tiled,
+ * which keeps them in registers; and fused, by a library of the device's.
  *
- * What the naive form moves grows with the square of the length, what the tiled form moves with the
- * length; they compute the same. */
+ * What the naive form moves grows with the square of the length, what the others move with the length;
+ * all compute the same. */
 #include "benches/operand.h"
 #include "scenarios/training/roles.h"
 
@@ -15,7 +15,8 @@ struct own {
     float scale;
     struct operand q, k, v, y; /* [HEADS, tokens, width] */
     struct operand scores;     /* naive: [HEADS, tokens, tokens] */
-    struct operand lse;        /* tiled: [HEADS, tokens] */
+    struct operand lse;        /* tiled and fused: [HEADS, tokens] */
+    void *workspace;           /* fused */
 };
 
 /* Of every head, c [tokens, n] = a [tokens, k] op(b) [k, n]. */
@@ -73,6 +74,37 @@ static enum status run_tiled(struct bench_work *work, int64_t iterations)
                    .lse = (float *)operand_at(&own->lse, 0), .q = own->q.device, .k = own->k.device,
                    .v = own->v.device, .lengths = NULL, .scale = own->scale, .width = own->width,
                    .heads = HEADS, .tokens = own->tokens));
+    TRY(stream_synchronize(work->stream));
+
+out:
+    return status;
+}
+
+static struct attention_shape shape_of(const struct bench_work *work)
+{
+    const struct own *own = work->own;
+
+    return (struct attention_shape){ .samples = 1,
+                                     .heads = HEADS,
+                                     .tokens = own->tokens,
+                                     .width = own->width,
+                                     .dtype = work->bench->dtype };
+}
+
+static enum status run_fused(struct bench_work *work, int64_t iterations)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+    const struct fused_attention attention = { .shape = shape_of(work),
+                                               .scale = own->scale,
+                                               .y = own->y.device,
+                                               .statistics = (float *)operand_at(&own->lse, 0),
+                                               .q = own->q.device,
+                                               .k = own->k.device,
+                                               .v = own->v.device,
+                                               .workspace = own->workspace };
+
+    for (int64_t i = 0; i < iterations; i++) TRY(device_attention(work->stream, &attention));
     TRY(stream_synchronize(work->stream));
 
 out:
@@ -184,6 +216,27 @@ out:
     return status;
 }
 
+static enum status set_up_fused(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+    int64_t queries = HEADS * work->argument;
+    struct attention_shape shape;
+    size_t bytes;
+
+    TRY(open_operands(work));
+    TRY(operand_open(&own->lse, work, DTYPE_F32, queries));
+    shape = shape_of(work);
+    TRY(device_attention_plan(work->device, &shape, &bytes));
+    if (bytes > 0)
+        TRY(device_alloc(work->device, NULL, ALLOCATE_DIRECT, bytes, &own->workspace));
+    work->bytes += queries * (int64_t)sizeof(float);
+    TRY(check(work));
+
+out:
+    return status;
+}
+
 static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
@@ -195,13 +248,21 @@ static void tear_down(struct bench_work *work)
     operand_release(&own->y, work);
     operand_release(&own->scores, work);
     operand_release(&own->lse, work);
+    device_free(work->device, NULL, ALLOCATE_DIRECT, own->workspace);
 }
 
-#define ATTENTION(form, suffix, dtype_, text_)                                                     \
+static const char *lack_library(const struct bench *bench, const struct device_properties *device)
+{
+    (void)bench;
+    return device->fused_attention ? NULL : "the device has no library with fused attention";
+}
+
+#define ATTENTION(form, suffix, dtype_, lack_, text_)                                              \
     const struct bench bench_attention_##form##_##suffix = {                                       \
         .name = "attention_" #form "_" #suffix,                                                    \
         .text = text_,                                                                             \
         .dtype = dtype_,                                                                           \
+        .lack = lack_,                                                                             \
         .roof = ROOF_PRODUCTS,                                                                     \
         .arguments = { 64, 256, 1024 },                                                            \
         .arguments_cuda = { 256, 1024, 4096 },                                                     \
@@ -211,7 +272,11 @@ static void tear_down(struct bench_work *work)
         .tear_down = tear_down,                                                                    \
     }
 
-ATTENTION(naive, fp32, DTYPE_F32, "attention over N tokens, 4 heads, with its scores in memory");
-ATTENTION(naive, bf16, DTYPE_BF16, "attention over N tokens, 4 heads, with its scores in memory");
-ATTENTION(tiled, fp32, DTYPE_F32, "attention over N tokens, 4 heads, tile by tile");
-ATTENTION(tiled, bf16, DTYPE_BF16, "attention over N tokens, 4 heads, tile by tile");
+ATTENTION(naive, fp32, DTYPE_F32, NULL,
+          "attention over N tokens, 4 heads, with its scores in memory");
+ATTENTION(naive, bf16, DTYPE_BF16, NULL,
+          "attention over N tokens, 4 heads, with its scores in memory");
+ATTENTION(tiled, fp32, DTYPE_F32, NULL, "attention over N tokens, 4 heads, tile by tile");
+ATTENTION(tiled, bf16, DTYPE_BF16, NULL, "attention over N tokens, 4 heads, tile by tile");
+ATTENTION(fused, bf16, DTYPE_BF16, lack_library,
+          "attention over N tokens, 4 heads, by the device's library");

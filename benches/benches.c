@@ -38,6 +38,7 @@
     TYPES(X, gemm_down)                                                                            \
     TYPES(X, attention_naive)                                                                      \
     TYPES(X, attention_tiled)                                                                      \
+    X(attention_fused_bf16)                                                                        \
     KERNEL(X, layernorm)                                                                           \
     KERNEL(X, softmax)                                                                             \
     KERNEL(X, gelu)                                                                                \
