@@ -14,18 +14,19 @@ const struct scenario scenario_naive_attention = {
     .cause = "scores and probabilities are written to memory and kept for backward",
     .fix = "fused attention (scaled_dot_product_attention, FlashAttention)",
     .look = "three products and a softmax per block before, one operator after; the memory curve",
-    .base = "model=heavy data=sequences tokens=1024 blocks=1 loss_every=5",
+    .base = "model=heavy tokens=1025 blocks=1 loss_every=2",
     .knob = "attention",
     .before = "naive",
     .after = "fused",
     .loss = LOSS_16_BIT, /* in fp32 they agree to 1e-5, but a GPU trains in bf16 */
     .expect =
         {
-            /* In fp32 on the CPU device 2.62 and 2.44, in every repetition. Time is not promised: there
-             * it is 1.2 times less here, where fused attention skips the keys beyond a sequence's length,
-             * the same at 512 tokens, and 1.2 times more on images, which are all of one length. */
+            /* In fp32 on the CPU device 2.55 and 1.40, in every repetition. There time is the price: 1.11
+             * to 1.24 times more in two runs, for backward computes the scores again. Where lengths let
+             * whole tiles be skipped it is 1.2 times less. */
             { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 2, .exact = true },
-            { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.5, .exact = true },
+            { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.2, .exact = true },
+            { METRIC_STEP_TIME, GROWS, .at_most = 1.6, .where = WHERE_CPU_DEVICE, .is_cost = true },
         },
     .accept = { { "naive_attention", ANYWHERE } },
 };
