@@ -137,8 +137,8 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
     if (loading_outlasts_device(facts))
         hidable -= (double)time->hidable_loading_ns;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.3g times a step the host waits until the device has nothing left to do; of the %s "
-             "that the host then works, %s could pass while the device works its %s",
+             "waits a step after which the device has nothing left to do: %.3g; of the %s that the "
+             "host then works, %s could pass while the device works its %s",
              (double)time->drained_count / facts->steps,
              time_text(per_step(facts, time->idle_ns)).text,
              time_text(per_step(facts, time->hidable_ns)).text, time_text(facts->busy_ns).text);
@@ -263,7 +263,7 @@ static void launch_evidence(struct finding *finding, const struct facts *facts, 
     const struct launches *launches = &facts->summary->launches;
 
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s%.4g launches a step, %s each on the host; %.0f%% of them launch a kernel that is "
+             "%s%.0f launches a step, %s each on the host; %.0f%% of them launch a kernel that is "
              "shorter than the call; the device is idle for %s of %s, waiting for launches",
              more, facts->launches,
              time_text((double)launches->host_ns / fmax(1, (double)launches->count)).text,
@@ -288,7 +288,7 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
 
     if (!facts->has_steps || passes < 2 || short_share(facts) < 0.25)
         return false;
-    snprintf(more, sizeof more, "a step runs forward %.4g times; ", passes);
+    snprintf(more, sizeof more, "a step runs forward %.0f times; ", passes);
     launch_evidence(finding, facts, more);
     return finding_costs(finding, facts, lost_to_launches(facts));
 }
