@@ -347,13 +347,13 @@ static void the_tracing_childs_command_line_says_which_and_where(void **state)
     char joined[512] = "";
     (void)state;
 
-    arguments_trace(&arguments, &scenario, &how, VARIANT_AFTER, "out/x.json.gz", 96);
+    arguments_trace(&arguments, &scenario, &how, VARIANT_AFTER, "out/x.json.gz", 96, 1234.5);
     for (int i = 0; arguments.list[i] != NULL; i++) {
         assert_true(i < ARGUMENTS_MOST);
         strcat(strcat(joined, i > 0 ? " " : ""), arguments.list[i]);
     }
     assert_string_equal(joined, "exec test --device auto --variant after --trace out/x.json.gz "
-                                "--jpeg-pixels 96 --seed 1 --record-fd 3");
+                                "--jpeg-pixels 96 --step-time 0.0012345 --seed 1 --record-fd 3");
 }
 
 /* --- Traces --- */

@@ -18,6 +18,7 @@ enum {
     FLAG_VARIANT,
     FLAG_TRACE,
     FLAG_JPEG_PIXELS,
+    FLAG_STEP_TIME,
     FLAG_EXTRA,
     FLAG_RECORD_FD
 };
@@ -27,8 +28,9 @@ struct exec {
     double window_seconds; /* 0: not given */
     int extra;             /* < 0: not given */
     enum variant variant;
-    const char *trace; /* NULL: measure */
-    int jpeg_pixels;   /* 0: not given */
+    const char *trace;   /* NULL: measure */
+    int jpeg_pixels;     /* 0: not given */
+    double step_time_us; /* 0: not given */
     int record_fd;
     const struct scenario *scenario;
 };
@@ -75,6 +77,18 @@ out:
     return status;
 }
 
+static enum status take_step_time(double *step_time_us, const char *value)
+{
+    enum status status = STATUS_OK;
+    double seconds;
+
+    TRY(number_seconds(&seconds, "step-time", value, 600));
+    *step_time_us = seconds * 1e6;
+
+out:
+    return status;
+}
+
 static enum status take_extra(int *extra, const char *value)
 {
     enum status status = STATUS_OK;
@@ -101,6 +115,8 @@ static enum status take(void *context, int key, const char *value)
         return STATUS_OK;
     case FLAG_JPEG_PIXELS:
         return take_pixels(&exec->jpeg_pixels, value);
+    case FLAG_STEP_TIME:
+        return take_step_time(&exec->step_time_us, value);
     case FLAG_EXTRA:
         return take_extra(&exec->extra, value);
     case FLAG_RECORD_FD:
@@ -128,7 +144,8 @@ static enum status trace_scenario(const struct exec *exec)
     enum status status = STATUS_OK;
     struct tracing_order order = { .variant = exec->variant,
                                    .path = exec->trace,
-                                   .jpeg_pixels = exec->jpeg_pixels };
+                                   .jpeg_pixels = exec->jpeg_pixels,
+                                   .step_time_us = exec->step_time_us };
     struct protocol protocol = flags_protocol(&exec->flags);
 
     if (exec->variant == VARIANT_COUNT)
@@ -154,6 +171,9 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
           "write a trace of it, for Perfetto and the like, instead of measuring: FILE.json.gz", 2 },
         { "jpeg-pixels", FLAG_JPEG_PIXELS, "N", 0,
           "with --trace: the size of the images, where it is known and need not be measured", 2 },
+        { "step-time", FLAG_STEP_TIME, "SECONDS", 0,
+          "with --trace: what a step takes untraced, where it is known and need not be measured",
+          2 },
         { "record-fd", FLAG_RECORD_FD, "N", 0,
           "write the records to this open descriptor; standard output if not given", 3 },
         FLAGS_VERBOSE,

@@ -62,9 +62,10 @@ void arguments_exec(struct arguments *arguments, const struct scenario *scenario
 
 void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
                      const struct protocol *protocol, enum variant variant, const char *path,
-                     int jpeg_pixels)
+                     int jpeg_pixels, double step_time_us)
 {
     int count = add_first(arguments, scenario, protocol);
+    char *step_time;
 
     add(arguments, &count, "--variant", variant_name(variant));
     add(arguments, &count, "--trace", path);
@@ -72,5 +73,10 @@ void arguments_trace(struct arguments *arguments, const struct scenario *scenari
         arguments->list[count++] = "--quick";
     if (jpeg_pixels > 0)
         add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)jpeg_pixels);
+    if (step_time_us > 0) {
+        step_time = arguments->texts[count];
+        snprintf(step_time, sizeof arguments->texts[0], "%.9g", step_time_us / 1e6);
+        add(arguments, &count, "--step-time", step_time);
+    }
     add_last(arguments, count, protocol);
 }

@@ -15,9 +15,9 @@ struct arguments {
 void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
                     const struct protocol *protocol);
 
-/* What a tracing child is started with. Points into `path`, too. */
+/* What a tracing child is started with; 0 for what it is to measure itself. Points into `path`, too. */
 void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
                      const struct protocol *protocol, enum variant variant, const char *path,
-                     int jpeg_pixels);
+                     int jpeg_pixels, double step_time_us);
 
 #endif

@@ -92,7 +92,7 @@ struct balance_result {
 
 /* What a tracing child has left: a trace, and what tracing cost. Both step times are medians over
  * `windows` windows of `steps` steps each, of the same process: on a device that no tracer was loaded
- * for, then on one that records. */
+ * for, then on one that records. Of a quick run the first is the timing child's. */
 struct tracing {
     char file[128];   /* the trace's name in the folder; "": there is none */
     char reason[512]; /* why there is none, though it was wanted */

@@ -52,6 +52,8 @@ static enum status make_one(struct scenario_result *result, enum variant variant
 {
     const struct protocol *protocol = &result->protocol;
     struct tracing *tracing = &result->tracing[variant];
+    double step_time_us =
+        variant == VARIANT_BEFORE ? result->step_time.before : result->step_time.after;
     struct collector collector = { .tracing = tracing };
     struct arguments arguments;
     struct child_report report;
@@ -69,7 +71,7 @@ static enum status make_one(struct scenario_result *result, enum variant variant
         FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one",
              protocol->traces);
     arguments_trace(&arguments, result->scenario, protocol, variant, path,
-                    result->balance.jpeg_pixels);
+                    result->balance.jpeg_pixels, protocol->quick ? step_time_us : 0);
     TRY(child_run(&child, &report));
     if (collector.written && report.end == CHILD_EXITED && report.code == 0)
         memcpy(tracing->file, name, sizeof tracing->file);

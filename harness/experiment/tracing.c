@@ -185,6 +185,12 @@ static enum status run_wait(struct session *session, bool *holds)
     TRY(settle(session, device, holds));
     if (!*holds)
         goto out;
+    if (session->order->step_time_us > 0) {
+        plan(session, session->order->step_time_us * 1e3);
+        for (int i = 0; i < session->windows; i++)
+            session->wait_us[i] = session->order->step_time_us;
+        goto out;
+    }
     TRY(open_run(session, device, &training, &step_us));
     plan(session, step_us * 1e3);
     for (int i = 0; i < session->windows; i++)
@@ -232,8 +238,9 @@ static enum status write_trace(struct session *session)
         .traced_step_time_us = stats_median(session->traced_us, session->windows),
     };
 
-    about.spread = fmax(spread(session->wait_us, session->windows),
-                        spread(session->traced_us, session->windows));
+    about.spread = spread(session->traced_us, session->windows);
+    if (!(session->order->step_time_us > 0))
+        about.spread = fmax(about.spread, spread(session->wait_us, session->windows));
     snprintf(name, sizeof name, "%s.%s", session->scenario->name,
              variant_name(session->order->variant));
     TRY(knobs_print(config_of(session), settings, sizeof settings));
@@ -253,8 +260,8 @@ out:
     return status;
 }
 
-/* The first window does not count: the buffer's memory is touched for the first time. The last one is the
- * active one, and timed as the others are. */
+/* Several windows come after one that does not count: the buffer's memory is touched for the first time.
+ * The last one is the active one, and timed as the others are. */
 static enum status run_traced(struct session *session)
 {
     struct device *device = NULL;
@@ -265,7 +272,8 @@ static enum status run_traced(struct session *session)
     TRY(trace_open(&session->trace, 0));
     TRY(open_device(session, &device, trace_sink(session->trace)));
     TRY(open_run(session, device, &training, &step_us));
-    TRY(run_traced_window(session, training, device, &step_us));
+    if (session->windows > 1)
+        TRY(run_traced_window(session, training, device, &step_us));
     for (int i = 0; i < session->windows; i++)
         TRY(run_traced_window(session, training, device, &session->traced_us[i]));
     TRY(write_trace(session));

@@ -8,7 +8,8 @@
  * same.
  *
  * What tracing costs is the median of the recorded windows over that of the others. Windows are few: a cost
- * below their spread is noise. */
+ * below their spread is noise. Where the step's time is known, the wait is left out: of a quick run the
+ * timing child's is good enough. */
 #ifndef HARNESS_EXPERIMENT_TRACING_H
 #define HARNESS_EXPERIMENT_TRACING_H
 
@@ -16,8 +17,9 @@
 
 struct tracing_order {
     enum variant variant;
-    const char *path; /* of the trace; compressed where it ends in ".gz" */
-    int jpeg_pixels;  /* as the timing child chose them; 0: measured here */
+    const char *path;    /* of the trace; compressed where it ends in ".gz" */
+    int jpeg_pixels;     /* as the timing child chose them; 0: measured here */
+    double step_time_us; /* as the timing child measured it; 0: measured here */
 };
 
 /* Writes the trace and then one record to `descriptor`, a "tracing" one, "skipped" where the device

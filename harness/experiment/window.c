@@ -55,16 +55,34 @@ int64_t window_steps(const double *step_ns, int count, int64_t period, double se
     return wanted > least ? wanted : least;
 }
 
-/* Opens a run and takes the losses that are compared: those of its first steps. On failure *training is
- * NULL. */
+/* Wall time of `steps` steps. */
+static enum status time_steps(struct training *training, int64_t steps, double *wall_ns)
+{
+    struct training_window window = { 0 };
+    enum status status = STATUS_OK;
+
+    TRY(training_window(training, steps, &window));
+    *wall_ns = (double)window.wall_ns;
+    training_window_release(&window);
+
+out:
+    return status;
+}
+
+/* Opens a run and takes the losses that are compared: those of its first steps, the last `timed` of which
+ * took *timed_ns. On failure *training is NULL. */
 static enum status open_run(struct training **training, struct device *device,
-                            const struct training_config *config, float losses[LOSS_STEPS])
+                            const struct training_config *config, float losses[LOSS_STEPS],
+                            int64_t timed, double *timed_ns)
 {
     enum status status = STATUS_OK;
 
     *training = NULL;
+    *timed_ns = 0;
     TRY(training_open(training, device, config));
-    TRY(training_run(*training, LOSS_STEPS));
+    TRY(training_run(*training, LOSS_STEPS - timed));
+    if (timed > 0)
+        TRY(time_steps(*training, timed, timed_ns));
     TRY(training_losses(*training, 0, LOSS_STEPS, losses));
     /* The clocks come first: with workers, batches would pile up meanwhile, and a window that started
      * right after would find its first ones ready. */
@@ -93,30 +111,18 @@ static void abandon(struct training *training)
     status_raise(&error);
 }
 
-/* Wall time of `steps` steps. */
-static enum status time_steps(struct training *training, int64_t steps, double *wall_ns)
+/* Runs windows of `quarter` steps until two in a row agree, or `most` steps are done. The first has been
+ * run where first_ns, its time, is not 0. *step_ns is that of the fastest: other load on the machine only
+ * ever adds. */
+static enum status warm_up(struct training *training, int64_t quarter, int64_t most,
+                           double first_ns, bool *warm, double *step_ns)
 {
-    struct training_window window = { 0 };
-    enum status status = STATUS_OK;
-
-    TRY(training_window(training, steps, &window));
-    *wall_ns = (double)window.wall_ns;
-    training_window_release(&window);
-
-out:
-    return status;
-}
-
-/* Runs windows of `quarter` steps until two in a row agree, or `most` steps are done. *step_ns is that
- * of the fastest: other load on the machine only ever adds. */
-static enum status warm_up(struct training *training, int64_t quarter, int64_t most, bool *warm,
-                           double *step_ns)
-{
-    double last_ns = 0, now_ns = 0, fastest_ns;
+    double last_ns = 0, now_ns = first_ns, fastest_ns;
     enum status status = STATUS_OK;
 
     *warm = false;
-    TRY(time_steps(training, quarter, &now_ns));
+    if (!(first_ns > 0))
+        TRY(time_steps(training, quarter, &now_ns));
     fastest_ns = now_ns;
     for (int64_t done = quarter; !*warm && done + quarter <= most; done += quarter) {
         last_ns = now_ns;
@@ -158,12 +164,13 @@ enum status window_pilot(struct device *device, const struct training_config *co
     struct training *training = NULL;
     float losses[LOSS_STEPS];
     int64_t quarter = 0;
+    double first_ns;
     bool warm;
     enum status status = STATUS_OK;
 
-    TRY(open_run(&training, device, config, losses));
+    TRY(open_run(&training, device, config, losses, 0, &first_ns));
     TRY(find_quarter(training, period, seconds * 1e9 / 4, &quarter));
-    TRY(warm_up(training, quarter, 2 * QUARTERS_MOST * quarter, &warm, step_ns));
+    TRY(warm_up(training, quarter, 2 * QUARTERS_MOST * quarter, 0, &warm, step_ns));
     status = close_run(training, device);
     training = NULL;
     TRY(status);
@@ -190,14 +197,17 @@ enum status window_repetition(struct repetition *repetition, struct device *devi
                               const struct training_config *config, const struct window_plan *plan)
 {
     int64_t quarter = whole_periods_up((plan->steps + 3) / 4, plan->period);
+    /* Where steps are long, the last of the first ones are a quarter window already. */
+    int64_t first = quarter <= LOSS_STEPS / 2 ? quarter : 0;
     struct training_window window = { 0 };
     struct training *training = NULL;
-    double step_ns;
+    double first_ns, step_ns;
     enum status status = STATUS_OK;
 
     memset(repetition, 0, sizeof *repetition);
-    TRY(open_run(&training, device, config, repetition->losses));
-    TRY(warm_up(training, quarter, QUARTERS_MOST * quarter, &repetition->warmed_up, &step_ns));
+    TRY(open_run(&training, device, config, repetition->losses, first, &first_ns));
+    TRY(warm_up(training, quarter, QUARTERS_MOST * quarter, first_ns, &repetition->warmed_up,
+                &step_ns));
     repetition->warmup_steps = training_steps_done(training);
     repetition->vitals[0] = device_vitals(device);
     TRY(training_window(training, plan->steps, &window));
