@@ -16,17 +16,19 @@
 
 enum {
     PERIODS = 2,
+    STEPS_ENOUGH = 20,
     FIRST_STEPS = 4, /* graphs are captured in the third */
     PILOT_STEPS = 3,
     WINDOWS_MOST = 9, /* of each kind */
 };
 
-#define WARM_NS              2e7 /* of steps before the first window */
+#define WARM_NS                2e7 /* of steps before the first window */
 /* About so long are all windows of one kind together, and there are at least so many. */
-#define WINDOWS_NS(quick)    ((quick) ? 5e7 : 3e8)
-#define STEPS_LEAST(quick)   ((quick) ? 5 : 10)
-#define WINDOWS_LEAST(quick) ((quick) ? 1 : 3)
-#define LONG_NS              4e8 /* two periods that take longer are cut to one */
+#define WINDOWS_NS(quick)      ((quick) ? 5e7 : 3e8)
+#define STEPS_LEAST(quick)     ((quick) ? 5 : 10)
+#define STEPS_ENOUGH_NS(quick) ((quick) ? 5e7 : 1e8)
+#define WINDOWS_LEAST(quick)   ((quick) ? 1 : 3)
+#define LONG_NS                4e8 /* two periods that take longer are cut to one */
 
 struct session {
     const struct scenario *scenario;
@@ -71,8 +73,11 @@ static void plan(struct session *session, double step_ns)
     bool alike = training_period(&session->configs[VARIANT_BEFORE]) ==
                  training_period(&session->configs[VARIANT_AFTER]);
     bool quick = session->protocol->quick;
-    int64_t least = whole_periods(STEPS_LEAST(quick), period);
+    int64_t least = STEPS_LEAST(quick), enough = (int64_t)(STEPS_ENOUGH_NS(quick) / step_ns);
 
+    if (least < enough)
+        least = enough < STEPS_ENOUGH ? enough : STEPS_ENOUGH;
+    least = whole_periods(least, period);
     session->steps = least < PERIODS * period ? PERIODS * period : least;
     if (alike && step_ns * (double)session->steps > LONG_NS)
         session->steps = least;
