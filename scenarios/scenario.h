@@ -43,10 +43,10 @@ struct balance {
     double low, high;
 };
 
-/* How the losses of the first 8 steps are compared. */
+/* How far the losses of the first 8 steps may differ, relative to the largest of them. */
 enum loss_check {
     LOSS_IDENTICAL,  /* the same arithmetic: the same bits */
-    LOSS_FP32_ORDER, /* fp32 in another order: within 1e-5 of each other, relatively */
+    LOSS_FP32_ORDER, /* fp32 in another order: within 1e-5 */
     LOSS_16_BIT,     /* another storage type: within 2e-2 */
 };
 

@@ -123,8 +123,8 @@ struct scenario_result {
     struct effect step_time;                       /* the headline */
     struct expectation_result expectations[SCENARIO_EXPECTATIONS];
     int expectation_count;
-    double loss_difference; /* largest relative one over the first LOSS_STEPS steps; NaN: a loss was
-                               not finite */
+    double
+        loss_difference; /* of the first LOSS_STEPS steps (losses_compare); NaN: a loss was not finite */
     bool losses_agree;
     int64_t damaged_samples; /* most in one repetition */
     struct balance_result balance;

@@ -115,13 +115,19 @@ enum loss_check verdict_loss_check(const struct scenario_result *result)
     return result->protocol.aa ? LOSS_IDENTICAL : result->scenario->loss;
 }
 
-static double relative_difference(double a, double b)
+/* NaN when one is not finite. */
+static double pair_difference(const float *before, const float *after)
 {
-    double larger = fmax(fabs(a), fabs(b));
+    double largest = 0, size = 0;
 
-    if (!isfinite(a) || !isfinite(b))
-        return NAN;
-    return larger > 0 ? fabs(a - b) / larger : 0;
+    for (int step = 0; step < LOSS_STEPS; step++) {
+        double a = (double)before[step], b = (double)after[step];
+        if (!isfinite(a) || !isfinite(b))
+            return NAN;
+        largest = fmax(largest, fabs(a - b));
+        size = fmax(size, fmax(fabs(a), fabs(b)));
+    }
+    return size > 0 ? largest / size : 0;
 }
 
 bool losses_compare(enum loss_check check, const struct repetition *before,
@@ -129,14 +135,11 @@ bool losses_compare(enum loss_check check, const struct repetition *before,
 {
     *difference = 0;
     for (int i = 0; i < pairs; i++) {
-        for (int step = 0; step < LOSS_STEPS; step++) {
-            double here =
-                relative_difference((double)before[i].losses[step], (double)after[i].losses[step]);
-            if (!(here <= *difference)) /* also when it is NaN, which then stays */
-                *difference = here;
-            if (isnan(*difference))
-                return false;
-        }
+        double here = pair_difference(before[i].losses, after[i].losses);
+        if (!(here <= *difference)) /* also when it is NaN */
+            *difference = here;
+        if (isnan(*difference))
+            return false;
     }
     return *difference <= loss_tolerance(check);
 }

@@ -25,8 +25,10 @@ enum status effect_measure(struct effect *effect, const struct repetition *befor
                            const struct repetition *after, int pairs, int first, enum metric metric,
                            enum direction direction);
 
-/* Largest relative difference |a - b| / max(|a|, |b|) over the first losses of all pairs, and whether
- * it is within what `check` allows. A loss that is not finite agrees with nothing. */
+/* Largest difference of two losses over the largest loss of their pair's first steps, and whether it is
+ * within what `check` allows. Not over each loss: a rounded logit moves the cross-entropy by as much
+ * whether the sample is already learned or not, so what is left of a small loss has no such precision. A
+ * loss that is not finite agrees with nothing. */
 bool losses_compare(enum loss_check check, const struct repetition *before,
                     const struct repetition *after, int pairs, double *difference);
 double loss_tolerance(enum loss_check check);
