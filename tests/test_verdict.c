@@ -448,8 +448,8 @@ static void losses_must_agree_as_far_as_is_stated(void **state)
         assert_int_equal(give(&setting), cases[i].agree ? VERDICT_REPRODUCED : VERDICT_FAILED);
         assert_int_equal(setting.result.losses_agree, cases[i].agree);
         if (cases[i].agree)
-            assert_float_equal(setting.result.loss_difference, 1.5 * (double)cases[i].change / 2,
-                               3e-7);
+            assert_float_equal((float)setting.result.loss_difference, 1.5F * cases[i].change / 2,
+                               3e-7F);
         else
             assert_non_null(strstr(setting.result.reason, "loss"));
     }
