@@ -72,4 +72,7 @@ struct calls {
 };
 struct calls facts_calls(const struct facts *facts, bool (*is)(const char *name));
 
+/* By its name: a product of matrices or a convolution; those with a vector are bound by memory. */
+bool kernel_is_product(const char *name);
+
 #endif

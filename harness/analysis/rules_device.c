@@ -17,8 +17,7 @@ static bool has_one(const char *name, const char *const *parts, size_t count)
     return false;
 }
 
-/* A product of matrices or a convolution; those with a vector are bound by memory. */
-static bool is_product(const char *name)
+bool kernel_is_product(const char *name)
 {
     static const char *const parts[] = { "gemm",  "Gemm",     "conv", "Conv",  "scudnn", "dgrad",
                                          "wgrad", "winograd", "xmma", "nvjet", "Cijk_" };
@@ -38,7 +37,7 @@ static bool is_fp32_product(const char *name)
                                          "16816",    "tf32",   "tensorop", "hmma", "wmma",
                                          "BFloat16", "h16816", "fp16",     "f16",  "e4m3" };
 
-    return is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
+    return kernel_is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
            !has_one(name, units, ARRAY_SIZE(units));
 }
 
@@ -230,7 +229,8 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
 static bool judge_device_bound(struct finding *finding, const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
-    struct share all = kernels_that(facts, is_any), products = kernels_that(facts, is_product);
+    struct share all = kernels_that(facts, is_any),
+                 products = kernels_that(facts, kernel_is_product);
     const char *name;
 
     if (!(busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0)

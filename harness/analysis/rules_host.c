@@ -279,6 +279,28 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     return finding_costs(finding, facts, lost_to_launches(facts));
 }
 
+/* What a step would not spend on starting and ending kernels if it ran once over its batch instead of
+ * `passes` times over pieces. A kernel takes at least as long as the shortest does, products apart from
+ * others (a fixed part and one that grows with the work: Hockney, "Parallel Computers", 1981). Some of the
+ * shortest is work too, so no more than a call of the host is counted. */
+static double lost_to_passes(const struct facts *facts, double passes)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    const struct launches *launches = &facts->summary->launches;
+    double call = (double)launches->host_ns / fmax(1, (double)launches->count);
+    double shortest[2] = { call, call }, count[2] = { 0, 0 };
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        bool product = kernel_is_product(trace_file_name(facts->summary->trace, row->name));
+        if (row->kind != WORK_COMPUTATION || (double)row->count < passes * facts->steps)
+            continue;
+        shortest[product] = fmin(shortest[product], (double)row->total_ns / (double)row->count);
+        count[product] += (double)row->count;
+    }
+    return (1 - 1 / passes) * (count[0] * shortest[0] + count[1] * shortest[1]) / facts->steps;
+}
+
 /* The same kernels over and over within a step, on pieces of its batch. */
 static bool judge_small_kernels(struct finding *finding, const struct facts *facts)
 {
@@ -290,7 +312,7 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
         return false;
     snprintf(more, sizeof more, "a step runs forward %.0f times; ", passes);
     launch_evidence(finding, facts, more);
-    return finding_costs(finding, facts, lost_to_launches(facts));
+    return finding_costs(finding, facts, lost_to_launches(facts) + lost_to_passes(facts, passes));
 }
 
 const struct rule rules_of_host[] = {
