@@ -164,7 +164,7 @@ a_missing_network_is_called_so()
     only_basic_tools
     dpkg_knows '/^cmake$/d'
     stand_in id 'echo 0'
-    stand_in apt-get "echo \"Err:1 Could not resolve 'deb.debian.org'\"; exit 100"
+    stand_in apt-get "echo \"Err:1 Could not resolve 'packages.invalid'\"; exit 100"
     setup
     expect_status 3
     expect_in err 'is there a network?'
