@@ -3,6 +3,7 @@
 #include "harness/analysis/host_activity.h"
 
 #include "harness/analysis/event_names.h"
+#include "harness/analysis/host_events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,38 +33,6 @@ const char *host_doing_name(enum host_doing doing)
                                          "copying", "allocating", "waiting" };
 
     return (unsigned)doing < ARRAY_SIZE(names) ? names[doing] : "unknown";
-}
-
-static bool is_call(const struct event *event)
-{
-    return event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER;
-}
-
-static bool is_host(const struct trace_file *trace, const struct event *event)
-{
-    int64_t step;
-
-    if (is_call(event))
-        return true;
-    return (event->kind == EVENT_KIND_OPERATOR || event->kind == EVENT_KIND_ANNOTATION) &&
-           !name_is_step(trace_file_name(trace, event->name), &step);
-}
-
-/* By thread and start; what contains comes before what is contained, calls last. */
-static int by_place(const void *left, const void *right)
-{
-    const struct event *a = *(const struct event *const *)left;
-    const struct event *b = *(const struct event *const *)right;
-
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (is_call(a) != is_call(b))
-        return is_call(a) ? 1 : -1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns > b->end_ns ? -1 : 1;
-    return (a > b) - (a < b);
 }
 
 static enum host_doing doing_of_call(const struct sweep *sweep, const struct event *event)
@@ -156,12 +125,11 @@ static enum status sweep_over(struct sweep *sweep)
 {
     enum status status = STATUS_OK;
 
-    qsort(sweep->events, (size_t)sweep->event_count, sizeof *sweep->events, by_place);
     for (int64_t i = 0; i < sweep->event_count; i++) {
         const struct event *event = sweep->events[i];
         enum host_doing doing;
         TRY(advance(sweep, event));
-        doing = is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
+        doing = event_is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
         if (doing == HOST_WAITING)
             sweep->activity->waits[sweep->activity->wait_count++] = event;
         if (sweep->depth < DEPTH)
@@ -210,27 +178,23 @@ enum status host_activity_make(struct host_activity *activity, const struct time
 {
     const struct trace_file *trace = timeline->trace;
     size_t room = (size_t)trace->event_count + 1;
-    int64_t count = 0;
     enum status status = STATUS_OK;
     struct sweep *sweep = calloc(1, sizeof *sweep);
 
     memset(activity, 0, sizeof *activity);
     if (sweep == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the host's activity");
-    for (int64_t i = 0; i < trace->event_count; i++) count += is_host(trace, &trace->events[i]);
     *sweep = (struct sweep){ .trace = trace,
                              .activity = activity,
-                             .work_of = calloc(room, sizeof *sweep->work_of),
-                             .events = malloc(((size_t)count + 1) * sizeof *sweep->events) };
-    activity->waits = malloc(((size_t)count + 1) * sizeof *activity->waits);
-    if (sweep->work_of == NULL || sweep->events == NULL || activity->waits == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host", (long long)count);
+                             .work_of = calloc(room, sizeof *sweep->work_of) };
+    TRY(host_events_make(&sweep->events, &sweep->event_count, trace));
+    activity->waits = malloc(((size_t)sweep->event_count + 1) * sizeof *activity->waits);
+    if (sweep->work_of == NULL || activity->waits == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host",
+             (long long)sweep->event_count);
     for (int64_t i = timeline->work_count; i-- > 0;)
         if (timeline->work[i].call != NULL)
             sweep->work_of[timeline->work[i].call - trace->events] = &timeline->work[i];
-    for (int64_t i = 0; i < trace->event_count; i++)
-        if (is_host(trace, &trace->events[i]))
-            sweep->events[sweep->event_count++] = &trace->events[i];
     TRY(sweep_over(sweep));
     TRY(find_loop(activity, timeline));
 

@@ -129,8 +129,8 @@ struct calls facts_calls(const struct facts *facts, bool (*is)(const char *name)
 
     for (int64_t i = 0; i < summary->trace->event_count; i++) {
         const struct event *event = &summary->trace->events[i];
-        if ((event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER) &&
-            event->start_ns >= summary->idle.start_ns && event->start_ns < summary->idle.end_ns &&
+        if (event_is_call(event) && event->start_ns >= summary->idle.start_ns &&
+            event->start_ns < summary->idle.end_ns &&
             is(trace_file_name(summary->trace, event->name))) {
             calls.count++;
             calls.ns += event->end_ns - event->start_ns;

@@ -1,7 +1,7 @@
 /* One sweep per thread over spans and calls, by start, with a stack of the spans that are open. */
 #include "harness/analysis/spans.h"
 
-#include "harness/analysis/event_names.h"
+#include "harness/analysis/host_events.h"
 #include "harness/analysis/intervals.h"
 
 #include <stdlib.h>
@@ -22,36 +22,6 @@ struct sweep {
     struct open_span stack[SPANS_DEPTH];
     int depth;
 };
-
-static bool is_span(const struct trace_file *trace, const struct event *event)
-{
-    int64_t number;
-
-    return (event->kind == EVENT_KIND_OPERATOR || event->kind == EVENT_KIND_ANNOTATION) &&
-           !name_is_step(trace_file_name(trace, event->name), &number);
-}
-
-static bool is_call(const struct event *event)
-{
-    return event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER;
-}
-
-/* By thread and start; what contains comes before what is contained, spans before calls. */
-static int by_place(const void *left, const void *right)
-{
-    const struct event *a = *(const struct event *const *)left;
-    const struct event *b = *(const struct event *const *)right;
-
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (is_call(a) != is_call(b))
-        return is_call(a) ? 1 : -1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns > b->end_ns ? -1 : 1;
-    return (a > b) - (a < b);
-}
 
 static void close_spans(struct sweep *sweep, const struct event *next)
 {
@@ -104,11 +74,10 @@ static void take_call(struct sweep *sweep, const struct event *event)
 
 static void sweep_over(struct sweep *sweep)
 {
-    qsort(sweep->events, (size_t)sweep->event_count, sizeof *sweep->events, by_place);
     for (int64_t i = 0; i < sweep->event_count; i++) {
         const struct event *event = sweep->events[i];
         close_spans(sweep, event);
-        if (is_call(event))
+        if (event_is_call(event))
             take_call(sweep, event);
         else
             open_span(sweep, event);
@@ -116,7 +85,7 @@ static void sweep_over(struct sweep *sweep)
     close_spans(sweep, NULL);
 }
 
-static void collect(struct sweep *sweep)
+static void collect_work(struct sweep *sweep)
 {
     const struct timeline *timeline = sweep->timeline;
     const struct trace_file *trace = timeline->trace;
@@ -128,9 +97,6 @@ static void collect(struct sweep *sweep)
             *ns = ns_sum(*ns, work->event->end_ns - work->event->start_ns);
         }
     }
-    for (int64_t i = 0; i < trace->event_count; i++)
-        if (is_span(trace, &trace->events[i]) || is_call(&trace->events[i]))
-            sweep->events[sweep->event_count++] = &trace->events[i];
 }
 
 static int by_device_time(const void *left, const void *right)
@@ -155,14 +121,13 @@ enum status spans_make(struct spans *spans, const struct timeline *timeline)
     if (sweep == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu operators", names);
     sweep->timeline = timeline;
-    sweep->events = malloc(events * sizeof *sweep->events);
     sweep->device_ns = calloc(events, sizeof *sweep->device_ns);
     sweep->open_by_name = calloc(names, sizeof *sweep->open_by_name);
     spans->rows = sweep->rows = calloc(names, sizeof *sweep->rows);
-    if (sweep->events == NULL || sweep->device_ns == NULL || sweep->open_by_name == NULL ||
-        sweep->rows == NULL)
+    if (sweep->device_ns == NULL || sweep->open_by_name == NULL || sweep->rows == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu operators", names);
-    collect(sweep);
+    TRY(host_events_make(&sweep->events, &sweep->event_count, timeline->trace));
+    collect_work(sweep);
     sweep_over(sweep);
     for (size_t i = 0; i < names; i++)
         if (spans->rows[i].count > 0)

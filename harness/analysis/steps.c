@@ -30,7 +30,7 @@ static enum step_part host_part(const struct trace_file *trace, const struct eve
 {
     int64_t number;
 
-    if (event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER)
+    if (event_is_call(event))
         return STEP_RUNTIME;
     if (event->kind != EVENT_KIND_ANNOTATION && event->kind != EVENT_KIND_OPERATOR)
         return STEP_OTHER;

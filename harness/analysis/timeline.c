@@ -56,11 +56,6 @@ static const struct event *find_call(const struct event *const *calls, int64_t c
     return low < count && calls[low]->correlation == correlation ? calls[low] : NULL;
 }
 
-static bool is_call(const struct event *event)
-{
-    return event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER;
-}
-
 /* Copies and memsets that a profiler files under kernels keep their names: "Memcpy", "hipMemcpy". */
 static enum work_kind kind_of(const struct trace_file *trace, const struct event *event)
 {
@@ -82,7 +77,7 @@ static enum status collect(struct timeline *timeline)
     int64_t call_count = 0, work_count = 0;
 
     for (int64_t i = 0; i < trace->event_count; i++) {
-        call_count += is_call(&trace->events[i]) && trace->events[i].correlation != 0;
+        call_count += event_is_call(&trace->events[i]) && trace->events[i].correlation != 0;
         work_count += event_is_device_work(&trace->events[i]);
     }
     calls = malloc((size_t)(call_count + 1) * sizeof *calls);
@@ -91,7 +86,7 @@ static enum status collect(struct timeline *timeline)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld rows of device work", (long long)work_count);
     call_count = 0;
     for (int64_t i = 0; i < trace->event_count; i++)
-        if (is_call(&trace->events[i]) && trace->events[i].correlation != 0)
+        if (event_is_call(&trace->events[i]) && trace->events[i].correlation != 0)
             calls[call_count++] = &trace->events[i];
     qsort(calls, (size_t)call_count, sizeof *calls, by_correlation);
     for (int64_t i = 0; i < trace->event_count; i++) {

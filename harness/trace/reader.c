@@ -644,3 +644,8 @@ bool event_is_device_work(const struct event *event)
     return event->kind == EVENT_KIND_KERNEL || event->kind == EVENT_KIND_MEMCPY ||
            event->kind == EVENT_KIND_MEMSET;
 }
+
+bool event_is_call(const struct event *event)
+{
+    return event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER;
+}

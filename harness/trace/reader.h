@@ -148,4 +148,7 @@ double trace_file_overhead(const struct trace_file *trace);
 /* Kernels, copies and memsets. */
 bool event_is_device_work(const struct event *event);
 
+/* Calls of the runtime and of the driver. */
+bool event_is_call(const struct event *event);
+
 #endif
