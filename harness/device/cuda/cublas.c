@@ -2,7 +2,6 @@
 
 #include "harness/device/cuda/library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,14 +23,13 @@ static enum status resolve(void *library, struct cublas *cublas)
         CUBLAS_FUNCTIONS(CUBLAS_ADDRESS)
 #undef CUBLAS_ADDRESS
     };
+    const char *missing;
 
-    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-        *members[i] = dlsym(library, symbols[i]);
-        if (*members[i] == NULL)
-            FAIL(STATUS_NO_LIBRARY,
-                 "cuda: " LIBRARY " has no %s; install cuBLAS of CUDA %d.%d or newer", symbols[i],
-                 CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR);
-    }
+    missing = library_resolve(library, symbols, members, ARRAY_SIZE(symbols));
+    if (missing != NULL)
+        FAIL(STATUS_NO_LIBRARY,
+             "cuda: " LIBRARY " has no %s; install cuBLAS of CUDA %d.%d or newer", missing,
+             CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR);
 
 out:
     return status;

@@ -2,7 +2,6 @@
 
 #include "harness/device/cuda/library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 #define LIBRARY "libcudnn.so.9"
@@ -20,13 +19,12 @@ static enum status resolve(void *library, struct cudnn *cudnn)
         CUDNN_CALLS(CUDNN_ADDRESS)
 #undef CUDNN_ADDRESS
     };
+    const char *missing;
 
-    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-        *members[i] = dlsym(library, symbols[i]);
-        if (*members[i] == NULL)
-            FAIL(STATUS_NO_LIBRARY, "cuda: " LIBRARY " has no %s; install cuDNN 9.10 or newer",
-                 symbols[i]);
-    }
+    missing = library_resolve(library, symbols, members, ARRAY_SIZE(symbols));
+    if (missing != NULL)
+        FAIL(STATUS_NO_LIBRARY, "cuda: " LIBRARY " has no %s; install cuDNN 9.10 or newer",
+             missing);
     if (cudnn->get_version() < CUDNN_OLDEST)
         FAIL(STATUS_NO_LIBRARY,
              "cuda: cuDNN is version %zu.%zu.%zu, too old for fused attention; install 9.10 or "

@@ -2,7 +2,6 @@
 
 #include "harness/device/cuda/library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -67,14 +66,13 @@ static enum status resolve(void *library, struct cupti *cupti)
         CUPTI_FUNCTIONS(CUPTI_ADDRESS)
 #undef CUPTI_ADDRESS
     };
+    const char *missing;
 
-    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-        *members[i] = dlsym(library, symbols[i]);
-        if (*members[i] == NULL)
-            FAIL(STATUS_NO_LIBRARY,
-                 "cuda: " LIBRARY " has no %s; install CUPTI of CUDA %d.0 or newer" NO_TRACE,
-                 symbols[i], MAJOR);
-    }
+    missing = library_resolve(library, symbols, members, ARRAY_SIZE(symbols));
+    if (missing != NULL)
+        FAIL(STATUS_NO_LIBRARY,
+             "cuda: " LIBRARY " has no %s; install CUPTI of CUDA %d.0 or newer" NO_TRACE, missing,
+             MAJOR);
 
 out:
     return status;

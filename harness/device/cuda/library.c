@@ -55,3 +55,14 @@ void *library_open(const char *file, char *why, size_t size)
         library = open_in(&places[i], file);
     return library;
 }
+
+const char *library_resolve(void *library, const char *const *symbols, void **const *members,
+                            size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        *members[i] = dlsym(library, symbols[i]);
+        if (*members[i] == NULL)
+            return symbols[i];
+    }
+    return NULL;
+}

@@ -14,4 +14,9 @@
  * users expect it to look. What was opened stays open. */
 void *library_open(const char *file, char *why, size_t size);
 
+/* Fills *members[i] with the address of symbols[i]. The first symbol that the library lacks; NULL: it has
+ * all. */
+const char *library_resolve(void *library, const char *const *symbols, void **const *members,
+                            size_t count);
+
 #endif
