@@ -219,6 +219,34 @@ static void forms_that_profilers_write(void **state)
     }
 }
 
+#define WITH_IDS(category, ids)                                                                    \
+    "{\"ph\":\"X\",\"cat\":\"" category "\",\"ts\":1,\"dur\":1,\"args\":{" ids "}}"
+
+/* Of a call, its work, and the operator around, in this order. */
+static void external_ids_join_work_where_there_are_no_correlations(void **state)
+{
+    static const struct {
+        const char *events;
+        int64_t correlations[3];
+    } cases[] = {
+        { WITH_IDS("cuda_runtime", "\"External id\":25") "," WITH_IDS(
+              "kernel", "\"External id\":25") "," WITH_IDS("cpu_op", "\"External id\":25"),
+          { 25, 25, 0 } },
+        { WITH_IDS("cuda_runtime", "\"External id\":25") "," WITH_IDS(
+              "gpu_memcpy", "\"External id\":25,\"correlation\":7") "," WITH_IDS("cpu_op", ""),
+          { 0, 7, 0 } },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct trace_file *trace = read_events(cases[i].events);
+        assert_int_equal(trace->event_count, 3);
+        for (int j = 0; j < 3; j++)
+            assert_int_equal(trace->events[j].correlation, cases[i].correlations[j]);
+        trace_file_close(trace);
+    }
+}
+
 #define HALF(phase, more, tid, us)                                                                 \
     "{\"ph\":\"" phase "\"" more ",\"pid\":1,\"tid\":" #tid ",\"ts\":" #us "}"
 #define BEGIN(name, tid, us) HALF("B", ",\"cat\":\"cpu_op\",\"name\":\"" name "\"", tid, us)
@@ -703,6 +731,7 @@ int main(void)
         cmocka_unit_test(a_trace_is_read_whole),
         cmocka_unit_test(gzip_is_told_by_its_bytes_and_members_follow_each_other),
         cmocka_unit_test(forms_that_profilers_write),
+        cmocka_unit_test(external_ids_join_work_where_there_are_no_correlations),
         cmocka_unit_test(beginnings_and_ends_become_intervals),
         cmocka_unit_test(device_work_told_in_halves_lies_on_its_stream),
         cmocka_unit_test(arguments_that_are_no_numbers_are_lost_and_no_more),

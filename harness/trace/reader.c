@@ -431,6 +431,18 @@ static void settle_pairs(struct reading *reading)
     file->event_count = kept;
 }
 
+/* Where no event has a correlation, as with some of ROCm's tracers, a call and its work share the external
+ * id. Elsewhere that is the operator's, which several calls share. */
+static void settle_correlations(struct trace_file *file)
+{
+    for (int64_t i = 0; i < file->event_count; i++)
+        if (file->events[i].correlation != 0)
+            return;
+    for (int64_t i = 0; i < file->event_count; i++)
+        if (event_is_call(&file->events[i]) || event_is_device_work(&file->events[i]))
+            file->events[i].correlation = file->events[i].external;
+}
+
 /* --- Metadata ----------------------------------------------------------------------------------- */
 
 static enum status keep_metadata(struct reading *reading, const char *key, const char *bytes,
@@ -573,6 +585,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     TRY(name_table_open(&reading.file->names));
     TRY(read_all(&reading, window, bytes));
     settle_pairs(&reading);
+    settle_correlations(reading.file);
     TRY(judge(&reading, path, inflate_window_damage(window)));
     *trace = reading.file;
     reading.file = NULL;
