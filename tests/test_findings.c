@@ -324,6 +324,7 @@ static void what_the_trace_lacks_is_not_guessed(void **state)
     for (int64_t i = 0; i < found.findings.count; i++)
         assert_int_equal(found.findings.items[i].severity, SEVERITY_INFORMATION);
     assert_non_null(strstr(find(&found, "insufficient_data")->evidence, "calls are missing"));
+    assert_non_null(strstr(find(&found, "low_utilisation")->evidence, "does not tell"));
     forget(&found);
 }
 

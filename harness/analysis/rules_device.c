@@ -215,13 +215,18 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
             most_ns = time->free_ns[i] + time->drained_ns[i];
             most = (enum host_doing)i;
         }
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
-        "the device is busy for %.0f%%; %.0f%% of its idle time had work queued; the host spends "
-        "most of it, %.0f%%, %s%s",
-        100 * busy_share(facts), 100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
-        most == HOST_OUTSIDE ? "" : "in ",
-        most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most));
+    if ((double)time->unknown_ns > 0.5 * idle)
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is busy for %.0f%%; of %.0f%% of its idle time the trace does not "
+                 "tell what the host did",
+                 100 * busy_share(facts), 100 * (double)time->unknown_ns / idle);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is busy for %.0f%%; %.0f%% of its idle time had work queued; the host "
+                 "spends most of it, %.0f%%, %s%s",
+                 100 * busy_share(facts), 100 * (double)time->queued_ns / idle,
+                 100 * (double)most_ns / idle, most == HOST_OUTSIDE ? "" : "in ",
+                 most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most));
     finding_informs(finding);
     return true;
 }
