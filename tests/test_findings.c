@@ -15,13 +15,18 @@ struct found {
     struct findings findings;
 };
 
-static struct found judge(const struct made_loop *loop)
+static struct found judge_trace(struct analysed analysed)
 {
-    struct found found = { .analysed = made_loop(loop) };
+    struct found found = { .analysed = analysed };
 
     assert_int_equal(summary_make(&found.summary, found.analysed.trace), STATUS_OK);
     assert_int_equal(findings_make(&found.findings, &found.summary, 1, 0), STATUS_OK);
     return found;
+}
+
+static struct found judge(const struct made_loop *loop)
+{
+    return judge_trace(made_loop(loop));
 }
 
 static void forget(struct found *found)
@@ -328,6 +333,47 @@ static void what_the_trace_lacks_is_not_guessed(void **state)
     forget(&found);
 }
 
+/* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
+static struct found judge_host(const char *about)
+{
+    made_begin_with(about);
+    for (int i = 0; i < 6; i++) {
+        int start = 100 * i;
+        char step[40], memory[100];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        snprintf(memory, sizeof memory,
+                 "\"Device Type\":0,\"Device Id\":-1,\"Bytes\":1024,\"Total Allocated\":%d",
+                 1024 * (i + 1));
+        made_add("user_annotation", step, 100, 100, start, start + 100, 0);
+        made_add("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 100, start,
+                 start + 60, 0);
+        made_add("cpu_op", "aten::mm", 100, 100, start + 60, start + 85, 0);
+        made_add_instant("[memory]", start + 80, memory);
+        made_add("user_annotation", "log", 100, 100, start + 85, start + 95, 0);
+    }
+    return judge_trace(made_analyse());
+}
+
+/* Who trains on the host needs no device to be told what the loop waits for. */
+static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
+{
+    struct found alone = judge_host("\"schemaVersion\":1"), beside = judge_host(OLD_GPU);
+    (void)state;
+
+    assert_string_equal(alone.findings.items[0].id, "memory_growth");
+    assert_string_equal(alone.findings.items[1].id, "data_loading");
+    assert_float_equal(alone.findings.items[1].lost_ns_per_step, 60000, 1e-6);
+    assert_true(isnan(alone.findings.items[1].predicted_gain));
+    assert_string_equal(alone.findings.items[2].id, "logging_gap");
+    assert_float_equal(alone.findings.items[2].lost_ns_per_step, 10000, 1e-6);
+    assert_string_equal(alone.findings.items[3].id, "no_device_activity");
+    forget(&alone);
+    /* With a device that was not recorded, nobody knows what it did meanwhile. */
+    assert_int_equal(find(&beside, "no_device_activity")->severity, SEVERITY_MAJOR);
+    assert_null(find(&beside, "data_loading"));
+    forget(&beside);
+}
+
 static void an_empty_trace_is_no_failure(void **state)
 {
     struct made_loop loop = { .steps = 0, .no_calls = true };
@@ -390,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(a_guess_is_never_alarming),
         cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
+        cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
         cmocka_unit_test(an_empty_trace_is_no_failure),
         cmocka_unit_test(the_rank_that_others_wait_for_is_named),
     };

@@ -193,6 +193,17 @@ static void take_ends(struct sweep *sweep, const struct work *first, int64_t end
     take(sweep, &both, end_ns);
 }
 
+/* Of a host that is alone. */
+static void take_steps(struct sweep *sweep)
+{
+    for (int64_t i = 0; i < sweep->steps->count; i++) {
+        const struct event *step = sweep->steps->items[i].event;
+        struct gap gap = { step->start_ns, step->end_ns, NULL };
+        struct idle_time time = split(sweep, &gap);
+        take(sweep, &time, step->start_ns);
+    }
+}
+
 static int by_length(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
@@ -247,6 +258,8 @@ enum status idle_make(struct idle *idle, const struct timeline *timeline, const 
     }
     if (first != NULL)
         take_ends(&sweep, first, end_ns);
+    else if (timeline->host_alone)
+        take_steps(&sweep);
     idle->busy_ns = sweep.busy_ns;
     idle->late_ns = beyond_median(sweep.queued, sweep.queued_count);
 

@@ -12,7 +12,9 @@
  * The window goes from the first step's start to the last step's end or that of the last work, and counts
  * as one turn of a loop: the idle time before the first work goes with that after the last. Where the host
  * waits at the end only after the last of three steps or more, it waits because the recording ends, and both
- * are left out: the window is then, as without steps, the span of the work. */
+ * are left out: the window is then, as without steps, the span of the work.
+ *
+ * Where the host computes itself there is no device to be busy, and every step is one gap. */
 #ifndef HARNESS_ANALYSIS_IDLE_H
 #define HARNESS_ANALYSIS_IDLE_H
 

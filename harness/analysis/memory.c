@@ -26,14 +26,17 @@ static enum status find_points(struct memory *memory, const struct trace_file *t
 {
     enum status status = STATUS_OK;
     size_t room = (size_t)trace->block_count + 1;
+    bool on_device = false;
 
     memory->points = calloc(room, sizeof *memory->points);
     memory->devices = calloc(room, sizeof *memory->devices);
     if (memory->points == NULL || memory->devices == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu points of a curve", room);
+    for (int64_t i = 0; i < trace->block_count; i++)
+        on_device = on_device || trace->blocks[i].on_device;
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct event *event = &trace->events[i];
-        if (event->kind != EVENT_KIND_MEMORY || !trace->blocks[event->detail].on_device)
+        if (event->kind != EVENT_KIND_MEMORY || trace->blocks[event->detail].on_device != on_device)
             continue;
         memory->points[memory->point_count++] =
             (struct memory_point){ .device = trace->blocks[event->detail].device,

@@ -163,6 +163,7 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
 static bool judge_optimizer_overhead(struct finding *finding, const struct facts *facts)
 {
     const double good = 0.15;
+    bool alone = facts->summary->timeline.host_alone;
     const struct span_row *optimizer = facts_span(facts, "optimizer", false);
     double ns;
 
@@ -170,11 +171,13 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
         optimizer = facts_span(facts, "Optimizer.step#", true);
     if (optimizer == NULL)
         return false;
-    ns = (double)optimizer->device_total_ns / facts->steps;
+    ns = (double)(alone ? optimizer->host_total_ns : optimizer->device_total_ns) / facts->steps;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "the optimizer takes %s of the device in a step of %s: %.0f%%, where 15%% is enough",
-             time_text(ns).text, time_text(facts->step_ns).text, 100 * ns / facts->step_ns);
-    return finding_costs(finding, facts, (ns - good * facts->step_ns) * busy_share(facts));
+             "the optimizer takes %s of the %s in a step of %s: %.0f%%, where 15%% is enough",
+             time_text(ns).text, alone ? "host" : "device", time_text(facts->step_ns).text,
+             100 * ns / facts->step_ns);
+    return finding_costs(finding, facts,
+                         (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));
 }
 
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)

@@ -85,12 +85,21 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
 
     if (loading_is_uneven(facts))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the device is idle for %s of a step of %s while the loop waits for data or prepares "
-             "it; it works for %s",
-             time_text(exposed).text, time_text(facts->step_ns).text,
-             time_text(facts->busy_ns).text);
-    return finding_costs(finding, facts, lost_to_loading(facts));
+    if (facts->summary->timeline.host_alone)
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the loop waits for data, or prepares it, for %s of a step of %s",
+                 time_text(exposed).text, time_text(facts->step_ns).text);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is idle for %s of a step of %s while the loop waits for data or "
+                 "prepares it; it works for %s",
+                 time_text(exposed).text, time_text(facts->step_ns).text,
+                 time_text(facts->busy_ns).text);
+    if (!finding_costs(finding, facts, lost_to_loading(facts)))
+        return false;
+    if (facts->summary->timeline.host_alone) /* Who loads and who computes share the cores. */
+        finding->predicted_gain = NAN;
+    return true;
 }
 
 /* Long waits in at most a tenth of the steps lie at borders: of epochs, or of shards. */
@@ -155,9 +164,13 @@ static bool judge_phase(struct finding *finding, const struct facts *facts, enum
     const struct idle_time *time = all(facts);
     double idle = per_step(facts, time->free_ns[doing] + time->drained_ns[doing]);
 
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the device is idle for %s of a step of %s while the loop %s", time_text(idle).text,
-             time_text(facts->step_ns).text, what);
+    if (facts->summary->timeline.host_alone)
+        snprintf(finding->evidence, sizeof finding->evidence, "the loop %s for %s of a step of %s",
+                 what, time_text(idle).text, time_text(facts->step_ns).text);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is idle for %s of a step of %s while the loop %s",
+                 time_text(idle).text, time_text(facts->step_ns).text, what);
     return finding_costs(finding, facts, idle);
 }
 
@@ -320,7 +333,7 @@ const struct rule rules_of_host[] = {
       "warm up before you measure or profile: it does not come again",
       "a first call of 1 ms, 20 times HolisticTraceAnalysis' bound for long ones",
       judge_initialisation },
-    { "data_loading", "The device waits for data",
+    { "data_loading", "The step waits for data",
       "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
       "torch_tb_profiler: data loading over 5% of a step", judge_data_loading },
     { "data_jitter", "A few steps wait long for data",
@@ -333,9 +346,9 @@ const struct rule rules_of_host[] = {
       "read results every few steps, or copy them aside and read them later; no .item() or "
       "synchronisation in the loop",
       "the step is host and device work added up, instead of the longer one", judge_host_sync },
-    { "logging_gap", "The device waits while the loop logs",
+    { "logging_gap", "The step waits while the loop logs",
       "hand lines to a thread that writes them", "5% of a step", judge_logging_gap },
-    { "save_pause", "The device waits while the loop saves",
+    { "save_pause", "The step waits while the loop saves",
       "copy the state to pinned memory and write it aside", "5% of a step", judge_save_pause },
     { "small_kernels", "The step is cut into pieces that are too small for the device",
       "raise the micro-batch until memory is nearly full; accumulate only beyond that",

@@ -9,10 +9,11 @@ static bool judge_no_device_activity(struct finding *finding, const struct facts
 {
     if (facts->summary->timeline.work_count > 0)
         return false;
-    finding->severity = SEVERITY_MAJOR;
+    finding->severity = facts->summary->timeline.host_alone ? SEVERITY_MINOR : SEVERITY_MAJOR;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "of %lld events none is a kernel, a copy or a memset",
-             (long long)facts->summary->trace->event_count);
+             "of %lld events none is a kernel, a copy or a memset%s",
+             (long long)facts->summary->trace->event_count,
+             facts->summary->timeline.host_alone ? ", and no device is described or called" : "");
     return true;
 }
 
@@ -46,6 +47,8 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
         snprintf(text, sizeof text, "%lld events are broken", (long long)trace->bad_count);
         say(finding, text);
     }
+    if (summary->timeline.host_alone && !facts->has_steps && trace->event_count > 0)
+        say(finding, "no steps are marked (profiler.step()), so nothing tells what the loop does");
     if (summary->timeline.work_count > 0) {
         if (!facts->has_steps)
             say(finding, "no steps are marked (profiler.step()), so figures are of the whole");

@@ -59,6 +59,7 @@ struct timeline {
     struct usage all; /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
     struct track_usage *devices, *streams; /* by number */
     int64_t device_count, stream_count;
+    bool host_alone; /* no device is described, called or at work: the host computes itself */
 };
 
 /* OUT_OF_MEMORY. `trace` must live longer. Release in every case. */

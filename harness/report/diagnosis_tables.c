@@ -262,11 +262,11 @@ static void print_memory_heading(const struct page *page, const struct trace_fil
     quantity_print(peak, (double)device->peak, "B");
     quantity_print(reserved, (double)device->reserved_at_peak, "B");
     quantity_print(of, (double)room, "B");
-    snprintf(heading, sizeof heading, "Memory%s: peak %s%s%s%s%s%s",
+    snprintf(heading, sizeof heading, "Memory%s%s: peak %s%s%s%s%s%s",
+             device->device < 0 ? " of the host" : "",
              device->stated ? "" : ", change since the trace began", peak,
-             device->reserved_at_peak >= 0 ? ", " : "",
-             device->reserved_at_peak >= 0 ? reserved : "",
-             device->reserved_at_peak >= 0 ? " reserved" : "", room > 0 ? ", of " : "",
+             device->reserved_at_peak > 0 ? ", " : "", device->reserved_at_peak > 0 ? reserved : "",
+             device->reserved_at_peak > 0 ? " reserved" : "", room > 0 ? ", of " : "",
              room > 0 ? of : "");
     page_heading(page, heading);
 }
