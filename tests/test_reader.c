@@ -372,6 +372,21 @@ static void memory_and_steps_keep_their_numbers(void **state)
     trace_file_close(trace);
 }
 
+static void operators_keep_the_work_that_they_state(void **state)
+{
+    struct trace_file *trace =
+        read_events(WITH_IDS("cpu_op", "\"flops\":4096") "," WITH_IDS("cpu_op", "") "," WITH_IDS(
+            "cpu_op", "\"flops\":0") "," WITH_IDS("cpu_op", "\"flops\":81920"));
+    (void)state;
+
+    assert_int_equal(trace->operator_count, 2);
+    assert_int_equal(trace->operators[trace->events[0].detail].flops, 4096);
+    assert_int_equal(trace->events[1].detail, NO_DETAIL);
+    assert_int_equal(trace->events[2].detail, NO_DETAIL);
+    assert_int_equal(trace->operators[trace->events[3].detail].flops, 81920);
+    trace_file_close(trace);
+}
+
 static void times_are_exact_to_the_nanosecond(void **state)
 {
     static const struct {
@@ -737,6 +752,7 @@ int main(void)
         cmocka_unit_test(arguments_that_are_no_numbers_are_lost_and_no_more),
         cmocka_unit_test(the_autograd_profiler_tells_operators_by_their_process),
         cmocka_unit_test(memory_and_steps_keep_their_numbers),
+        cmocka_unit_test(operators_keep_the_work_that_they_state),
         cmocka_unit_test(times_are_exact_to_the_nanosecond),
         cmocka_unit_test(whole_numbers_are_exact),
         cmocka_unit_test(a_bad_event_costs_itself_only),

@@ -54,7 +54,8 @@ struct reading {
     struct splitter splitter;
     struct event_pairs pairs;
     int64_t events_max;
-    int64_t event_room, track_room, kernel_room, block_room, step_room, metadata_room;
+    int64_t event_room, track_room, kernel_room, block_room, step_room, operator_room,
+        metadata_room;
     uint32_t last_track;   /* most events lie where the one before lies */
     uint32_t *track_slots; /* number + 1; 0: free */
     int64_t track_slot_count;
@@ -285,6 +286,22 @@ out:
     return status;
 }
 
+static enum status add_operator(struct reading *reading, const struct event_fields *fields,
+                                struct event *event)
+{
+    enum status status = STATUS_OK;
+    struct trace_file *file = reading->file;
+
+    TRY(grow(&file->operators, file->operator_count, &reading->operator_room,
+             sizeof *file->operators));
+    event->detail = (int32_t)file->operator_count;
+    file->operators[file->operator_count++] =
+        (struct event_operator){ .flops = fields->numbers[EVENT_FLOPS] };
+
+out:
+    return status;
+}
+
 static enum status add_event(struct reading *reading, const struct event_fields *fields,
                              enum event_kind kind)
 {
@@ -309,6 +326,8 @@ static enum status add_event(struct reading *reading, const struct event_fields 
         TRY(add_block(reading, fields, &event));
     else if (kind == EVENT_KIND_ANNOTATION && has(fields, EVENT_SAMPLES))
         TRY(add_step(reading, fields, &event));
+    else if (kind == EVENT_KIND_OPERATOR && number_or(fields, EVENT_FLOPS, 0) > 0)
+        TRY(add_operator(reading, fields, &event));
     TRY(grow(&file->events, file->event_count, &reading->event_room, sizeof *file->events));
     file->events[file->event_count++] = event;
 
@@ -616,6 +635,7 @@ void trace_file_close(struct trace_file *trace)
     free(trace->tracks);
     free(trace->kernels);
     free(trace->blocks);
+    free(trace->operators);
     free(trace->steps);
     name_table_close(trace->names);
     free(trace);

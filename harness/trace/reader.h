@@ -42,7 +42,7 @@ struct event {
     int64_t bytes;  /* copied, set, or allocated (< 0: released); -1 where a copy does not say */
     uint32_t name;  /* trace_file_name() */
     uint32_t track; /* in trace_file.tracks */
-    int32_t detail; /* in kernels, blocks or steps, by kind; NO_DETAIL */
+    int32_t detail; /* in kernels, blocks, steps or operators, by kind; NO_DETAIL */
     enum event_kind kind;
 };
 
@@ -66,6 +66,10 @@ struct event_block { /* of memory */
     uint64_t address;                                /* 0: unknown */
     int64_t allocated, reserved, category_allocated; /* after it; -1: unknown */
     uint32_t category;                               /* trace_file_name(); 0, "": unknown */
+};
+
+struct event_operator { /* of those that state it */
+    int64_t flops;      /* multiplications and additions */
 };
 
 struct event_step { /* our own numbers; -1: unknown */
@@ -97,6 +101,8 @@ struct trace_file {
     int64_t block_count;
     struct event_step *steps;
     int64_t step_count;
+    struct event_operator *operators;
+    int64_t operator_count;
 
     struct event_device devices[TRACE_FILE_DEVICES];
     int device_count;
