@@ -62,6 +62,17 @@ static void launch(struct run *run, int operator_time, const char *name, int ker
     work(run, "kernel", name, kernel, 0);
 }
 
+/* An operator that states its work, and launches in it. */
+static void multiply(struct run *run, const char *name, int flops)
+{
+    char arguments[40];
+    int start = run->now;
+
+    launch(run, 0, name, run->loop->kernel + flops);
+    snprintf(arguments, sizeof arguments, "\"flops\":%d000", flops);
+    made_add_with("cpu_op", "aten::mm", HOST, HOST, start, run->now, 0, arguments);
+}
+
 static void copy(struct run *run, const char *name, int time, int call_time, int bytes)
 {
     call(run, "cudaMemcpyAsync", call_time, ++run->correlation);
@@ -77,7 +88,10 @@ static void launch_all(struct run *run)
     for (int pass = 0; pass < passes; pass++) {
         int start = run->now;
         for (int i = 0; i < loop->launches / passes; i++)
-            launch(run, loop->operator_time, name, loop->kernel);
+            if (loop->flops[0] > 0)
+                multiply(run, name, loop->flops[i % 2]);
+            else
+                launch(run, loop->operator_time, name, loop->kernel);
         if (loop->passes > 0)
             made_add("user_annotation", "forward", HOST, HOST, start, run->now, 0);
     }

@@ -20,8 +20,9 @@ struct made_loop {
     int launches;
     int operator_time, call, kernel; /* of each launch: on the host before it, its call, its work */
     int first_call;                  /* of the first launch of all; 0: as any */
-    int stall;                       /* the device waits before each kernel, though it is queued */
-    const char *kernel_name;         /* NULL: one of no kind */
+    int flops[2]; /* thousands, in turns: each takes the device 1 us more; 0: not stated */
+    int stall;    /* the device waits before each kernel, though it is queued */
+    const char *kernel_name;                  /* NULL: one of no kind */
     int optimizer_launches, optimizer_kernel; /* in the phase "optimizer", on top */
     int communication;                        /* a kernel on the same stream */
     int trips;                                /* to the host and back amid the step, 1 MiB */

@@ -385,9 +385,14 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "kernels",
         "findings",
     };
-    static const char *const of_finding[] = {
-        "id", "severity", "lost_ns_per_step", "predicted_gain", "confidence", "evidence", "advice"
-    };
+    static const char *const of_finding[] = { "id",
+                                              "severity",
+                                              "lost_ns_per_step",
+                                              "predicted_gain",
+                                              "predicted_gain_at_least",
+                                              "confidence",
+                                              "evidence",
+                                              "advice" };
     static const char *const of_idle[] = { "host_wait", "device_wait", "other" };
     static const char *const of_steps[] = { "count", "mean_ns", "min_ns", "max_ns" };
     struct diagnosis diagnosis;

@@ -116,6 +116,9 @@ static const struct {
     { "launch_bound",
       { .steps = 10, .launches = 12, .operator_time = 100, .call = 4, .kernel = 5 },
       { .steps = 10, .launches = 8, .operator_time = 100, .call = 4, .kernel = 5 } },
+    { "launch_bound", /* the device keeps its queue, and takes its time between kernels */
+      { .steps = 10, .launches = 50, .call = 2, .kernel = 10, .stall = 3 },
+      { .steps = 10, .launches = 50, .call = 2, .kernel = 50, .stall = 3 } },
     { "small_kernels",
       { .steps = 10, .launches = 64, .passes = 16, .operator_time = 2, .call = 8, .kernel = 5 },
       { .steps = 10, .launches = 64, .passes = 1, .operator_time = 2, .call = 8, .kernel = 5 } },
@@ -288,6 +291,46 @@ static void lost_time_is_that_of_the_untraced_step(void **state)
     forget(&found);
 }
 
+/* Sixteen passes over pieces, and one over all: the same work. */
+static void small_kernels_gain_what_one_pass_would(void **state)
+{
+    const struct made_loop whole = { .steps = 10,
+                                     .passes = 1,
+                                     .launches = 4,
+                                     .call = 26,
+                                     .kernel = 20,
+                                     .kernel_name = "sgemm",
+                                     .flops = { 64, 256 } };
+    struct made_loop pieces = { .steps = 10,
+                                .passes = 16,
+                                .launches = 64,
+                                .call = 26,
+                                .kernel = 20,
+                                .kernel_name = "sgemm",
+                                .flops = { 4, 16 } };
+    struct found before = judge(&pieces), after = judge(&whole);
+    const struct finding *finding = find(&before, "small_kernels");
+    (void)state;
+
+    assert_non_null(finding);
+    assert_null(find(&after, "small_kernels"));
+    assert_false(finding->gain_is_least);
+    assert_true(fabs(finding->predicted_gain * (double)after.summary.timeline.all.span_ns /
+                         (double)before.summary.timeline.all.span_ns -
+                     1) <= 0.02);
+    forget(&before);
+
+    /* Work that hardly differs does not tell what of it is fixed. */
+    pieces.flops[0] = pieces.flops[1] - 4;
+    pieces.call = 34;
+    before = judge(&pieces);
+    finding = find(&before, "small_kernels");
+    assert_non_null(finding);
+    assert_true(finding->gain_is_least);
+    forget(&before);
+    forget(&after);
+}
+
 static void a_healthy_trace_says_why(void **state)
 {
     struct made_loop busy = { BUSY }, waiting = { BUSY, .loading = 800, .wait_every = 1 };
@@ -433,6 +476,7 @@ int main(void)
         cmocka_unit_test(a_wait_costs_the_shorter_of_host_and_device),
         cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
         cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
+        cmocka_unit_test(small_kernels_gain_what_one_pass_would),
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(a_guess_is_never_alarming),
         cmocka_unit_test(what_the_trace_lacks_is_not_guessed),

@@ -11,6 +11,14 @@ static bool begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
+static bool has_one_of(const char *name, const char *const *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
 bool name_is_communication(const char *name)
 {
     static const char *const beginnings[] = { "nccl", "hccl", "rccl" };
@@ -20,10 +28,17 @@ bool name_is_communication(const char *name)
     for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
         if (begins(name, beginnings[i]))
             return true;
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-        if (strstr(name, parts[i]) != NULL)
-            return true;
-    return false;
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
+bool name_is_product(const char *name)
+{
+    static const char *const parts[] = { "gemm",  "Gemm",     "conv", "Conv",  "scudnn", "dgrad",
+                                         "wgrad", "winograd", "xmma", "nvjet", "Cijk_" };
+    static const char *const others[] = { "gemv", "gemmk1", "depthwise", "convert" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts)) &&
+           !has_one_of(name, others, ARRAY_SIZE(others));
 }
 
 bool name_is_data_loading(const char *name)
@@ -64,10 +79,7 @@ bool name_is_allocation(const char *name)
     static const char *const parts[] = { "Malloc", "Free",     "HostAlloc", "HostRegister",
                                          "HostUn", "MemAlloc", "MemCreate", "MemMap" };
 
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-        if (strstr(name, parts[i]) != NULL)
-            return true;
-    return false;
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
 }
 
 bool name_is_step(const char *name, int64_t *number)

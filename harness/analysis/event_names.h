@@ -9,6 +9,9 @@
  * (multimem) kernels. HolisticTraceAnalysis has the first three (hta/common/types.py). */
 bool name_is_communication(const char *name);
 
+/* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. */
+bool name_is_product(const char *name);
+
 /* The wait for the next batch: PyTorch's enumerate(DataLoader) and enumerate(DataPipe), as in
  * torch_tb_profiler's event_parser.py, and the phase "data". */
 bool name_is_data_loading(const char *name);

@@ -3,6 +3,7 @@
 #ifndef HARNESS_ANALYSIS_FINDING_H
 #define HARNESS_ANALYSIS_FINDING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum severity { SEVERITY_INFORMATION, SEVERITY_MINOR, SEVERITY_MAJOR, SEVERITY_CRITICAL };
@@ -19,6 +20,7 @@ struct finding {
     enum confidence confidence;
     double lost_ns_per_step; /* of the untraced step where the trace tells; NAN: not of time */
     double predicted_gain;   /* step time before / after the advice; 1: none; NAN: cannot say */
+    bool gain_is_least;      /* what the trace does not tell would add to the gain */
     char evidence[480];      /* in numbers, a sentence */
 };
 

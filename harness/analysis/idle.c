@@ -211,13 +211,14 @@ static int by_length(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static int64_t beyond_median(int64_t *lengths, int64_t count)
+static int64_t late(int64_t *lengths, int64_t count)
 {
-    int64_t sum = 0;
+    int64_t beyond_median = 0, sum = 0;
 
     qsort(lengths, (size_t)count, sizeof *lengths, by_length);
-    for (int64_t i = count / 2; i < count; i++) sum += lengths[i] - lengths[count / 2];
-    return sum;
+    for (int64_t i = 0; i < count; i++) sum += lengths[i];
+    for (int64_t i = count / 2; i < count; i++) beyond_median += lengths[i] - lengths[count / 2];
+    return later(beyond_median, sum / 2);
 }
 
 enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
@@ -261,7 +262,7 @@ enum status idle_make(struct idle *idle, const struct timeline *timeline, const 
     else if (timeline->host_alone)
         take_steps(&sweep);
     idle->busy_ns = sweep.busy_ns;
-    idle->late_ns = beyond_median(sweep.queued, sweep.queued_count);
+    idle->late_ns = late(sweep.queued, sweep.queued_count);
 
 out:
     free(sweep.queued);

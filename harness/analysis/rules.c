@@ -1,5 +1,7 @@
 #include "harness/analysis/rules.h"
 
+#include "harness/analysis/products.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +48,7 @@ enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t
                        int64_t which)
 {
     const struct summary *summary = &ranks[which];
-    const struct span_row *optimizer;
+    const struct span_row *optimizer, *forward;
     enum status status = STATUS_OK;
 
     *facts = (struct facts){ .summary = summary, .ranks = ranks, .rank_count = count, .steps = 1 };
@@ -61,6 +63,12 @@ enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t
     facts->step_ns = facts->window_ns / facts->steps;
     facts->busy_ns = (double)summary->idle.busy_ns / facts->steps;
     facts->launches = (double)summary->launches.count / facts->steps;
+    forward = facts_span(facts, "forward", false);
+    facts->passes = forward != NULL ? (double)forward->count / facts->steps : 1;
+    facts->product_fixed_ns = NAN;
+    if (facts->passes >= 2)
+        TRY(products_fixed_ns(&facts->product_fixed_ns, &summary->timeline,
+                              facts->passes * facts->steps));
     facts->median_step_ns = facts->has_steps ? summary->steps.median_ns : facts->step_ns;
     if (facts->has_steps)
         TRY(find_loadings(facts));

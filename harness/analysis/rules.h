@@ -27,8 +27,10 @@ struct facts {
     double steps; /* in the window; 1 where the trace marks none, or what its optimizer calls say */
     double window_ns;
     double step_ns, busy_ns;
-    double launches;  /* that caused work */
-    double *loadings; /* exposed loading of every step, ascending; NULL: no steps */
+    double launches;         /* that caused work */
+    double passes;           /* the phase "forward", a step; 1 where it has none */
+    double product_fixed_ns; /* of a step of several passes (products.h); NAN: unknown */
+    double *loadings;        /* exposed loading of every step, ascending; NULL: no steps */
     double median_step_ns;
 };
 
@@ -71,8 +73,5 @@ struct calls {
     int64_t count, ns;
 };
 struct calls facts_calls(const struct facts *facts, bool (*is)(const char *name));
-
-/* By its name: a product of matrices or a convolution; those with a vector are bound by memory. */
-bool kernel_is_product(const char *name);
 
 #endif

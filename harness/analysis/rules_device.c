@@ -17,15 +17,6 @@ static bool has_one(const char *name, const char *const *parts, size_t count)
     return false;
 }
 
-bool kernel_is_product(const char *name)
-{
-    static const char *const parts[] = { "gemm",  "Gemm",     "conv", "Conv",  "scudnn", "dgrad",
-                                         "wgrad", "winograd", "xmma", "nvjet", "Cijk_" };
-    static const char *const others[] = { "gemv", "gemmk1", "depthwise", "convert" };
-
-    return has_one(name, parts, ARRAY_SIZE(parts)) && !has_one(name, others, ARRAY_SIZE(others));
-}
-
 /* In fp32 on plain units, by the names of cuBLAS, cuDNN and CUTLASS, and ours. Names of matrix units are
  * those of torch_tb_profiler's tensor_core.py, and what came since. */
 static bool is_fp32_product(const char *name)
@@ -37,7 +28,7 @@ static bool is_fp32_product(const char *name)
                                          "16816",    "tf32",   "tensorop", "hmma", "wmma",
                                          "BFloat16", "h16816", "fp16",     "f16",  "e4m3" };
 
-    return kernel_is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
+    return name_is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
            !has_one(name, units, ARRAY_SIZE(units));
 }
 
@@ -237,8 +228,7 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
 static bool judge_device_bound(struct finding *finding, const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
-    struct share all = kernels_that(facts, is_any),
-                 products = kernels_that(facts, kernel_is_product);
+    struct share all = kernels_that(facts, is_any), products = kernels_that(facts, name_is_product);
     const char *name;
 
     if (!(busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0)

@@ -292,40 +292,72 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     return finding_costs(finding, facts, lost_to_launches(facts));
 }
 
-/* What a step would not spend on starting and ending kernels if it ran once over its batch instead of
- * `passes` times over pieces. A kernel takes at least as long as the shortest does, products apart from
- * others (a fixed part and one that grows with the work: Hockney, "Parallel Computers", 1981). Some of the
- * shortest is work too, so no more than a call of the host is counted. */
-static double lost_to_passes(const struct facts *facts, double passes)
+/* What the device would not spend on starting and ending kernels if a step ran once over its batch instead
+ * of in passes over pieces. A kernel takes at least as long as the shortest of all; as some of that may be
+ * work too, no more than a call of the host is counted. Of products more is known where work is stated. */
+static double busy_lost_to_passes(const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
     const struct launches *launches = &facts->summary->launches;
-    double call = (double)launches->host_ns / fmax(1, (double)launches->count);
-    double shortest[2] = { call, call }, count[2] = { 0, 0 };
+    double shortest = (double)launches->host_ns / fmax(1, (double)launches->count);
+    double count = 0, products = 0, product_ns = facts->product_fixed_ns;
 
     for (int64_t i = 0; i < kernels->count; i++) {
         const struct kernel_row *row = &kernels->rows[i];
-        bool product = kernel_is_product(trace_file_name(facts->summary->trace, row->name));
-        if (row->kind != WORK_COMPUTATION || (double)row->count < passes * facts->steps)
+        if (row->kind != WORK_COMPUTATION || (double)row->count < facts->passes * facts->steps)
             continue;
-        shortest[product] = fmin(shortest[product], (double)row->total_ns / (double)row->count);
-        count[product] += (double)row->count;
+        shortest = fmin(shortest, (double)row->total_ns / (double)row->count);
+        if (name_is_product(trace_file_name(facts->summary->trace, row->name)))
+            products += (double)row->count;
+        else
+            count += (double)row->count;
     }
-    return (1 - 1 / passes) * (count[0] * shortest[0] + count[1] * shortest[1]) / facts->steps;
+    if (isnan(product_ns))
+        product_ns = shortest;
+    return (1 - 1 / facts->passes) * (count * shortest + products * product_ns) / facts->steps;
+}
+
+/* The idle time that goes with the launches, or lies between kernels that were queued. */
+static double idle_lost_to_passes(const struct facts *facts)
+{
+    double between = per_step(facts, all(facts)->queued_ns - all(facts)->stalled_ns -
+                                         facts->summary->idle.late_ns);
+
+    return lost_to_launches(facts) + (1 - 1 / facts->passes) * fmax(0, between);
+}
+
+/* A tracer makes calls longer and not kernels, so what it adds to a step is idle time, as far as there is
+ * any. In time of the traced step, as findings are; and no less than what other launches would save. */
+static double lost_to_passes(const struct facts *facts)
+{
+    double idle = idle_lost_to_passes(facts), busy = busy_lost_to_passes(facts);
+    double untraced = facts->summary->trace->cost.step_ns;
+    double idle_at_all = facts->step_ns - facts->busy_ns;
+
+    if (!(untraced > 0 && untraced < facts->step_ns))
+        return idle + busy;
+    if (idle_at_all > 0)
+        idle *= fmax(0, untraced - facts->busy_ns) / idle_at_all;
+    busy *= fmin(1, untraced / facts->busy_ns);
+    return fmax(lost_to_launches(facts), (idle + busy) * facts->step_ns / untraced);
 }
 
 /* The same kernels over and over within a step, on pieces of its batch. */
 static bool judge_small_kernels(struct finding *finding, const struct facts *facts)
 {
-    const struct span_row *forward = facts_span(facts, "forward", false);
-    double passes = forward != NULL ? (double)forward->count / facts->steps : 1;
-    char more[80];
+    char more[120];
+    int length;
 
-    if (!facts->has_steps || passes < 2 || short_share(facts) < 0.25)
+    if (!facts->has_steps || facts->passes < 2 || short_share(facts) < 0.25)
         return false;
-    snprintf(more, sizeof more, "a step runs forward %.0f times; ", passes);
+    length = snprintf(more, sizeof more, "a step runs forward %.0f times; ", facts->passes);
+    if (isfinite(facts->product_fixed_ns))
+        snprintf(more + length, sizeof more - (size_t)length,
+                 "a product takes %s however small it is; ",
+                 time_text(facts->product_fixed_ns).text);
+    finding->gain_is_least = isnan(facts->product_fixed_ns);
     launch_evidence(finding, facts, more);
-    return finding_costs(finding, facts, lost_to_launches(facts) + lost_to_passes(facts, passes));
+    return finding_costs(finding, facts, lost_to_passes(facts));
 }
 
 const struct rule rules_of_host[] = {

@@ -5,12 +5,12 @@
  *     "steps": {"count", "mean_ns", "min_ns", "max_ns"},
  *     "kernels": [{"name", "kind", "count", "total_ns", "mean_ns", "min_ns", "max_ns", "share",
  *       "blocks_per_sm", "occupancy_percent", "bytes", "gb_per_second", "pageable"}],
- *     "findings": [{"id", "severity", "lost_ns_per_step", "predicted_gain", "confidence", "evidence",
- *       "advice"}]}]}
+ *     "findings": [{"id", "severity", "lost_ns_per_step", "predicted_gain", "predicted_gain_at_least",
+ *       "confidence", "evidence", "advice"}]}]}
  *
  * `kernels` is all device work by name, the longest total first; "kind" is computation, communication,
  * copy or memset, and "share" that of the time of all work. "exposed_copy_ns" is copies while no kernel
- * runs. */
+ * runs. "predicted_gain_at_least" is true where the trace tells a part of the gain only. */
 #ifndef HARNESS_REPORT_DIAGNOSIS_JSON_H
 #define HARNESS_REPORT_DIAGNOSIS_JSON_H
 

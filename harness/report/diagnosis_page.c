@@ -177,7 +177,8 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding, doub
     if (costs)
         snprintf(cost, sizeof cost, "Costs %s a step%s; ", lost, share);
     if (gains)
-        snprintf(gained, sizeof gained, "predicted gain %s; ", gain);
+        snprintf(gained, sizeof gained, "predicted gain %s%s; ",
+                 finding->gain_is_least ? "at least " : "", gain);
     snprintf(text, size, "%s%s%s confidence.", cost, gained, confidence_name(finding->confidence));
     text[0] = (char)toupper((unsigned char)text[0]);
 }
