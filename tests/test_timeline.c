@@ -265,6 +265,8 @@ static void communication_is_known_by_name(void **state)
         { "void rcclKernel<1>", true },
         { "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)", true },
         { "void multimem_all_reduce_kernel<c10::BFloat16, 16>", true },
+        { "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", true },
+        { "triton_red_fused_all_reduce_native_layer_norm_0", false },
         { "sm90_xmma_gemm_bf16bf16_bf16f32", false },
         { "void at::native::vectorized_elementwise_kernel<4>", false },
         { "", false },

@@ -23,7 +23,7 @@ bool name_is_communication(const char *name)
 {
     static const char *const beginnings[] = { "nccl", "hccl", "rccl" };
     static const char *const parts[] = { "ncclKernel", "ncclDevKernel", "rcclKernel",
-                                         "deep_ep::", "multimem" };
+                                         "deep_ep::",  "multimem",      "cross_device_reduce" };
 
     for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
         if (begins(name, beginnings[i]))
@@ -71,7 +71,9 @@ bool name_is_saving(const char *name)
 
 bool name_is_wait(const char *name)
 {
-    return strstr(name, "Synchronize") != NULL;
+    static const char *const others[] = { "urQueueFinish", "urEventWait" };
+
+    return strstr(name, "Synchronize") != NULL || is_one_of(name, others, ARRAY_SIZE(others));
 }
 
 bool name_is_allocation(const char *name)

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A kernel that communicates between devices: NCCL, RCCL, HCCL, DeepEP and PyTorch's symmetric-memory
- * (multimem) kernels. HolisticTraceAnalysis has the first three (hta/common/types.py). */
+/* A kernel that communicates between devices: NCCL, RCCL, HCCL, DeepEP, PyTorch's symmetric-memory
+ * (multimem) kernels, and vLLM's and SGLang's own all-reduce. HolisticTraceAnalysis has the first three
+ * (hta/common/types.py). */
 bool name_is_communication(const char *name);
 
 /* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. */
@@ -22,7 +23,7 @@ bool name_is_logging(const char *name);
 bool name_is_saving(const char *name);
 
 /* A call of the runtime or the driver that waits for the device: cudaStreamSynchronize,
- * hipDeviceSynchronize, cuCtxSynchronize ... */
+ * hipDeviceSynchronize, cuCtxSynchronize, urQueueFinish (SYCL) ... */
 bool name_is_wait(const char *name);
 
 /* One that allocates or releases memory of the device, or pinned memory of the host. */

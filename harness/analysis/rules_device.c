@@ -39,10 +39,13 @@ static bool is_elementwise(const char *name)
     return has_one(name, parts, ARRAY_SIZE(parts)) || strncmp(name, "gelu_", 5) == 0;
 }
 
+/* Those of a loss, and of the choice of experts, are small. */
 static bool is_softmax(const char *name)
 {
+    static const char *const others[] = { "log_softmax", "LogSoftMax", "topk", "Topk" };
+
     return (strstr(name, "softmax") != NULL || strstr(name, "SoftMax") != NULL) &&
-           strstr(name, "log_softmax") == NULL && strstr(name, "LogSoftMax") == NULL;
+           !has_one(name, others, ARRAY_SIZE(others));
 }
 
 /* Kernels, a step. */
