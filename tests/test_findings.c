@@ -99,6 +99,12 @@ static const struct {
     { "data_jitter",
       { BUSY, .slow_every = 3, .slow_loading = 4000 },
       { BUSY, .slow_every = 3, .slow_loading = 1000 } },
+    { "data_jitter", /* once is no pattern */
+      { LONG_BUSY, .steps = 12, .slow_every = 4, .slow_loading = 8000 },
+      { LONG_BUSY, .steps = 11, .slow_every = 6, .slow_loading = 8000 } },
+    { "data_loading",
+      { LONG_BUSY, .steps = 2, .slow_every = 2, .slow_loading = 4000 },
+      { LONG_BUSY, .steps = 5, .slow_every = 5, .slow_loading = 4000 } },
     { "epoch_gap",
       { LONG_BUSY, .steps = 20, .slow_every = 10, .slow_loading = 20000 },
       { LONG_BUSY, .steps = 20, .slow_every = 5, .slow_loading = 10000 } },

@@ -58,12 +58,17 @@ static double lost_to_loading(const struct facts *facts)
     return fmax(0, facts->step_ns - rest);
 }
 
+enum {
+    STEPS_TO_COMPARE = 3, /* of fewer, none is in the middle */
+    STEPS_TO_REPEAT = 8,  /* fewer do not show whether something comes again */
+};
+
 /* Most steps wait for no data, and some do: the mean says what most do not. */
 static bool loading_is_uneven(const struct facts *facts)
 {
     int64_t count = facts->summary->steps.count;
 
-    return count >= 8 && facts->loadings[count - 1] > 0 &&
+    return count >= STEPS_TO_COMPARE && facts->loadings[count - 1] > 0 &&
            typical_loading(facts) < RULE_SHARE_LEAST * facts->median_step_ns;
 }
 
@@ -110,11 +115,32 @@ static bool at_borders(const struct facts *facts)
     return waiting * 10 <= count && facts->loadings[count - waiting] > facts->median_step_ns;
 }
 
+/* Whether the wait is worth a finding in each third of the steps. A moment in which other programs took the
+ * loader's cores makes steps wait that lie together. */
+static bool comes_again(const struct facts *facts)
+{
+    const struct steps *steps = &facts->summary->steps;
+
+    for (int64_t third = 0; third < 3; third++) {
+        int64_t end = (third + 1) * steps->count / 3;
+        double loading = 0, length = 0;
+        for (int64_t i = third * steps->count / 3; i < end; i++) {
+            const struct idle_time *time = &facts->summary->idle.steps[i];
+            loading += (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+            length += (double)steps->items[i].duration_ns;
+        }
+        if (!(loading >= RULE_SHARE_LEAST * length))
+            return false;
+    }
+    return true;
+}
+
 static bool judge_uneven(struct finding *finding, const struct facts *facts, bool borders)
 {
     int64_t count = facts->summary->steps.count, waiting;
 
-    if (!loading_is_uneven(facts) || at_borders(facts) != borders)
+    if (count < STEPS_TO_REPEAT || !loading_is_uneven(facts) || at_borders(facts) != borders ||
+        !(borders || comes_again(facts)))
         return false;
     waiting = steps_that_wait(facts);
     finding->confidence = borders && waiting < 2 ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
