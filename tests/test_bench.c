@@ -5,6 +5,7 @@
 #include "benches/roofs.h"
 #include "harness/bench/bench_console.h"
 #include "harness/bench/bench_rows.h"
+#include "harness/bench/rounds.h"
 #include "harness/bench/timing.h"
 #include "harness/status/clock.h"
 #include "tests/cmocka_prelude.h"
@@ -35,6 +36,7 @@ static int close_device(void **state)
 static struct calls {
     int set_ups, runs, tear_downs;
     int64_t iterations[200];
+    int64_t visited[200]; /* the arguments, in order */
     double sum;
 } calls;
 static bool fails_to_set_up;
@@ -44,7 +46,7 @@ static enum status count_set_up(struct bench_work *work)
 {
     enum status status = STATUS_OK;
 
-    calls.set_ups++;
+    calls.visited[calls.set_ups++ % 200] = work->argument;
     work->bytes = 24;
     work->items = 2;
     if (fails_to_set_up)
@@ -172,6 +174,148 @@ static void a_repetition_that_fails_leaves_nothing(void **state)
     assert_int_equal(bench_measure(&result, &counting, 0, device, &settings), STATUS_DEVICE_ERROR);
     assert_int_equal(result.count, 0);
     assert_int_equal(calls.tear_downs, 1);
+}
+
+/* What a row's visits were, and how the rounds went on. */
+struct followed {
+    double share;
+    int visits, rounds;
+};
+
+static enum status follow(void *context, double share, bool round_ended)
+{
+    struct followed *followed = context;
+
+    assert_true(share > followed->share && share <= 1);
+    followed->share = share;
+    followed->visits++;
+    followed->rounds += round_ended;
+    return STATUS_OK;
+}
+
+static struct bench_settings settings_of_rounds(int repetitions, int visit)
+{
+    struct bench_settings settings = bench_settings_default();
+
+    settings.iterations = 10;
+    settings.repetitions = repetitions;
+    settings.visit = visit;
+    return settings;
+}
+
+static void each_round_visits_every_row_in_another_order(void **state)
+{
+    enum { ROWS = 8, ROUNDS = 4 };
+    struct bench_row rows[ROWS];
+    struct bench_settings settings = settings_of_rounds(2 * ROUNDS - 1, 2);
+    struct followed followed = { 0 };
+    int moved = 0;
+    (void)state;
+
+    for (int i = 0; i < ROWS; i++)
+        rows[i] = (struct bench_row){ .bench = &counting, .argument = i + 1 };
+    assert_int_equal(bench_rounds(rows, ROWS, device, &settings, follow, &followed), STATUS_OK);
+    assert_int_equal(followed.visits, ROWS * ROUNDS);
+    assert_int_equal(followed.rounds, ROUNDS);
+    assert_true(followed.share == 1);
+    assert_int_equal(calls.set_ups, ROWS * ROUNDS);
+    assert_int_equal(calls.tear_downs, ROWS * ROUNDS);
+    assert_int_equal(calls.runs, ROWS * (2 * ROUNDS - 1));
+    for (int round = 0; round < ROUNDS; round++) {
+        int seen = 0;
+        for (int i = 0; i < ROWS; i++) {
+            int64_t argument = calls.visited[round * ROWS + i];
+            seen |= 1 << argument;
+            moved += argument != i + 1;
+            assert_true(round > 0 || argument == i + 1);
+        }
+        assert_int_equal(seen, (1 << (ROWS + 1)) - 2);
+    }
+    assert_true(moved > ROWS);
+    for (int i = 0; i < ROWS; i++) assert_int_equal(rows[i].result.count, 2 * ROUNDS - 1);
+}
+
+static void a_row_that_fails_or_cannot_be_is_visited_no_more(void **state)
+{
+    struct bench_row rows[] = {
+        { .bench = &counting, .argument = 1 },
+        { .bench = &counting, .argument = 2, .lack = "the device lacks it" },
+        { .bench = &counting, .argument = 3 },
+    };
+    struct bench_settings settings = settings_of_rounds(3, 1);
+    struct followed followed = { 0 };
+    (void)state;
+
+    fails_in_run = 1;
+    assert_int_equal(bench_rounds(rows, 3, device, &settings, follow, &followed), STATUS_OK);
+    assert_int_equal(rows[0].status, STATUS_DEVICE_ERROR);
+    assert_string_equal(rows[0].failure, "the device is gone");
+    assert_int_equal(rows[0].result.count, 0);
+    assert_int_equal(rows[1].result.count, 0);
+    assert_int_equal(rows[2].status, STATUS_OK);
+    assert_int_equal(rows[2].result.count, 3);
+    assert_int_equal(calls.set_ups, 4);
+    assert_int_equal(calls.tear_downs, 4);
+}
+
+static enum status refuse(void *context, double share, bool round_ended)
+{
+    enum status status = STATUS_OK;
+
+    (void)context, (void)share, (void)round_ended;
+    FAIL(STATUS_IO, "the disk is full");
+
+out:
+    return status;
+}
+
+static void rounds_end_with_what_is_told_of_them(void **state)
+{
+    struct bench_row rows[] = { { .bench = &counting, .argument = 1 },
+                                { .bench = &counting, .argument = 2 } };
+    struct bench_settings settings = settings_of_rounds(3, 1);
+    (void)state;
+
+    assert_int_equal(bench_rounds(rows, 2, device, &settings, refuse, NULL), STATUS_IO);
+    assert_int_equal(calls.set_ups, 1);
+    assert_int_equal(calls.tear_downs, 1);
+}
+
+static void visits_go_on_until_the_noise_is_low_or_the_time_is_over(void **state)
+{
+    static const struct {
+        double noise, max_seconds;
+        int least, most;
+    } cases[] = { { 1000, 1000, 18, 18 }, { 0, 1e-9, 18, 18 }, { 0, 1000, 19, 36 } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct bench_row row = { .bench = &counting };
+        struct bench_settings settings = settings_of_rounds(0, 3);
+        struct followed followed = { 0 };
+
+        settings.iterations = 1000;
+        settings.noise = cases[i].noise;
+        settings.max_seconds = cases[i].max_seconds;
+        assert_int_equal(bench_rounds(&row, 1, device, &settings, follow, &followed), STATUS_OK);
+        assert_in_range(row.result.count, cases[i].least, cases[i].most);
+        assert_int_equal(followed.visits, (row.result.count + 2) / 3);
+    }
+}
+
+static void a_later_visit_keeps_the_iterations_and_warms_up(void **state)
+{
+    struct bench_row row = { .bench = &counting };
+    struct bench_settings settings = settings_of_rounds(2, 1);
+    struct followed followed = { 0 };
+    (void)state;
+
+    settings.iterations = 0;
+    settings.min_seconds = 0.001;
+    assert_int_equal(bench_rounds(&row, 1, device, &settings, follow, &followed), STATUS_OK);
+    assert_int_equal(calls.iterations[calls.runs - 1], row.result.iterations);
+    assert_int_equal(calls.iterations[calls.runs - 2], (row.result.iterations + 3) / 4);
+    assert_int_equal(calls.iterations[calls.runs - 3], row.result.iterations);
 }
 
 static void rows_are_those_of_google_benchmark(void **state)
@@ -574,6 +718,11 @@ int main(void)
         cmocka_unit_test_setup(repetitions_end_when_the_noise_is_low_or_the_time_is_over, forget),
         cmocka_unit_test_setup(a_wrong_result_is_not_timed, forget),
         cmocka_unit_test_setup(a_repetition_that_fails_leaves_nothing, forget),
+        cmocka_unit_test_setup(each_round_visits_every_row_in_another_order, forget),
+        cmocka_unit_test_setup(a_row_that_fails_or_cannot_be_is_visited_no_more, forget),
+        cmocka_unit_test_setup(rounds_end_with_what_is_told_of_them, forget),
+        cmocka_unit_test_setup(visits_go_on_until_the_noise_is_low_or_the_time_is_over, forget),
+        cmocka_unit_test_setup(a_later_visit_keeps_the_iterations_and_warms_up, forget),
         cmocka_unit_test(rows_are_those_of_google_benchmark),
         cmocka_unit_test(a_unit_of_time_scales_times_but_no_ratio_and_no_rate),
         cmocka_unit_test(the_console_has_the_columns_of_google_benchmark),

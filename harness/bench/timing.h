@@ -3,32 +3,40 @@
  * The number of iterations is chosen once, so that a repetition takes at least `min_seconds`, and is the
  * same in all repetitions, as Google Benchmark's reader expects. Repetitions go on until the median is
  * known well enough: half of its interval (stats_median_interval) is at most `noise` of it. They end
- * before that at a number of repetitions or a time, and the noise that is left shows in the result. */
+ * before that at a number of repetitions or a time, and the noise that is left shows in the result.
+ *
+ * A visit is what lies between a set-up and its tear-down. All repetitions of a row are one visit, or it is
+ * visited again and again (rounds.h). */
 #ifndef HARNESS_BENCH_TIMING_H
 #define HARNESS_BENCH_TIMING_H
 
 #include "harness/bench/bench.h"
 
-enum { BENCH_REPETITIONS_MAX = 100 };
+enum { BENCH_REPETITIONS_MAX = 100, BENCH_VISIT_MAX = 8 };
 
 struct bench_settings {
     double min_seconds; /* of a repetition */
     int64_t iterations; /* 0: chosen by min_seconds */
     int repetitions;    /* 0: by noise */
+    int visit;          /* of a visit, at most BENCH_VISIT_MAX; 0: all */
     double noise;       /* relative */
-    double max_seconds; /* of all repetitions together, where noise decides; at least 6 are made */
-    uint64_t seed;      /* of the data */
+
+    /* Of a row, set-ups included, where noise decides; but there are at least 6 visits, or 6 repetitions
+     * where one visit is all. */
+    double max_seconds;
+    uint64_t seed; /* of the data */
 };
 struct bench_settings bench_settings_default(void);
 
 struct bench_result {
     char name[96]; /* "gemm_fp32/512" */
     int64_t iterations;
-    int count;                                                            /* repetitions */
+    double seconds; /* that its visits took until the last repetition */
+    int count;      /* repetitions */
     double real_ns[BENCH_REPETITIONS_MAX], cpu_ns[BENCH_REPETITIONS_MAX]; /* an iteration */
     int64_t bytes, flops, items;                                          /* an iteration */
-    double
-        roof_ns; /* the least time that the device's limits leave; 0: not known (roofs.h sets it) */
+    /* The least time that the device's limits leave; 0: not known (roofs.h sets it). */
+    double roof_ns;
 };
 
 /* The bench's list for that device; ends at a 0 or after BENCH_ARGUMENTS. */
@@ -42,5 +50,14 @@ void bench_name(char *name, size_t size, const struct bench *bench, int64_t argu
 /* Sets up, which checks the result, measures and tears down. On failure nothing is measured. */
 enum status bench_measure(struct bench_result *result, const struct bench *bench, int64_t argument,
                           struct device *device, const struct bench_settings *settings);
+
+/* The same in visits: each sets up, adds `visit` repetitions to the result, or as many as it still takes,
+ * and tears down. The result is all zero before the first. */
+enum status bench_visit(struct bench_result *result, const struct bench *bench, int64_t argument,
+                        struct device *device, const struct bench_settings *settings);
+bool bench_is_done(const struct bench_result *result, const struct bench_settings *settings);
+
+/* How many visits a row takes at most. */
+int bench_visits(const struct bench_settings *settings);
 
 #endif

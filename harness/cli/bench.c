@@ -6,6 +6,7 @@
 #include "harness/cli/flags.h"
 #include "harness/cli/number.h"
 #include "harness/cli/options.h"
+#include "harness/report/progress.h"
 
 #include <errno.h>
 #include <regex.h>
@@ -13,10 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Some of many short repetitions pass while nothing disturbs the machine, which on shared cores changes
+ * its speed every 10 to 100 ms. A set-up takes 30 ms in the mean of all rows: about as long as five. */
+#define REPETITION_SECONDS 0.005
+#define ROW_SECONDS        1
+enum { REPETITIONS_OF_VISIT = 5 };
+
 enum {
     FLAG_FILTER = FLAG_OWN,
     FLAG_MIN_TIME,
     FLAG_REPETITIONS_OF,
+    FLAG_INTERLEAVING,
     FLAG_AGGREGATES,
     FLAG_AGGREGATES_SHOWN,
     FLAG_FORMAT_OF,
@@ -36,13 +44,15 @@ struct bench_command {
     struct bench_output_options output_options;
     regex_t pattern;
     bool has_pattern, inverted; /* "-REGEX": what it does not find */
-    bool aggregates_only, aggregates_shown, list, verbose;
+    bool aggregates_only, aggregates_shown, list, verbose, interleaved;
     char *context; /* of --benchmark_context, cut at its commas */
 
     struct device *device;
     struct roofs roofs;
     struct bench_output output;
-    int name_width, rows, failed;
+    struct progress progress;
+    struct bench_row *rows; /* chosen */
+    int name_width, count, failed;
 };
 
 static enum status take_boolean(bool *chosen, const char *option, const char *value)
@@ -198,6 +208,8 @@ static enum status take(void *context, int key, const char *value)
         return take_min_time(&command->settings, value);
     case FLAG_REPETITIONS_OF:
         return take_repetitions(&command->settings, value);
+    case FLAG_INTERLEAVING:
+        return take_boolean(&command->interleaved, "benchmark_enable_random_interleaving", value);
     case FLAG_AGGREGATES:
         return take_boolean(&command->aggregates_only, "benchmark_report_aggregates_only", value);
     case FLAG_AGGREGATES_SHOWN:
@@ -235,25 +247,38 @@ static bool is_chosen(const struct bench_command *command, const char *name)
            (regexec(&command->pattern, name, 0, NULL, 0) == 0) != command->inverted;
 }
 
-/* Calls `row` for each chosen row in the order of the list: `family` and `instance` count those of the
- * list, so that a filter leaves them as they are. */
-typedef enum status row_fn(struct bench_command *command, const struct bench *bench,
-                           int64_t argument, int family, int instance, const char *name);
+static void choose(struct bench_command *command, const struct bench_row *row)
+{
+    int width = (int)strlen(row->result.name);
 
-static enum status each_row(struct bench_command *command, row_fn *row)
+    if (!is_chosen(command, row->result.name))
+        return;
+    command->name_width = width > command->name_width ? width : command->name_width;
+    command->rows[command->count++] = *row;
+}
+
+/* In the order of the list: `family` and `instance` count those of the list, so that a filter leaves them
+ * as they are. */
+static enum status choose_rows(struct bench_command *command)
 {
     enum status status = STATUS_OK;
+    const struct device_properties *properties = device_properties(command->device);
+    size_t most = (size_t)bench_count * BENCH_ARGUMENTS;
 
+    command->rows = calloc(most, sizeof *command->rows);
+    if (command->rows == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %zu rows", most);
     for (int family = 0; family < bench_count; family++) {
         const struct bench *bench = benches[family];
+        struct bench_row row = { .bench = bench, .family = family };
         int count;
-        const int64_t *arguments =
-            bench_arguments(bench, device_properties(command->device), &count);
-        for (int i = 0; i < count; i++) {
-            char name[96];
-            bench_name(name, sizeof name, bench, arguments[i]);
-            if (is_chosen(command, name))
-                TRY(row(command, bench, arguments[i], family, i, name));
+        const int64_t *arguments = bench_arguments(bench, properties, &count);
+        if (bench->lack != NULL)
+            row.lack = bench->lack(bench, properties);
+        for (; row.instance < count; row.instance++) {
+            row.argument = arguments[row.instance];
+            bench_name(row.result.name, sizeof row.result.name, bench, row.argument);
+            choose(command, &row);
         }
     }
 
@@ -261,78 +286,70 @@ out:
     return status;
 }
 
-static const char *lack_of(const struct bench_command *command, const struct bench *bench)
-{
-    return bench->lack != NULL ? bench->lack(bench, device_properties(command->device)) : NULL;
-}
-
-static enum status count_row(struct bench_command *command, const struct bench *bench,
-                             int64_t argument, int family, int instance, const char *name)
-{
-    int width = (int)strlen(name);
-
-    (void)bench, (void)argument, (void)family, (void)instance;
-    command->name_width = width > command->name_width ? width : command->name_width;
-    command->rows++;
-    return STATUS_OK;
-}
-
-static enum status list_row(struct bench_command *command, const struct bench *bench,
-                            int64_t argument, int family, int instance, const char *name)
+static void list_row(struct bench_command *command, const struct bench_row *row)
 {
     struct bench_output *output = &command->output;
 
-    (void)argument, (void)family, (void)instance;
     if (command->output_options.format == FORMAT_JSON)
         json_text(&output->json, json_object(&output->json, output->benchmarks, NULL), "name",
-                  name);
+                  row->result.name);
     else if (command->verbose)
-        printf("%-*s  %s\n", command->name_width, name, bench->text);
+        printf("%-*s  %s\n", command->name_width, row->result.name, row->bench->text);
     else
-        printf("%s\n", name);
-    return STATUS_OK;
+        printf("%s\n", row->result.name);
 }
 
-/* The device's limits that this row is held against, before any row is measured. */
-static enum status measure_roofs(struct bench_command *command, const struct bench *bench,
-                                 int64_t argument, int family, int instance, const char *name)
+/* The device's limits that rows are held against, before any row is measured. */
+static void measure_roofs(struct bench_command *command)
 {
-    (void)argument, (void)family, (void)instance, (void)name;
-    if (lack_of(command, bench) == NULL)
-        roofs_measure(&command->roofs, bench, command->device);
-    return STATUS_OK;
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].lack == NULL)
+            roofs_measure(&command->roofs, command->rows[i].bench, command->device);
 }
 
-static enum status measure_row(struct bench_command *command, const struct bench *bench,
-                               int64_t argument, int family, int instance, const char *name)
+static void apply_roofs(struct bench_command *command)
 {
-    struct bench_result result;
+    for (int i = 0; i < command->count; i++)
+        roofs_apply(&command->roofs, command->rows[i].bench, &command->rows[i].result);
+}
 
-    if (lack_of(command, bench) != NULL)
-        return bench_output_skip(&command->output, name, lack_of(command, bench));
-    if (bench_measure(&result, bench, argument, command->device, &command->settings) != STATUS_OK) {
-        command->failed++;
-        return bench_output_failure(&command->output, name, status_last()->text);
-    }
-    roofs_apply(&command->roofs, bench, &result);
-    return bench_output_row(&command->output, &result, family, instance);
+/* The file holds what is known after each round. */
+static enum status show_progress(void *context, double share, bool round_ended)
+{
+    struct bench_command *command = context;
+
+    progress_show(&command->progress, share, "%d rows, %.0f%% done", command->count, 100 * share);
+    if (!round_ended)
+        return STATUS_OK;
+    apply_roofs(command);
+    return bench_output_update(&command->output, command->rows, command->count);
 }
 
 static enum status measure(struct bench_command *command)
 {
     enum status status = STATUS_OK;
     struct bench_output_options *options = &command->output_options;
+    struct bench_settings *settings = &command->settings;
 
     options->color = command->flags.color;
     options->aggregates_only = command->aggregates_only;
     if (command->aggregates_only || command->aggregates_shown)
         options->lines = LINES_AGGREGATES;
-    else if (command->settings.repetitions > 0)
+    else if (settings->repetitions > 0)
         options->lines = LINES_ALL;
-    TRY(each_row(command, measure_roofs));
+    if (command->interleaved)
+        settings->visit = settings->repetitions > 0 ? 1 : REPETITIONS_OF_VISIT;
+    measure_roofs(command);
     TRY(bench_output_open(&command->output, options, command->name_width, command->device,
                           &command->roofs));
-    TRY(each_row(command, measure_row));
+    command->progress = progress_start(1);
+    status = bench_rounds(command->rows, command->count, command->device, settings, show_progress,
+                          command);
+    progress_clear(&command->progress);
+    TRY(status);
+    for (int i = 0; i < command->count; i++)
+        command->failed += command->rows[i].status != STATUS_OK;
+    TRY(bench_output_rows(&command->output, command->rows, command->count));
     TRY(bench_output_end(&command->output));
 
 out:
@@ -347,7 +364,7 @@ static enum status list(struct bench_command *command)
     output->options = command->output_options;
     output->root = json_object(&output->json, NULL, NULL);
     output->benchmarks = json_array(&output->json, output->root, "benchmarks");
-    TRY(each_row(command, list_row));
+    for (int i = 0; i < command->count; i++) list_row(command, &command->rows[i]);
     TRY(bench_output_end(output));
 
 out:
@@ -367,13 +384,18 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
         { "benchmark_list_tests", FLAG_LIST, "BOOL", OPTION_ARG_OPTIONAL,
           "name the rows and measure nothing; with --verbose, say what they are", 2 },
         { "benchmark_min_time", FLAG_MIN_TIME, "SECONDS|Nx", 0,
-          "of a repetition, 0.03 if not given; 100x: so many iterations", 2 },
+          "of a repetition, 0.005 if not given; 100x: so many iterations", 2 },
         { "benchmark_repetitions", FLAG_REPETITIONS_OF, "N", 0,
-          "if not given, 6 to 30 until the noise is low enough", 2 },
+          "if not given, 30 to 60 until the noise is low enough", 2 },
+        { "benchmark_enable_random_interleaving", FLAG_INTERLEAVING, "BOOL", OPTION_ARG_OPTIONAL,
+          "spread each row's repetitions over the whole run, which takes a set-up for each few: "
+          "true "
+          "if not given",
+          2 },
         { "noise", FLAG_NOISE, "PERCENT", 0,
           "low enough: half the interval of the median, 1% if not given", 2 },
-        { "max-time", FLAG_MAX_TIME, "SECONDS", 0,
-          "of a row's repetitions where noise decides, 0.5 if not given", 2 },
+        { "max-time", FLAG_MAX_TIME, "SECONDS", 0, "of a row where noise decides, 1 if not given",
+          2 },
         { "benchmark_report_aggregates_only", FLAG_AGGREGATES, "BOOL", OPTION_ARG_OPTIONAL,
           "leave the repetitions out, everywhere", 3 },
         { "benchmark_display_aggregates_only", FLAG_AGGREGATES_SHOWN, "BOOL", OPTION_ARG_OPTIONAL,
@@ -395,6 +417,7 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
     enum status status = STATUS_OK;
     struct bench_command command = { .flags = flags_default(),
                                      .settings = bench_settings_default(),
+                                     .interleaved = true,
                                      .output_options = { .file_format = FORMAT_JSON } };
     const struct options options = {
         .command = "bench",
@@ -416,6 +439,8 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
     };
     bool helped;
 
+    command.settings.min_seconds = REPETITION_SECONDS;
+    command.settings.max_seconds = ROW_SECONDS;
     TRY(options_parse(&options, argc, argv, &helped));
     if (helped)
         goto out;
@@ -424,8 +449,8 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
     TRY(device_open(&command.device, command.flags.device,
                     &(const struct device_options){ .memory_bytes = command.flags.device_memory,
                                                     .spin_ns = -1 }));
-    TRY(each_row(&command, count_row));
-    if (command.rows == 0)
+    TRY(choose_rows(&command));
+    if (command.count == 0)
         FAIL(STATUS_BAD_USAGE, "the filter finds no row; --benchmark_list_tests names them");
     TRY(command.list ? list(&command) : measure(&command));
     *exit_code = command.failed > 0 ? 1 : 0;
@@ -433,6 +458,7 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
 out:
     bench_output_close(&command.output);
     device_close(command.device);
+    free(command.rows);
     free(command.context);
     if (command.has_pattern)
         regfree(&command.pattern);

@@ -153,20 +153,6 @@ void bench_output_close(struct bench_output *output)
     *output = (struct bench_output){ .root = NULL };
 }
 
-enum status bench_output_row(struct bench_output *output, const struct bench_result *result,
-                             int family, int instance)
-{
-    const struct bench_output_options *options = &output->options;
-
-    bench_rows_add(&output->json, output->benchmarks, result, family, instance,
-                   options->unit != NULL ? options->unit : &time_units[0],
-                   options->aggregates_only);
-    bench_console_row(&output->file_console, result);
-    if (options->format == FORMAT_CONSOLE)
-        bench_console_row(&output->console, result);
-    return save(output);
-}
-
 static void note(struct bench_output *output, cJSON *list, const char *name, const char *member,
                  const char *why)
 {
@@ -176,23 +162,54 @@ static void note(struct bench_output *output, cJSON *list, const char *name, con
     json_text(&output->json, entry, member, why);
 }
 
-/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools. */
-enum status bench_output_failure(struct bench_output *output, const char *name, const char *why)
+static void empty(cJSON *list)
 {
-    note(output, output->failures, name, "error", why);
-    bench_console_failure(&output->file_console, name, why);
-    if (output->options.format == FORMAT_CONSOLE)
-        bench_console_failure(&output->console, name, why);
+    while (cJSON_GetArraySize(list) > 0) cJSON_DeleteItemFromArray(list, 0);
+}
+
+/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools. */
+static void put_row(struct bench_output *output, const struct bench_row *row)
+{
+    const struct bench_output_options *options = &output->options;
+
+    if (row->lack != NULL)
+        note(output, output->skipped, row->result.name, "reason", row->lack);
+    else if (row->status != STATUS_OK)
+        note(output, output->failures, row->result.name, "error", row->failure);
+    else
+        bench_rows_add(&output->json, output->benchmarks, &row->result, row->family, row->instance,
+                       options->unit != NULL ? options->unit : &time_units[0],
+                       options->aggregates_only);
+}
+
+static void print_row(struct bench_console *console, const struct bench_row *row)
+{
+    if (row->lack != NULL)
+        bench_console_skip(console, row->result.name, row->lack);
+    else if (row->status != STATUS_OK)
+        bench_console_failure(console, row->result.name, row->failure);
+    else
+        bench_console_row(console, &row->result);
+}
+
+enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
+                                int count)
+{
+    empty(output->benchmarks);
+    empty(output->failures);
+    empty(output->skipped);
+    for (int i = 0; i < count; i++) put_row(output, &rows[i]);
     return save(output);
 }
 
-enum status bench_output_skip(struct bench_output *output, const char *name, const char *why)
+enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count)
 {
-    note(output, output->skipped, name, "reason", why);
-    bench_console_skip(&output->file_console, name, why);
-    if (output->options.format == FORMAT_CONSOLE)
-        bench_console_skip(&output->console, name, why);
-    return save(output);
+    for (int i = 0; i < count; i++) {
+        print_row(&output->file_console, &rows[i]);
+        if (output->options.format == FORMAT_CONSOLE)
+            print_row(&output->console, &rows[i]);
+    }
+    return bench_output_update(output, rows, count);
 }
 
 enum status bench_output_end(struct bench_output *output)

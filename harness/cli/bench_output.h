@@ -4,6 +4,7 @@
 
 #include "benches/roofs.h"
 #include "harness/bench/bench_console.h"
+#include "harness/bench/rounds.h"
 #include "harness/cli/flags.h"
 #include "harness/report/json.h"
 
@@ -38,11 +39,12 @@ enum status bench_output_open(struct bench_output *output,
                               struct device *device, const struct roofs *roofs);
 void bench_output_close(struct bench_output *output);
 
-/* Each writes the file anew. `family` counts benches from 0, `instance` a bench's rows. */
-enum status bench_output_row(struct bench_output *output, const struct bench_result *result,
-                             int family, int instance);
-enum status bench_output_failure(struct bench_output *output, const char *name, const char *why);
-enum status bench_output_skip(struct bench_output *output, const char *name, const char *why);
+/* Writes the file anew, with what the rows have so far. Nothing is printed. */
+enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
+                                int count);
+
+/* The same once they are done, and prints them. */
+enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count);
 
 /* After the last row: JSON on standard output, where that was asked for. */
 enum status bench_output_end(struct bench_output *output);

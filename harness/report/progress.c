@@ -3,6 +3,7 @@
 #include "harness/report/quantity.h"
 #include "harness/status/clock.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,27 +20,37 @@ struct progress progress_start(int count)
     };
 }
 
-/* The time left assumes that all scenarios take as long as those so far. */
-void progress_update(void *context, const struct scenario *scenario, int windows, int total)
+/* The time left assumes that the rest goes as what is done. */
+void progress_show(const struct progress *progress, double share, const char *format, ...)
 {
-    const struct progress *progress = context;
-    double share =
-        (progress->done + (total > 0 ? (double)windows / total : 0)) / progress->scenarios;
     double seconds = (double)(clock_ns() - progress->start_ns) * 1e-9;
     char left[QUANTITY_SIZE];
+    va_list values;
 
     if (!progress->shown)
         return;
-    fprintf(stderr, "\r\033[K[%d/%d] %s", progress->done + 1, progress->scenarios, scenario->name);
-    if (windows == 0)
-        fprintf(stderr, "  starting");
-    else
-        fprintf(stderr, "  window %d of %d", windows, total);
+    fprintf(stderr, "\r\033[K");
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
     if (share > 0) {
         quantity_duration(left, seconds * (1 - share) / share);
         fprintf(stderr, ", about %s left", left);
     }
     fflush(stderr);
+}
+
+void progress_update(void *context, const struct scenario *scenario, int windows, int total)
+{
+    const struct progress *progress = context;
+    double share =
+        (progress->done + (total > 0 ? (double)windows / total : 0)) / progress->scenarios;
+    char state[64] = "starting";
+
+    if (windows > 0)
+        snprintf(state, sizeof state, "window %d of %d", windows, total);
+    progress_show(progress, share, "[%d/%d] %s  %s", progress->done + 1, progress->scenarios,
+                  scenario->name, state);
 }
 
 void progress_next(struct progress *progress)

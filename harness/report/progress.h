@@ -20,6 +20,10 @@ struct progress progress_start(int count);
  * is the struct progress. */
 void progress_update(void *context, const struct scenario *scenario, int windows, int total);
 
+/* The same of anything: what runs now, and how much of the whole is done, 0 to 1. */
+void progress_show(const struct progress *progress, double share, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* A scenario is finished. */
 void progress_next(struct progress *progress);
 
