@@ -376,6 +376,34 @@ static void statistics_count_what_was_handed_out(void **state)
     bench_close(&bench);
 }
 
+static void paused_workers_load_nothing_until_a_batch_is_wanted(void **state)
+{
+    const struct loader_config config = { .workers = 2, .prefetch = 4, .persistent_workers = true };
+    struct bench bench;
+    uint64_t plain[24];
+    (void)state;
+
+    bench_open(&bench, &images, &config, 32, 2);
+    take_hashes(&bench, plain, 24);
+    bench_close(&bench);
+    bench_open(&bench, &images, &config, 32, 2);
+    for (int i = 0; i < 24; i++) {
+        const struct batch *batch = next(&bench);
+        int64_t load_ns;
+
+        assert_true(hash(batch->memory, bench.layout.bytes) == plain[i]);
+        loader_return(bench.loader, batch); /* room that the workers would fill */
+        if (i % 4 != 3)
+            continue;
+        loader_pause(bench.loader);
+        load_ns = loader_statistics(bench.loader).load_ns;
+        usleep(2000);
+        loader_pause(bench.loader); /* once more changes nothing */
+        assert_int_equal(loader_statistics(bench.loader).load_ns, load_ns);
+    }
+    bench_close(&bench);
+}
+
 static void closing_does_not_wait_for_the_caller(void **state)
 {
     const struct loader_config config = {
@@ -646,6 +674,7 @@ int main(void)
         cmocka_unit_test(threads_live_for_an_epoch_or_for_all),
         WITH_FOLDER(statistics_count_what_was_handed_out),
         WITH_FOLDER(closing_does_not_wait_for_the_caller),
+        cmocka_unit_test(paused_workers_load_nothing_until_a_batch_is_wanted),
         cmocka_unit_test(signals_are_not_delivered_to_workers),
         cmocka_unit_test(impossible_settings_are_refused),
         cmocka_unit_test(a_failing_allocation_comes_back_and_leaks_nothing),

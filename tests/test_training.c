@@ -126,7 +126,7 @@ static void fused_attention_is_the_same_to_the_bit(void **state)
 static struct training_window window_of(struct device *device, const char *settings, int64_t steps)
 {
     struct training *training = open_training(device, settings);
-    struct training_window window;
+    struct training_window window = { 0 };
 
     assert_ok(training_run(training, 5));
     assert_ok(training_window(training, steps, &window));
@@ -267,6 +267,31 @@ static void a_window_counts_its_steps_and_samples(void **state)
     training_window_release(&window);
 }
 
+static void a_window_adds_up_over_slices_with_other_steps_between(void **state)
+{
+    struct training_window window = { 0 };
+    struct training *training = open_training(*state, "model=balanced loss_every=2 workers=2");
+
+    assert_ok(training_run(training, 4));
+    for (int slice = 1; slice <= 3; slice++) {
+        int64_t wall_ns = window.wall_ns;
+        assert_ok(training_window(training, 4, &window));
+        assert_ok(training_pause(training));
+        assert_int_equal(window.steps, 4 * slice);
+        assert_int_equal(window.samples, 32 * slice);
+        assert_int_equal(window.step_count, 3 * slice);
+        assert_true(window.wall_ns > wall_ns);
+        assert_near(window.metric[METRIC_STEP_TIME],
+                    (double)window.wall_ns / (double)window.steps / 1e3, 1e-6);
+        /* One read of the loss in two steps, and none of those between the slices. */
+        assert_near(window.metric[METRIC_SYNCS_PER_STEP], 0.5, 1e-9);
+        assert_ok(training_run(training, 2));
+    }
+    for (int i = 0; i < window.step_count; i++) assert_true(window.step_ns[i] > 0);
+    training_window_release(&window);
+    training_close(training);
+}
+
 static void too_little_memory_is_a_clear_error(void **state)
 {
     struct training_config config = config_of(*state, "model=heavy memory_budget=4MiB");
@@ -324,6 +349,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
         cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
+        cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
         cmocka_unit_test(too_little_memory_is_a_clear_error),
         cmocka_unit_test(held_out_samples_are_learnt),
     };

@@ -58,6 +58,7 @@ struct loader {
     struct slot *slots;
     int slot_count, slots_max;
     int64_t claimed, taken;
+    bool is_paused;    /* until the caller wants a batch */
     int64_t claim_end; /* claims stop here: the epoch's end where threads end with it */
     int64_t epoch;     /* whose order `order` is; -1 at first */
     uint32_t *order, order_count;
@@ -171,12 +172,17 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
     loader->statistics.load_ns += clock_ns() - begin;
 }
 
-static struct slot *find_free(struct loader *loader)
+static struct slot *find_state(struct loader *loader, enum slot_state state)
 {
     for (int i = 0; i < loader->slot_count; i++)
-        if (loader->slots[i].state == SLOT_FREE)
+        if (loader->slots[i].state == state)
             return &loader->slots[i];
     return NULL;
+}
+
+static struct slot *find_free(struct loader *loader)
+{
+    return find_state(loader, SLOT_FREE);
 }
 
 /* The slot of the batch that is to be handed out next, whatever its state. */
@@ -219,7 +225,8 @@ static void *work(void *argument)
     while (!is_done(loader)) {
         struct slot *slot = find_free(loader);
 
-        if (slot == NULL || loader->claimed - loader->taken >= batches_ahead(loader)) {
+        if (loader->is_paused || slot == NULL ||
+            loader->claimed - loader->taken >= batches_ahead(loader)) {
             pthread_cond_wait(&loader->claimable, &loader->mutex);
             continue;
         }
@@ -459,6 +466,10 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
     if (loader->config.workers > 0 && loader->taken == loader->claim_end)
         TRY(begin_epoch(loader));
     pthread_mutex_lock(&loader->mutex);
+    if (loader->is_paused) {
+        loader->is_paused = false;
+        pthread_cond_broadcast(&loader->claimable);
+    }
     slot = wait_for_next(loader);
     loader->statistics.wait_ns += clock_ns() - begin;
     if (slot != NULL && slot->state == SLOT_READY) {
@@ -490,6 +501,15 @@ void loader_return(struct loader *loader, const struct batch *batch)
     pthread_mutex_lock(&loader->mutex);
     slot->state = SLOT_FREE;
     pthread_cond_signal(&loader->claimable);
+    pthread_mutex_unlock(&loader->mutex);
+}
+
+void loader_pause(struct loader *loader)
+{
+    pthread_mutex_lock(&loader->mutex);
+    loader->is_paused = true;
+    while (find_state(loader, SLOT_LOADING) != NULL)
+        pthread_cond_wait(&loader->loaded, &loader->mutex);
     pthread_mutex_unlock(&loader->mutex);
 }
 

@@ -294,6 +294,13 @@ out:
     return status;
 }
 
+enum status training_pause(struct training *training)
+{
+    if (training->loader != NULL)
+        loader_pause(training->loader);
+    return device_synchronize(training->device);
+}
+
 int64_t training_damaged_samples(const struct training *training)
 {
     if (training->loader == NULL)

@@ -17,13 +17,22 @@
 
 struct training;
 
-/* What one window of steps cost. */
+/* What is counted while a window is timed. */
+struct training_counts {
+    int64_t launches; /* of kernels, and of graphs */
+    int64_t synchronizations, copies, copy_bytes_h2d, device_allocations;
+    int64_t wait_ns;       /* for the loader */
+    int64_t submission_ns; /* queueing the device's work */
+};
+
+/* What a window of steps cost, which may be timed in several slices. */
 struct training_window {
     int64_t steps, samples;
-    int64_t wall_ns; /* synchronised host clock around the window */
+    int64_t wall_ns; /* synchronised host clock around each slice */
     int64_t cpu_ns;  /* of the whole process meanwhile: on the CPU device the device's work too */
+    struct training_counts counts;
     double metric[METRIC_COUNT];
-    int64_t step_count; /* single steps measured: steps - 1 */
+    int64_t step_count; /* single steps measured: steps - 1 in every slice */
     double *step_ns;    /* [step_count], differences of end-of-step device events; malloc'd */
 };
 
@@ -43,9 +52,14 @@ enum status training_run(struct training *training, int64_t steps);
  * training's: write the trace before closing it. OUT_OF_MEMORY. */
 enum status training_trace(struct training *training, struct trace *trace);
 
-/* Waits for all queued work, runs and times a window. release the window when done with it. */
+/* Waits for all queued work, runs and times `steps` steps and adds them to `window`, which is all 0 before
+ * its first ones. Release the window when done with it; after a failure it is. */
 enum status training_window(struct training *training, int64_t steps,
                             struct training_window *window);
+
+/* Waits for all queued work and lets loader workers rest until the next step is run: then the process
+ * does nothing on this training's behalf. */
+enum status training_pause(struct training *training);
 void training_window_release(struct training_window *window);
 
 /* The losses of steps first .. first + count - 1, which must be among the last LOSS_RING run. Waits

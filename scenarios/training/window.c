@@ -7,12 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-/* What counts up while a window is open. */
-struct reading {
-    struct device_counters counters;
-    int64_t wall_ns, cpu_ns, wait_ns, submission_ns, device_allocations;
-};
-
 static int64_t process_cpu_ns(void)
 {
     struct timespec time;
@@ -21,17 +15,32 @@ static int64_t process_cpu_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static struct reading read_counters(struct training *training)
+static struct training_counts read_counts(struct training *training)
 {
-    struct reading reading = {
-        .counters = device_counters(training->device),
-        .submission_ns = training->submission_ns,
-        .device_allocations = memory_statistics(training->memory).device_allocations,
-    };
+    struct device_counters counters = device_counters(training->device);
 
-    if (training->loader != NULL)
-        reading.wait_ns = loader_statistics(training->loader).wait_ns;
-    return reading;
+    return (struct training_counts){
+        .launches = counters.launches + counters.graph_launches,
+        .synchronizations = counters.synchronizations,
+        .copies = counters.copies,
+        .copy_bytes_h2d = counters.copy_bytes_h2d,
+        .device_allocations = memory_statistics(training->memory).device_allocations,
+        .wait_ns = training->loader != NULL ? loader_statistics(training->loader).wait_ns : 0,
+        .submission_ns = training->submission_ns,
+    };
+}
+
+/* Adds what came between two readings. */
+static void add_counts(struct training_counts *sum, const struct training_counts *from,
+                       const struct training_counts *to)
+{
+    sum->launches += to->launches - from->launches;
+    sum->synchronizations += to->synchronizations - from->synchronizations;
+    sum->copies += to->copies - from->copies;
+    sum->copy_bytes_h2d += to->copy_bytes_h2d - from->copy_bytes_h2d;
+    sum->device_allocations += to->device_allocations - from->device_allocations;
+    sum->wait_ns += to->wait_ns - from->wait_ns;
+    sum->submission_ns += to->submission_ns - from->submission_ns;
 }
 
 static enum status open_events(struct training *training, int64_t steps, struct event ***events)
@@ -53,16 +62,19 @@ static void close_events(struct event **events, int64_t steps)
     free(events);
 }
 
-static enum status read_steps(struct training_window *window, struct event **events)
+/* Adds the single steps between `steps` events. */
+static enum status read_steps(struct training_window *window, struct event **events, int64_t steps)
 {
     enum status status = STATUS_OK;
+    int64_t count = window->step_count + steps - 1;
+    double *longer = realloc(window->step_ns, (size_t)(count + 1) * sizeof *longer);
 
-    window->step_count = window->steps - 1;
-    window->step_ns = calloc((size_t)window->steps, sizeof *window->step_ns);
-    if (window->step_ns == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld step times", (long long)window->steps);
-    for (int64_t i = 0; i < window->step_count; i++)
-        TRY(event_elapsed(events[i], events[i + 1], &window->step_ns[i]));
+    if (longer == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld step times", (long long)count);
+    window->step_ns = longer;
+    for (int64_t i = 0; i + 1 < steps; i++)
+        TRY(event_elapsed(events[i], events[i + 1], &longer[window->step_count + i]));
+    window->step_count = count;
 
 out:
     return status;
@@ -103,26 +115,22 @@ out:
     return status;
 }
 
-static enum status fill_metrics(struct training *training, struct training_window *window,
-                                const struct reading *from, const struct reading *to)
+static enum status fill_metrics(struct training *training, struct training_window *window)
 {
-    const struct device_counters *a = &from->counters, *b = &to->counters;
+    const struct training_counts *counts = &window->counts;
     struct memory_statistics memory = memory_statistics(training->memory);
     double *metric = window->metric, steps = (double)window->steps;
     enum status status = STATUS_OK;
 
     metric[METRIC_STEP_TIME] = (double)window->wall_ns / steps / 1e3;
     metric[METRIC_SAMPLES_PER_SECOND] = (double)window->samples / ((double)window->wall_ns / 1e9);
-    metric[METRIC_LAUNCHES_PER_STEP] =
-        (double)(b->launches - a->launches + b->graph_launches - a->graph_launches) / steps;
-    metric[METRIC_SYNCS_PER_STEP] = (double)(b->synchronizations - a->synchronizations) / steps;
-    metric[METRIC_COPIES_PER_STEP] = (double)(b->copies - a->copies) / steps;
-    metric[METRIC_H2D_BYTES_PER_STEP] = (double)(b->copy_bytes_h2d - a->copy_bytes_h2d) / steps;
-    metric[METRIC_ALLOCATIONS_PER_STEP] =
-        (double)(to->device_allocations - from->device_allocations) / steps;
-    metric[METRIC_SUBMISSION_TIME] =
-        (double)(to->submission_ns - from->submission_ns) / steps / 1e3;
-    metric[METRIC_DATA_WAIT] = (double)(to->wait_ns - from->wait_ns) / steps / 1e3;
+    metric[METRIC_LAUNCHES_PER_STEP] = (double)counts->launches / steps;
+    metric[METRIC_SYNCS_PER_STEP] = (double)counts->synchronizations / steps;
+    metric[METRIC_COPIES_PER_STEP] = (double)counts->copies / steps;
+    metric[METRIC_H2D_BYTES_PER_STEP] = (double)counts->copy_bytes_h2d / steps;
+    metric[METRIC_ALLOCATIONS_PER_STEP] = (double)counts->device_allocations / steps;
+    metric[METRIC_SUBMISSION_TIME] = (double)counts->submission_ns / steps / 1e3;
+    metric[METRIC_DATA_WAIT] = (double)counts->wait_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
@@ -136,26 +144,28 @@ enum status training_window(struct training *training, int64_t steps,
                             struct training_window *window)
 {
     struct event **events = NULL;
-    struct reading from, to;
+    struct training_counts from, to;
+    int64_t from_ns, from_cpu_ns;
     enum status status = STATUS_OK;
 
-    *window =
-        (struct training_window){ .steps = steps, .samples = steps * training->layout.samples };
     if (steps < 1)
         FAIL(STATUS_BAD_USAGE, "a window has at least 1 step, not %lld", (long long)steps);
     TRY(open_events(training, steps, &events));
     TRY(device_synchronize(training->device));
     training->step_events = events;
-    from = read_counters(training);
-    from.cpu_ns = process_cpu_ns();
-    from.wall_ns = clock_ns();
+    from = read_counts(training);
+    from_cpu_ns = process_cpu_ns();
+    from_ns = clock_ns();
     TRY(training_run(training, steps));
-    to = read_counters(training);
+    to = read_counts(training);
     TRY(device_synchronize(training->device));
-    window->wall_ns = clock_ns() - from.wall_ns;
-    window->cpu_ns = process_cpu_ns() - from.cpu_ns;
-    TRY(read_steps(window, events));
-    TRY(fill_metrics(training, window, &from, &to));
+    window->wall_ns += clock_ns() - from_ns;
+    window->cpu_ns += process_cpu_ns() - from_cpu_ns;
+    window->steps += steps;
+    window->samples += steps * training->layout.samples;
+    add_counts(&window->counts, &from, &to);
+    TRY(read_steps(window, events, steps));
+    TRY(fill_metrics(training, window));
 
 out:
     training->step_events = NULL;
