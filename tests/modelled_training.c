@@ -59,6 +59,7 @@ out:
 void training_close(struct training *training)
 {
     if (training != NULL) {
+        training_pause(training);
         model.closed++;
         status_fail(STATUS_DEVICE_ERROR, __FILE__, __LINE__, "closing hides the first error");
     }
@@ -69,6 +70,8 @@ enum status training_run(struct training *training, int64_t steps)
 {
     enum status status = STATUS_OK;
 
+    model.beside += model.working != NULL && model.working != training;
+    model.working = training;
     if (++model.runs == model.fail_run)
         FAIL(STATUS_DEVICE_ERROR, "the modelled device broke");
     training->steps += steps;
@@ -95,19 +98,34 @@ enum status training_window(struct training *training, int64_t steps,
     if (model.window_count < MODEL_WINDOWS)
         model.windows[model.window_count++] =
             (struct modelled_window){ is_after(training), training->run, steps, training->steps };
-    *window = (struct training_window){ .steps = steps, .samples = 8 * steps };
-    window->step_ns = calloc((size_t)steps, sizeof *window->step_ns);
+    model.beside += model.working != NULL && model.working != training;
+    model.working = training;
+    if (model.window_count == model.fail_window)
+        FAIL(STATUS_DEVICE_ERROR, "the modelled device broke");
+    window->steps += steps;
+    window->samples += 8 * steps;
+    free(window->step_ns);
+    window->step_ns = calloc((size_t)window->steps, sizeof *window->step_ns);
     if (window->step_ns == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory");
-    window->step_count = steps - 1;
-    window->wall_ns = (int64_t)ns;
-    window->cpu_ns = (int64_t)(2 * ns);
-    window->metric[METRIC_STEP_TIME] = ns / (double)steps / 1e3;
+    window->step_count += steps - 1;
+    window->wall_ns += (int64_t)ns;
+    window->cpu_ns += (int64_t)(2 * ns);
+    window->metric[METRIC_STEP_TIME] = (double)window->wall_ns / (double)window->steps / 1e3;
     training->steps += steps;
     training->windows++;
 
 out:
+    if (status != STATUS_OK)
+        training_window_release(window);
     return status;
+}
+
+enum status training_pause(struct training *training)
+{
+    if (model.working == training)
+        model.working = NULL;
+    return STATUS_OK;
 }
 
 void training_window_release(struct training_window *window)

@@ -16,14 +16,14 @@ struct modelled_window {
 
 struct model {
     /* What the test sets. */
-    double step_ns[2];        /* before, after */
-    double slow[MODEL_SLOW];  /* factors of a run's first windows; 0: 1 */
-    bool never_settles;       /* windows are 1x and 2x in turn */
-    double host_ns;           /* of a step, without decoding */
-    double device_ns;         /* of a step */
-    double decode_ns_a_pixel; /* alone */
-    double decode_slowdown;   /* in the loop, over alone */
-    int fail_open, fail_run;  /* the n-th of that kind fails; 0: none */
+    double step_ns[2];                    /* before, after */
+    double slow[MODEL_SLOW];              /* factors of a run's first windows; 0: 1 */
+    bool never_settles;                   /* windows are 1x and 2x in turn */
+    double host_ns;                       /* of a step, without decoding */
+    double device_ns;                     /* of a step */
+    double decode_ns_a_pixel;             /* alone */
+    double decode_slowdown;               /* in the loop, over alone */
+    int fail_open, fail_run, fail_window; /* the n-th of that kind fails; 0: none */
     int64_t damaged;
     struct device_properties properties;
     int limits; /* what holds the modelled clocks down */
@@ -36,6 +36,8 @@ struct model {
     int windows_at_reading[MODEL_READINGS]; /* windows done when the vitals were read */
     int readings;
     int balances;
+    struct training *working; /* ran last and was not paused since */
+    int beside;               /* times that one ran while another was not paused */
 };
 
 extern struct model model;

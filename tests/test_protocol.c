@@ -85,31 +85,33 @@ static const struct record *last_sent(void)
 
 /* --- Windows --- */
 
-static void windows_hold_whole_periods_and_enough_steps(void **state)
+static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void **state)
 {
     static const struct {
         double step_ns[2];
         int count;
         int64_t period;
         double seconds;
-        int64_t steps;
+        int64_t steps, slices;
     } cases[] = {
-        { { 1e6, 1e6 }, 2, 1, 0.2, 200 },
-        { { 3e6, 1e6 }, 2, 1, 0.2, 100 }, /* 0.3 s and 0.1 s */
-        { { 3e6, 1e6 }, 2, 20, 0.25, 120 } /* 125 */,
-        { { 1e6 }, 1, 20, 0.2, 200 },
-        { { 1e9, 1e9 }, 2, 1, 0.2, 5 },   /* at least 5 steps */
-        { { 1e9, 1e9 }, 2, 3, 0.2, 6 },   /* and whole periods */
-        { { 1e9, 1e9 }, 2, 20, 0.2, 40 }, /* and two of them */
-        { { 0, 0 }, 2, 1, 0.2, 5 },
-        { { NAN, 1 }, 2, 1, 0.2, 5 },
+        { { 1e6, 1e6 }, 2, 1, 0.2, 40, 4 }, /* 5 slices of 40 ms would fill it */
+        { { 3e6, 1e6 }, 2, 1, 0.2, 20, 4 }, /* 60 ms and 20 ms */
+        { { 3e6, 1e6 }, 2, 20, 0.4, 20, 10 },
+        { { 3e6, 1e6 }, 2, 30, 0.1, 30, 2 }, /* a period is more than 40 ms */
+        { { 1e6 }, 1, 15, 0.2, 45, 4 },
+        { { 1e9, 1e9 }, 2, 1, 0.2, 3, 2 }, /* at least 3 steps and 2 slices */
+        { { 1e9, 1e9 }, 2, 2, 0.2, 4, 2 }, /* and whole periods */
+        { { 0, 0 }, 2, 1, 0.2, 3, 2 },
+        { { NAN, 1 }, 2, 1, 0.2, 3, 2 },
     };
     (void)state;
 
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        assert_int_equal(
-            window_steps(cases[i].step_ns, cases[i].count, cases[i].period, cases[i].seconds),
-            cases[i].steps);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct window_plan plan = { .period = cases[i].period, .seconds = cases[i].seconds };
+        window_plan_steps(&plan, cases[i].step_ns, cases[i].count);
+        assert_int_equal(plan.steps, cases[i].steps);
+        assert_int_equal(plan.slices, cases[i].slices);
+    }
 }
 
 static void the_period_is_that_of_both_variants(void **state)
@@ -146,10 +148,10 @@ static void every_repetition_trains_on_the_same_samples(void **state)
         const struct record *record = &sent.records[i];
         assert_int_equal(record->type, RECORD_REPETITION);
         seen[record->variant][record->index]++;
-        /* 0.1 s at 2.5 ms on average, and two periods of 20. */
+        /* 0.1 s at 2.5 ms on average: two slices of 20. */
         assert_int_equal(record->repetition.steps, 40);
         assert_int_equal(record->repetition.samples, 320);
-        assert_int_equal(record->repetition.step_count, 39);
+        assert_int_equal(record->repetition.step_count, 2 * 19);
         assert_int_equal(record->repetition.wall_ns,
                          record->variant == VARIANT_BEFORE ? 120000000 : 80000000);
         assert_int_equal(record->repetition.cpu_ns, 2 * record->repetition.wall_ns);
@@ -169,14 +171,37 @@ static void a_first_pair_is_run_and_thrown_away(void **state)
     model_reset();
     assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
     assert_int_equal(model.opened, 2 * (3 + 1));
-    assert_int_equal(model.trimmed, model.opened);
-    /* What is sent is the last window of each later run. */
+    assert_int_equal(model.trimmed, 2 + 3); /* after each run of the first pair, and each pair */
+}
+
+/* Both runs of a pair are open; the first and the last slice are of the one that opens it. */
+static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
+{
+    struct protocol protocol = protocol_of(4);
+    int pairs = 0;
+    (void)state;
+
+    model_reset();
+    protocol.window_seconds = 0.2;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(model.beside, 0);
     for (int i = 0; i < model.window_count; i++) {
-        bool last = i + 1 == model.window_count || model.windows[i + 1].run != model.windows[i].run;
-        if (model.windows[i].run >= 2)
-            assert_int_equal(model.windows[i].steps, last ? 40 : 20);
-        assert_int_equal(model.windows[i].steps % 20, 0);
+        const struct modelled_window *window = &model.windows[i];
+        int last = 8; /* four slices of either */
+        if (window->run < 2 || window->run % 2 != 1 || window[1].run != window->run - 1)
+            continue;
+        /* The second run's warm-up is over: slices follow. */
+        for (int slice = 0; slice < last; slice++) {
+            const struct modelled_window *timed = &window[1 + slice];
+            int second = (slice / 2 + slice) % 2; /* ABBA ABBA */
+            assert_int_equal(timed->steps, 20);
+            assert_int_equal(timed->run, window->run - 1 + second);
+            assert_int_equal(timed->is_after, second ? window->is_after : !window->is_after);
+        }
+        pairs++;
+        i += last;
     }
+    assert_int_equal(pairs, 4);
 }
 
 static void the_protocol_reaches_device_and_settings(void **state)
@@ -309,7 +334,7 @@ static void warm_up_lasts_until_two_quarters_agree(void **state)
         const struct repetition *repetition = &sent.records[i].repetition;
         assert_true(repetition->warmed_up);
         /* 8 for the losses, and 4 quarters: the third and the fourth agree. */
-        assert_int_equal(repetition->warmup_steps, LOSS_STEPS + 4 * 20);
+        assert_int_equal(repetition->warmup_steps, LOSS_STEPS + 4 * 10);
         assert_true((double)repetition->wall_ns == model.step_ns[sent.records[i].variant] * 40);
     }
 }
@@ -343,8 +368,8 @@ static void warm_up_is_bounded_and_says_so(void **state)
     }
 }
 
-/* Vitals are read around the window that counts, and at no other time: a reading costs time. */
-static void vitals_are_read_just_before_and_after_each_window(void **state)
+/* Vitals are read around the slices that count, and at no other time: a reading costs time. */
+static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **state)
 {
     struct protocol protocol = protocol_of(3);
     int repetitions = 0;
@@ -361,13 +386,13 @@ static void vitals_are_read_just_before_and_after_each_window(void **state)
         repetitions++;
     }
     assert_int_equal(repetitions, VARIANT_COUNT * 3);
-    assert_int_equal(model.readings, 2 * repetitions);
-    for (int r = 0; r < repetitions; r++) {
-        int before = model.windows_at_reading[2 * r], after = model.windows_at_reading[2 * r + 1];
-        assert_int_equal(after, before + 1);
-        assert_true(before > 0 && model.windows[before].run == model.windows[before - 1].run);
-        assert_true(after == model.window_count ||
-                    model.windows[after].run != model.windows[before].run);
+    assert_int_equal(model.readings, 2 * 3);
+    for (int pair = 0; pair < 3; pair++) {
+        int before = model.windows_at_reading[2 * pair];
+        int after = model.windows_at_reading[2 * pair + 1];
+        assert_int_equal(after, before + VARIANT_COUNT * 2);
+        assert_int_equal(model.windows[before].run, 2 + 2 * pair);
+        assert_int_equal(model.windows[before - 1].run, 2 + 2 * pair + 1);
     }
 }
 
@@ -507,16 +532,18 @@ static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **
 {
     struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
     struct protocol protocol = protocol_of(2);
-    int places = 0;
+    int runs, windows;
     (void)state;
 
     model_reset();
     assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
-    places = model.runs;
-    assert_true(places >= 2 + 4);
-    for (int place = 1; place <= places; place++) {
+    runs = model.runs;
+    windows = model.window_count;
+    assert_true(runs >= 2 + 4 && windows >= 2 * VARIANT_COUNT * 2);
+    for (int place = 1; place <= runs + windows; place++) {
         model_reset();
-        model.fail_run = place;
+        *(place <= runs ? &model.fail_run : &model.fail_window) =
+            place <= runs ? place : place - runs;
         assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_DEVICE_ERROR);
         assert_string_equal(status_last()->text, "the modelled device broke");
         assert_int_equal(last_sent()->type, RECORD_ERROR);
@@ -565,10 +592,11 @@ static int forget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_hold_whole_periods_and_enough_steps),
+        cmocka_unit_test(slices_hold_whole_periods_and_windows_an_even_number_of_slices),
         cmocka_unit_test(the_period_is_that_of_both_variants),
         cmocka_unit_test(every_repetition_trains_on_the_same_samples),
         cmocka_unit_test(a_first_pair_is_run_and_thrown_away),
+        cmocka_unit_test(slices_alternate_and_only_one_run_works_at_a_time),
         cmocka_unit_test(the_protocol_reaches_device_and_settings),
         cmocka_unit_test(both_sides_of_an_aa_comparison_have_the_settings_before),
         cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
@@ -577,7 +605,7 @@ int main(void)
         cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
         cmocka_unit_test(other_load_in_the_first_pair_does_not_shorten_windows),
         cmocka_unit_test(warm_up_is_bounded_and_says_so),
-        cmocka_unit_test(vitals_are_read_just_before_and_after_each_window),
+        cmocka_unit_test(vitals_are_read_just_before_and_after_the_slices_of_a_pair),
         cmocka_unit_test(windows_are_longer_on_cuda),
         cmocka_unit_test(without_a_descriptor_nothing_is_sent),
         cmocka_unit_test(the_size_of_files_brings_the_ratio_into_the_band),

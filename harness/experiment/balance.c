@@ -16,7 +16,7 @@ enum {
     STEPS_MOST = 201,
 };
 
-#define MEASURE_NS 1e8 /* about so long is one measurement */
+#define MEASURE_NS 5e7 /* about so long is one measurement */
 
 static double ratio_of(enum balance_kind kind, double host_ns, double device_ns)
 {
@@ -146,7 +146,7 @@ static double distance(const struct balance *balance, const struct balance_resul
 /* At the very edge of the band the next measurement may well lie outside. */
 static bool is_central(const struct balance *balance, const struct balance_result *result)
 {
-    return distance(balance, result) <= 0.5;
+    return distance(balance, result) <= 2.0 / 3;
 }
 
 /* Host work that puts the ratio into the middle of the band. */

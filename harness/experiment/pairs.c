@@ -78,7 +78,9 @@ static enum status send_error(struct session *session)
 
 /* --- Measuring --- */
 
-static enum status run_one(struct session *session, enum variant variant, int index)
+/* Sends a repetition, which moves into what was seen. */
+static enum status send_repetition(struct session *session, enum variant variant, int index,
+                                   struct repetition *repetition)
 {
     struct record *record = &session->record;
     enum status status = STATUS_OK;
@@ -87,8 +89,8 @@ static enum status run_one(struct session *session, enum variant variant, int in
     record->type = RECORD_REPETITION;
     record->variant = variant;
     record->index = index;
-    TRY(window_repetition(&record->repetition, session->device, &session->configs[variant],
-                          &session->plan));
+    record->repetition = *repetition;
+    *repetition = (struct repetition){ 0 };
     TRY(record_write(session->descriptor, record));
     session->seen.repetitions[variant][index] = record->repetition;
     session->seen.repetitions[variant][index].step_ns = NULL;
@@ -96,8 +98,6 @@ static enum status run_one(struct session *session, enum variant variant, int in
 
 out:
     record_release(record);
-    if (status != STATUS_OK)
-        status_context("%s, repetition %d", variant_name(variant), index + 1);
     return status;
 }
 
@@ -114,9 +114,8 @@ static enum status run_pilot_pair(struct session *session)
             configs[count++] = session->configs[v];
     session->plan.period = window_period(configs, count);
     for (int i = 0; i < count; i++)
-        TRY(window_pilot(session->device, &configs[i], session->plan.period, session->plan.seconds,
-                         &step_ns[i]));
-    session->plan.steps = window_steps(step_ns, count, session->plan.period, session->plan.seconds);
+        TRY(window_pilot(session->device, &configs[i], &session->plan, &step_ns[i]));
+    window_plan_steps(&session->plan, step_ns, count);
 
 out:
     if (status != STATUS_OK)
@@ -134,17 +133,31 @@ static void order_of_pairs(uint32_t *first, int pairs, struct random *random)
 
 static enum status run_pair(struct session *session, bool after_first, int index)
 {
-    enum variant opens = after_first ? VARIANT_AFTER : VARIANT_BEFORE;
-    enum variant follows = after_first ? VARIANT_BEFORE : VARIANT_AFTER;
+    struct repetition repetitions[VARIANT_COUNT] = { 0 };
+    struct window_run runs[VARIANT_COUNT] = { 0 };
+    enum variant variants[VARIANT_COUNT];
+    int count = 0, failed = -1;
     enum status status = STATUS_OK;
 
-    if (is_run(session, opens))
-        TRY(run_one(session, opens, index));
-    if (is_run(session, follows))
-        TRY(run_one(session, follows, index));
+    for (int i = 0; i < VARIANT_COUNT; i++) {
+        enum variant variant = (i == 0) == after_first ? VARIANT_AFTER : VARIANT_BEFORE;
+        if (!is_run(session, variant))
+            continue;
+        runs[count].config = &session->configs[variant];
+        runs[count].repetition = &repetitions[count];
+        variants[count++] = variant;
+    }
+    TRY(window_pair(runs, count, session->device, &session->plan, &failed));
+    for (int i = 0; i < count; i++)
+        TRY(send_repetition(session, variants[i], index, &repetitions[i]));
     session->seen.pairs = index + 1;
 
 out:
+    for (int i = 0; i < count; i++) free(repetitions[i].step_ns);
+    if (status != STATUS_OK && failed >= 0)
+        status_context("%s, repetition %d", variant_name(variants[failed]), index + 1);
+    else if (status != STATUS_OK)
+        status_context("repetition %d", index + 1);
     return status;
 }
 

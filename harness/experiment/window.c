@@ -3,15 +3,17 @@
 #include "harness/experiment/clocks.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    STEPS_LEAST = 5,
-    PERIODS_LEAST = 2,
+    SLICE_STEPS_LEAST = 3, /* the first step of a slice finds an empty queue */
+    SLICES_LEAST = 2,
     QUARTERS_MOST = 4,     /* of warm-up: on a noisy machine two may never agree */
     PILOT_GROWTH_MOST = 8, /* from one try to the next: the first steps are the slowest */
 };
 
+#define SLICE_NS    4e7
 #define WARM_WITHIN 0.05 /* two consecutive quarters that agree so well are warm */
 
 static int64_t greatest_common_divisor(int64_t a, int64_t b)
@@ -41,18 +43,20 @@ static int64_t whole_periods_up(int64_t steps, int64_t period)
     return (steps + period - 1) / period * period;
 }
 
-int64_t window_steps(const double *step_ns, int count, int64_t period, double seconds)
+void window_plan_steps(struct window_plan *plan, const double *step_ns, int count)
 {
-    int64_t least = whole_periods_up(STEPS_LEAST, period), wanted;
-    double sum_ns = 0;
+    double sum_ns = 0, slices;
 
-    if (least < PERIODS_LEAST * period)
-        least = PERIODS_LEAST * period;
-    for (int i = 0; i < count; i++) sum_ns += step_ns[i];
+    plan->steps = whole_periods_up(SLICE_STEPS_LEAST, plan->period);
+    plan->slices = SLICES_LEAST;
+    for (int i = 0; i < count; i++) sum_ns += step_ns[i] / count;
     if (!(sum_ns > 0))
-        return least;
-    wanted = (int64_t)(seconds * 1e9 / (sum_ns / count) / (double)period + 0.5) * period;
-    return wanted > least ? wanted : least;
+        return;
+    if (plan->steps < (int64_t)(SLICE_NS / sum_ns))
+        plan->steps = whole_periods_up((int64_t)(SLICE_NS / sum_ns), plan->period);
+    slices = plan->seconds * 1e9 / (sum_ns * (double)plan->steps);
+    if (slices > SLICES_LEAST)
+        plan->slices = (int64_t)ceil(slices / SLICES_LEAST - 0.5) * SLICES_LEAST;
 }
 
 /* Wall time of `steps` steps. */
@@ -70,7 +74,7 @@ out:
 }
 
 /* Opens a run and takes the losses that are compared: those of its first steps, the last `timed` of which
- * took *timed_ns. On failure *training is NULL. */
+ * took *timed_ns. */
 static enum status open_run(struct training **training, struct device *device,
                             const struct training_config *config, float losses[LOSS_STEPS],
                             int64_t timed, double *timed_ns)
@@ -84,20 +88,9 @@ static enum status open_run(struct training **training, struct device *device,
     if (timed > 0)
         TRY(time_steps(*training, timed, timed_ns));
     TRY(training_losses(*training, 0, LOSS_STEPS, losses));
-    /* The clocks come first: with workers, batches would pile up meanwhile, and a window that started
-     * right after would find its first ones ready. */
-    TRY(clocks_raise(device));
 
 out:
     return status;
-}
-
-/* Tears down. What pools and graphs kept goes back, so that every repetition starts alike; context,
- * handles and workspaces stay. */
-static enum status close_run(struct training *training, struct device *device)
-{
-    training_close(training);
-    return device_memory_trim(device);
 }
 
 /* After a failure: closing what may be broken must not hide why. NULL is allowed. */
@@ -136,18 +129,17 @@ out:
     return status;
 }
 
-/* The steps that fill about `wanted_ns`, in whole periods, found by trying. */
+/* The steps that fill about `wanted_ns`, in whole periods, found by trying, and their time. */
 static enum status find_quarter(struct training *training, int64_t period, double wanted_ns,
-                                int64_t *steps)
+                                int64_t *steps, double *wall_ns)
 {
-    double wall_ns = 0;
     enum status status = STATUS_OK;
 
     *steps = period;
     for (;;) {
         double growth;
-        TRY(time_steps(training, *steps, &wall_ns));
-        growth = wall_ns > 0 ? wanted_ns / wall_ns : PILOT_GROWTH_MOST;
+        TRY(time_steps(training, *steps, wall_ns));
+        growth = *wall_ns > 0 ? wanted_ns / *wall_ns : PILOT_GROWTH_MOST;
         if (!(growth > 1.25))
             break;
         growth = fmin(growth, PILOT_GROWTH_MOST);
@@ -159,7 +151,7 @@ out:
 }
 
 enum status window_pilot(struct device *device, const struct training_config *config,
-                         int64_t period, double seconds, double *step_ns)
+                         const struct window_plan *plan, double *step_ns)
 {
     struct training *training = NULL;
     float losses[LOSS_STEPS];
@@ -169,20 +161,59 @@ enum status window_pilot(struct device *device, const struct training_config *co
     enum status status = STATUS_OK;
 
     TRY(open_run(&training, device, config, losses, 0, &first_ns));
-    TRY(find_quarter(training, period, seconds * 1e9 / 4, &quarter));
-    TRY(warm_up(training, quarter, 2 * QUARTERS_MOST * quarter, 0, &warm, step_ns));
-    status = close_run(training, device);
+    TRY(clocks_raise(device));
+    TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &quarter, &first_ns));
+    TRY(warm_up(training, quarter, 2 * QUARTERS_MOST * quarter, first_ns, &warm, step_ns));
+    training_close(training);
     training = NULL;
-    TRY(status);
+    TRY(device_memory_trim(device));
 
 out:
     abandon(training);
     return status;
 }
 
-/* Moves what was measured, step_ns included, into the repetition. */
-static void take_window(struct repetition *repetition, struct training_window *window)
+/* --- A pair --- */
+
+/* Opens and warms up, then rests. */
+static enum status prepare(struct window_run *run, struct device *device,
+                           const struct window_plan *plan)
 {
+    struct repetition *repetition = run->repetition;
+    int64_t quarter = (plan->steps * plan->slices + 3) / 4;
+    /* Where steps are long, the last of the first ones are a quarter window already. */
+    int64_t first = quarter <= LOSS_STEPS / 2 ? quarter : 0;
+    double first_ns, step_ns;
+    enum status status = STATUS_OK;
+
+    memset(repetition, 0, sizeof *repetition);
+    TRY(open_run(&run->training, device, run->config, repetition->losses, first, &first_ns));
+    TRY(warm_up(run->training, quarter, QUARTERS_MOST * quarter, first_ns, &repetition->warmed_up,
+                &step_ns));
+    TRY(training_pause(run->training));
+    repetition->warmup_steps = training_steps_done(run->training);
+
+out:
+    return status;
+}
+
+static enum status run_slice(struct window_run *run, const struct window_plan *plan)
+{
+    enum status status = STATUS_OK;
+
+    TRY(training_window(run->training, plan->steps, &run->window));
+    TRY(training_pause(run->training));
+
+out:
+    return status;
+}
+
+/* Moves what was measured, step_ns included, into the repetition. */
+static void take_window(struct window_run *run)
+{
+    struct repetition *repetition = run->repetition;
+    struct training_window *window = &run->window;
+
     memcpy(repetition->metric, window->metric, sizeof repetition->metric);
     repetition->steps = window->steps;
     repetition->samples = window->samples;
@@ -190,36 +221,66 @@ static void take_window(struct repetition *repetition, struct training_window *w
     repetition->cpu_ns = window->cpu_ns;
     repetition->step_ns = window->step_ns;
     repetition->step_count = (int)window->step_count;
-    window->step_ns = NULL;
+    repetition->damaged_samples = training_damaged_samples(run->training);
+    *window = (struct training_window){ 0 };
 }
 
-enum status window_repetition(struct repetition *repetition, struct device *device,
-                              const struct training_config *config, const struct window_plan *plan)
+/* All slices of all runs: the first opens the even ones, the last the odd ones. */
+static enum status run_slices(struct window_run *runs, int count, const struct window_plan *plan,
+                              int *failed)
 {
-    int64_t quarter = whole_periods_up((plan->steps + 3) / 4, plan->period);
-    /* Where steps are long, the last of the first ones are a quarter window already. */
-    int64_t first = quarter <= LOSS_STEPS / 2 ? quarter : 0;
-    struct training_window window = { 0 };
-    struct training *training = NULL;
-    double first_ns, step_ns;
     enum status status = STATUS_OK;
 
-    memset(repetition, 0, sizeof *repetition);
-    TRY(open_run(&training, device, config, repetition->losses, first, &first_ns));
-    TRY(warm_up(training, quarter, QUARTERS_MOST * quarter, first_ns, &repetition->warmed_up,
-                &step_ns));
-    repetition->warmup_steps = training_steps_done(training);
-    repetition->vitals[0] = device_vitals(device);
-    TRY(training_window(training, plan->steps, &window));
-    repetition->vitals[1] = device_vitals(device);
-    repetition->damaged_samples = training_damaged_samples(training);
-    status = close_run(training, device);
-    training = NULL;
-    TRY(status);
-    take_window(repetition, &window);
+    for (int64_t slice = 0; slice < plan->slices; slice++)
+        for (int i = 0; i < count; i++) {
+            *failed = slice % 2 == 0 ? i : count - 1 - i;
+            TRY(run_slice(&runs[*failed], plan));
+        }
 
 out:
-    abandon(training);
-    training_window_release(&window);
+    return status;
+}
+
+/* What pools and graphs kept goes back, so that every pair starts alike; context, handles and workspaces
+ * stay. */
+static enum status close_runs(struct window_run *runs, int count, struct device *device)
+{
+    for (int i = 0; i < count; i++) {
+        training_close(runs[i].training);
+        runs[i].training = NULL;
+    }
+    return device_memory_trim(device);
+}
+
+enum status window_pair(struct window_run *runs, int count, struct device *device,
+                        const struct window_plan *plan, int *failed)
+{
+    struct device_vitals vitals[2];
+    enum status status = STATUS_OK;
+
+    for (*failed = 0; *failed < count; ++*failed) TRY(prepare(&runs[*failed], device, plan));
+    *failed = -1;
+    TRY(clocks_raise(device));
+    vitals[0] = device_vitals(device);
+    TRY(run_slices(runs, count, plan, failed));
+    *failed = -1;
+    vitals[1] = device_vitals(device);
+    for (int i = 0; i < count; i++) {
+        take_window(&runs[i]);
+        memcpy(runs[i].repetition->vitals, vitals, sizeof vitals);
+    }
+    TRY(close_runs(runs, count, device));
+
+out:
+    for (int i = 0; i < count; i++) {
+        abandon(runs[i].training);
+        runs[i].training = NULL;
+        training_window_release(&runs[i].window);
+        if (status != STATUS_OK) {
+            free(runs[i].repetition->step_ns);
+            runs[i].repetition->step_ns = NULL;
+            runs[i].repetition->step_count = 0;
+        }
+    }
     return status;
 }

@@ -1,8 +1,16 @@
-/* One repetition: a training run of one variant, warmed up, timed over a window and torn down.
+/* A pair of repetitions: a training run of each variant, both open at once, warmed up, timed in short
+ * slices that alternate, and torn down.
  *
- * The number of steps of a window is chosen once a scenario, from the first pair, which does not count:
- * then both variants train on the same samples in every repetition. A window is a whole number of
- * periods of everything periodic in either variant, so that it never holds one loss read more or less. */
+ * A machine's speed drifts: cores share power, caches and units with what others run, clocks follow heat.
+ * Slices of 40 ms in the order ABBA put both variants under the same drift; two windows one after the
+ * other do not (on a 2-core machine the ratio of the same thing to itself spread by 3.3% over six pairs
+ * of windows of 100 ms, and by 1.5% over as many steps in slices of 40 ms). Only one run works at a time:
+ * while the other is timed its device work is done and its loader workers rest, with what they had ready.
+ *
+ * What the runs allocate is each one's own, so the peaks are those of one run alone; the device must hold
+ * both. The number of steps is chosen once a scenario, from the first pair, which does not count: then
+ * both variants train on the same samples in every repetition. A slice is a whole number of periods of
+ * everything periodic in either variant, so that it never holds one loss read more or less. */
 #ifndef HARNESS_EXPERIMENT_WINDOW_H
 #define HARNESS_EXPERIMENT_WINDOW_H
 
@@ -10,7 +18,8 @@
 #include "scenarios/training/training.h"
 
 struct window_plan {
-    int64_t steps;  /* of a window: a multiple of period */
+    int64_t steps;  /* of a slice: a multiple of period */
+    int64_t slices; /* of a window: even */
     int64_t period; /* in steps, of both variants together */
     double seconds; /* about what a window lasts */
 };
@@ -18,17 +27,27 @@ struct window_plan {
 /* Steps after which everything periodic in any of `count` settings has come round. */
 int64_t window_period(const struct training_config *configs, int count);
 
-/* Steps of a window that lasts `seconds` on average over `count` variants whose steps take step_ns: a
- * whole number of periods, at least two of them, and at least 5 steps. */
-int64_t window_steps(const double *step_ns, int count, int64_t period, double seconds);
+/* Fills in `steps` and `slices` for `count` variants whose steps take step_ns: a slice lasts about 40 ms
+ * on average over them and has at least 3 steps, in whole periods; a window lasts about `seconds` and has
+ * at least two slices. */
+void window_plan_steps(struct window_plan *plan, const double *step_ns, int count);
 
 /* The repetition that does not count: opens, finds how long a step takes once it is warm, closes. */
 enum status window_pilot(struct device *device, const struct training_config *config,
-                         int64_t period, double seconds, double *step_ns);
+                         const struct window_plan *plan, double *step_ns);
 
-/* A repetition that counts. Warm-up ends when two consecutive windows of a quarter's length agree within
- * 5%, or after three windows' worth of steps. `repetition` owns its step_ns on success and nothing on failure. */
-enum status window_repetition(struct repetition *repetition, struct device *device,
-                              const struct training_config *config, const struct window_plan *plan);
+/* One variant of a pair. */
+struct window_run {
+    const struct training_config *config;
+    struct repetition *repetition; /* owns its step_ns on success and nothing on failure */
+    struct training *training;     /* NULL before and after */
+    struct training_window window; /* all 0 before and after */
+};
+
+/* The repetitions of `count` (1 or 2) runs, the first of which is opened and timed first. Warm-up ends
+ * when two consecutive windows of a quarter's length agree within 5%, or after three windows' worth of
+ * steps. On failure `failed` is the index of the run that failed, or -1. */
+enum status window_pair(struct window_run *runs, int count, struct device *device,
+                        const struct window_plan *plan, int *failed);
 
 #endif
