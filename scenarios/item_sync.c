@@ -16,7 +16,7 @@ const struct scenario scenario_item_sync = {
     .knob = "loss_every",
     .before = "1",
     .after = "20",
-    .balance = { BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 },
+    .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.85 },
     .loss = LOSS_IDENTICAL,
     .expect =
         {
