@@ -63,13 +63,38 @@ enum {
     STEPS_TO_REPEAT = 8,  /* fewer do not show whether something comes again */
 };
 
-/* Most steps wait for no data, and some do: the mean says what most do not. */
+/* Whether the wait is worth a finding in each third of the steps. A moment in which other programs took the
+ * loader's cores makes steps wait that lie together. */
+static bool comes_again(const struct facts *facts)
+{
+    const struct steps *steps = &facts->summary->steps;
+
+    for (int64_t third = 0; third < 3; third++) {
+        int64_t end = (third + 1) * steps->count / 3;
+        double loading = 0, length = 0;
+        for (int64_t i = third * steps->count / 3; i < end; i++) {
+            const struct idle_time *time = &facts->summary->idle.steps[i];
+            loading += (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+            length += (double)steps->items[i].duration_ns;
+        }
+        if (!(loading >= RULE_SHARE_LEAST * length))
+            return false;
+    }
+    return true;
+}
+
+/* Most steps wait for no data, and some do; or again and again one waits for much and most for little. The
+ * mean says what most do not. */
 static bool loading_is_uneven(const struct facts *facts)
 {
+    const struct idle_time *time = all(facts);
     int64_t count = facts->summary->steps.count;
+    double mean = per_step(facts, time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+    double typical = typical_loading(facts);
 
     return count >= STEPS_TO_COMPARE && facts->loadings[count - 1] > 0 &&
-           typical_loading(facts) < RULE_SHARE_LEAST * facts->median_step_ns;
+           (typical < RULE_SHARE_LEAST * facts->median_step_ns ||
+            (count >= STEPS_TO_REPEAT && typical < 0.2 * mean && comes_again(facts)));
 }
 
 /* How many of the steps that wait longest hold most of the waiting. */
@@ -113,26 +138,6 @@ static bool at_borders(const struct facts *facts)
     int64_t waiting = steps_that_wait(facts), count = facts->summary->steps.count;
 
     return waiting * 10 <= count && facts->loadings[count - waiting] > facts->median_step_ns;
-}
-
-/* Whether the wait is worth a finding in each third of the steps. A moment in which other programs took the
- * loader's cores makes steps wait that lie together. */
-static bool comes_again(const struct facts *facts)
-{
-    const struct steps *steps = &facts->summary->steps;
-
-    for (int64_t third = 0; third < 3; third++) {
-        int64_t end = (third + 1) * steps->count / 3;
-        double loading = 0, length = 0;
-        for (int64_t i = third * steps->count / 3; i < end; i++) {
-            const struct idle_time *time = &facts->summary->idle.steps[i];
-            loading += (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
-            length += (double)steps->items[i].duration_ns;
-        }
-        if (!(loading >= RULE_SHARE_LEAST * length))
-            return false;
-    }
-    return true;
 }
 
 static bool judge_uneven(struct finding *finding, const struct facts *facts, bool borders)
