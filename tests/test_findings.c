@@ -152,6 +152,13 @@ static const struct {
     { "small_copies",
       { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 },
       { BUSY, .copies = 4, .copy = 50, .copy_call = 5, .copy_bytes = 1 << 10 } },
+    /* Copies that do not say how large they are may be large. */
+    { "small_copies",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 },
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5 } },
+    { "exposed_copy",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5 },
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 } },
     { "host_round_trip", { BUSY, .trips = 1 }, { BUSY, .copies = 2, .copy = 30, .copy_call = 2 } },
     { "fp32_matmul",
       { BUSY, .kernel_name = MATRIX_KERNEL },

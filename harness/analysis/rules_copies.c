@@ -65,9 +65,10 @@ static double idle_in_calls(const struct facts *facts)
     return (double)(time->free_ns[HOST_COPYING] + time->drained_ns[HOST_COPYING]) / facts->steps;
 }
 
+/* AMD's do not say how many bytes they move. */
 static bool are_many_small(const struct copies *copies)
 {
-    return copies->count >= 8 && copies->bytes / copies->count <= SMALL_BYTES;
+    return copies->count >= 8 && copies->bytes > 0 && copies->bytes / copies->count <= SMALL_BYTES;
 }
 
 static bool judge_pageable_copy(struct finding *finding, const struct facts *facts)
