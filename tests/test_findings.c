@@ -189,6 +189,13 @@ static const struct {
     { "device_bound",
       { BUSY },
       { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 } },
+    /* A single kernel is all there is of its time, and tells nothing. */
+    { "device_bound",
+      { .steps = 10, .launches = 1, .call = 2, .kernel = 50, .no_steps = true },
+      { .steps = 1, .launches = 9, .call = 2, .kernel = 50, .no_steps = true } },
+    { "insufficient_data",
+      { .steps = 1, .launches = 9, .call = 2, .kernel = 50, .no_steps = true },
+      { BUSY } },
     { "low_utilisation",
       { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 },
       { .steps = 10, .launches = 20, .operator_time = 15, .call = 2, .kernel = 20 } },

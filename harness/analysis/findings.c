@@ -83,7 +83,7 @@ static void explain_health(struct findings *findings, const struct facts *facts)
     const struct usage *usage = &facts->summary->timeline.all;
 
     if (!(facts->busy_ns >= RULE_BUSY_GOOD * facts->step_ns) ||
-        facts->summary->timeline.work_count == 0 ||
+        facts->summary->timeline.work_count == 0 || facts_are_few(facts) ||
         (findings->count > 0 && findings->items[0].severity != SEVERITY_INFORMATION))
         return;
     snprintf(findings->healthy, sizeof findings->healthy,

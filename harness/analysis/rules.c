@@ -104,6 +104,11 @@ void finding_informs(struct finding *finding)
     finding->predicted_gain = 1;
 }
 
+bool facts_are_few(const struct facts *facts)
+{
+    return !facts->has_steps && facts->summary->timeline.work_count < RULE_WORK_LEAST;
+}
+
 struct time_text time_text(double ns)
 {
     static const struct {

@@ -17,6 +17,9 @@
 /* A device that is busy for less of a step is the host's to explain, and no healthy one. */
 #define RULE_BUSY_GOOD 0.7
 
+/* Fewer kernels and copies than that, without steps around them, show no pattern. */
+enum { RULE_WORK_LEAST = 10 };
+
 /* Where a rule looks: figures a step of the trace as it is, in ns. */
 struct facts {
     const struct summary *summary;
@@ -58,6 +61,9 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 
 /* For an aside: costs nothing, gains nothing. */
 void finding_informs(struct finding *finding);
+
+/* Of so little that any share of it says nothing. */
+bool facts_are_few(const struct facts *facts);
 
 /* "2.09 ms" */
 struct time_text {

@@ -234,15 +234,15 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
     struct share all = kernels_that(facts, is_any), products = kernels_that(facts, name_is_product);
     const char *name;
 
-    if (!(busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0)
+    if (!(busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0 || facts_are_few(facts))
         return false;
     name = trace_file_name(facts->summary->trace, kernels->rows[0].name);
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
-        "the device is busy for %.0f%% of a step; %.0f%% of the time of its kernels are matrix "
-        "products; the longest is %.100s, %.0f%%",
-        100 * busy_share(facts), all.ns > 0 ? 100 * products.ns / all.ns : 0, name,
-        100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the device is busy for %.0f%% of %s; %.0f%% of the time of its kernels are matrix "
+             "products; the longest is %.100s, %.0f%%",
+             100 * busy_share(facts), facts->has_steps ? "a step" : "the trace",
+             all.ns > 0 ? 100 * products.ns / all.ns : 0, name,
+             100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
     finding_informs(finding);
     return true;
 }

@@ -50,6 +50,11 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
     if (summary->timeline.host_alone && !facts->has_steps && trace->event_count > 0)
         say(finding, "no steps are marked (profiler.step()), so nothing tells what the loop does");
     if (summary->timeline.work_count > 0) {
+        if (facts_are_few(facts)) {
+            snprintf(text, sizeof text, "%lld kernels and copies are too few to judge by",
+                     (long long)summary->timeline.work_count);
+            say(finding, text);
+        }
         if (!facts->has_steps)
             say(finding, "no steps are marked (profiler.step()), so figures are of the whole");
         else if (summary->steps.count < STEPS_LEAST)
