@@ -342,7 +342,12 @@ static const struct device_properties gpu = { .kind = "cuda",
                                               .gemm_library = "cuBLAS 13.0",
                                               .memory_bus_bits = 5120,
                                               .multiprocessors = 132,
-                                              .compute_capability = 90 };
+                                              .compute_capability = 90,
+                                              .fused_attention = true,
+                                              .attention_library = "cuDNN 9.19.0",
+                                              .attention_cuda = 13000,
+                                              .cuda_runtime = 13000,
+                                              .cuda_driver = 13010 };
 
 static struct device_health good_health(void)
 {
@@ -362,6 +367,7 @@ static struct device_health good_health(void)
     health.numa_node = 0;
     strcpy(health.local_cores, "0-3");
     health.mig = 0;
+    health.persistence = 1;
     health.other_processes = 0;
     health.other_bytes = 0;
     return health;
@@ -399,6 +405,7 @@ static void each_trouble_of_a_gpu_says_so(void **state)
     TROUBLE("gpu_temperature", CHECK_LOW, "88 C", health.now.temperature_c = 88);
     TROUBLE("gpu_ecc", CHECK_FAIL, "on, 2 uncorrected", health.ecc_uncorrected = 2);
     TROUBLE("gpu_mig", CHECK_LOW, "divided", health.mig = 1);
+    TROUBLE("gpu_persistence", CHECK_LOW, "off", health.persistence = 0);
     TROUBLE("gpu_others", CHECK_LOW, "1, with", health.other_processes = 1);
     TROUBLE("gpu_near", CHECK_LOW, "2 of 4 cores", strcpy(health.local_cores, "2-7"));
     TROUBLE("gpu_clock", CHECK_NONE, "unknown", health.clock_max_mhz = NAN);
@@ -407,6 +414,49 @@ static void each_trouble_of_a_gpu_says_so(void **state)
     checks = (struct checks){ .count = 0 };
     gpu_check_health(&checks, &gpu, &health, "0-3", "/tmp/nvidia-mps");
     assert_row(&checks, "gpu_mps", CHECK_LOW, "on");
+}
+
+static void libraries_must_fit_the_driver_and_each_other(void **state)
+{
+    static const struct {
+        int runtime, driver, cudnn_for;
+        enum check_status toolkit, cudnn;
+        const char *value;
+    } cases[] = {
+        { 13000, 13000, 13000, CHECK_OK, CHECK_OK, "CUDA 13.0, driver for 13.0" },
+        { 13000, 13020, 13010, CHECK_OK, CHECK_OK, "CUDA 13.0, driver for 13.2" },
+        { 13000, 14000, 12090, CHECK_OK, CHECK_LOW, "CUDA 13.0, driver for 14.0" },
+        { 13010, 13000, 13000, CHECK_LOW, CHECK_OK, "CUDA 13.1, driver for 13.0" },
+        { 13000, 12090, 13000, CHECK_FAIL, CHECK_OK, "CUDA 13.0, driver for 12.9" },
+        { 0, 13000, 13000, CHECK_NONE, CHECK_LOW, "unknown" },
+    };
+    struct device_health health = good_health();
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct checks checks = { .count = 0 };
+        struct device_properties properties = gpu;
+        properties.cuda_runtime = cases[i].runtime;
+        properties.cuda_driver = cases[i].driver;
+        properties.attention_cuda = cases[i].cudnn_for;
+        gpu_check_health(&checks, &properties, &health, "0-3", NULL);
+        assert_row(&checks, "gpu_toolkit", cases[i].toolkit, cases[i].value);
+        assert_row(&checks, "gpu_cudnn", cases[i].cudnn, "cuDNN 9.19.0 for CUDA");
+    }
+}
+
+static void without_cudnn_its_row_says_why(void **state)
+{
+    struct device_properties properties = gpu;
+    struct device_health health = good_health();
+    struct checks checks = { .count = 0 };
+    (void)state;
+
+    properties.fused_attention = false;
+    strcpy(properties.attention_library, "cuda: cuDNN does not load");
+    gpu_check_health(&checks, &properties, &health, "0-3", NULL);
+    assert_row(&checks, "gpu_cudnn", CHECK_LOW, "none");
+    assert_string_equal(checks_find(&checks, "gpu_cudnn")->advice, "cuda: cuDNN does not load");
 }
 
 static void without_a_gpu_or_nvml_its_rows_are_not_applicable(void **state)
@@ -550,6 +600,8 @@ int main(void)
         cmocka_unit_test(folders_are_judged_by_writing_space_and_where_they_lie),
         IN_A_ROOT(a_folder_is_looked_at_without_making_it),
         cmocka_unit_test(each_trouble_of_a_gpu_says_so),
+        cmocka_unit_test(libraries_must_fit_the_driver_and_each_other),
+        cmocka_unit_test(without_cudnn_its_row_says_why),
         cmocka_unit_test(without_a_gpu_or_nvml_its_rows_are_not_applicable),
         cmocka_unit_test(limits_of_a_gpu_are_its_data_sheets),
         cmocka_unit_test(figures_are_judged_by_their_share_of_what_is_expected),

@@ -101,20 +101,32 @@ static void the_hosts_clock_and_temperature_are_read_where_linux_tells_them(void
 static void a_device_tells_its_own(void **state)
 {
     const struct cpu_device_test *test = *state;
+    const struct device_properties *properties = device_properties(test->device);
     int64_t begin_ns = clock_ns();
     struct device_vitals now = device_vitals(test->device);
     int64_t vitals_ns = clock_ns() - begin_ns;
     struct device_health health = device_health(test->device);
 
-    if (strcmp(device_properties(test->device)->kind, "cpu") == 0) {
+    if (strcmp(properties->kind, "cpu") == 0) {
         assert_false(vitals_are_known(&now));
         assert_string_equal(health.source, "Linux");
         assert_int_equal(health.now.limits, -1);
         assert_int_equal(health.mig, -1);
-    } else if (strstr(device_properties(test->device)->name, "stand-in") != NULL) {
+        assert_int_equal(health.persistence, -1);
+        assert_int_equal(properties->cuda_runtime + properties->cuda_driver, 0);
+        assert_string_equal(properties->attention_library, "");
+    } else if (strstr(properties->name, "stand-in") != NULL) {
         assert_true(now.temperature_c == 61 && now.limits == 0);
         assert_string_equal(health.source, "NVML, driver 580.65.06");
         assert_true(health.power_limit_w == 700);
+        assert_int_equal(health.persistence, 1);
+        assert_int_equal(properties->cuda_driver, 13000);
+        assert_true(properties->cuda_runtime >= 13000);
+        assert_string_equal(properties->attention_library, properties->fused_attention
+                                                               ? "cuDNN 9.19.0"
+                                                               : "built without cuDNN's headers");
+        assert_int_equal(properties->attention_cuda,
+                         properties->fused_attention ? properties->cuda_runtime : 0);
     } else {
         print_message("%s; trouble: \"%s\"; %.0f of %.0f MHz, %.0f C, %.0f W; vitals in %.0f us\n",
                       health.source, health.trouble, health.now.clock_mhz, health.clock_max_mhz,

@@ -33,7 +33,7 @@ static void assert_has(const char *text, const char *part)
 }
 
 /* Everything that a reading tells, as one list: which of it is known. */
-enum { READINGS = 21 };
+enum { READINGS = 22 };
 
 static int readings(const struct device_health *health, bool known[READINGS])
 {
@@ -56,6 +56,7 @@ static int readings(const struct device_health *health, bool known[READINGS])
     known[count++] = health->pcie_width >= 0;
     known[count++] = health->pcie_width_max >= 0;
     known[count++] = health->mig >= 0;
+    known[count++] = health->persistence >= 0;
     known[count++] = health->other_processes >= 0;
     known[count++] = health->other_bytes >= 0;
     known[count++] = health->numa_node >= 0;
@@ -97,6 +98,7 @@ static void every_reading_is_what_the_library_answered(void **state)
     assert_int_equal(health.pcie_width, 8);
     assert_int_equal(health.pcie_width_max, 16);
     assert_int_equal(health.mig, 0);
+    assert_int_equal(health.persistence, 1);
     assert_int_equal(known_of(&health), ANSWERED);
 }
 
@@ -150,6 +152,7 @@ static void a_function_that_fails_costs_its_own_readings_only(void **state)
         { "nvmlDeviceGetCurrPcieLinkWidth", 1 },
         { "nvmlDeviceGetMaxPcieLinkWidth", 1 },
         { "nvmlDeviceGetMigMode", 1 },
+        { "nvmlDeviceGetPersistenceMode", 1 },
         { "nvmlDeviceGetComputeRunningProcesses_v3", 2 },
         { "nvmlDeviceGetGraphicsRunningProcesses_v3", 0 },
         { "nvmlSystemGetDriverVersion", 0 },

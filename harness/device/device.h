@@ -67,6 +67,12 @@ struct device_properties {
     bool tf32;
     bool fused_attention;   /* of a library: device_attention() may be planned */
     int compute_capability; /* 90 for sm_90; 0 on the CPU device */
+
+    /* As 13000 for CUDA 13.0: the runtime in use, the newest that the driver knows, and what the library of
+     * fused attention was built for. 0: not known, or the CPU device. */
+    int cuda_runtime, cuda_driver, attention_cuda;
+    char
+        attention_library[160]; /* "cuDNN 9.19.0"; where there is none, why; "" on the CPU device */
 };
 
 /* Of the raw device allocations (direct and stream-ordered). */

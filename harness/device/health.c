@@ -27,6 +27,7 @@ const struct device_health device_health_unknown = {
     .pcie_width_max = -1,
     .numa_node = -1,
     .mig = -1,
+    .persistence = -1,
     .other_processes = -1,
     .other_bytes = -1,
 };

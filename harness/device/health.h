@@ -41,6 +41,7 @@ struct device_health {
     int numa_node;        /* that it is attached to */
     char local_cores[96]; /* of that node: "0-15" */
     int mig;              /* 1: the GPU is divided */
+    int persistence;      /* 1: the driver stays loaded while no program uses the GPU */
     int other_processes;  /* that use the GPU beside this one */
     int64_t other_bytes;  /* of the GPU's memory, theirs */
 };

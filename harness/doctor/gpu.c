@@ -126,6 +126,62 @@ static void unknown(struct checks *checks, const char *name, const char *expecte
     checks_add(checks, name, CHECK_NONE, expected, why, "unknown");
 }
 
+/* A driver serves every toolkit of its own major version and all before ("CUDA Compatibility", sections
+ * on minor version and on backward compatibility). */
+static void check_toolkit(struct checks *checks, const struct device_properties *properties)
+{
+    static const char expected[] = "no newer than the driver's CUDA";
+    int runtime = properties->cuda_runtime, driver = properties->cuda_driver;
+
+    if (runtime == 0 || driver == 0)
+        unknown(checks, "gpu_toolkit", expected, "the runtime does not say");
+    else
+        checks_add(
+            checks, "gpu_toolkit",
+            runtime <= driver                 ? CHECK_OK
+            : runtime / 1000 == driver / 1000 ? CHECK_LOW
+                                              : CHECK_FAIL,
+            expected,
+            "the driver is older than the CUDA runtime in use: what is newer in CUDA than the "
+            "driver fails, and so do kernels that have to be compiled for this GPU; install a "
+            "newer driver",
+            "CUDA %d.%d, driver for %d.%d", runtime / 1000, runtime % 1000 / 10, driver / 1000,
+            driver % 1000 / 10);
+}
+
+static void check_attention(struct checks *checks, const struct device_properties *properties)
+{
+    int built_for = properties->attention_cuda / 1000, runtime = properties->cuda_runtime / 1000;
+
+    if (!properties->fused_attention)
+        checks_add(checks, "gpu_cudnn", CHECK_LOW, "9.10 or newer, for the same CUDA",
+                   properties->attention_library[0] != '\0'
+                       ? properties->attention_library
+                       : "attention=fused runs without the matrix units: install cuDNN 9",
+                   "none");
+    else
+        checks_add(
+            checks, "gpu_cudnn", built_for == runtime ? CHECK_OK : CHECK_LOW,
+            "9.10 or newer, for the same CUDA",
+            "this cuDNN is another CUDA's: install the package for the CUDA in use (libcudnn9 "
+            "or nvidia-cudnn, -cuda-13 or -cu13 at its end)",
+            "%s for CUDA %d", properties->attention_library, built_for);
+}
+
+/* Where nobody has the GPU open, the driver forgets its state: the next program waits for it to start, and
+ * its clocks have to rise anew ("Driver Persistence", NVIDIA). */
+static void check_persistence(struct checks *checks, const struct device_health *health,
+                              const char *why)
+{
+    if (health->persistence < 0)
+        unknown(checks, "gpu_persistence", "on", why);
+    else
+        checks_add(checks, "gpu_persistence", health->persistence == 1 ? CHECK_OK : CHECK_LOW, "on",
+                   "the GPU is started anew for each program, which takes its first call seconds: "
+                   "nvidia-smi -pm 1, or start nvidia-persistenced",
+                   "%s", health->persistence == 1 ? "on" : "off");
+}
+
 /* A GPU lowers its link when idle, so this is asked for after work. */
 static void check_link(struct checks *checks, const struct device_health *health, const char *why)
 {
@@ -246,10 +302,11 @@ static void check_near(struct checks *checks, const struct device_health *health
 void gpu_check_health(struct checks *checks, const struct device_properties *properties,
                       const struct device_health *health, const char *affinity, const char *mps)
 {
-    static const char *const names[] = { "gpu_link",        "gpu_clock",    "gpu_throttle",
-                                         "gpu_temperature", "gpu_power",    "gpu_ecc",
-                                         "gpu_mig",         "gpu_mps",      "gpu_others",
-                                         "gpu_near",        "gpu_libraries" };
+    static const char *const names[] = { "gpu_link",        "gpu_clock",      "gpu_throttle",
+                                         "gpu_temperature", "gpu_power",      "gpu_ecc",
+                                         "gpu_mig",         "gpu_mps",        "gpu_others",
+                                         "gpu_near",        "gpu_libraries",  "gpu_toolkit",
+                                         "gpu_cudnn",       "gpu_persistence" };
     const char *why;
 
     checks->group = "gpu, just after work";
@@ -262,6 +319,9 @@ void gpu_check_health(struct checks *checks, const struct device_properties *pro
     check_near(checks, health, affinity, why);
     checks_add(checks, "gpu_libraries", CHECK_OK, "", "", "%s, kernels for %s",
                properties->gemm_library, properties->isa);
+    check_toolkit(checks, properties);
+    check_attention(checks, properties);
+    check_persistence(checks, health, why);
     check_link(checks, health, why);
     check_clocks(checks, health, why);
     check_errors(checks, health, why);

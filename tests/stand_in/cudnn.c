@@ -533,6 +533,11 @@ static size_t get_version(void)
     return 91900;
 }
 
+static size_t get_cuda_version(void)
+{
+    return CUDART_VERSION;
+}
+
 static const char *error_string(cudnnStatus_t status)
 {
     return status == CUDNN_STATUS_SUCCESS ? "CUDNN_STATUS_SUCCESS" : "CUDNN_STATUS_OF_THE_STAND_IN";
@@ -547,6 +552,7 @@ enum status cudnn_load(const struct cudnn **cudnn)
 {
     static const struct cudnn calls = {
         .get_version = get_version,
+        .get_cuda_version = get_cuda_version,
         .error_string = error_string,
         .last_error = last_error,
         .create = create,

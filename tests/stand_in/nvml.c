@@ -174,6 +174,14 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current, unsign
     return result_of(__func__);
 }
 
+FAKE nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int *mode);
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int *mode)
+{
+    (void)device;
+    *mode = 1; /* nvmlEnableState_t: NVML_FEATURE_ENABLED */
+    return result_of(__func__);
+}
+
 struct process_info {
     unsigned pid;
     unsigned long long bytes;

@@ -954,6 +954,12 @@ cudaError_t cudaSetDevice(int device)
     return result(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
 {
     (void)device;

@@ -12,6 +12,7 @@
 #include "harness/device/cuda/attention_graph.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,9 +371,19 @@ out:
 
 /* Open and close --------------------------------------------------------------------------------- */
 
+static void describe(struct device_properties *properties, const struct cudnn *cudnn)
+{
+    size_t version = cudnn->get_version();
+
+    snprintf(properties->attention_library, sizeof properties->attention_library,
+             "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
+    properties->attention_cuda = (int)cudnn->get_cuda_version();
+}
+
 void attentions_open(struct attentions **result, struct cuda_device *device)
 {
     enum status status = STATUS_OK;
+    struct device_properties *properties = &device->base.properties;
     const struct cudnn *cudnn;
     struct attentions *attentions = NULL;
 
@@ -383,12 +394,15 @@ void attentions_open(struct attentions **result, struct cuda_device *device)
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for cuDNN's handle");
     pthread_mutex_init(&attentions->lock, NULL);
     attentions->cudnn = cudnn;
-    device->base.properties.fused_attention = true;
+    describe(properties, cudnn);
+    properties->fused_attention = true;
     *result = attentions;
     attentions = NULL;
 
 out:
-    (void)status;
+    if (status != STATUS_OK)
+        snprintf(properties->attention_library, sizeof properties->attention_library, "%s",
+                 status_last()->text);
     attentions_close(attentions);
 }
 

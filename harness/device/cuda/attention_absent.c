@@ -1,9 +1,12 @@
 /* Built where cuDNN's headers are missing: there is no library's attention then. */
 #include "harness/device/cuda/attention.h"
 
+#include <stdio.h>
+
 void attentions_open(struct attentions **attentions, struct cuda_device *device)
 {
-    (void)device;
+    snprintf(device->base.properties.attention_library,
+             sizeof device->base.properties.attention_library, "built without cuDNN's headers");
     *attentions = NULL;
 }
 

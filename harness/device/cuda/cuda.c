@@ -54,9 +54,11 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     properties->index = index;
     TRY(cuda_enter(device));
     CUDA(cudaGetDeviceProperties(&gpu, index));
+    CUDA(cudaRuntimeGetVersion(&properties->cuda_runtime));
     snprintf(properties->kind, sizeof properties->kind, "cuda");
     snprintf(properties->name, sizeof properties->name, "%s", found->name);
     properties->compute_capability = found->compute_capability;
+    properties->cuda_driver = found->driver_version;
     properties->memory_bytes = (int64_t)gpu.totalGlobalMem;
     properties->cache_bytes = gpu.l2CacheSize;
     properties->memory_bus_bits = gpu.memoryBusWidth;

@@ -13,6 +13,7 @@ enum { CUDNN_OLDEST = 91000 };
 
 #define CUDNN_CALLS(X)                                                                             \
     X(get_version, cudnnGetVersion)                                                                \
+    X(get_cuda_version, cudnnGetCudartVersion)                                                     \
     X(error_string, cudnnGetErrorString)                                                           \
     X(last_error, cudnnGetLastErrorString)                                                         \
     X(create, cudnnCreate)                                                                         \

@@ -71,6 +71,7 @@ struct violation { /* nvmlViolationTime_t */
     X(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", NULL, (gpu_handle, unsigned *))                \
     X(pcie_width_max, "nvmlDeviceGetMaxPcieLinkWidth", NULL, (gpu_handle, unsigned *))             \
     X(mig_mode, "nvmlDeviceGetMigMode", NULL, (gpu_handle, unsigned *, unsigned *))                \
+    X(persistence, "nvmlDeviceGetPersistenceMode", NULL, (gpu_handle, int *))                      \
     X(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3",                                \
       "nvmlDeviceGetComputeRunningProcesses_v2", (gpu_handle, unsigned *, struct process *))       \
     X(graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3",                              \
@@ -246,7 +247,7 @@ static void read_state(struct nvml *nvml, struct device_health *health)
 {
     unsigned long long errors;
     unsigned mode, pending;
-    int ecc, ecc_pending;
+    int ecc, ecc_pending, persistence;
 
     if (ASK(nvml, ecc_mode, (nvml->gpu, &ecc, &ecc_pending)))
         health->ecc = ecc != 0;
@@ -254,6 +255,8 @@ static void read_state(struct nvml *nvml, struct device_health *health)
         health->ecc_uncorrected = (int64_t)errors;
     if (ASK(nvml, mig_mode, (nvml->gpu, &mode, &pending)))
         health->mig = mode != 0;
+    if (ASK(nvml, persistence, (nvml->gpu, &persistence)))
+        health->persistence = persistence != 0;
 }
 
 static void read_link(struct nvml *nvml, struct device_health *health)
