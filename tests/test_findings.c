@@ -458,6 +458,7 @@ static void an_empty_trace_is_no_failure(void **state)
     (void)state;
 
     assert_string_equal(found.findings.items[0].id, "no_device_activity");
+    assert_int_equal(found.findings.items[0].severity, SEVERITY_MAJOR);
     forget(&found);
 }
 

@@ -82,7 +82,8 @@ static enum status collect(struct timeline *timeline)
         call_count += event_is_call(&trace->events[i]) && trace->events[i].correlation != 0;
         work_count += event_is_device_work(&trace->events[i]);
     }
-    timeline->host_alone = work_count == 0 && !called && trace->device_count == 0;
+    timeline->host_alone =
+        trace->event_count > 0 && work_count == 0 && !called && trace->device_count == 0;
     calls = malloc((size_t)(call_count + 1) * sizeof *calls);
     timeline->work = malloc((size_t)(work_count + 1) * sizeof *timeline->work);
     if (calls == NULL || timeline->work == NULL)
