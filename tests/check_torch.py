@@ -1,14 +1,18 @@
-"""A trace that PyTorch's profiler records here and now, whose steps must be as long as it says itself.
+"""Traces that PyTorch's profiler records here and now.
 
-usage: check_torch.py TRACE_FIGURES        Exit code 77: there is no PyTorch with Kineto here.
+usage: check_torch.py TRACE_FIGURES CHOKEPOINT        Exit code 77: there is no PyTorch with Kineto here.
 
 TRACE_FIGURES is the program that prints ours. Steps, the wait for data and the optimizer are held against
-the profiler's own table (key_averages()), plain and compressed.
+the profiler's own table (key_averages()), plain and compressed. Loops with one thing wrong must be told
+what it is.
 """
+import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import zlib
 
 STEPS = 4
 
@@ -71,8 +75,66 @@ def check(path, table):
     return ours, total
 
 
+class Packed(torch.utils.data.Dataset):
+    """Samples that take work to unpack, much more than a step with them."""
+
+    def __init__(self):
+        self.bytes = zlib.compress(os.urandom(1 << 20))
+
+    def __len__(self):
+        return 256
+
+    def __getitem__(self, index):
+        return torch.frombuffer(bytearray(zlib.decompress(self.bytes)[:64]), dtype=torch.uint8) / 255
+
+
+def save(parameters, kept):
+    with torch.profiler.record_function("save"):
+        torch.save([p.repeat(64, 1) for p in parameters if p.dim() == 2], io.BytesIO())
+
+
+def keep(parameters, kept):
+    kept.append([p.detach().clone() for p in parameters])
+
+
+PLANTED = {  # the finding: what the loop loads, and what it does after each step
+    "data_loading": (Packed(), None),
+    "save_pause": (torch.randn(256, 64), save),
+    "memory_growth": (torch.randn(256, 64), keep),
+}
+
+
+def record_planted(path, samples, after_step):
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.GELU(), torch.nn.Linear(256, 8))
+    optimizer = torch.optim.SGD(model.parameters())
+    kept = []
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True,
+                 schedule=schedule(wait=1, warmup=1, active=8)) as profiler:
+        for inputs in torch.utils.data.DataLoader(samples, batch_size=16):
+            model(inputs).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            if after_step is not None:
+                after_step(model.parameters(), kept)
+            profiler.step()
+            if profiler.step_num == 2 + 8:
+                break
+    profiler.export_chrome_trace(path)
+
+
+def check_planted(path, finding):
+    run = subprocess.run([sys.argv[2], "diagnose", "--format", "json", path], check=True,
+                         capture_output=True)
+    found = [row["id"] for row in json.loads(run.stdout)["traces"][0]["findings"]]
+    assert found[0] == finding, f"{finding} was planted, and this is found: {found}"
+
+
 with tempfile.TemporaryDirectory() as folder:
     for name in ("torch.json", "torch.json.gz"):
         ours, total = check(f"{folder}/{name}", record(f"{folder}/{name}"))
+    for finding, (samples, after_step) in PLANTED.items():
+        record_planted(f"{folder}/{finding}.json.gz", samples, after_step)
+        check_planted(f"{folder}/{finding}.json.gz", finding)
 print(f"PyTorch {torch.__version__}: {ours['events']} events, {STEPS} steps of {total / STEPS:.0f} us "
-      "in the mean, as its own table says")
+      "in the mean, as its own table says; found first where planted:", ", ".join(PLANTED))

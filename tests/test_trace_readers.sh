@@ -63,6 +63,6 @@ hta)
         { tail -n 20 "$folder/log"; exit 1; }
     ;;
 torch)
-    "${CHOKEPOINT_TORCH_PYTHON:-$python}" "$here/check_torch.py" "$figures"
+    "${CHOKEPOINT_TORCH_PYTHON:-$python}" "$here/check_torch.py" "$figures" "$chokepoint"
     ;;
 esac
