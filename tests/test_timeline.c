@@ -319,7 +319,7 @@ static void check_set(const struct intervals *intervals, const bool covered[MOME
         assert_int_equal(found[at], covered[at]);
         total += covered[at];
     }
-    assert_int_equal(intervals_length_ns(intervals), total);
+    assert_int_equal(intervals_within_ns(intervals, 0, MOMENTS), total);
 }
 
 /* Between any two moments, also those that are in no order. */
@@ -336,31 +336,122 @@ static void check_parts(const struct intervals *set, const bool in[MOMENTS])
 
 static void sets_agree_with_a_table_of_moments(void **state)
 {
-    struct intervals a = { NULL, 0, 0 }, b = { NULL, 0, 0 }, result = { NULL, 0, 0 };
-    bool in_a[MOMENTS], in_b[MOMENTS], both[MOMENTS], only_a[MOMENTS];
+    struct intervals set = { NULL, 0, 0 };
+    bool in[MOMENTS];
     unsigned seed = 1;
     (void)state;
 
     for (int round = 0; round < ROUNDS; round++) {
-        int64_t overlap = 0;
-        draw(&a, in_a, &seed);
-        draw(&b, in_b, &seed);
-        for (int at = 0; at < MOMENTS; at++) {
-            both[at] = in_a[at] && in_b[at];
-            only_a[at] = in_a[at] && !in_b[at];
-            overlap += both[at];
-        }
-        check_set(&a, in_a);
-        assert_int_equal(intervals_intersect(&result, &a, &b), STATUS_OK);
-        check_set(&result, both);
-        assert_int_equal(intervals_subtract(&result, &a, &b), STATUS_OK);
-        check_set(&result, only_a);
-        assert_int_equal(intervals_overlap_ns(&a, &b), overlap);
-        check_parts(&a, in_a);
+        draw(&set, in, &seed);
+        check_set(&set, in);
+        check_parts(&set, in);
     }
-    intervals_release(&a);
-    intervals_release(&b);
-    intervals_release(&result);
+    intervals_release(&set);
+}
+
+/* --- Figures, against a table of moments ----------------------------------------------------------- */
+
+enum { KINDS = 7, TRACES = 400 };
+
+static const struct {
+    const char *category, *name;
+    bool on_device;
+} drawn[KINDS] = {
+    { "kernel", "computes", true },
+    { "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", true },
+    { "gpu_memset", "Memset (Device)", true },
+    { "kernel", "ncclDevKernel_AllReduce", true },
+    { "cuda_runtime", "cudaLaunchKernel", false },
+    { "user_annotation", "data", false },
+    { "cpu_op", "aten::op", false },
+};
+
+/* By kind, for streams 1 to 3 and for all at once (0); the host's are in all. */
+typedef bool table_of_moments[KINDS][4][MOMENTS];
+
+static void draw_trace(table_of_moments table, unsigned *seed)
+{
+    unsigned count = next_random(seed) % 16;
+
+    memset(table, 0, sizeof(table_of_moments));
+    made_begin();
+    made_add("user_annotation", "ProfilerStep#1", 100, 100, 3, 40, 0);
+    made_add("user_annotation", "ProfilerStep#2", 100, 100, 40, 59, 0);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned kind = next_random(seed) % KINDS, stream = 1 + next_random(seed) % 3;
+        int start = (int)(next_random(seed) % MOMENTS);
+        int end = start + (int)(next_random(seed) % 16);
+        bool on_device = drawn[kind].on_device;
+        end = end < MOMENTS ? end : MOMENTS;
+        made_add(drawn[kind].category, drawn[kind].name, on_device ? 0 : 100,
+                 on_device ? (int)stream : 100 + (int)i, start, end, 0);
+        for (int at = start; at < end; at++)
+            table[kind][0][at] = table[kind][on_device ? stream : 0][at] = true;
+    }
+}
+
+/* How many moments have one of the first kinds and none of the second. */
+static int moments(table_of_moments table, int stream, unsigned of, unsigned without)
+{
+    int count = 0;
+
+    for (int at = 0; at < MOMENTS; at++) {
+        unsigned has = 0;
+        for (unsigned kind = 0; kind < KINDS; kind++)
+            has |= (unsigned)table[kind][stream][at] << kind;
+        count += (has & of) != 0 && (has & without) == 0;
+    }
+    return count;
+}
+
+static void check_usage(const struct usage *usage, table_of_moments table, int stream)
+{
+    enum { COMPUTE = 1, COPY = 2, MEMSET = 4, TALK = 8, KERNELS = COMPUTE | TALK };
+
+    check_us(usage->busy_ns, moments(table, stream, KERNELS | COPY | MEMSET, 0));
+    check_us(usage->kernel_ns, moments(table, stream, KERNELS, 0));
+    check_us(usage->memory_ns, moments(table, stream, COPY | MEMSET, 0));
+    check_us(usage->kind_ns[WORK_COMPUTATION], moments(table, stream, COMPUTE, 0));
+    check_us(usage->kind_ns[WORK_COMMUNICATION], moments(table, stream, TALK, 0));
+    check_us(usage->communication_exposed_ns, moments(table, stream, TALK, COMPUTE));
+    check_us(usage->copy_exposed_ns, moments(table, stream, COPY, KERNELS));
+    check_us(usage->memory_exposed_ns, moments(table, stream, COPY | MEMSET, KERNELS));
+    assert_int_equal(usage->span_ns, usage->busy_ns + usage->idle_ns);
+}
+
+static void check_step(const struct step *step, table_of_moments table, int start, int end)
+{
+    int parts[STEP_PART_COUNT] = { 0 };
+
+    for (int at = start; at < end; at++) {
+        int kind = 0;
+        while (kind < KINDS && !table[kind][0][at]) kind++;
+        parts[kind]++; /* drawn[] is in the order of enum step_part */
+    }
+    for (int part = 0; part < STEP_PART_COUNT; part++) check_us(step->part_ns[part], parts[part]);
+    check_us(step->busy_ns, parts[0] + parts[1] + parts[2] + parts[3]);
+}
+
+static void figures_agree_with_a_table_of_moments(void **state)
+{
+    static table_of_moments table;
+    unsigned seed = 7;
+    (void)state;
+
+    for (int round = 0; round < TRACES; round++) {
+        struct analysed analysed;
+        draw_trace(table, &seed);
+        analysed = made_analyse();
+        check_usage(&analysed.timeline.all, table, 0);
+        for (int64_t i = 0; i < analysed.timeline.stream_count; i++)
+            check_usage(&analysed.timeline.streams[i].usage, table,
+                        (int)analysed.timeline.streams[i].stream);
+        if (analysed.timeline.device_count > 0)
+            check_usage(&analysed.timeline.devices[0].usage, table, 0);
+        check_step(&analysed.steps.items[0], table, 3, 40);
+        check_step(&analysed.steps.items[1], table, 40, 59);
+        made_release(&analysed);
+    }
 }
 
 int main(void)
@@ -377,6 +468,7 @@ int main(void)
         cmocka_unit_test(a_trace_of_the_host_alone_has_no_device_time),
         cmocka_unit_test(communication_is_known_by_name),
         cmocka_unit_test(sets_agree_with_a_table_of_moments),
+        cmocka_unit_test(figures_agree_with_a_table_of_moments),
     };
 
     return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);

@@ -3,7 +3,6 @@
 #include "harness/analysis/host_activity.h"
 
 #include "harness/analysis/event_names.h"
-#include "harness/analysis/host_events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +14,19 @@ struct open_event {
     enum host_doing doing;
 };
 
+/* What a name says of a call and of a span. */
+struct named {
+    bool is_copy;
+    enum host_doing call, span;
+};
+
 struct sweep {
     const struct trace_file *trace;
     struct host_activity *activity;
-    const struct work **work_of; /* by event: the first work that a call caused */
-    const struct event **events;
-    int64_t event_count, room;
+    const struct timeline *timeline;
+    uint32_t
+        *work_of; /* by event: number of the first work that a call caused, from 1 on; 0: none */
+    struct named *named;
     struct open_event stack[DEPTH];
     int depth;
     int64_t cursor_ns;
@@ -35,110 +41,102 @@ const char *host_doing_name(enum host_doing doing)
     return (unsigned)doing < ARRAY_SIZE(names) ? names[doing] : "unknown";
 }
 
+static struct named by_name(const char *name)
+{
+    struct named named = { .call = HOST_LAUNCHING, .span = HOST_OPERATOR };
+
+    named.is_copy = strstr(name, "Memcpy") != NULL || strstr(name, "memcpy") != NULL;
+    if (named.is_copy)
+        named.call = HOST_COPYING;
+    else if (name_is_wait(name))
+        named.call = HOST_WAITING;
+    else if (name_is_allocation(name))
+        named.call = HOST_ALLOCATING;
+    if (name_is_data_loading(name))
+        named.span = HOST_LOADING;
+    else if (name_is_logging(name))
+        named.span = HOST_LOGGING;
+    else if (name_is_saving(name))
+        named.span = HOST_SAVING;
+    return named;
+}
+
+/* A copy to the host that returns when it is done waits for the device. */
+static bool copy_waits(const struct sweep *sweep, const struct event *event)
+{
+    uint32_t work = sweep->work_of[event - sweep->trace->events];
+    const char *copy;
+
+    if (work == 0)
+        return false;
+    copy = trace_file_name(sweep->trace, sweep->timeline->work[work - 1].event->name);
+    return strstr(copy, "DtoH") != NULL &&
+           (strstr(copy, "Pageable") != NULL ||
+            strstr(trace_file_name(sweep->trace, event->name), "Async") == NULL);
+}
+
 static enum host_doing doing_of_call(const struct sweep *sweep, const struct event *event)
 {
-    const struct work *work = sweep->work_of[event - sweep->trace->events];
-    const char *name = trace_file_name(sweep->trace, event->name);
-    bool is_copy = strstr(name, "Memcpy") != NULL || strstr(name, "memcpy") != NULL;
+    const struct named *named = &sweep->named[event->name];
 
-    if (is_copy && work != NULL) {
-        const char *copy = trace_file_name(sweep->trace, work->event->name);
-        bool to_host = strstr(copy, "DtoH") != NULL;
-        bool pageable = strstr(copy, "Pageable") != NULL;
-        if (to_host && (pageable || strstr(name, "Async") == NULL))
-            return HOST_WAITING;
-        return HOST_COPYING;
-    }
-    if (is_copy)
-        return HOST_COPYING;
-    return name_is_wait(name)         ? HOST_WAITING
-           : name_is_allocation(name) ? HOST_ALLOCATING
-                                      : HOST_LAUNCHING;
+    return named->is_copy && copy_waits(sweep, event) ? HOST_WAITING : named->call;
 }
 
 static enum host_doing doing_of_span(const struct sweep *sweep, const struct event *event)
 {
-    const char *name = trace_file_name(sweep->trace, event->name);
     enum host_doing around = sweep->depth > 0 ? sweep->stack[sweep->depth - 1].doing : HOST_OUTSIDE;
 
     if (around == HOST_LOADING || around == HOST_LOGGING || around == HOST_SAVING)
         return around;
-    return name_is_data_loading(name) ? HOST_LOADING
-           : name_is_logging(name)    ? HOST_LOGGING
-           : name_is_saving(name)     ? HOST_SAVING
-                                      : HOST_OPERATOR;
+    return sweep->named[event->name].span;
 }
 
-static enum status emit(struct sweep *sweep, const struct open_event *open, int64_t until_ns)
+static void emit(struct sweep *sweep, const struct open_event *open, int64_t until_ns)
 {
     struct host_activity *activity = sweep->activity;
     struct host_segment *last = activity->count > 0 ? &activity->items[activity->count - 1] : NULL;
-    enum status status = STATUS_OK;
 
     if (until_ns <= sweep->cursor_ns)
-        goto out;
+        return;
     if (last != NULL && last->track == open->event->track && last->end_ns == sweep->cursor_ns &&
-        last->doing == open->doing) {
+        last->doing == open->doing)
         last->end_ns = until_ns;
-    } else {
-        if (activity->count == sweep->room) {
-            int64_t room = sweep->room > 0 ? 2 * sweep->room : 1024;
-            struct host_segment *items = realloc(activity->items, (size_t)room * sizeof *items);
-            if (items == NULL)
-                FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld stretches of the host",
-                     (long long)room);
-            activity->items = items;
-            sweep->room = room;
-        }
+    else
         activity->items[activity->count++] =
             (struct host_segment){ sweep->cursor_ns, until_ns, open->event->track, open->doing };
-    }
     sweep->cursor_ns = until_ns;
-
-out:
-    return status;
 }
 
 /* Closes what ends before the next event, which may be of another thread, and fills up to it. */
-static enum status advance(struct sweep *sweep, const struct event *next)
+static void advance(struct sweep *sweep, const struct event *next)
 {
-    enum status status = STATUS_OK;
-
     while (sweep->depth > 0) {
         struct open_event *top = &sweep->stack[sweep->depth - 1];
         if (next != NULL && next->track == top->event->track &&
             next->start_ns < top->event->end_ns) {
-            TRY(emit(sweep, top, next->start_ns));
+            emit(sweep, top, next->start_ns);
             break;
         }
-        TRY(emit(sweep, top, top->event->end_ns));
+        emit(sweep, top, top->event->end_ns);
         sweep->depth--;
     }
     if (next != NULL && (sweep->depth == 0 || next->start_ns > sweep->cursor_ns))
         sweep->cursor_ns = next->start_ns;
-
-out:
-    return status;
 }
 
-static enum status sweep_over(struct sweep *sweep)
+static void sweep_over(struct sweep *sweep)
 {
-    enum status status = STATUS_OK;
-
-    for (int64_t i = 0; i < sweep->event_count; i++) {
-        const struct event *event = sweep->events[i];
+    for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
+        const struct event *event = sweep->timeline->host[i];
         enum host_doing doing;
-        TRY(advance(sweep, event));
+        advance(sweep, event);
         doing = event_is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
         if (doing == HOST_WAITING)
             sweep->activity->waits[sweep->activity->wait_count++] = event;
         if (sweep->depth < DEPTH)
             sweep->stack[sweep->depth++] = (struct open_event){ event, doing };
     }
-    TRY(advance(sweep, NULL));
-
-out:
-    return status;
+    advance(sweep, NULL);
 }
 
 /* The thread that runs the loop. */
@@ -174,34 +172,51 @@ out:
     return status;
 }
 
+/* The room that was not used; where that cannot be done it stays. */
+static void give_back(struct host_activity *activity)
+{
+    void *waits =
+        realloc(activity->waits, ((size_t)activity->wait_count + 1) * sizeof *activity->waits);
+    void *items = realloc(activity->items, ((size_t)activity->count + 1) * sizeof *activity->items);
+
+    activity->waits = waits != NULL ? waits : activity->waits;
+    activity->items = items != NULL ? items : activity->items;
+}
+
 enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline)
 {
     const struct trace_file *trace = timeline->trace;
-    size_t room = (size_t)trace->event_count + 1;
+    uint32_t names = trace_file_name_count(trace);
     enum status status = STATUS_OK;
     struct sweep *sweep = calloc(1, sizeof *sweep);
 
     memset(activity, 0, sizeof *activity);
     if (sweep == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the host's activity");
-    *sweep = (struct sweep){ .trace = trace,
-                             .activity = activity,
-                             .work_of = calloc(room, sizeof *sweep->work_of) };
-    TRY(host_events_make(&sweep->events, &sweep->event_count, trace));
-    activity->waits = malloc(((size_t)sweep->event_count + 1) * sizeof *activity->waits);
-    if (sweep->work_of == NULL || activity->waits == NULL)
+    sweep->trace = trace;
+    sweep->timeline = timeline;
+    sweep->activity = activity;
+    sweep->work_of = calloc((size_t)trace->event_count + 1, sizeof *sweep->work_of);
+    sweep->named = calloc((size_t)names + 1, sizeof *sweep->named);
+    activity->waits = malloc(((size_t)timeline->host_count + 1) * sizeof *activity->waits);
+    /* A segment ends where an event begins or ends. Most of the room is not used, nor touched. */
+    activity->items = malloc((2 * (size_t)timeline->host_count + 1) * sizeof *activity->items);
+    if (sweep->work_of == NULL || sweep->named == NULL || activity->waits == NULL ||
+        activity->items == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host",
-             (long long)sweep->event_count);
+             (long long)timeline->host_count);
+    for (uint32_t i = 0; i < names; i++) sweep->named[i] = by_name(trace_file_name(trace, i));
     for (int64_t i = timeline->work_count; i-- > 0;)
         if (timeline->work[i].call != NULL)
-            sweep->work_of[timeline->work[i].call - trace->events] = &timeline->work[i];
-    TRY(sweep_over(sweep));
+            sweep->work_of[timeline->work[i].call - trace->events] = (uint32_t)i + 1;
+    sweep_over(sweep);
+    give_back(activity);
     TRY(find_loop(activity, timeline));
 
 out:
     if (sweep != NULL) {
         free(sweep->work_of);
-        free(sweep->events);
+        free(sweep->named);
     }
     free(sweep);
     return status;

@@ -1,6 +1,7 @@
 #include "harness/analysis/host_events.h"
 
 #include "harness/analysis/event_names.h"
+#include "harness/analysis/sorting.h"
 
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ enum status host_events_make(const struct event ***events, int64_t *count,
     for (int64_t i = 0; i < trace->event_count; i++)
         if (is_host(trace, &trace->events[i]))
             (*events)[(*count)++] = &trace->events[i];
-    qsort(*events, (size_t)*count, sizeof **events, by_place);
+    sort_items(*events, *count, sizeof **events, by_place);
 
 out:
     return status;

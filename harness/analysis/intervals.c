@@ -1,7 +1,19 @@
 /* Sorting once and sweeping: linear in the intervals after the sort. */
 #include "harness/analysis/intervals.h"
 
+#include "harness/analysis/sorting.h"
+
 #include <stdlib.h>
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 void intervals_release(struct intervals *intervals)
 {
@@ -15,6 +27,14 @@ enum status intervals_add(struct intervals *intervals, int64_t start_ns, int64_t
 
     if (start_ns >= end_ns)
         goto out;
+    if (intervals->count > 0) {
+        struct interval *last = &intervals->items[intervals->count - 1];
+        if (start_ns <= last->end_ns && end_ns >= last->start_ns) {
+            last->start_ns = earlier(last->start_ns, start_ns);
+            last->end_ns = later(last->end_ns, end_ns);
+            goto out;
+        }
+    }
     if (intervals->count == intervals->room) {
         int64_t room = intervals->room > 0 ? 2 * intervals->room : 64;
         struct interval *items = realloc(intervals->items, (size_t)room * sizeof *items);
@@ -43,7 +63,7 @@ void intervals_merge(struct intervals *intervals)
 
     if (intervals->count == 0)
         return;
-    qsort(items, (size_t)intervals->count, sizeof *items, by_start);
+    sort_items(items, intervals->count, sizeof *items, by_start);
     for (int64_t i = 1; i < intervals->count; i++) {
         if (items[i].start_ns > items[last].end_ns)
             items[++last] = items[i];
@@ -53,83 +73,7 @@ void intervals_merge(struct intervals *intervals)
     intervals->count = last + 1;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-enum status intervals_intersect(struct intervals *result, const struct intervals *a,
-                                const struct intervals *b)
-{
-    enum status status = STATUS_OK;
-
-    result->count = 0;
-    for (int64_t i = 0, j = 0; i < a->count && j < b->count;) {
-        const struct interval *x = &a->items[i], *y = &b->items[j];
-        TRY(intervals_add(result, later(x->start_ns, y->start_ns), earlier(x->end_ns, y->end_ns)));
-        if (x->end_ns < y->end_ns)
-            i++;
-        else
-            j++;
-    }
-
-out:
-    return status;
-}
-
-enum status intervals_subtract(struct intervals *result, const struct intervals *from,
-                               const struct intervals *taken)
-{
-    enum status status = STATUS_OK;
-    int64_t j = 0;
-
-    result->count = 0;
-    for (int64_t i = 0; i < from->count; i++) {
-        int64_t at = from->items[i].start_ns, end = from->items[i].end_ns;
-        while (j < taken->count && taken->items[j].end_ns <= at) j++;
-        for (int64_t k = j; k < taken->count && taken->items[k].start_ns < end; k++) {
-            TRY(intervals_add(result, at, taken->items[k].start_ns));
-            at = later(at, taken->items[k].end_ns);
-        }
-        TRY(intervals_add(result, at, end));
-    }
-
-out:
-    return status;
-}
-
-int64_t intervals_length_ns(const struct intervals *intervals)
-{
-    int64_t length = 0;
-
-    for (int64_t i = 0; i < intervals->count; i++)
-        length += intervals->items[i].end_ns - intervals->items[i].start_ns;
-    return length;
-}
-
-int64_t intervals_overlap_ns(const struct intervals *a, const struct intervals *b)
-{
-    int64_t length = 0;
-
-    for (int64_t i = 0, j = 0; i < a->count && j < b->count;) {
-        const struct interval *x = &a->items[i], *y = &b->items[j];
-        int64_t start = later(x->start_ns, y->start_ns), end = earlier(x->end_ns, y->end_ns);
-        length += start < end ? end - start : 0;
-        if (x->end_ns < y->end_ns)
-            i++;
-        else
-            j++;
-    }
-    return length;
-}
-
-/* The first interval of a merged list that ends after a moment. */
-static int64_t first_after(const struct intervals *intervals, int64_t at_ns)
+int64_t intervals_after(const struct intervals *intervals, int64_t at_ns)
 {
     int64_t low = 0, high = intervals->count;
 
@@ -149,7 +93,7 @@ int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns,
 
     if (start_ns >= end_ns)
         return 0;
-    for (int64_t i = first_after(intervals, start_ns);
+    for (int64_t i = intervals_after(intervals, start_ns);
          i < intervals->count && intervals->items[i].start_ns < end_ns; i++)
         length += earlier(intervals->items[i].end_ns, end_ns) -
                   later(intervals->items[i].start_ns, start_ns);
@@ -158,7 +102,7 @@ int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns,
 
 bool intervals_contain(const struct intervals *intervals, int64_t at_ns)
 {
-    int64_t i = first_after(intervals, at_ns);
+    int64_t i = intervals_after(intervals, at_ns);
 
     return i < intervals->count && intervals->items[i].start_ns <= at_ns;
 }

@@ -1,7 +1,7 @@
-/* Stretches of time as sets: union, intersection, difference, and how long they are.
+/* Stretches of time as a set: their union, and how much of it lies where.
  *
- * A list is merged when it is sorted and its intervals neither touch nor overlap; the set functions take
- * merged lists and give merged ones. An interval contains its start and not its end. */
+ * A list is merged when it is sorted and its intervals neither touch nor overlap; questions are put to
+ * merged lists. An interval contains its start and not its end. */
 #ifndef HARNESS_ANALYSIS_INTERVALS_H
 #define HARNESS_ANALYSIS_INTERVALS_H
 
@@ -22,23 +22,14 @@ struct intervals {
 
 void intervals_release(struct intervals *intervals);
 
-/* Appends; what is empty is left out. OUT_OF_MEMORY, as from all that return a status here. */
+/* Appends, or widens the last one if they touch; what is empty is left out. OUT_OF_MEMORY. */
 enum status intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns);
 
 /* Makes the list merged. */
 void intervals_merge(struct intervals *intervals);
 
-/* `result` is replaced; it must be neither of the two. */
-enum status intervals_intersect(struct intervals *result, const struct intervals *a,
-                                const struct intervals *b);
-enum status intervals_subtract(struct intervals *result, const struct intervals *from,
-                               const struct intervals *taken);
-
-/* Of a merged list. */
-int64_t intervals_length_ns(const struct intervals *intervals);
-
-/* How long both merged lists hold. */
-int64_t intervals_overlap_ns(const struct intervals *a, const struct intervals *b);
+/* The first that ends after a moment; `count`: none. */
+int64_t intervals_after(const struct intervals *intervals, int64_t at_ns);
 
 /* How long a merged list holds between two moments, found by bisection; whether it holds at one. */
 int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns, int64_t end_ns);

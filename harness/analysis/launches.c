@@ -2,38 +2,37 @@
 #include "harness/analysis/launches.h"
 
 #include "harness/analysis/intervals.h"
+#include "harness/analysis/sorting.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A launch enters its stream's queue at its call and leaves it when its work begins. */
-struct queue_change {
-    uint32_t stream; /* track */
+/* When launches of a stream were issued, or when their work began. */
+struct moment {
     int64_t at_ns;
-    int change;
+    uint32_t stream; /* track */
 };
 
 static int by_stream_and_time(const void *left, const void *right)
 {
-    const struct queue_change *a = left, *b = right;
+    const struct moment *a = left, *b = right;
 
     if (a->stream != b->stream)
         return a->stream < b->stream ? -1 : 1;
-    if (a->at_ns != b->at_ns)
-        return a->at_ns < b->at_ns ? -1 : 1;
-    return b->change - a->change; /* what enters and leaves at once was queued */
+    return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
-static int64_t deepest(struct queue_change *changes, int64_t count)
+/* A launch is in its stream's queue from its call until its work begins; what enters and leaves at once was
+ * queued. Both lists are of the same launches. */
+static int64_t deepest(struct moment *issued, struct moment *begun, int64_t count)
 {
-    int64_t depth = 0, most = 0;
+    int64_t most = 0, left = 0;
 
-    qsort(changes, (size_t)count, sizeof *changes, by_stream_and_time);
+    sort_items(issued, count, sizeof *issued, by_stream_and_time);
+    sort_items(begun, count, sizeof *begun, by_stream_and_time);
     for (int64_t i = 0; i < count; i++) {
-        if (i > 0 && changes[i].stream != changes[i - 1].stream)
-            depth = 0;
-        depth += changes[i].change;
-        most = depth > most ? depth : most;
+        while (by_stream_and_time(&begun[left], &issued[i]) < 0) left++;
+        most = i + 1 - left > most ? i + 1 - left : most;
     }
     return most;
 }
@@ -61,11 +60,12 @@ enum status launches_make(struct launches *launches, const struct timeline *time
     enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
     bool *seen = calloc((size_t)trace->event_count + 1, sizeof *seen);
-    struct queue_change *changes = calloc(2 * (size_t)timeline->work_count + 1, sizeof *changes);
-    int64_t change_count = 0;
+    size_t room = (size_t)timeline->work_count + 1;
+    struct moment *issued = malloc(room * sizeof *issued), *begun = malloc(room * sizeof *begun);
+    int64_t count = 0;
 
     memset(launches, 0, sizeof *launches);
-    if (seen == NULL || changes == NULL)
+    if (seen == NULL || issued == NULL || begun == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld launches", (long long)timeline->work_count);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
@@ -79,15 +79,15 @@ enum status launches_make(struct launches *launches, const struct timeline *time
         seen[work->call - trace->events] = true;
         take(launches, work);
         if (work->call->start_ns <= work->event->start_ns) {
-            uint32_t stream = work->event->track;
-            changes[change_count++] = (struct queue_change){ stream, work->call->start_ns, 1 };
-            changes[change_count++] = (struct queue_change){ stream, work->event->start_ns, -1 };
+            issued[count] = (struct moment){ work->call->start_ns, work->event->track };
+            begun[count++] = (struct moment){ work->event->start_ns, work->event->track };
         }
     }
-    launches->queue_max = deepest(changes, change_count);
+    launches->queue_max = deepest(issued, begun, count);
 
 out:
     free(seen);
-    free(changes);
+    free(issued);
+    free(begun);
     return status;
 }

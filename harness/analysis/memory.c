@@ -2,6 +2,8 @@
  * its categories, which stops to look at the peak. */
 #include "harness/analysis/memory.h"
 
+#include "harness/analysis/sorting.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +13,8 @@ static int by_device_and_time(const void *left, const void *right)
 
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
-    if (a->at_ns != b->at_ns)
-        return a->at_ns < b->at_ns ? -1 : 1;
+    if (a->event->start_ns != b->event->start_ns)
+        return a->event->start_ns < b->event->start_ns ? -1 : 1;
     return (a->event > b->event) - (a->event < b->event);
 }
 
@@ -25,13 +27,12 @@ static const struct event_block *block_of(const struct trace_file *trace,
 static enum status find_points(struct memory *memory, const struct trace_file *trace)
 {
     enum status status = STATUS_OK;
-    size_t room = (size_t)trace->block_count + 1;
     bool on_device = false;
 
-    memory->points = calloc(room, sizeof *memory->points);
-    memory->devices = calloc(room, sizeof *memory->devices);
-    if (memory->points == NULL || memory->devices == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu points of a curve", room);
+    memory->points = malloc(((size_t)trace->block_count + 1) * sizeof *memory->points);
+    if (memory->points == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld points of a curve",
+             (long long)trace->block_count);
     for (int64_t i = 0; i < trace->block_count; i++)
         on_device = on_device || trace->blocks[i].on_device;
     for (int64_t i = 0; i < trace->event_count; i++) {
@@ -39,14 +40,30 @@ static enum status find_points(struct memory *memory, const struct trace_file *t
         if (event->kind != EVENT_KIND_MEMORY || trace->blocks[event->detail].on_device != on_device)
             continue;
         memory->points[memory->point_count++] =
-            (struct memory_point){ .device = trace->blocks[event->detail].device,
-                                   .at_ns = event->start_ns,
-                                   .reserved = trace->blocks[event->detail].reserved,
-                                   .event = event };
+            (struct memory_point){ .device = trace->blocks[event->detail].device, .event = event };
     }
-    qsort(memory->points, (size_t)memory->point_count, sizeof *memory->points, by_device_and_time);
+    sort_items(memory->points, memory->point_count, sizeof *memory->points, by_device_and_time);
+
+out:
+    return status;
+}
+
+static bool is_first(const struct memory *memory, int64_t i)
+{
+    return i == 0 || memory->points[i].device != memory->points[i - 1].device;
+}
+
+static enum status find_devices(struct memory *memory)
+{
+    enum status status = STATUS_OK;
+    size_t count = 0;
+
+    for (int64_t i = 0; i < memory->point_count; i++) count += is_first(memory, i);
+    memory->devices = calloc(count + 1, sizeof *memory->devices);
+    if (memory->devices == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu devices", count);
     for (int64_t i = 0; i < memory->point_count; i++) {
-        if (i == 0 || memory->points[i].device != memory->points[i - 1].device)
+        if (is_first(memory, i))
             memory->devices[memory->device_count++] =
                 (struct memory_device){ .device = memory->points[i].device, .first_point = i };
         memory->devices[memory->device_count - 1].point_count++;
@@ -73,15 +90,16 @@ static void follow(struct memory_device *device, struct memory_point *points,
     device->reserved_at_peak = device->reserved_peak = -1;
     for (int64_t i = 0; i < device->point_count; i++) {
         struct memory_point *point = &points[i];
+        int64_t reserved = block_of(trace, point)->reserved;
         sum = plus(sum, point->event->bytes);
         point->allocated = device->stated ? block_of(trace, point)->allocated : sum;
         if (i == 0 || point->allocated > device->peak) {
             device->peak = point->allocated;
-            device->peak_at_ns = point->at_ns;
-            device->reserved_at_peak = point->reserved;
+            device->peak_at_ns = point->event->start_ns;
+            device->reserved_at_peak = reserved;
         }
-        if (point->reserved > device->reserved_peak)
-            device->reserved_peak = point->reserved;
+        if (reserved > device->reserved_peak)
+            device->reserved_peak = reserved;
     }
     device->first = points[0].allocated;
     device->last = points[device->point_count - 1].allocated;
@@ -169,6 +187,7 @@ enum status memory_make(struct memory *memory, const struct trace_file *trace)
 
     memset(memory, 0, sizeof *memory);
     TRY(find_points(memory, trace));
+    TRY(find_devices(memory));
     for (int64_t i = 0; i < memory->device_count; i++) {
         struct memory_device *device = &memory->devices[i];
         follow(device, memory->points + device->first_point, trace);

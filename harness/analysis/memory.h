@@ -11,9 +11,8 @@
 
 struct memory_point {
     int64_t device;
-    int64_t at_ns;
-    int64_t allocated, reserved; /* after it; reserved -1: unknown */
     const struct event *event;
+    int64_t allocated; /* after it */
 };
 
 struct memory_category {

@@ -102,7 +102,7 @@ static struct growth growth_of(const struct facts *facts, const struct memory_de
 
     for (int64_t step = 0; step < summary->steps.count; step++) {
         int64_t end_ns = summary->steps.items[step].event->end_ns;
-        while (at < device->point_count && points[at].at_ns <= end_ns) at++;
+        while (at < device->point_count && points[at].event->start_ns <= end_ns) at++;
         if (step > 0 && at > 0)
             take_level(&growth, points[at - 1].allocated);
     }

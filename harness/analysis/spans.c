@@ -1,7 +1,6 @@
 /* One sweep per thread over spans and calls, by start, with a stack of the spans that are open. */
 #include "harness/analysis/spans.h"
 
-#include "harness/analysis/host_events.h"
 #include "harness/analysis/intervals.h"
 
 #include <stdlib.h>
@@ -14,8 +13,6 @@ struct open_span {
 
 struct sweep {
     const struct timeline *timeline;
-    const struct event **events; /* spans and calls */
-    int64_t event_count;
     int64_t *device_ns;    /* by event: the work that a call caused */
     struct span_row *rows; /* by name */
     int *open_by_name;
@@ -74,8 +71,8 @@ static void take_call(struct sweep *sweep, const struct event *event)
 
 static void sweep_over(struct sweep *sweep)
 {
-    for (int64_t i = 0; i < sweep->event_count; i++) {
-        const struct event *event = sweep->events[i];
+    for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
+        const struct event *event = sweep->timeline->host[i];
         close_spans(sweep, event);
         if (event_is_call(event))
             take_call(sweep, event);
@@ -126,7 +123,6 @@ enum status spans_make(struct spans *spans, const struct timeline *timeline)
     spans->rows = sweep->rows = calloc(names, sizeof *sweep->rows);
     if (sweep->device_ns == NULL || sweep->open_by_name == NULL || sweep->rows == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu operators", names);
-    TRY(host_events_make(&sweep->events, &sweep->event_count, timeline->trace));
     collect_work(sweep);
     sweep_over(sweep);
     for (size_t i = 0; i < names; i++)
@@ -136,7 +132,6 @@ enum status spans_make(struct spans *spans, const struct timeline *timeline)
 
 out:
     if (sweep != NULL) {
-        free(sweep->events);
         free(sweep->device_ns);
         free(sweep->open_by_name);
     }

@@ -1,5 +1,4 @@
-/* One merged list per part, made disjoint by priority over the whole trace first; a step then only asks
- * how much of each lies in it. */
+/* One merged list per part over the whole trace; a step then goes through those that it lies in. */
 #include "harness/analysis/steps.h"
 
 #include "harness/analysis/event_names.h"
@@ -25,17 +24,10 @@ static bool is_step(const struct trace_file *trace, const struct event *event, i
            name_is_step(trace_file_name(trace, event->name), number);
 }
 
-/* The part that an event of the host is; STEP_OTHER: none. */
 static enum step_part host_part(const struct trace_file *trace, const struct event *event)
 {
-    int64_t number;
-
     if (event_is_call(event))
         return STEP_RUNTIME;
-    if (event->kind != EVENT_KIND_ANNOTATION && event->kind != EVENT_KIND_OPERATOR)
-        return STEP_OTHER;
-    if (is_step(trace, event, &number))
-        return STEP_OTHER;
     return name_is_data_loading(trace_file_name(trace, event->name)) ? STEP_DATA_LOADING
                                                                      : STEP_HOST;
 }
@@ -49,17 +41,15 @@ static enum status collect(struct intervals *parts, const struct timeline *timel
         [WORK_COMMUNICATION] = STEP_COMMUNICATION,
     };
     enum status status = STATUS_OK;
-    const struct trace_file *trace = timeline->trace;
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         TRY(intervals_add(&parts[of_work[work->kind]], work->event->start_ns, work->event->end_ns));
     }
-    for (int64_t i = 0; i < trace->event_count; i++) {
-        const struct event *event = &trace->events[i];
-        enum step_part part = host_part(trace, event);
-        if (part != STEP_OTHER)
-            TRY(intervals_add(&parts[part], event->start_ns, event->end_ns));
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct event *event = timeline->host[i];
+        TRY(intervals_add(&parts[host_part(timeline->trace, event)], event->start_ns,
+                          event->end_ns));
     }
     for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
 
@@ -67,37 +57,33 @@ out:
     return status;
 }
 
-/* Takes from every part what those before it have, and leaves all of the device's in `busy`. */
-static enum status claim(struct intervals *parts, struct intervals *busy)
+/* Goes through the step, at each moment asking for the first part under way; it lasts until it ends or one
+ * before it begins. */
+static void break_down(struct step *step, const struct intervals *parts)
 {
-    enum status status = STATUS_OK;
-    struct intervals claimed = { NULL, 0, 0 }, left = { NULL, 0, 0 };
+    int64_t at_ns = step->event->start_ns, until_ns, next[STEP_OTHER];
 
-    for (int part = 0; part < STEP_OTHER; part++) {
-        struct intervals swap;
-        TRY(intervals_subtract(&left, &parts[part], &claimed));
-        swap = parts[part];
-        parts[part] = left;
-        left = swap;
-        for (int64_t i = 0; i < parts[part].count; i++) {
-            const struct interval *item = &parts[part].items[i];
-            TRY(intervals_add(&claimed, item->start_ns, item->end_ns));
-            if (part <= STEP_COMMUNICATION)
-                TRY(intervals_add(busy, item->start_ns, item->end_ns));
+    for (int part = 0; part < STEP_OTHER; part++) next[part] = intervals_after(&parts[part], at_ns);
+    for (; at_ns < step->event->end_ns; at_ns = until_ns) {
+        int part = 0;
+        until_ns = step->event->end_ns;
+        for (; part < STEP_OTHER; part++) {
+            const struct intervals *list = &parts[part];
+            const struct interval *item;
+            while (next[part] < list->count && list->items[next[part]].end_ns <= at_ns)
+                next[part]++;
+            if (next[part] == list->count)
+                continue;
+            item = &list->items[next[part]];
+            if (item->start_ns <= at_ns) {
+                until_ns = item->end_ns < until_ns ? item->end_ns : until_ns;
+                break;
+            }
+            until_ns = item->start_ns < until_ns ? item->start_ns : until_ns;
         }
-        intervals_merge(&claimed);
+        step->part_ns[part] += until_ns - at_ns;
     }
-    intervals_merge(busy);
-
-out:
-    intervals_release(&claimed);
-    intervals_release(&left);
-    return status;
-}
-
-static int64_t within(const struct intervals *intervals, const struct event *event)
-{
-    return intervals_within_ns(intervals, event->start_ns, event->end_ns);
+    for (int part = 0; part <= STEP_COMMUNICATION; part++) step->busy_ns += step->part_ns[part];
 }
 
 static int by_start(const void *left, const void *right)
@@ -195,28 +181,20 @@ static void reach(struct steps *steps, const struct work *work)
 enum status steps_make(struct steps *steps, const struct timeline *timeline)
 {
     enum status status = STATUS_OK;
-    struct intervals parts[STEP_OTHER], busy = { NULL, 0, 0 };
+    struct intervals parts[STEP_OTHER];
 
     memset(steps, 0, sizeof *steps);
     memset(parts, 0, sizeof parts);
     TRY(find_steps(steps, timeline->trace));
     TRY(summarise(steps));
+    if (steps->count == 0)
+        goto out;
     TRY(collect(parts, timeline));
-    TRY(claim(parts, &busy));
-    for (int64_t i = 0; i < steps->count; i++) {
-        struct step *step = &steps->items[i];
-        step->part_ns[STEP_OTHER] = step->duration_ns;
-        for (int part = 0; part < STEP_OTHER; part++) {
-            step->part_ns[part] = within(&parts[part], step->event);
-            step->part_ns[STEP_OTHER] -= step->part_ns[part];
-        }
-        step->busy_ns = within(&busy, step->event);
-    }
+    for (int64_t i = 0; i < steps->count; i++) break_down(&steps->items[i], parts);
     for (int64_t i = 0; i < timeline->work_count; i++) reach(steps, &timeline->work[i]);
 
 out:
     for (int part = 0; part < STEP_OTHER; part++) intervals_release(&parts[part]);
-    intervals_release(&busy);
     return status;
 }
 

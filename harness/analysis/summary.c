@@ -13,8 +13,8 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(launches_make(&summary->launches, &summary->timeline));
     TRY(kernels_make(&summary->kernels, &summary->timeline));
     TRY(spans_make(&summary->spans, &summary->timeline));
-    TRY(memory_make(&summary->memory, trace));
     TRY(host_activity_make(&summary->host, &summary->timeline));
+    TRY(memory_make(&summary->memory, trace)); /* late: others need more memory for a while */
     TRY(idle_make(&summary->idle, &summary->timeline, &summary->steps, &summary->host));
 
 out:
