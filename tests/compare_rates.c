@@ -7,9 +7,15 @@
  * and then a repetition that something disturbed. Rows differ in how much they vary by themselves. All of
  * these multiply; sizes are relative standard deviations.
  *
+ * Of files, runs of the same program one after another, it says the same of all comparisons that could have
+ * been made of them in turns: of each two neighbours one is base, the other new, whose times are those of
+ * the file and then a tenth more.
+ *
  * usage: compare_rates                   the table
- *        compare_rates TRIALS ROWS       ... of that many comparisons of that many rows */
+ *        compare_rates TRIALS ROWS       ... of that many comparisons of that many rows
+ *        compare_rates FILE FILE...      of results, in the order in which they were measured */
 #include "harness/compare/comparison.h"
+#include "harness/compare/location.h"
 #include "harness/experiment/statistics.h"
 #include "harness/status/random.h"
 
@@ -83,14 +89,16 @@ static void draw_runs(struct run runs[SIDES][RUNS_MAX], int count, int rows, dou
 }
 
 static enum status learn(struct run_noise *noise, struct run runs[SIDES][RUNS_MAX], int count,
-                         int rows)
+                         int rows, enum compare_place place)
 {
+    const int fewest = place == PLACE_BEST ? REPETITIONS : 1;
     double logs[ROWS_MAX * SIDES * RUNS_MAX] = { 0 };
     int turns[SIDES * RUNS_MAX] = { 0 };
 
     for (int row = 0; row < rows; row++)
         for (int i = 0; i < SIDES * count; i++)
-            logs[row * SIDES * count + i] = log(runs[i / count][i % count].rows[row].median);
+            logs[row * SIDES * count + i] =
+                location_of(&runs[i / count][i % count].rows[row], fewest, false).log;
     for (int i = 0; i < SIDES * count; i++)
         turns[i] = side_of(i / SIDES, i % SIDES) * count + i / SIDES;
     return run_noise_learn(noise, logs, rows, count, count, turns);
@@ -105,21 +113,22 @@ static enum status compare_all(int counts[COMPARE_VERDICTS], const struct machin
                                               .noise = NAN };
     static struct run runs[SIDES][RUNS_MAX];
     const struct benchmark_row *values[SIDES][RUNS_MAX];
-    struct run_noise noise;
+    struct run_noise noise[PLACES] = { { 0 }, { 0 } };
     enum status status = STATUS_OK;
 
     draw_runs(runs, count, rows, factor, machine, random);
-    TRY(learn(&noise, runs, count, rows));
+    for (int place = 0; place < PLACES; place++)
+        TRY(learn(&noise[place], runs, count, rows, (enum compare_place)place));
     for (int i = 0; i < rows; i++) {
         struct compared_row row = { .name = "row" };
         for (int side = 0; side < SIDES; side++)
             for (int j = 0; j < count; j++) values[side][j] = &runs[side][j].rows[i];
-        TRY(compare_runs(&row, values[SIDE_BASE], count, values[SIDE_NEW], count, &noise, &rule));
+        TRY(compare_runs(&row, values[SIDE_BASE], count, values[SIDE_NEW], count, noise, &rule));
         counts[row.verdict]++;
     }
 
 out:
-    run_noise_release(&noise);
+    for (int place = 0; place < PLACES; place++) run_noise_release(&noise[place]);
     return status;
 }
 
@@ -161,14 +170,132 @@ out:
     return status;
 }
 
+/* --- files --- */
+
+enum { FILES_MAX = 40, PLANTED = 2 };
+static const double planted[PLANTED] = { 1, 1.1 };
+
+/* As they are, and with all times longer. */
+struct measured {
+    struct benchmark_file files[PLANTED][FILES_MAX];
+    int count;
+};
+
+static void scale(struct benchmark_file *file, double factor)
+{
+    for (int i = 0; i < file->count; i++) {
+        struct benchmark_row *row = &file->rows[i];
+        row->median *= factor;
+        for (int j = 0; j < row->count; j++) row->values[j] *= factor;
+    }
+}
+
+static enum status read_files(struct measured *measured, char **paths, int count)
+{
+    enum status status = STATUS_OK;
+
+    for (; measured->count < count; measured->count++)
+        for (int i = 0; i < PLANTED; i++) {
+            struct benchmark_file *file = &measured->files[i][measured->count];
+            TRY(benchmark_file_read(file, paths[measured->count], BENCHMARK_TIME));
+            scale(file, planted[i]);
+        }
+
+out:
+    return status;
+}
+
+/* Pair p is taken where bit p of `pairs` is set; the earlier of its files is new where bit p of `turned`
+ * is set. */
+static enum status compare_pairs(int counts[COMPARE_VERDICTS], const struct measured *measured,
+                                 int factor, unsigned pairs, unsigned turned)
+{
+    static const struct compare_rule rule = { .metric = BENCHMARK_TIME,
+                                              .threshold = 0.05,
+                                              .noise = NAN };
+    enum status status = STATUS_OK;
+    struct benchmark_file base[FILES_MAX], after[FILES_MAX];
+    struct compare_files sides[SIDES] = { { base, 0 }, { after, 0 } };
+    struct comparison comparison = { .count = 0 };
+
+    for (int pair = 0; 2 * pair + 1 < measured->count; pair++) {
+        int later = (turned >> pair & 1) == 0;
+        if ((pairs >> pair & 1) == 0)
+            continue;
+        base[sides[SIDE_BASE].count++] = measured->files[0][2 * pair + !later];
+        after[sides[SIDE_NEW].count++] = measured->files[factor][2 * pair + later];
+    }
+    TRY(comparison_make(&comparison, sides, &rule, NULL, NULL));
+    for (int i = 0; i < COMPARE_VERDICTS; i++) counts[i] += comparison.counts[i];
+
+out:
+    comparison_release(&comparison);
+    return status;
+}
+
+/* All ways to choose `runs` pairs and to turn each. */
+static enum status print_rates_of_files(const struct measured *measured, int runs, int factor)
+{
+    enum status status = STATUS_OK;
+    int counts[COMPARE_VERDICTS] = { 0 }, comparisons = 0;
+    double all = 0;
+
+    for (unsigned pairs = 0; pairs < 1u << (measured->count / 2); pairs++) {
+        if (__builtin_popcount(pairs) != runs)
+            continue;
+        for (unsigned turned = pairs;; turned = (turned - 1) & pairs) {
+            TRY(compare_pairs(counts, measured, factor, pairs, turned));
+            comparisons++;
+            if (turned == 0)
+                break;
+        }
+    }
+    for (int i = 0; i <= COMPARE_UNDECIDED; i++) all += counts[i];
+    printf("%11d  %4d  %+5.0f%%  %6.2f%%  %5.1f%%  %6.2f%%     %5.1f%%\n", comparisons, runs,
+           100 * (planted[factor] - 1), 100 * counts[COMPARE_FASTER] / all,
+           100 * counts[COMPARE_SAME] / all, 100 * counts[COMPARE_SLOWER] / all,
+           100 * counts[COMPARE_UNDECIDED] / all);
+
+out:
+    return status;
+}
+
+static enum status print_table_of_files(char **paths, int count)
+{
+    static struct measured measured;
+    enum status status = STATUS_OK;
+
+    TRY(read_files(&measured, paths, count));
+    printf("%d files of %d rows, threshold 5%%\n\n"
+           "comparisons  runs  change   faster    same   slower  undecided\n",
+           count, measured.files[0][0].count);
+    for (int runs = 1; runs <= count / 2; runs++)
+        for (int factor = 0; factor < PLANTED; factor++)
+            TRY(print_rates_of_files(&measured, runs, factor));
+
+out:
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < PLANTED; j++) benchmark_file_release(&measured.files[j][i]);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static const int usual[] = { 1, 30 };
     int trials = argc > 1 ? atoi(argv[1]) : TRIALS, rows = argc > 2 ? atoi(argv[2]) : 0;
     bool chosen = argc > 2;
 
+    if (argc > 2 && argc <= FILES_MAX + 1 && trials == 0) {
+        if (print_table_of_files(argv + 1, argc - 1) == STATUS_OK)
+            return 0;
+        fprintf(stderr, "compare_rates: %s\n", status_last()->text);
+        return 1;
+    }
     if (argc > 3 || trials < 1 || (chosen && (rows < 1 || rows > ROWS_MAX))) {
-        fprintf(stderr, "usage: compare_rates [TRIALS [ROWS]], ROWS up to %d\n", ROWS_MAX);
+        fprintf(stderr,
+                "usage: compare_rates [TRIALS [ROWS] | FILE FILE...], ROWS up to %d, FILEs "
+                "up to %d\n",
+                ROWS_MAX, FILES_MAX);
         return 2;
     }
     if (print_table(chosen ? &rows : usual, chosen ? 1 : (int)ARRAY_SIZE(usual), trials) !=

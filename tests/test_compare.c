@@ -136,14 +136,52 @@ static void noise_that_is_stated_is_the_least(void **state)
     assert_int_equal(compared(base, 1, after, 1, 0.05, &rule).noise, NOISE_REPETITIONS);
 }
 
-static void three_runs_that_agree_by_luck_keep_the_noise_of_their_medians(void **state)
+/* The smallest of five that are drawn again from the same five is the i-th of them with the probability
+ * that all five draws are from the i-th on, and not all from the next on. */
+static void three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions(void **state)
 {
     static const double base[] = { 100, 100, 100 }, after[] = { 107, 107, 107 };
+    static const double steps[REPETITIONS] = { -1.2, -0.5, 0, 0.5, 1.2 };
     struct compared_row row = compared(base, 3, after, 3, 0.1, &usual);
+    double mean = 0, squares = 0;
     (void)state;
 
-    assert_near(row.between, 0.1 * sqrt((2 * 1.44 + 2 * 0.25) / 4 * acos(0) / 5), 1e-9);
+    for (int i = 0; i < REPETITIONS; i++) {
+        double chance = pow(1 - i / 5.0, 5) - pow(1 - (i + 1) / 5.0, 5);
+        double value = log(1 + 0.1 * steps[i]);
+        mean += chance * value;
+        squares += chance * value * value;
+    }
+    assert_near(row.between, sqrt(squares - mean * mean), 1e-9);
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
+}
+
+/* The best of many repetitions is the same in all runs, and the others take longer in new. */
+static void a_slower_common_case_is_seen_where_the_best_stays(void **state)
+{
+    enum { MANY = 45, BEST = 9 };
+    double values[SIDES][RUNS][MANY];
+    struct benchmark_row runs[SIDES][RUNS];
+    const struct benchmark_row *rows[SIDES][RUNS];
+    struct compared_row row = { .name = "row" };
+    (void)state;
+
+    for (int side = 0; side < SIDES; side++)
+        for (int i = 0; i < RUNS; i++) {
+            for (int j = 0; j < MANY; j++)
+                values[side][i][j] = 100 + 0.1 * i + (j >= BEST ? 20 * side : 0) + 0.01 * j;
+            runs[side][i] = (struct benchmark_row){ .values = values[side][i],
+                                                    .count = MANY,
+                                                    .median = values[side][i][MANY / 2],
+                                                    .deviation = 0.05,
+                                                    .repetitions = MANY };
+            rows[side][i] = &runs[side][i];
+        }
+    assert_int_equal(compare_runs(&row, rows[0], RUNS, rows[1], RUNS, NULL, &usual), STATUS_OK);
+    assert_int_equal(row.verdict, COMPARE_SLOWER);
+    assert_int_equal(row.place, PLACE_MIDDLE);
+    assert_near(row.change, 120.32 / 100.32 - 1, 1e-5);
+    assert_non_null(strstr(row.reason, "the best of them by +0.0% (same)"));
 }
 
 static void nothing_is_decided_where_nothing_tells_the_noise(void **state)
@@ -480,12 +518,12 @@ static void turns_are_told_from_dates(void **state)
             assert_int_equal(benchmark_file_read(&files[j], path, "real_time"), STATUS_OK);
         }
         assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
-        assert_int_equal(comparison.run_noise.rows, 10);
+        assert_int_equal(comparison.run_noise[PLACE_BEST].rows, 10);
         /* Within a side: 8% apart, so a variance of about 0.08 squared, halved. */
         if (cases[i].in_turns)
-            assert_true(comparison.run_noise.common < 0.0015);
+            assert_true(comparison.run_noise[PLACE_BEST].common < 0.0015);
         else
-            assert_near(comparison.run_noise.common, 0.0032, 0.0006);
+            assert_near(comparison.run_noise[PLACE_BEST].common, 0.0032, 0.0006);
         comparison_release(&comparison);
         for (int j = 0; j < 4; j++) benchmark_file_release(&files[j]);
     }
@@ -498,7 +536,8 @@ int main(void)
         cmocka_unit_test(the_interval_is_students_of_the_logarithms),
         cmocka_unit_test(one_file_a_side_is_undecided_below_the_drift_between_its_repetitions),
         cmocka_unit_test(noise_that_is_stated_is_the_least),
-        cmocka_unit_test(three_runs_that_agree_by_luck_keep_the_noise_of_their_medians),
+        cmocka_unit_test(three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions),
+        cmocka_unit_test(a_slower_common_case_is_seen_where_the_best_stays),
         cmocka_unit_test(nothing_is_decided_where_nothing_tells_the_noise),
         cmocka_unit_test(better_is_larger_for_rates_and_where_it_is_said),
         cmocka_unit_test(counters_of_zero_have_no_factor),

@@ -88,7 +88,7 @@ says out "runs are said to vary by 5.0%"
 expect 1 "a rate that falls" base1.json slow1.json --metric=bytes_per_second
 says out "larger is better"
 expect 1 "markdown" base1.json slow1.json --format=markdown
-says out "| x | 10.0 ms | 11.0 ms | +10.0% |"
+says out "| x | 9.98 ms | 11.0 ms | +10.0% |"
 says out "**slower** |"
 expect 1 "JSON" base1.json slow1.json --format=json
 if command -v python3 >/dev/null; then

@@ -1,22 +1,23 @@
 #include "harness/compare/comparison.h"
 
+#include "harness/compare/location.h"
 #include "harness/compare/student.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+/* That noise alone is called a change, by the best repetitions and by the median: together 0.01. */
+static const double chance_alarm[PLACES] = { [PLACE_BEST] = 0.008, [PLACE_MIDDLE] = 0.002 };
+
 #define CHANCE_INTERVAL 0.05 /* that the interval misses the truth */
-#define CHANCE_ALARM    0.01 /* that noise alone is called a change */
 #define CHANCE_RANKS    0.05
 #define CHANCE_RUNS     0.1001 /* three runs a side: exactly 0.1 at best */
 
 enum { RUNS_MAX = 100 }; /* that anybody would be told to make */
-
-/* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
-#define MEDIAN_VARIANCE 1.5707963267948966
 
 const char *compare_verdict_name(enum compare_verdict verdict)
 {
@@ -58,7 +59,8 @@ static double variance_value(const struct variance *variance)
 struct side {
     const struct benchmark_row *const *runs;
     int count;
-    const double *logs; /* of the medians; those of new follow those of base */
+    const struct location *locations;
+    const double *logs; /* of the locations; those of new follow those of base */
     double mean;        /* of the logarithms */
 };
 
@@ -68,9 +70,38 @@ static void side_mean(struct side *side)
     for (int i = 0; i < side->count; i++) side->mean += side->logs[i] / side->count;
 }
 
-static void take_logs(double *logs, const struct benchmark_row *const *runs, int count)
+/* A run with one repetition, or whose file holds aggregates only, counts as 1. */
+static int fewest_repetitions(const struct benchmark_row *const *runs, int count, int fewest)
 {
-    for (int i = 0; i < count; i++) logs[i] = log(runs[i]->median);
+    for (int i = 0; i < count; i++) {
+        int own = runs[i]->count > 0 ? runs[i]->count : 1;
+        fewest = own < fewest ? own : fewest;
+    }
+    return fewest;
+}
+
+/* Of base's runs and then of new's; `locations` may be NULL. */
+static enum status locate(struct location *locations, double *logs,
+                          const struct benchmark_row *const *base, int base_count,
+                          const struct benchmark_row *const *after, int after_count,
+                          enum compare_place place, bool largest)
+{
+    enum status status = STATUS_OK;
+    int fewest = fewest_repetitions(base, base_count, INT_MAX);
+
+    fewest = place == PLACE_MIDDLE ? 1 : fewest_repetitions(after, after_count, fewest);
+    for (int i = 0; i < base_count + after_count; i++) {
+        const struct benchmark_row *run = i < base_count ? base[i] : after[i - base_count];
+        struct location location = location_of(run, fewest, largest);
+        if (isnan(location.log))
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d repetitions", run->count);
+        if (locations != NULL)
+            locations[i] = location;
+        logs[i] = location.log;
+    }
+
+out:
+    return status;
 }
 
 static void add_between(struct variance *variance, const struct side *side)
@@ -82,8 +113,7 @@ static void add_between(struct variance *variance, const struct side *side)
     variance->freedom += side->count - 1;
 }
 
-/* `repetitions` counts what a run's median stands on, where that is known. */
-static void add_within(struct variance *variance, double *repetitions, const struct side *side)
+static void add_within(struct variance *variance, const struct side *side)
 {
     for (int i = 0; i < side->count; i++) {
         const struct benchmark_row *run = side->runs[i];
@@ -91,8 +121,24 @@ static void add_within(struct variance *variance, double *repetitions, const str
             continue;
         variance->sum += run->deviation * run->deviation * (run->repetitions - 1);
         variance->freedom += run->repetitions - 1;
-        *repetitions += run->repetitions;
     }
+}
+
+/* Of the runs' own, that is as if every run were the first again; 0: not known. */
+static double variance_of_locations(const struct side sides[SIDES])
+{
+    double sum = 0;
+    int known = 0;
+
+    for (int side = 0; side < SIDES; side++)
+        for (int i = 0; i < sides[side].count; i++) {
+            double variance = sides[side].locations[i].variance;
+            if (isnan(variance))
+                continue;
+            sum += variance;
+            known++;
+        }
+    return known > 0 ? sum / known : 0;
 }
 
 /* The noise of one run, and the degrees of freedom that it is known with. */
@@ -100,17 +146,16 @@ static double noise_of_run(struct compared_row *row, const struct side sides[SID
                            const struct run_noise *runs, double stated, double *freedom)
 {
     struct variance between = { 0, 0 }, within = { 0, 0 };
-    double repetitions = 0, noise, chosen = NAN, known = 0;
+    double noise, chosen = NAN, known = 0;
 
     for (int i = 0; i < SIDES; i++) {
         add_between(&between, &sides[i]);
-        add_within(&within, &repetitions, &sides[i]);
+        add_within(&within, &sides[i]);
     }
     row->within = sqrt(variance_value(&within));
     row->noise = NOISE_UNKNOWN;
     if (between.freedom > 0) {
-        double each = repetitions / (between.freedom + SIDES);
-        double least = each > 1 ? MEDIAN_VARIANCE * variance_value(&within) / each : 0;
+        double least = variance_of_locations(sides);
         if (runs != NULL && runs->rows > 0) {
             row->noise = NOISE_ROWS;
             chosen = run_noise_variance(runs, sides[SIDE_BASE].logs, sides[SIDE_BASE].count,
@@ -179,14 +224,15 @@ static double test_runs(const struct side sides[SIDES])
     return mann_whitney_test(sides[SIDE_NEW].logs, after, sides[SIDE_BASE].logs, base).p;
 }
 
-/* Whether the ranks contradict a difference: they could tell and do not. */
+/* Whether the ranks contradict a difference: they could tell and do not. Where there are runs enough,
+ * these are asked, since the repetitions of one run are not independent. */
 static bool ranks_are_alike(const struct compared_row *row)
 {
-    return (mann_whitney_least_p(row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]) <=
-                CHANCE_RANKS &&
-            row->ranks.p > CHANCE_RANKS) ||
-           (mann_whitney_least_p(row->runs[SIDE_BASE], row->runs[SIDE_NEW]) <= CHANCE_RUNS &&
-            row->run_p > CHANCE_RUNS);
+    if (mann_whitney_least_p(row->runs[SIDE_BASE], row->runs[SIDE_NEW]) <= CHANCE_RUNS)
+        return row->run_p > CHANCE_RUNS;
+    return mann_whitney_least_p(row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]) <=
+               CHANCE_RANKS &&
+           row->ranks.p > CHANCE_RANKS;
 }
 
 /* Runs a side with which nineteen of twenty changes by `target` would be called, if runs go on varying by
@@ -195,7 +241,7 @@ static int runs_needed(double between, double target, double limit)
 {
     for (int runs = 3; runs <= RUNS_MAX; runs++) {
         double error = between * sqrt(2.0 / runs);
-        double reach = fmax(student_critical(CHANCE_ALARM, 2 * (runs - 1)), 0) * error;
+        double reach = fmax(student_critical(chance_alarm[PLACE_BEST], 2 * (runs - 1)), 0) * error;
         if (fmax(reach, limit) + 1.645 * error <= target)
             return runs;
     }
@@ -248,7 +294,7 @@ static void judge(struct compared_row *row, double change, double error, double 
         return;
     }
     margin = student_critical(CHANCE_INTERVAL, freedom) * error;
-    reach = student_critical(CHANCE_ALARM, freedom) * error;
+    reach = student_critical(chance_alarm[row->place], freedom) * error;
     row->low = expm1(change - margin);
     row->high = expm1(change + margin);
     if (change - margin >= -limit && change + margin <= limit)
@@ -312,41 +358,94 @@ static void judge_with_zeros(struct compared_row *row, const struct side sides[S
                  "some values are 0 or negative: there is no factor between them");
 }
 
+/* Of one repetition the best is the median. */
+static int fewest_of(const struct side sides[SIDES])
+{
+    int fewest = fewest_repetitions(sides[SIDE_BASE].runs, sides[SIDE_BASE].count, INT_MAX);
+
+    return fewest_repetitions(sides[SIDE_NEW].runs, sides[SIDE_NEW].count, fewest);
+}
+
+/* `row` has its ranks; no value is 0. */
+static enum status compare_at(struct compared_row *row, enum compare_place place,
+                              struct side sides[SIDES], struct location *locations, double *logs,
+                              const struct run_noise *noise, const struct compare_rule *rule)
+{
+    enum status status = STATUS_OK;
+    const struct side *base = &sides[SIDE_BASE], *after = &sides[SIDE_NEW];
+    double freedom;
+
+    TRY(locate(locations, logs, base->runs, base->count, after->runs, after->count, place,
+               compare_larger_is_better(rule)));
+    for (int i = 0; i < SIDES; i++) {
+        side_mean(&sides[i]);
+        row->value[i] = exp(sides[i].mean);
+    }
+    row->place = place;
+    row->run_p = test_runs(sides);
+    row->change = row->value[SIDE_NEW] / row->value[SIDE_BASE] - 1;
+    row->between = noise_of_run(row, sides, noise, rule->noise, &freedom);
+    judge(row, after->mean - base->mean,
+          row->between * sqrt(1.0 / base->count + 1.0 / after->count), freedom, rule);
+
+out:
+    return status;
+}
+
+static bool is_called(const struct compared_row *row)
+{
+    return row->verdict == COMPARE_SLOWER || row->verdict == COMPARE_FASTER;
+}
+
+/* The middle's verdict in place of the best's, where it is one. */
+static void prefer_middle(struct compared_row *row, struct compared_row *middle)
+{
+    if (!is_called(middle))
+        return;
+    snprintf(middle->reason, sizeof middle->reason,
+             "the median of the repetitions moved; the best of them by %+.1f%% (%s)",
+             100 * row->change, compare_verdict_name(row->verdict));
+    *row = *middle;
+}
+
 enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
                          int base_count, const struct benchmark_row *const *after, int after_count,
                          const struct run_noise *noise, const struct compare_rule *rule)
 {
     enum status status = STATUS_OK;
-    double *logs = calloc((size_t)(base_count + after_count) + 1, sizeof *logs), freedom;
-    struct side sides[SIDES] = { { base, base_count, logs, 0 },
-                                 { after, after_count, logs + base_count, 0 } };
+    struct compared_row middle;
+    size_t runs = (size_t)(base_count + after_count);
+    double *logs = calloc(runs + 1, sizeof *logs);
+    struct location *locations = calloc(runs + 1, sizeof *locations);
+    struct side sides[SIDES] = { { base, base_count, locations, logs, 0 },
+                                 { after, after_count, locations + base_count, logs + base_count,
+                                   0 } };
 
-    if (logs == NULL)
+    if (logs == NULL || locations == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d runs", base_count + after_count);
     row->runs[SIDE_BASE] = base_count;
     row->runs[SIDE_NEW] = after_count;
     row->change = row->low = row->high = row->within = row->between = NAN;
     row->run_p = 1;
+    row->place = PLACE_BEST;
     row->reason[0] = '\0';
     TRY(test_ranks(row, sides));
     if (!(smallest(&sides[SIDE_BASE]) > 0 && smallest(&sides[SIDE_NEW]) > 0)) {
         judge_with_zeros(row, sides, rule);
         goto out;
     }
-    take_logs(logs, base, base_count);
-    take_logs(logs + base_count, after, after_count);
-    for (int i = 0; i < SIDES; i++) {
-        side_mean(&sides[i]);
-        row->value[i] = exp(sides[i].mean);
+    middle = *row;
+    TRY(compare_at(row, PLACE_BEST, sides, locations, logs,
+                   noise != NULL ? &noise[PLACE_BEST] : NULL, rule));
+    if (!is_called(row) && fewest_of(sides) > 1) {
+        TRY(compare_at(&middle, PLACE_MIDDLE, sides, locations, logs,
+                       noise != NULL ? &noise[PLACE_MIDDLE] : NULL, rule));
+        prefer_middle(row, &middle);
     }
-    row->run_p = test_runs(sides);
-    row->change = row->value[SIDE_NEW] / row->value[SIDE_BASE] - 1;
-    row->between = noise_of_run(row, sides, noise, rule->noise, &freedom);
-    judge(row, sides[SIDE_NEW].mean - sides[SIDE_BASE].mean,
-          row->between * sqrt(1.0 / base_count + 1.0 / after_count), freedom, rule);
 
 out:
     free(logs);
+    free(locations);
     return status;
 }
 
@@ -458,7 +557,7 @@ static void find_runs(struct found *found, struct compared_row *row,
 static bool is_complete(const struct found *found, const struct compare_files sides[SIDES])
 {
     for (int i = 0; i < SIDES; i++) {
-        const struct side side = { found->runs[i], found->count[i], NULL, 0 };
+        const struct side side = { .runs = found->runs[i], .count = found->count[i] };
         if (found->count[i] != sides[i].count || !(smallest(&side) > 0))
             return false;
     }
@@ -501,7 +600,7 @@ static bool take_turns(int *turns, const struct compare_files sides[SIDES])
 
 /* Learns how runs differ from all complete rows. */
 static enum status learn(struct comparison *comparison, struct found *found,
-                         const struct compare_files sides[SIDES])
+                         const struct compare_files sides[SIDES], enum compare_place place)
 {
     enum status status = STATUS_OK;
     int base = sides[SIDE_BASE].count, after = sides[SIDE_NEW].count, rows = 0;
@@ -515,11 +614,11 @@ static enum status learn(struct comparison *comparison, struct found *found,
         find_runs(found, &comparison->rows[i], sides);
         if (!is_complete(found, sides))
             continue;
-        take_logs(own, found->runs[SIDE_BASE], base);
-        take_logs(own + base, found->runs[SIDE_NEW], after);
+        TRY(locate(NULL, own, found->runs[SIDE_BASE], base, found->runs[SIDE_NEW], after, place,
+                   compare_larger_is_better(&comparison->rule)));
         rows++;
     }
-    TRY(run_noise_learn(&comparison->run_noise, logs, rows, base, after,
+    TRY(run_noise_learn(&comparison->run_noise[place], logs, rows, base, after,
                         take_turns(turns, sides) ? turns : NULL));
 
 out:
@@ -542,6 +641,7 @@ static enum status compare_row(struct compared_row *row, struct found *found,
     row->change = row->low = row->high = row->within = row->between = NAN;
     row->ranks = (struct mann_whitney){ NAN, NAN, false };
     row->run_p = NAN;
+    row->place = PLACE_BEST;
     for (int side = 0; side < SIDES; side++) {
         row->runs[side] = found->count[side];
         row->value[side] = found->count[side] > 0 ? found->runs[side][0]->median : NAN;
@@ -610,11 +710,12 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
     if (comparison->rows == NULL || found.runs[SIDE_BASE] == NULL || found.runs[SIDE_NEW] == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows", most);
     for (int i = 0; i < files; i++) add_names(comparison, sides, i, wanted, context);
-    TRY(learn(comparison, &found, sides));
+    for (int place = 0; place < PLACES; place++)
+        TRY(learn(comparison, &found, sides, (enum compare_place)place));
     for (int i = 0; i < comparison->count; i++) {
         struct compared_row *row = &comparison->rows[i];
         find_runs(&found, row, sides);
-        TRY(compare_row(row, &found, is_complete(&found, sides) ? &comparison->run_noise : NULL,
+        TRY(compare_row(row, &found, is_complete(&found, sides) ? comparison->run_noise : NULL,
                         rule));
         comparison->counts[row->verdict]++;
     }
@@ -630,6 +731,6 @@ out:
 void comparison_release(struct comparison *comparison)
 {
     free(comparison->rows);
-    run_noise_release(&comparison->run_noise);
+    for (int place = 0; place < PLACES; place++) run_noise_release(&comparison->run_noise[place]);
     *comparison = (struct comparison){ .rule = comparison->rule };
 }

@@ -2,23 +2,27 @@
  *
  * The unit of observation is a run, that is a file: what the machine does between two runs (its clock,
  * its neighbours, where memory came to lie) moves all repetitions of a run alike, so ten repetitions are
- * not ten observations. A run counts with the median of its repetitions; a side is the geometric mean
+ * not ten observations. A run counts with its best repetition (location.h); a side is the geometric mean
  * of its runs; the change is new over base.
  *
  * The noise of a run is its relative standard deviation
  * - between the runs of one side, where a side has several: as all rows tell together (run_noise.h),
- *   or, where rows are few or not in all files, as the row tells alone; but no less than the median of
+ *   or, where rows are few or not in all files, as the row tells alone; but no less than the best of
  *   so many repetitions can vary by itself;
  * - of one file against one file, between the repetitions of a file: nobody saw two runs, and a machine
  *   moves between two at least as far as within one;
  * - at least what the caller says (`noise`).
  * From it follow, by Student's t, an interval of 95% and a verdict:
  * - slower, faster: the change is beyond the threshold, and so far from 0 as noise alone takes it in one
- *   comparison of 100; and by ranks, where there are enough for them to say anything, the sides are not
- *   alike (Mann-Whitney test): of all repetitions, p <= 5%, and of the runs, p <= 10%, which for three
- *   a side means that each run of one side is beyond each of the other: one odd run is no change;
+ *   comparison of 100; and by ranks the sides are not alike (Mann-Whitney test): of the runs, p <= 10%,
+ *   which for three a side means that each run of one side is beyond each of the other, so that one odd
+ *   run is no change; of fewer runs, all repetitions, p <= 5%, where these are enough to say anything;
  * - same: the whole interval lies within the threshold;
- * - undecided: neither; the row says what it would take. */
+ * - undecided: neither; the row says what it would take.
+ *
+ * What makes the common case slower and leaves the best as it is would be missed so. Therefore a row that
+ * is neither slower nor faster by its best repetitions is held against the same rules with the medians in
+ * their place, and if these call it, the row says so. */
 #ifndef HARNESS_COMPARE_COMPARISON_H
 #define HARNESS_COMPARE_COMPARISON_H
 
@@ -54,6 +58,9 @@ const char *compare_noise_name(enum compare_noise noise); /* "unknown", "repetit
 
 enum compare_side { SIDE_BASE, SIDE_NEW, SIDES };
 
+/* Where runs are compared. */
+enum compare_place { PLACE_BEST, PLACE_MIDDLE, PLACES };
+
 struct compared_row {
     const char *name;       /* a file's */
     double value[SIDES];    /* us for times; NaN: nothing was measured */
@@ -65,9 +72,10 @@ struct compared_row {
     double between;         /* noise of a run, as used for the verdict; NaN: not known */
     enum compare_noise noise;
     struct mann_whitney ranks; /* of all repetitions: new against base */
-    double run_p;              /* of the same test of the runs' medians; 1: too few to tell */
+    enum compare_place place;  /* that value, change, interval, noise and run_p are of */
+    double run_p;              /* of the same test of the runs; 1: too few to tell */
     enum compare_verdict verdict;
-    char reason[320]; /* of undecided, missing, new; "" for others */
+    char reason[320]; /* of undecided, missing, new, and where the median tells; "" for others */
     char lost[256];   /* repetitions that gave no value, and why; "": none */
 };
 
@@ -76,7 +84,7 @@ struct comparison {
     struct compared_row *rows; /* in the order of the files, base first */
     int count;
     int counts[COMPARE_VERDICTS];
-    struct run_noise run_noise;
+    struct run_noise run_noise[PLACES];
 };
 
 struct compare_files {
@@ -92,7 +100,8 @@ enum status compare_check(const struct compare_files sides[SIDES]);
  * nothing does. */
 void compare_doubts(const struct compare_files sides[SIDES], char *text, size_t size);
 
-/* Whether the sides took turns is told from the files' dates. Compares the rows for which `wanted` says yes (NULL: all). The comparison borrows the files.
+/* Compares the rows for which `wanted` says yes (NULL: all). Whether the sides took turns is told from the
+ * files' dates. The comparison borrows the files.
  * BAD_USAGE when no row is wanted or none has the metric. */
 typedef bool compare_wanted(void *context, const char *name);
 enum status comparison_make(struct comparison *comparison, const struct compare_files sides[SIDES],
@@ -103,8 +112,8 @@ void comparison_release(struct comparison *comparison);
 bool compare_larger_is_better(const struct compare_rule *rule);
 
 /* The verdict on one row: fills everything but name and lost. `base` and `after` are the rows of the
- * files that have it. `noise` was learned from all rows of the same files; NULL, or of no rows: the row
- * stands for itself. */
+ * files that have it. `noise` was learned from all rows of the same files, [PLACES]; NULL, or of no rows: the
+ * row stands for itself. */
 enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
                          int base_count, const struct benchmark_row *const *after, int after_count,
                          const struct run_noise *noise, const struct compare_rule *rule);

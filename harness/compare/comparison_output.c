@@ -283,7 +283,9 @@ enum status comparison_json(const struct comparison *comparison,
     json_number(&json, root, "threshold", rule->threshold);
     json_number(&json, root, "noise", rule->noise);
     json_number(&json, root, "noise_common",
-                comparison->run_noise.rows > 0 ? sqrt(comparison->run_noise.common) : NAN);
+                comparison->run_noise[PLACE_BEST].rows > 0
+                    ? sqrt(comparison->run_noise[PLACE_BEST].common)
+                    : NAN);
     add_files(&json, root, "base", &sides[SIDE_BASE]);
     add_files(&json, root, "new", &sides[SIDE_NEW]);
     json_text(&json, root, "doubts", doubts);

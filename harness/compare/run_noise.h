@@ -28,7 +28,7 @@ struct run_noise {
     double *centres;    /* [base + new]: the c of each file; its own */
 };
 
-/* `logs` is [rows][base + new], the logarithm of each run's median: first base's files, then new's.
+/* `logs` is [rows][base + new], the logarithm of where each run lies (location.h): first base's files, then new's.
  * `turns` is the order in which these base + new runs were measured, where they were in turns: of the
  * first two one was of each side, and so on. NULL: they were not. `rows` is 0 in the result where there
  * are fewer than RUN_NOISE_ROWS_LEAST rows, or one run a side. */
