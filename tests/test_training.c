@@ -292,6 +292,25 @@ static void a_window_adds_up_over_slices_with_other_steps_between(void **state)
     training_close(training);
 }
 
+static void fetching_batches_ahead_changes_neither_their_order_nor_a_bit(void **state)
+{
+    struct training *training = open_training(*state, "model=balanced input=decoded workers=0");
+    struct training_window window = { 0 };
+    float losses[8], plain[8];
+
+    assert_ok(training_run(training, 8));
+    assert_ok(training_losses(training, 0, 8, plain));
+    training_close(training);
+    training = open_training(*state, "model=balanced input=decoded workers=0");
+    assert_ok(training_fetch(training));
+    assert_ok(training_fetch(training)); /* It is at hand. */
+    for (int slice = 0; slice < 2; slice++) assert_ok(training_window(training, 4, &window));
+    assert_ok(training_losses(training, 0, 8, losses));
+    assert_memory_equal(losses, plain, sizeof losses);
+    training_window_release(&window);
+    training_close(training);
+}
+
 static void too_little_memory_is_a_clear_error(void **state)
 {
     struct training_config config = config_of(*state, "model=heavy memory_budget=4MiB");
@@ -350,6 +369,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
         cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
+        cmocka_unit_test(fetching_batches_ahead_changes_neither_their_order_nor_a_bit),
         cmocka_unit_test(too_little_memory_is_a_clear_error),
         cmocka_unit_test(held_out_samples_are_learnt),
     };

@@ -52,13 +52,14 @@ struct loader {
     int thread_count;           /* of those to be joined */
     struct status_error broken; /* why threads could not be started; OK otherwise */
     atomic_bool is_stopping;
+    atomic_bool is_paused; /* until the caller wants a batch; set with the mutex held */
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t claimable, loaded;
     struct slot *slots;
     int slot_count, slots_max;
     int64_t claimed, taken;
-    bool is_paused;    /* until the caller wants a batch */
+    int active;        /* threads that are loading, and not paused */
     int64_t claim_end; /* claims stop here: the epoch's end where threads end with it */
     int64_t epoch;     /* whose order `order` is; -1 at first */
     uint32_t *order, order_count;
@@ -104,6 +105,28 @@ static enum status put_sample(struct loader *loader, struct sample_reader *reade
     return STATUS_OK;
 }
 
+/* Waits for the end of a pause. With the mutex held, by a thread that is loading. */
+static void rest(struct loader *loader)
+{
+    int64_t begin = clock_ns();
+
+    loader->active--;
+    pthread_cond_signal(&loader->loaded);
+    while (atomic_load(&loader->is_paused) && !atomic_load(&loader->is_stopping))
+        pthread_cond_wait(&loader->claimable, &loader->mutex);
+    loader->active++;
+    loader->statistics.load_ns -= clock_ns() - begin;
+}
+
+static void rest_if_paused(struct loader *loader)
+{
+    if (!atomic_load_explicit(&loader->is_paused, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&loader->mutex);
+    rest(loader);
+    pthread_mutex_unlock(&loader->mutex);
+}
+
 /* Loads the samples of a claimed slot, by any thread, without the mutex. *reader is opened when it is
  * needed, so that a failure of that has a batch to be reported with. */
 static enum status load_batch(struct loader *loader, struct slot *slot,
@@ -121,6 +144,7 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     for (int i = 0; i < layout->samples; i++) {
         bool is_replaced;
 
+        rest_if_paused(loader);
         if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
             FAIL(STATUS_INTERRUPTED, "the loader was closed");
         TRY(put_sample(loader, *reader, slot->samples[i], memory + (size_t)i * layout->sample_bytes,
@@ -162,27 +186,24 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
     int64_t begin = clock_ns(), damaged;
     enum status status;
 
+    loader->active++;
     pthread_mutex_unlock(&loader->mutex);
     status = load_batch(loader, slot, reader, &damaged);
     if (status != STATUS_OK)
         slot->error = *status_last();
     pthread_mutex_lock(&loader->mutex);
+    loader->active--;
     slot->state = status == STATUS_OK ? SLOT_READY : SLOT_FAILED;
     loader->statistics.damaged += damaged;
     loader->statistics.load_ns += clock_ns() - begin;
 }
 
-static struct slot *find_state(struct loader *loader, enum slot_state state)
-{
-    for (int i = 0; i < loader->slot_count; i++)
-        if (loader->slots[i].state == state)
-            return &loader->slots[i];
-    return NULL;
-}
-
 static struct slot *find_free(struct loader *loader)
 {
-    return find_state(loader, SLOT_FREE);
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state == SLOT_FREE)
+            return &loader->slots[i];
+    return NULL;
 }
 
 /* The slot of the batch that is to be handed out next, whatever its state. */
@@ -225,7 +246,7 @@ static void *work(void *argument)
     while (!is_done(loader)) {
         struct slot *slot = find_free(loader);
 
-        if (loader->is_paused || slot == NULL ||
+        if (atomic_load(&loader->is_paused) || slot == NULL ||
             loader->claimed - loader->taken >= batches_ahead(loader)) {
             pthread_cond_wait(&loader->claimable, &loader->mutex);
             continue;
@@ -466,8 +487,8 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
     if (loader->config.workers > 0 && loader->taken == loader->claim_end)
         TRY(begin_epoch(loader));
     pthread_mutex_lock(&loader->mutex);
-    if (loader->is_paused) {
-        loader->is_paused = false;
+    if (atomic_load(&loader->is_paused)) {
+        atomic_store(&loader->is_paused, false);
         pthread_cond_broadcast(&loader->claimable);
     }
     slot = wait_for_next(loader);
@@ -507,9 +528,8 @@ void loader_return(struct loader *loader, const struct batch *batch)
 void loader_pause(struct loader *loader)
 {
     pthread_mutex_lock(&loader->mutex);
-    loader->is_paused = true;
-    while (find_state(loader, SLOT_LOADING) != NULL)
-        pthread_cond_wait(&loader->loaded, &loader->mutex);
+    atomic_store(&loader->is_paused, true);
+    while (loader->active > 0) pthread_cond_wait(&loader->loaded, &loader->mutex);
     pthread_mutex_unlock(&loader->mutex);
 }
 

@@ -80,8 +80,8 @@ void loader_close(struct loader *loader);
 enum status loader_next(struct loader *loader, const struct batch **batch);
 void loader_return(struct loader *loader, const struct batch *batch);
 
-/* The workers finish what they are loading, which is waited for, and load nothing more until the next
- * loader_next(). What is ready stays so. */
+/* The workers stop, after the sample they are at, which is waited for, and go on with the next
+ * loader_next(). */
 void loader_pause(struct loader *loader);
 
 int64_t loader_batches_per_epoch(const struct loader *loader);

@@ -125,19 +125,28 @@ void training_close(struct training *training)
     free(training);
 }
 
+enum status training_fetch(struct training *training)
+{
+    enum status status = STATUS_OK;
+
+    if (training->loader == NULL || training->ahead != NULL)
+        return STATUS_OK;
+    phase_push(training->device, "data");
+    status = transfer_reclaim(training->transfer);
+    if (status == STATUS_OK)
+        status = loader_next(training->loader, &training->ahead);
+    phase_pop(training->device);
+    return status;
+}
+
 enum status training_load(struct training *training)
 {
     enum status status = STATUS_OK;
-    const struct batch *batch = NULL;
+    const struct batch *batch;
 
-    if (training->loader != NULL) {
-        phase_push(training->device, "data");
-        status = transfer_reclaim(training->transfer);
-        if (status == STATUS_OK)
-            status = loader_next(training->loader, &batch);
-        phase_pop(training->device);
-        TRY(status);
-    }
+    TRY(training_fetch(training));
+    batch = training->ahead;
+    training->ahead = NULL;
     if (training->trace != NULL)
         training_trace_input(training, batch);
     phase_push(training->device, "h2d");

@@ -52,8 +52,13 @@ enum status training_run(struct training *training, int64_t steps);
  * training's: write the trace before closing it. OUT_OF_MEMORY. */
 enum status training_trace(struct training *training, struct trace *trace);
 
+/* Takes the next step's batch from the loader now, unless it is at hand already. */
+enum status training_fetch(struct training *training);
+
 /* Waits for all queued work, runs and times `steps` steps and adds them to `window`, which is all 0 before
- * its first ones. Release the window when done with it; after a failure it is. */
+ * its first ones. If the first step's batch is at hand, the window ends with the batch after the last one
+ * at hand: as many are loaded as trained on, and none while the device has nothing to do that would have
+ * something in a longer window. Release the window when done with it; after a failure it is. */
 enum status training_window(struct training *training, int64_t steps,
                             struct training_window *window);
 

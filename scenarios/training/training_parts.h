@@ -14,7 +14,8 @@ struct training {
     struct training_config config;
     struct stream *compute;
     struct dataset *dataset;
-    struct loader *loader; /* NULL once all batches are resident */
+    struct loader *loader;     /* NULL once all batches are resident */
+    const struct batch *ahead; /* fetched for the next step; NULL: none */
     struct resident *resident;
     struct memory *memory;
     struct transfer *transfer;

@@ -145,6 +145,7 @@ enum status training_window(struct training *training, int64_t steps,
 {
     struct event **events = NULL;
     struct training_counts from, to;
+    bool fetches = training->ahead != NULL;
     int64_t from_ns, from_cpu_ns;
     enum status status = STATUS_OK;
 
@@ -157,6 +158,8 @@ enum status training_window(struct training *training, int64_t steps,
     from_cpu_ns = process_cpu_ns();
     from_ns = clock_ns();
     TRY(training_run(training, steps));
+    if (fetches)
+        TRY(training_fetch(training));
     to = read_counts(training);
     TRY(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
