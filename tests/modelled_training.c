@@ -121,6 +121,12 @@ out:
     return status;
 }
 
+enum status training_fetch(struct training *training)
+{
+    (void)training;
+    return STATUS_OK;
+}
+
 enum status training_pause(struct training *training)
 {
     if (model.working == training)

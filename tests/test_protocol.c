@@ -94,13 +94,18 @@ static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void 
         double seconds;
         int64_t steps, slices;
     } cases[] = {
-        { { 1e6, 1e6 }, 2, 1, 0.2, 40, 4 }, /* 5 slices of 40 ms would fill it */
-        { { 3e6, 1e6 }, 2, 1, 0.2, 20, 4 }, /* 60 ms and 20 ms */
-        { { 3e6, 1e6 }, 2, 20, 0.4, 20, 10 },
-        { { 3e6, 1e6 }, 2, 30, 0.1, 30, 2 }, /* a period is more than 40 ms */
-        { { 1e6 }, 1, 15, 0.2, 45, 4 },
+        { { 1e6, 1e6 }, 2, 1, 0.2, 10, 20 },
+        { { 3e6, 1e6 }, 2, 1, 0.21, 5, 22 }, /* 15 ms and 5 ms: 21 fill it, which is odd */
+        { { 3e6, 1e6 }, 2, 20, 0.09, 5, 8 }, /* two periods, four slices each */
+        { { 3e6, 1e6 }, 2, 12, 0.1, 6, 8 },  /* 5 is no part of 12 */
+        { { 3e6, 1e6 }, 2, 15, 0.1, 5, 12 }, /* 9 would be odd: four periods */
+        { { 3e6, 1e6 }, 2, 4, 0.1, 8, 6 },
+        { { 3e6, 1e6 }, 2, 7, 0.1, 7, 8 },
+        { { 1e6 }, 1, 20, 0.2, 10, 20 },
+        { { 1e5, 1e5 }, 2, 20, 0.2, 100, 20 },
         { { 1e9, 1e9 }, 2, 1, 0.2, 3, 2 }, /* at least 3 steps and 2 slices */
-        { { 1e9, 1e9 }, 2, 2, 0.2, 4, 2 }, /* and whole periods */
+        { { 1e9, 1e9 }, 2, 2, 0.2, 4, 2 },
+        { { 1e9, 1e9 }, 2, 20, 0.2, 4, 10 }, /* and whole periods */
         { { 0, 0 }, 2, 1, 0.2, 3, 2 },
         { { NAN, 1 }, 2, 1, 0.2, 3, 2 },
     };
@@ -111,6 +116,8 @@ static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void 
         window_plan_steps(&plan, cases[i].step_ns, cases[i].count);
         assert_int_equal(plan.steps, cases[i].steps);
         assert_int_equal(plan.slices, cases[i].slices);
+        assert_int_equal(plan.slices % 2, 0);
+        assert_int_equal(plan.steps * plan.slices % plan.period, 0);
     }
 }
 
@@ -148,10 +155,10 @@ static void every_repetition_trains_on_the_same_samples(void **state)
         const struct record *record = &sent.records[i];
         assert_int_equal(record->type, RECORD_REPETITION);
         seen[record->variant][record->index]++;
-        /* 0.1 s at 2.5 ms on average: two slices of 20. */
+        /* 0.1 s at 2.5 ms on average: ten slices of 4. */
         assert_int_equal(record->repetition.steps, 40);
         assert_int_equal(record->repetition.samples, 320);
-        assert_int_equal(record->repetition.step_count, 2 * 19);
+        assert_int_equal(record->repetition.step_count, 10 * 3);
         assert_int_equal(record->repetition.wall_ns,
                          record->variant == VARIANT_BEFORE ? 120000000 : 80000000);
         assert_int_equal(record->repetition.cpu_ns, 2 * record->repetition.wall_ns);
@@ -187,14 +194,14 @@ static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
     assert_int_equal(model.beside, 0);
     for (int i = 0; i < model.window_count; i++) {
         const struct modelled_window *window = &model.windows[i];
-        int last = 8; /* four slices of either */
+        int last = 2 * 20; /* slices of either */
         if (window->run < 2 || window->run % 2 != 1 || window[1].run != window->run - 1)
             continue;
         /* The second run's warm-up is over: slices follow. */
         for (int slice = 0; slice < last; slice++) {
             const struct modelled_window *timed = &window[1 + slice];
             int second = (slice / 2 + slice) % 2; /* ABBA ABBA */
-            assert_int_equal(timed->steps, 20);
+            assert_int_equal(timed->steps, 4);
             assert_int_equal(timed->run, window->run - 1 + second);
             assert_int_equal(timed->is_after, second ? window->is_after : !window->is_after);
         }
@@ -390,7 +397,7 @@ static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **st
     for (int pair = 0; pair < 3; pair++) {
         int before = model.windows_at_reading[2 * pair];
         int after = model.windows_at_reading[2 * pair + 1];
-        assert_int_equal(after, before + VARIANT_COUNT * 2);
+        assert_int_equal(after, before + VARIANT_COUNT * 10);
         assert_int_equal(model.windows[before].run, 2 + 2 * pair);
         assert_int_equal(model.windows[before - 1].run, 2 + 2 * pair + 1);
     }

@@ -8,12 +8,11 @@
 
 enum {
     SLICE_STEPS_LEAST = 3, /* the first step of a slice finds an empty queue */
-    SLICES_LEAST = 2,
     QUARTERS_MOST = 4,     /* of warm-up: on a noisy machine two may never agree */
     PILOT_GROWTH_MOST = 8, /* from one try to the next: the first steps are the slowest */
 };
 
-#define SLICE_NS    4e7
+#define SLICE_NS    1e7
 #define WARM_WITHIN 0.05 /* two consecutive quarters that agree so well are warm */
 
 static int64_t greatest_common_divisor(int64_t a, int64_t b)
@@ -45,18 +44,22 @@ static int64_t whole_periods_up(int64_t steps, int64_t period)
 
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count)
 {
-    double sum_ns = 0, slices;
+    int64_t group = 2; /* slices: an even number that holds whole periods */
+    double mean_ns = 0, groups;
 
-    plan->steps = whole_periods_up(SLICE_STEPS_LEAST, plan->period);
-    plan->slices = SLICES_LEAST;
-    for (int i = 0; i < count; i++) sum_ns += step_ns[i] / count;
-    if (!(sum_ns > 0))
-        return;
-    if (plan->steps < (int64_t)(SLICE_NS / sum_ns))
-        plan->steps = whole_periods_up((int64_t)(SLICE_NS / sum_ns), plan->period);
-    slices = plan->seconds * 1e9 / (sum_ns * (double)plan->steps);
-    if (slices > SLICES_LEAST)
-        plan->slices = (int64_t)ceil(slices / SLICES_LEAST - 0.5) * SLICES_LEAST;
+    for (int i = 0; i < count; i++) mean_ns += step_ns[i] / count;
+    plan->steps = SLICE_STEPS_LEAST;
+    if (mean_ns > 0 && plan->steps < SLICE_NS / mean_ns)
+        plan->steps = (int64_t)(SLICE_NS / mean_ns);
+    if (plan->steps > plan->period)
+        plan->steps = whole_periods_up(plan->steps, plan->period);
+    while (plan->period % plan->steps != 0 && plan->steps % plan->period != 0) plan->steps++;
+    if (plan->steps < plan->period && plan->period / plan->steps > 2)
+        group = plan->period / plan->steps * (plan->period / plan->steps % 2 + 1);
+    plan->slices = group;
+    groups = plan->seconds * 1e9 / (mean_ns * (double)(plan->steps * group));
+    if (groups > 1 && isfinite(groups))
+        plan->slices = (int64_t)(groups + 0.5) * group;
 }
 
 /* Wall time of `steps` steps. */
@@ -190,6 +193,7 @@ static enum status prepare(struct window_run *run, struct device *device,
     TRY(open_run(&run->training, device, run->config, repetition->losses, first, &first_ns));
     TRY(warm_up(run->training, quarter, QUARTERS_MOST * quarter, first_ns, &repetition->warmed_up,
                 &step_ns));
+    TRY(training_fetch(run->training));
     TRY(training_pause(run->training));
     repetition->warmup_steps = training_steps_done(run->training);
 

@@ -2,15 +2,16 @@
  * slices that alternate, and torn down.
  *
  * A machine's speed drifts: cores share power, caches and units with what others run, clocks follow heat.
- * Slices of 40 ms in the order ABBA put both variants under the same drift; two windows one after the
- * other do not (on a 2-core machine the ratio of the same thing to itself spread by 3.3% over six pairs
- * of windows of 100 ms, and by 1.5% over as many steps in slices of 40 ms). Only one run works at a time:
+ * Slices of 10 ms in the order ABBA put both variants under the same drift; longer ones do so less (on a
+ * 2-core machine the ratio of the same steps to themselves had a standard deviation of 7.6% in 20 pairs
+ * of 2 slices of 40 ms, 3.7% in 4 slices of 20 ms, 1.4% in 8 of 10 ms). Only one run works at a time:
  * while the other is timed its device work is done and its loader workers rest, with what they had ready.
  *
  * What the runs allocate is each one's own, so the peaks are those of one run alone; the device must hold
  * both. The number of steps is chosen once a scenario, from the first pair, which does not count: then
- * both variants train on the same samples in every repetition. A slice is a whole number of periods of
- * everything periodic in either variant, so that it never holds one loss read more or less. */
+ * both variants train on the same samples in every repetition. A window, all slices of a variant together,
+ * is a whole number of periods of everything periodic in either variant, so that it never holds one loss
+ * read more or less. */
 #ifndef HARNESS_EXPERIMENT_WINDOW_H
 #define HARNESS_EXPERIMENT_WINDOW_H
 
@@ -18,8 +19,8 @@
 #include "scenarios/training/training.h"
 
 struct window_plan {
-    int64_t steps;  /* of a slice: a multiple of period */
-    int64_t slices; /* of a window: even */
+    int64_t steps;  /* of a slice */
+    int64_t slices; /* of a window: even; together a multiple of period */
     int64_t period; /* in steps, of both variants together */
     double seconds; /* about what a window lasts */
 };
@@ -27,9 +28,9 @@ struct window_plan {
 /* Steps after which everything periodic in any of `count` settings has come round. */
 int64_t window_period(const struct training_config *configs, int count);
 
-/* Fills in `steps` and `slices` for `count` variants whose steps take step_ns: a slice lasts about 40 ms
- * on average over them and has at least 3 steps, in whole periods; a window lasts about `seconds` and has
- * at least two slices. */
+/* Fills in `steps` and `slices` for `count` variants whose steps take step_ns: a slice lasts about 10 ms
+ * on average over them and has at least 3 steps; a window lasts about `seconds` and has at least two
+ * slices. */
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count);
 
 /* The repetition that does not count: opens, finds how long a step takes once it is warm, closes. */
