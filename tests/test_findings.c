@@ -199,6 +199,10 @@ static const struct {
     { "low_utilisation",
       { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 },
       { .steps = 10, .launches = 20, .operator_time = 15, .call = 2, .kernel = 20 } },
+    /* A whole trace that took no time was not idle either. */
+    { "low_utilisation",
+      { .steps = 1, .launches = 2, .operator_time = 40, .call = 2, .kernel = 2, .no_steps = true },
+      { .steps = 1, .launches = 1, .call = 2, .kernel = 0, .no_steps = true } },
     { "exposed_communication", { BUSY, .communication = 300 }, { BUSY, .communication = 80 } },
     { "activation_memory",
       { BUSY, .allocated_kib = 600000, .peak_kib = 980000 },
@@ -444,6 +448,7 @@ static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
     assert_string_equal(alone.findings.items[2].id, "logging_gap");
     assert_float_equal(alone.findings.items[2].lost_ns_per_step, 10000, 1e-6);
     assert_string_equal(alone.findings.items[3].id, "no_device_activity");
+    assert_int_equal(alone.findings.count, 4);
     forget(&alone);
     /* With a device that was not recorded, nobody knows what it did meanwhile. */
     assert_int_equal(find(&beside, "no_device_activity")->severity, SEVERITY_MAJOR);
