@@ -46,6 +46,52 @@ static void launches_are_measured_from_call_to_first_work(void **state)
     made_release(&analysed);
 }
 
+struct made_launch {
+    int issued, begun, stream;
+};
+
+/* How many launches of its stream had been issued as one begins, and had not begun before it. */
+static int queue_at(const struct made_launch *launches, int count, int of)
+{
+    const struct made_launch *one = &launches[of];
+    int depth = 0;
+
+    for (int i = 0; i < count; i++)
+        depth += launches[i].stream == one->stream && launches[i].issued <= one->begun &&
+                 (launches[i].begun > one->begun || (launches[i].begun == one->begun && i >= of));
+    return depth;
+}
+
+static void the_queue_is_as_deep_as_counting_says(void **state)
+{
+    enum { ROUNDS = 300, LAUNCHES = 12 };
+    unsigned seed = 3;
+    (void)state;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        struct made_launch made[LAUNCHES];
+        struct analysed analysed;
+        int most = 0;
+        made_begin();
+        for (int i = 0; i < LAUNCHES; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            made[i].issued = (int)(seed >> 16 & 63);
+            made[i].begun = made[i].issued + (int)(seed >> 22 & 31);
+            made[i].stream = 7 + (int)(seed >> 28 & 1);
+            made_add("cuda_runtime", "cudaLaunchKernel", 100, 100 + i, made[i].issued,
+                     made[i].issued + 1, i + 1);
+            made_add("kernel", "one", 0, made[i].stream, made[i].begun, made[i].begun + 1, i + 1);
+        }
+        for (int i = 0; i < LAUNCHES; i++) {
+            int depth = queue_at(made, LAUNCHES, i);
+            most = depth > most ? depth : most;
+        }
+        analysed = made_analyse();
+        assert_int_equal(launches_of(&analysed).queue_max, most);
+        made_release(&analysed);
+    }
+}
+
 static void a_graph_is_one_launch(void **state)
 {
     struct analysed analysed;
@@ -310,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_are_measured_from_call_to_first_work),
         cmocka_unit_test(a_graph_is_one_launch),
+        cmocka_unit_test(the_queue_is_as_deep_as_counting_says),
         cmocka_unit_test(the_queue_is_counted_by_stream),
         cmocka_unit_test(kernels_are_summed_by_name),
         cmocka_unit_test(operators_have_self_and_total_time),

@@ -382,6 +382,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "exposed_copy_ns",
         "idle",
         "steps",
+        "launches",
         "kernels",
         "findings",
     };

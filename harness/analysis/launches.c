@@ -7,34 +7,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When launches of a stream were issued, or when their work began. */
-struct moment {
+/* When a launch was issued. */
+struct issue {
     int64_t at_ns;
     uint32_t stream; /* track */
 };
 
+/* How far a stream has come: the issues that it has seen, and the launches that have begun. */
+struct progress {
+    int64_t next; /* in the sorted issues */
+    int64_t issued, begun;
+};
+
 static int by_stream_and_time(const void *left, const void *right)
 {
-    const struct moment *a = left, *b = right;
+    const struct issue *a = left, *b = right;
 
     if (a->stream != b->stream)
         return a->stream < b->stream ? -1 : 1;
     return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
-/* A launch is in its stream's queue from its call until its work begins; what enters and leaves at once was
- * queued. Both lists are of the same launches. */
-static int64_t deepest(struct moment *issued, struct moment *begun, int64_t count)
+/* A call may be older than its work only; a broken trace has others, which were never queued. */
+static bool was_queued(const struct work *work)
 {
-    int64_t most = 0, left = 0;
+    return work->call->start_ns <= work->event->start_ns;
+}
 
-    sort_items(issued, count, sizeof *issued, by_stream_and_time);
-    sort_items(begun, count, sizeof *begun, by_stream_and_time);
-    for (int64_t i = 0; i < count; i++) {
-        while (by_stream_and_time(&begun[left], &issued[i]) < 0) left++;
-        most = i + 1 - left > most ? i + 1 - left : most;
+/* A launch is in its stream's queue from its call until its work begins, so the queue is deepest as work
+ * begins. `seen` are the calls of launches, which are forgotten again. */
+static enum status find_deepest(struct launches *launches, const struct timeline *timeline,
+                                struct issue *issues, int64_t count, bool *seen)
+{
+    enum status status = STATUS_OK;
+    size_t streams = (size_t)timeline->trace->track_count + 1;
+    struct progress *progress = calloc(streams, sizeof *progress);
+
+    if (progress == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu streams", streams);
+    sort_items(issues, count, sizeof *issues, by_stream_and_time);
+    for (int64_t i = count; i-- > 0;) progress[issues[i].stream].next = i;
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        struct progress *now = &progress[work->event->track];
+        bool *is_first = work->call != NULL ? &seen[work->call - timeline->trace->events] : NULL;
+        if (is_first == NULL || !*is_first)
+            continue;
+        *is_first = false;
+        if (!was_queued(work))
+            continue;
+        for (; now->next < count && issues[now->next].stream == work->event->track &&
+               issues[now->next].at_ns <= work->event->start_ns;
+             now->next++)
+            now->issued++;
+        if (now->issued - now->begun > launches->queue_max)
+            launches->queue_max = now->issued - now->begun;
+        now->begun++;
     }
-    return most;
+
+out:
+    free(progress);
+    return status;
 }
 
 static void take(struct launches *launches, const struct work *work)
@@ -60,12 +93,11 @@ enum status launches_make(struct launches *launches, const struct timeline *time
     enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
     bool *seen = calloc((size_t)trace->event_count + 1, sizeof *seen);
-    size_t room = (size_t)timeline->work_count + 1;
-    struct moment *issued = malloc(room * sizeof *issued), *begun = malloc(room * sizeof *begun);
+    struct issue *issues = malloc(((size_t)timeline->work_count + 1) * sizeof *issues);
     int64_t count = 0;
 
     memset(launches, 0, sizeof *launches);
-    if (seen == NULL || issued == NULL || begun == NULL)
+    if (seen == NULL || issues == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld launches", (long long)timeline->work_count);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
@@ -78,16 +110,13 @@ enum status launches_make(struct launches *launches, const struct timeline *time
             continue;
         seen[work->call - trace->events] = true;
         take(launches, work);
-        if (work->call->start_ns <= work->event->start_ns) {
-            issued[count] = (struct moment){ work->call->start_ns, work->event->track };
-            begun[count++] = (struct moment){ work->event->start_ns, work->event->track };
-        }
+        if (was_queued(work))
+            issues[count++] = (struct issue){ work->call->start_ns, work->event->track };
     }
-    launches->queue_max = deepest(issued, begun, count);
+    TRY(find_deepest(launches, timeline, issues, count, seen));
 
 out:
     free(seen);
-    free(issued);
-    free(begun);
+    free(issues);
     return status;
 }

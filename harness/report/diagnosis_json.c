@@ -49,6 +49,19 @@ static void add_steps(struct json *json, cJSON *object, const struct steps *step
     json_number(json, to, "max_ns", any ? (double)steps->max_ns : NAN);
 }
 
+static void add_launches(struct json *json, cJSON *object, const struct launches *launches)
+{
+    cJSON *to = json_object(json, object, "launches");
+    double count = (double)launches->count; /* means of none are null */
+
+    json_integer(json, to, "count", launches->count);
+    json_number(json, to, "mean_host_ns", (double)launches->host_ns / count);
+    json_number(json, to, "mean_delay_ns", (double)launches->delay_ns / count);
+    json_integer(json, to, "max_delay_ns", launches->delay_max_ns);
+    json_integer(json, to, "short_count", launches->short_count);
+    json_integer(json, to, "queue_max", launches->queue_max);
+}
+
 static void add_kernels(struct json *json, cJSON *to, const struct summary *summary)
 {
     static const char *const kinds[WORK_KIND_COUNT] = {
@@ -96,6 +109,7 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, char **text)
         json_bool(&json, object, "partial", diagnosis->traces[i]->partial);
         add_usage(&json, object, &summary->timeline.all);
         add_steps(&json, object, &summary->steps);
+        add_launches(&json, object, &summary->launches);
         add_kernels(&json, object, summary);
         findings_json(&json, object, "findings", &diagnosis->findings[i]);
     }

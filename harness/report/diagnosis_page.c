@@ -153,6 +153,23 @@ static void print_usage(const struct page *page, const struct summary *summary)
         print_share(page, causes[cause], (double)usage->idle_cause_ns[cause], span_ns);
 }
 
+/* Whether the host is ahead of the device. */
+static void print_launches(const struct page *page, const struct launches *launches)
+{
+    double count = (double)launches->count;
+    char call[QUANTITY_SIZE], delay[QUANTITY_SIZE], most[QUANTITY_SIZE];
+
+    if (launches->count == 0)
+        return;
+    quantity_print(call, (double)launches->host_ns / count / 1e3, "us");
+    quantity_print(delay, (double)launches->delay_ns / count / 1e3, "us");
+    quantity_print(most, (double)launches->delay_max_ns / 1e3, "us");
+    page_paragraph(page, INK_DIM,
+                   "%lld launches; a call takes the host %s, its work begins %s later (at most "
+                   "%s); up to %lld were queued on a stream.",
+                   (long long)launches->count, call, delay, most, (long long)launches->queue_max);
+}
+
 /* --- Findings -------------------------------------------------------------------------------------- */
 
 static enum ink severity_ink(enum severity severity)
@@ -227,6 +244,7 @@ static void print_whole(const struct page *page, const struct diagnosis *diagnos
     print_head(page, diagnosis, which);
     print_step(page, summary);
     print_usage(page, summary);
+    print_launches(page, &summary->launches);
     print_findings(page, summary, &diagnosis->findings[which]);
     diagnosis_tables(page, summary);
 }
