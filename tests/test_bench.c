@@ -141,7 +141,7 @@ static void repetitions_end_when_the_noise_is_low_or_the_time_is_over(void **sta
     settings.noise = 1000; /* low enough at once */
     assert_int_equal(bench_measure(&result, &counting, 0, device, &settings), STATUS_OK);
     assert_int_equal(result.count, 6);
-    settings.noise = 0; /* never: the interval of a clock's readings has a width */
+    settings.noise = -1; /* never */
     assert_int_equal(bench_measure(&result, &counting, 0, device, &settings), STATUS_OK);
     assert_in_range(result.count, 7, 30);
     settings.max_seconds = 1e-9;
@@ -286,7 +286,7 @@ static void visits_go_on_until_the_noise_is_low_or_the_time_is_over(void **state
     static const struct {
         double noise, max_seconds;
         int least, most;
-    } cases[] = { { 1000, 1000, 18, 18 }, { 0, 1e-9, 18, 18 }, { 0, 1000, 19, 36 } };
+    } cases[] = { { 1000, 1000, 18, 18 }, { -1, 1e-9, 18, 18 }, { -1, 1000, 36, 36 } };
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -60,6 +60,12 @@ says out "lat_event"
 says out "lat_readback"
 says err "CPU device"
 # shellcheck disable=SC2086
+expect 0 "row after row" $quick --benchmark_filter='^lat_(event|readback)$' \
+    --benchmark_enable_random_interleaving=false
+says out "lat_readback_median"
+expect 2 "an interleaving that is none" --benchmark_enable_random_interleaving=maybe
+says err "give true or false"
+# shellcheck disable=SC2086
 expect 0 "JSON" $quick --benchmark_filter='^gemm_fp32/64$' --benchmark_format=json
 cp "$folder/out" "$folder/gemm.json"
 expect 0 "so many iterations" --benchmark_min_time=7x --benchmark_repetitions=2 \

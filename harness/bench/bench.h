@@ -62,7 +62,8 @@ struct bench {
     const char *(*lack)(const struct bench *bench, const struct device_properties *device);
 
     /* Makes what the body needs, and runs it once to check that it does what it claims: INTERNAL with
-     * both values where it does not. `tear_down` is called whatever came of it. */
+     * both values where it does not. `tear_down` is called whatever came of it. Both are called again for
+     * each visit (rounds.h). */
     enum status (*set_up)(struct bench_work *work);
     enum status (*run)(struct bench_work *work, int64_t iterations);
     void (*tear_down)(struct bench_work *work); /* may be NULL */
