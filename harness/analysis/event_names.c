@@ -41,6 +41,11 @@ bool name_is_product(const char *name)
            !has_one_of(name, others, ARRAY_SIZE(others));
 }
 
+bool name_is_host_communication(const char *name)
+{
+    return begins(name, "gloo:") || begins(name, "mpi:");
+}
+
 bool name_is_data_loading(const char *name)
 {
     return begins(name, "enumerate(DataLoader)#") || begins(name, "enumerate(DataPipe)#") ||

@@ -10,6 +10,9 @@
  * (hta/common/types.py). */
 bool name_is_communication(const char *name);
 
+/* An event of the host that communicates between processes: PyTorch's "gloo:all_reduce", "mpi:broadcast". */
+bool name_is_host_communication(const char *name);
+
 /* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. */
 bool name_is_product(const char *name);
 

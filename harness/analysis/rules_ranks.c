@@ -21,8 +21,12 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
 static double communication_ns(const struct summary *summary)
 {
     double steps = summary->steps.count > 0 ? (double)summary->steps.count : 1;
+    double ns = (double)summary->timeline.all.kind_ns[WORK_COMMUNICATION];
 
-    return (double)summary->timeline.all.kind_ns[WORK_COMMUNICATION] / steps;
+    if (summary->timeline.host_alone)
+        for (int64_t i = 0; i < summary->steps.count; i++)
+            ns += (double)summary->steps.items[i].part_ns[STEP_COMMUNICATION];
+    return ns / steps;
 }
 
 /* A collective ends on all ranks together, and lasts from where a rank enters it: who enters last, and so

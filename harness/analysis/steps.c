@@ -24,12 +24,15 @@ static bool is_step(const struct trace_file *trace, const struct event *event, i
            name_is_step(trace_file_name(trace, event->name), number);
 }
 
-static enum step_part host_part(const struct trace_file *trace, const struct event *event)
+static enum step_part host_part(const struct timeline *timeline, const struct event *event)
 {
+    const char *name = trace_file_name(timeline->trace, event->name);
+
     if (event_is_call(event))
         return STEP_RUNTIME;
-    return name_is_data_loading(trace_file_name(trace, event->name)) ? STEP_DATA_LOADING
-                                                                     : STEP_HOST;
+    if (timeline->host_alone && name_is_host_communication(name))
+        return STEP_COMMUNICATION;
+    return name_is_data_loading(name) ? STEP_DATA_LOADING : STEP_HOST;
 }
 
 static enum status collect(struct intervals *parts, const struct timeline *timeline)
@@ -48,8 +51,7 @@ static enum status collect(struct intervals *parts, const struct timeline *timel
     }
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct event *event = timeline->host[i];
-        TRY(intervals_add(&parts[host_part(timeline->trace, event)], event->start_ns,
-                          event->end_ns));
+        TRY(intervals_add(&parts[host_part(timeline, event)], event->start_ns, event->end_ns));
     }
     for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
 
@@ -83,7 +85,14 @@ static void break_down(struct step *step, const struct intervals *parts)
         }
         step->part_ns[part] += until_ns - at_ns;
     }
-    for (int part = 0; part <= STEP_COMMUNICATION; part++) step->busy_ns += step->part_ns[part];
+}
+
+static int64_t busy_of(const struct step *step)
+{
+    int64_t busy_ns = 0;
+
+    for (int part = 0; part <= STEP_COMMUNICATION; part++) busy_ns += step->part_ns[part];
+    return busy_ns;
 }
 
 static int by_start(const void *left, const void *right)
@@ -190,7 +199,10 @@ enum status steps_make(struct steps *steps, const struct timeline *timeline)
     if (steps->count == 0)
         goto out;
     TRY(collect(parts, timeline));
-    for (int64_t i = 0; i < steps->count; i++) break_down(&steps->items[i], parts);
+    for (int64_t i = 0; i < steps->count; i++) {
+        break_down(&steps->items[i], parts);
+        steps->items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps->items[i]);
+    }
     for (int64_t i = 0; i < timeline->work_count; i++) reach(steps, &timeline->work[i]);
 
 out:

@@ -6,7 +6,10 @@
  * work counts as nothing.
  *
  * Unlike there, a step ends where its annotation ends and not with the last kernel that it launched: so
- * steps never overlap, and add up to the time they took. How far its work reaches is work_end_ns. */
+ * steps never overlap, and add up to the time they took. How far its work reaches is work_end_ns.
+ *
+ * Where the host computes itself, what its processes tell each other is communication, and comes before
+ * what is computed meanwhile. It is no work of a device. */
 #ifndef HARNESS_ANALYSIS_STEPS_H
 #define HARNESS_ANALYSIS_STEPS_H
 

@@ -42,7 +42,12 @@ static void print_rank(const struct page *page, const struct summary *summary)
     snprintf(busy, sizeof busy, "%.1f%%",
              usage->span_ns > 0 ? 100 * (double)usage->busy_ns / (double)usage->span_ns : 0);
     quantity_print(compute, (double)usage->kind_ns[WORK_COMPUTATION] / steps / 1e3, "us");
-    quantity_print(communication, (double)usage->kind_ns[WORK_COMMUNICATION] / steps / 1e3, "us");
+    quantity_print(communication,
+                   (summary->timeline.host_alone
+                        ? part_ns(&summary->steps, STEP_COMMUNICATION)
+                        : (double)usage->kind_ns[WORK_COMMUNICATION] / steps) /
+                       1e3,
+                   "us");
     quantity_print(exposed, (double)usage->communication_exposed_ns / steps / 1e3, "us");
     quantity_print(data, part_ns(&summary->steps, STEP_DATA_LOADING) / 1e3, "us");
     page_row(page, columns, ARRAY_SIZE(columns), cells);
