@@ -1,5 +1,6 @@
 #include "harness/analysis/rules.h"
 
+#include "harness/analysis/phases.h"
 #include "harness/analysis/products.h"
 
 #include <math.h>
@@ -44,6 +45,22 @@ out:
     return status;
 }
 
+static enum status look_at_passes(struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+    enum status status = STATUS_OK;
+    struct phases phases;
+
+    TRY(phases_make(&phases, &summary->timeline, &summary->steps));
+    facts->optimizer_work = phases.means[PHASE_OPTIMIZER].work_count;
+    TRY(products_fixed_ns(&facts->product_fixed_ns, &summary->timeline,
+                          facts->passes * facts->steps));
+
+out:
+    phases_release(&phases);
+    return status;
+}
+
 enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t count,
                        int64_t which)
 {
@@ -67,8 +84,7 @@ enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t
     facts->passes = forward != NULL ? (double)forward->count / facts->steps : 1;
     facts->product_fixed_ns = NAN;
     if (facts->passes >= 2)
-        TRY(products_fixed_ns(&facts->product_fixed_ns, &summary->timeline,
-                              facts->passes * facts->steps));
+        TRY(look_at_passes(facts));
     facts->median_step_ns = facts->has_steps ? summary->steps.median_ns : facts->step_ns;
     if (facts->has_steps)
         TRY(find_loadings(facts));

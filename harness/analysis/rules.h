@@ -30,8 +30,9 @@ struct facts {
     double steps; /* in the window; 1 where the trace marks none, or what its optimizer calls say */
     double window_ns;
     double step_ns, busy_ns;
-    double launches;         /* that caused work */
-    double passes;           /* the phase "forward", a step; 1 where it has none */
+    double launches;       /* that caused work */
+    double passes;         /* the phase "forward", a step; 1 where it has none */
+    double optimizer_work; /* kernels and copies that it launches, where there are several passes */
     double product_fixed_ns; /* of a step of several passes (products.h); NAN: unknown */
     double *loadings;        /* exposed loading of every step, ascending; NULL: no steps */
     double median_step_ns;

@@ -325,7 +325,8 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
 
 /* What the device would not spend on starting and ending kernels if a step ran once over its batch instead
  * of in passes over pieces. A kernel takes at least as long as the shortest of all; as some of that may be
- * work too, no more than a call of the host is counted. Of products more is known where work is stated. */
+ * work too, no more than a call of the host is counted. Of products more is known where work is stated. The
+ * optimizer runs once as it is, and multiplies nothing. */
 static double busy_lost_to_passes(const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
@@ -345,20 +346,25 @@ static double busy_lost_to_passes(const struct facts *facts)
     }
     if (isnan(product_ns))
         product_ns = shortest;
-    return (1 - 1 / facts->passes) * (count * shortest + products * product_ns) / facts->steps;
+    count = fmax(0, count / facts->steps - facts->optimizer_work);
+    products /= facts->steps;
+    return (1 - 1 / facts->passes) * (count * shortest + products * product_ns);
 }
 
-/* The idle time that goes with the launches, or lies between kernels that were queued. */
+/* The idle time that goes with the launches, or lies between kernels that were queued; the optimizer's
+ * stays. */
 static double idle_lost_to_passes(const struct facts *facts)
 {
     double between = per_step(facts, all(facts)->queued_ns - all(facts)->stalled_ns -
                                          facts->summary->idle.late_ns);
 
-    return lost_to_launches(facts) + (1 - 1 / facts->passes) * fmax(0, between);
+    double optimizer = fmin(1, facts->optimizer_work / fmax(1, facts->launches));
+
+    return (1 - optimizer) * (lost_to_launches(facts) + (1 - 1 / facts->passes) * fmax(0, between));
 }
 
 /* A tracer makes calls longer and not kernels, so what it adds to a step is idle time, as far as there is
- * any. In time of the traced step, as findings are; and no less than what other launches would save. */
+ * any. In time of the traced step, as findings are. */
 static double lost_to_passes(const struct facts *facts)
 {
     double idle = idle_lost_to_passes(facts), busy = busy_lost_to_passes(facts);
@@ -370,7 +376,7 @@ static double lost_to_passes(const struct facts *facts)
     if (idle_at_all > 0)
         idle *= fmax(0, untraced - facts->busy_ns) / idle_at_all;
     busy *= fmin(1, untraced / facts->busy_ns);
-    return fmax(lost_to_launches(facts), (idle + busy) * facts->step_ns / untraced);
+    return (idle + busy) * facts->step_ns / untraced;
 }
 
 /* The same kernels over and over within a step, on pieces of its batch. */
