@@ -108,7 +108,8 @@ static void check_rows(const struct trace_file *trace)
 {
     const int64_t details[EVENT_KIND_COUNT] = { [EVENT_KIND_KERNEL] = trace->kernel_count,
                                                 [EVENT_KIND_MEMORY] = trace->block_count,
-                                                [EVENT_KIND_ANNOTATION] = trace->step_count };
+                                                [EVENT_KIND_ANNOTATION] = trace->step_count,
+                                                [EVENT_KIND_OPERATOR] = trace->operator_count };
 
     PROMISE(trace->partial == (trace->partial_reason[0] != '\0'));
     PROMISE((trace->bad_count > 0) == (trace->bad_reason[0] != '\0'));
