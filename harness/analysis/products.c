@@ -3,6 +3,7 @@
 #include "harness/analysis/products.h"
 
 #include "harness/analysis/event_names.h"
+#include "harness/analysis/sorting.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static enum status find_stated(struct stated **stated, int64_t *count,
                 (struct stated){ .event = event,
                                  .flops = (double)trace->operators[event->detail].flops };
     }
-    qsort(*stated, (size_t)*count, sizeof **stated, by_place);
+    sort_items(*stated, *count, sizeof **stated, by_place);
 
 out:
     return status;

@@ -156,18 +156,16 @@ static void print_usage(const struct page *page, const struct summary *summary)
 /* Whether the host is ahead of the device. */
 static void print_launches(const struct page *page, const struct launches *launches)
 {
-    double count = (double)launches->count;
-    char call[QUANTITY_SIZE], delay[QUANTITY_SIZE], most[QUANTITY_SIZE];
+    char delay[QUANTITY_SIZE], most[QUANTITY_SIZE];
 
     if (launches->count == 0)
         return;
-    quantity_print(call, (double)launches->host_ns / count / 1e3, "us");
-    quantity_print(delay, (double)launches->delay_ns / count / 1e3, "us");
+    quantity_print(delay, (double)launches->delay_ns / (double)launches->count / 1e3, "us");
     quantity_print(most, (double)launches->delay_max_ns / 1e3, "us");
     page_paragraph(page, INK_DIM,
-                   "%lld launches; a call takes the host %s, its work begins %s later (at most "
-                   "%s); up to %lld were queued on a stream.",
-                   (long long)launches->count, call, delay, most, (long long)launches->queue_max);
+                   "%lld launches; their work begins %s after the call, at most %s, and up to %lld "
+                   "were queued on a stream.",
+                   (long long)launches->count, delay, most, (long long)launches->queue_max);
 }
 
 /* --- Findings -------------------------------------------------------------------------------------- */
