@@ -44,7 +44,8 @@ enum status training_open(struct training **training, struct device *device,
     enum status status = STATUS_OK;
     (void)device;
 
-    if (model.opened + 1 == model.fail_open)
+    if (model.opened + 1 == model.fail_open ||
+        (model.room > 0 && model.opened - model.closed >= model.room))
         FAIL(STATUS_DEVICE_OUT_OF_MEMORY, "the modelled memory is full");
     *training = calloc(1, sizeof **training);
     if (*training == NULL)

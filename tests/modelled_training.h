@@ -24,6 +24,7 @@ struct model {
     double decode_ns_a_pixel;             /* alone */
     double decode_slowdown;               /* in the loop, over alone */
     int fail_open, fail_run, fail_window; /* the n-th of that kind fails; 0: none */
+    int room; /* runs that the modelled memory holds at once; 0: any number */
     int64_t damaged;
     struct device_properties properties;
     int limits; /* what holds the modelled clocks down */

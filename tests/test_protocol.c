@@ -211,6 +211,24 @@ static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
     assert_int_equal(pairs, 4);
 }
 
+static void runs_that_do_not_fit_together_come_one_after_the_other(void **state)
+{
+    struct protocol protocol = protocol_of(6);
+    (void)state;
+
+    model_reset();
+    model.room = 1;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(sent.count, 1 + 12 + 1);
+    assert_int_equal(model.opened, 2 + 1 + 12); /* the second of the first pair was refused */
+    for (int i = 1; i <= 12; i++) {
+        const struct record *record = &sent.records[i];
+        assert_int_equal(record->repetition.steps, 40);
+        assert_int_equal(record->repetition.wall_ns,
+                         record->variant == VARIANT_BEFORE ? 120000000 : 80000000);
+    }
+}
+
 static void the_protocol_reaches_device_and_settings(void **state)
 {
     struct protocol protocol = protocol_of(1);
@@ -604,6 +622,7 @@ int main(void)
         cmocka_unit_test(every_repetition_trains_on_the_same_samples),
         cmocka_unit_test(a_first_pair_is_run_and_thrown_away),
         cmocka_unit_test(slices_alternate_and_only_one_run_works_at_a_time),
+        cmocka_unit_test(runs_that_do_not_fit_together_come_one_after_the_other),
         cmocka_unit_test(the_protocol_reaches_device_and_settings),
         cmocka_unit_test(both_sides_of_an_aa_comparison_have_the_settings_before),
         cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),

@@ -24,6 +24,7 @@ struct session {
     int descriptor;
     struct training_config configs[VARIANT_COUNT];
     struct window_plan plan;
+    bool apart; /* the device does not hold both runs of a pair: one comes after the other */
     struct scenario_result seen; /* what was measured so far, less the single steps */
     struct record record;        /* too large for the stack of many frames */
 };
@@ -131,6 +132,29 @@ static void order_of_pairs(uint32_t *first, int pairs, struct random *random)
     random_shuffle(random, first, (uint32_t)pairs);
 }
 
+/* Both runs in turns, or, once the device turned out too small for that, one after the other. */
+static enum status run_windows(struct session *session, struct window_run *runs, int count,
+                               int *failed)
+{
+    enum status status = STATUS_OK;
+
+    if (!session->apart) {
+        status = window_pair(runs, count, session->device, &session->plan, failed);
+        session->apart = status == STATUS_DEVICE_OUT_OF_MEMORY && count > 1;
+        if (!session->apart)
+            goto out;
+        TRY(device_memory_trim(session->device));
+    }
+    for (int i = 0; i < count; i++) {
+        status = window_pair(&runs[i], 1, session->device, &session->plan, failed);
+        *failed = i;
+        TRY(status);
+    }
+
+out:
+    return status;
+}
+
 static enum status run_pair(struct session *session, bool after_first, int index)
 {
     struct repetition repetitions[VARIANT_COUNT] = { 0 };
@@ -147,7 +171,7 @@ static enum status run_pair(struct session *session, bool after_first, int index
         runs[count].repetition = &repetitions[count];
         variants[count++] = variant;
     }
-    TRY(window_pair(runs, count, session->device, &session->plan, &failed));
+    TRY(run_windows(session, runs, count, &failed));
     for (int i = 0; i < count; i++)
         TRY(send_repetition(session, variants[i], index, &repetitions[i]));
     session->seen.pairs = index + 1;
