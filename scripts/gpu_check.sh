@@ -292,7 +292,9 @@ run_tests "${tests_first[@]}"
 run_tests "${tests_next[@]}"
 step doctor 60 "$program" doctor --device="$device"
 run_scenarios
+# Set up once each: the figures of one run, in the time that there is.
 step bench 130 "$program" bench --device="$device" --max-time="$bench_seconds" \
+    --benchmark_enable_random_interleaving=false --benchmark_min_time=0.03 \
     --benchmark_filter='^(lat|bw|gemm|attention|layernorm|softmax|gelu|residual|adamw)' \
     --benchmark_report_aggregates_only --benchmark_out="$folder/bench.json"
 [[ ! bench =~ $only ]] || figures bench "$folder/bench.json"
