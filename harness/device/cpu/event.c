@@ -185,7 +185,7 @@ out:
 enum status cpu_event_elapsed(struct event *from, struct event *to, double *elapsed_ns)
 {
     enum status status = STATUS_OK;
-    int64_t from_ns, to_ns;
+    int64_t from_ns = 0, to_ns = 0;
 
     TRY(time_of((struct cpu_event *)from, &from_ns));
     TRY(time_of((struct cpu_event *)to, &to_ns));
