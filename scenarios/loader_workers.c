@@ -30,6 +30,7 @@ const struct scenario scenario_loader_workers = {
               .after_below = 0.15 },
         },
     .accept = { { "data_loading", ANYWHERE } },
-    /* The loss is read on every step in both variants. */
-    .tolerated_after = { { "host_sync", ANYWHERE } },
+    /* The loss is read on every step in both variants. A device that takes the workers' cores makes a
+     * batch late now and then. */
+    .tolerated_after = { { "host_sync", ANYWHERE }, { "data_jitter", WHERE_CPU_DEVICE } },
 };
