@@ -22,8 +22,8 @@ const struct scenario scenario_loader_workers = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Ten runs on two cores: 1.43 to 1.89. */
-            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.25, .where = WHERE_CPU_DEVICE },
+            /* Eighteen runs on two cores: 1.37 to 1.53, intervals from 1.22. */
+            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.5, .where = WHERE_CUDA },
             { METRIC_DATA_WAIT, SHRINKS, .at_least = 2 },
             { METRIC_DATA_WAIT_SHARE, SHRINKS, .where = WHERE_FOUR_CORES, .before_above = 0.5,

@@ -19,7 +19,8 @@ const struct scenario scenario_small_batch = {
     .loss = LOSS_FP32_ORDER,
     .expect =
         {
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CPU_DEVICE },
+            /* Eighteen runs on two cores: 2.36 to 3.41, intervals from 2.11. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.8, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 5, .where = WHERE_CUDA },
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 10 },
         },
