@@ -23,7 +23,8 @@ struct attention {
     struct tensor *q, *k, *v, *y, *lse, *dy, *delta, *dq, *dk, *dv;
     double *y_reference, *lse_reference;
     double *delta_reference, *dq_reference, *dk_reference, *dv_reference;
-    double *delta_sizes, *dq_sizes, *dk_sizes; /* of the terms, where they cancel */
+    double *y_sizes, *lse_sizes, *delta_sizes, *dq_sizes, *dk_sizes,
+        *dv_sizes; /* of the terms, where they cancel */
 };
 
 static int keys_of(const struct attention *a, long vector)
@@ -39,6 +40,14 @@ static double dot(const double *x, const double *y, int width)
     return sum;
 }
 
+static double dot_size(const double *x, const double *y, int width)
+{
+    double sum = 0;
+
+    for (int c = 0; c < width; c++) sum += fabs(x[c] * y[c]);
+    return sum;
+}
+
 static void reference_forward(struct attention *a)
 {
     int width = a->width;
@@ -46,19 +55,28 @@ static void reference_forward(struct attention *a)
     for (long i = 0; i < a->vectors; i++) {
         const double *q = a->q->values + i * width;
         long first = i / a->tokens * a->tokens; /* key of the head */
-        double max = -INFINITY, sum = 0;
+        double max = -INFINITY, sum = 0, size = 0;
 
-        for (long j = first; j < first + keys_of(a, i); j++)
+        for (long j = first; j < first + keys_of(a, i); j++) {
             max = fmax(max, (double)a->scale * dot(q, a->k->values + j * width, width));
-        for (int c = 0; c < width; c++) a->y_reference[i * width + c] = 0;
+            size = fmax(size, (double)a->scale * dot_size(q, a->k->values + j * width, width));
+        }
+        for (int c = 0; c < width; c++)
+            a->y_reference[i * width + c] = a->y_sizes[i * width + c] = 0;
         for (long j = first; j < first + keys_of(a, i); j++) {
             double p = exp((double)a->scale * dot(q, a->k->values + j * width, width) - max);
             sum += p;
-            for (int c = 0; c < width; c++)
+            for (int c = 0; c < width; c++) {
                 a->y_reference[i * width + c] += p * a->v->values[j * width + c];
+                a->y_sizes[i * width + c] += p * fabs(a->v->values[j * width + c]);
+            }
         }
-        for (int c = 0; c < width; c++) a->y_reference[i * width + c] /= sum;
+        for (int c = 0; c < width; c++) {
+            a->y_reference[i * width + c] /= sum;
+            a->y_sizes[i * width + c] /= sum;
+        }
         a->lse_reference[i] = max + log(sum);
+        a->lse_sizes[i] = size + log(sum);
     }
 }
 
@@ -69,28 +87,27 @@ static void reference_backward(struct attention *a)
 
     for (long i = 0; i < a->count; i++)
         a->dq_reference[i] = a->dk_reference[i] = a->dv_reference[i] = a->dq_sizes[i] =
-            a->dk_sizes[i] = 0;
+            a->dk_sizes[i] = a->dv_sizes[i] = 0;
     for (long i = 0; i < a->vectors; i++) {
         const double *q = a->q->values + i * width, *dy = a->dy->values + i * width;
         long first = i / a->tokens * a->tokens;
-        double lse = a->lse->values[i], delta_size = 0;
+        double lse = a->lse->values[i], delta_size = dot_size(dy, a->y->values + i * width, width);
 
         a->delta_reference[i] = dot(dy, a->y->values + i * width, width);
-        for (int c = 0; c < width; c++) delta_size += fabs(dy[c] * a->y->values[i * width + c]);
         a->delta_sizes[i] = delta_size;
         for (long j = first; j < first + keys_of(a, i); j++) {
             const double *k = a->k->values + j * width, *v = a->v->values + j * width;
-            double p = exp((double)a->scale * dot(q, k, width) - lse), size = delta_size;
+            double p = exp((double)a->scale * dot(q, k, width) - lse);
+            double size = (double)a->scale * p * (delta_size + dot_size(dy, v, width));
             double ds = (double)a->scale * p * (dot(dy, v, width) - a->delta_reference[i]);
 
-            for (int c = 0; c < width; c++) size += fabs(dy[c] * v[c]);
-            size *= (double)a->scale * p;
             for (int c = 0; c < width; c++) {
                 a->dq_reference[i * width + c] += ds * k[c];
                 a->dk_reference[j * width + c] += ds * q[c];
                 a->dv_reference[j * width + c] += p * dy[c];
                 a->dq_sizes[i * width + c] += size * fabs(k[c]);
                 a->dk_sizes[j * width + c] += size * fabs(q[c]);
+                a->dv_sizes[j * width + c] += p * fabs(dy[c]);
             }
         }
     }
@@ -122,6 +139,8 @@ static struct attention attention_make(struct workbench *bench, size_t shape, bo
     a.v = tensor_normal(bench, REAL, a.count, 0, 1);
     a.y_reference = workbench_doubles(bench, a.count);
     a.lse_reference = workbench_doubles(bench, a.vectors);
+    a.lse_sizes = workbench_doubles(bench, a.vectors);
+    a.y_sizes = workbench_doubles(bench, a.count);
     reference_forward(&a);
     for (long i = 0; i < a.vectors; i++)
         for (int c = 0; c < a.width; c++)
@@ -150,8 +169,8 @@ static void forward_follows_its_reference(void **state)
         struct attention a = attention_make(bench, i / 2, i % 2, 1.5);
 
         run_forward(bench, &a);
-        EXPECT(bench, a.y, a.y_reference, LIMIT);
-        EXPECT(bench, a.lse, a.lse_reference, 1e-6);
+        EXPECT_SIZED(bench, a.y, a.y_reference, a.y_sizes, LIMIT);
+        EXPECT_SIZED(bench, a.lse, a.lse_reference, a.lse_sizes, 1e-6);
         workbench_settle(bench);
     }
 }
@@ -167,8 +186,8 @@ static void forward_survives_large_scores(void **state)
 
         run_forward(bench, &a);
         /* A score of 10000 in fp32 is known to 2^-11, and so is its exponential. */
-        EXPECT(bench, a.y, a.y_reference, 1e-2);
-        EXPECT(bench, a.lse, a.lse_reference, 1e-6);
+        EXPECT_SIZED(bench, a.y, a.y_reference, a.y_sizes, 1e-2);
+        EXPECT_SIZED(bench, a.lse, a.lse_reference, a.lse_sizes, 1e-6);
         workbench_settle(bench);
     }
 }
@@ -191,7 +210,7 @@ static void attention_to_equal_keys_is_the_mean_of_the_values(void **state)
             }
         }
         run_forward(bench, &a);
-        EXPECT(bench, a.y, a.y_reference, 1e-6);
+        EXPECT_SIZED(bench, a.y, a.y_reference, a.y_sizes, 1e-6);
         EXPECT(bench, a.lse, a.lse_reference, 1e-6);
         workbench_settle(bench);
     }
@@ -213,6 +232,7 @@ static void backward_tensors(struct workbench *bench, struct attention *a)
     a->dv_reference = workbench_doubles(bench, a->count);
     a->dq_sizes = workbench_doubles(bench, a->count);
     a->dk_sizes = workbench_doubles(bench, a->count);
+    a->dv_sizes = workbench_doubles(bench, a->count);
 }
 
 static void backward_follows_its_reference(void **state)
@@ -242,7 +262,7 @@ static void backward_follows_its_reference(void **state)
             .delta = a.delta->data, .lengths = lengths, .scale = a.scale, .width = a.width,
             .heads = a.heads, .tokens = a.tokens);
         EXPECT_SIZED(bench, a.dk, a.dk_reference, a.dk_sizes, LIMIT);
-        EXPECT(bench, a.dv, a.dv_reference, LIMIT);
+        EXPECT_SIZED(bench, a.dv, a.dv_reference, a.dv_sizes, LIMIT);
         for (long j = 0; j < a.count; j++)
             if (j / a.width % a.tokens >= keys_of(&a, j / a.width))
                 assert_true(a.dk->values[j] == 0 && a.dv->values[j] == 0);
