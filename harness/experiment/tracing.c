@@ -61,11 +61,6 @@ static enum status send(struct session *session, enum record_type type, const ch
 
 /* --- How many steps --- */
 
-static int64_t whole_periods(int64_t steps, int64_t period)
-{
-    return (steps + period - 1) / period * period;
-}
-
 /* `step_ns` is about what one takes. */
 static void plan(struct session *session, double step_ns)
 {
@@ -77,7 +72,7 @@ static void plan(struct session *session, double step_ns)
 
     if (least < enough)
         least = enough < STEPS_ENOUGH ? enough : STEPS_ENOUGH;
-    least = whole_periods(least, period);
+    least = window_whole_periods(least, period);
     session->steps = least < PERIODS * period ? PERIODS * period : least;
     if (alike && step_ns * (double)session->steps > LONG_NS)
         session->steps = least;

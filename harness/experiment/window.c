@@ -37,7 +37,7 @@ int64_t window_period(const struct training_config *configs, int count)
     return period;
 }
 
-static int64_t whole_periods_up(int64_t steps, int64_t period)
+int64_t window_whole_periods(int64_t steps, int64_t period)
 {
     return (steps + period - 1) / period * period;
 }
@@ -52,10 +52,12 @@ void window_plan_steps(struct window_plan *plan, const double *step_ns, int coun
     if (mean_ns > 0 && plan->steps < SLICE_NS / mean_ns)
         plan->steps = (int64_t)(SLICE_NS / mean_ns);
     if (plan->steps > plan->period)
-        plan->steps = whole_periods_up(plan->steps, plan->period);
+        plan->steps = window_whole_periods(plan->steps, plan->period);
     while (plan->period % plan->steps != 0 && plan->steps % plan->period != 0) plan->steps++;
-    if (plan->steps < plan->period && plan->period / plan->steps > 2)
-        group = plan->period / plan->steps * (plan->period / plan->steps % 2 + 1);
+    if (plan->steps < plan->period) {
+        group = plan->period / plan->steps;
+        group *= group % 2 + 1;
+    }
     plan->slices = group;
     groups = plan->seconds * 1e9 / (mean_ns * (double)(plan->steps * group));
     if (groups > 1 && isfinite(groups))
@@ -146,7 +148,7 @@ static enum status find_quarter(struct training *training, int64_t period, doubl
         if (!(growth > 1.25))
             break;
         growth = fmin(growth, PILOT_GROWTH_MOST);
-        *steps = whole_periods_up((int64_t)((double)*steps * growth), period);
+        *steps = window_whole_periods((int64_t)((double)*steps * growth), period);
     }
 
 out:

@@ -28,6 +28,9 @@ struct window_plan {
 /* Steps after which everything periodic in any of `count` settings has come round. */
 int64_t window_period(const struct training_config *configs, int count);
 
+/* The steps of the fewest whole periods that hold `steps`. */
+int64_t window_whole_periods(int64_t steps, int64_t period);
+
 /* Fills in `steps` and `slices` for `count` variants whose steps take step_ns: a slice lasts about 10 ms
  * on average over them and has at least 3 steps; a window lasts about `seconds` and has at least two
  * slices. */
