@@ -3,89 +3,42 @@
 #include "harness/experiment/statistics.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Single steps of all windows. */
-struct steps {
-    double *ns;
-    int count;
-};
-
-static enum status steps_add(struct steps *steps, const struct training_window *window)
-{
-    enum status status = STATUS_OK;
-    int64_t count = steps->count + window->step_count;
-    double *longer;
-
-    if (window->step_count == 0)
-        goto out;
-    longer = realloc(steps->ns, sizeof *longer * (size_t)count);
-    if (longer == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the times of %lld steps", (long long)count);
-    steps->ns = longer;
-    memcpy(steps->ns + steps->count, window->step_ns, sizeof *longer * (size_t)window->step_count);
-    steps->count = (int)count;
-
-out:
-    return status;
-}
-
-static bool is_peak(int metric)
-{
-    return metric == METRIC_ACTIVATION_PEAK || metric == METRIC_MEMORY_PEAK;
-}
-
-/* Sums what is per step; measurement_finish divides. */
-static void add_window(struct measurement *measurement, const struct training_window *window)
-{
-    for (int i = 0; i < METRIC_COUNT; i++) {
-        double value = window->metric[i];
-        if (is_peak(i))
-            measurement->metric[i] = fmax(measurement->metric[i], value);
-        else
-            measurement->metric[i] += value * (double)window->steps;
-    }
-    measurement->steps += window->steps;
-    measurement->samples += window->samples;
-    measurement->seconds += (double)window->wall_ns * 1e-9;
-}
-
-static void finish(struct measurement *measurement, const struct steps *steps)
+static void finish(struct measurement *measurement, const struct training_window *all)
 {
     double *metric = measurement->metric;
+    int count = (int)all->step_count;
 
-    for (int i = 0; i < METRIC_COUNT; i++)
-        if (!is_peak(i))
-            metric[i] /= (double)measurement->steps;
-    metric[METRIC_SAMPLES_PER_SECOND] = (double)measurement->samples / measurement->seconds;
-    metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
-    metric[METRIC_STEP_TIME_P95] = stats_percentile(steps->ns, steps->count, 95) / 1e3;
-    metric[METRIC_STEP_VARIATION] = stats_cv(steps->ns, steps->count);
-    measurement->step_p50 = stats_median(steps->ns, steps->count) / 1e3;
+    measurement->steps = all->steps;
+    measurement->samples = all->samples;
+    measurement->seconds = (double)all->wall_ns * 1e-9;
+    memcpy(metric, all->metric, sizeof measurement->metric);
+    metric[METRIC_STEP_TIME_P95] = stats_percentile(all->step_ns, count, 95) / 1e3;
+    metric[METRIC_STEP_VARIATION] = stats_cv(all->step_ns, count);
+    measurement->step_p50 = stats_median(all->step_ns, count) / 1e3;
 }
 
-/* Runs a window and reports it. */
-static enum status run_window(struct measurement *measurement, struct steps *steps,
+/* Adds a window to all of them and reports it. */
+static enum status run_window(struct measurement *measurement, struct training_window *all,
                               struct training *training, int64_t count,
                               const struct measure *measure)
 {
     enum status status = STATUS_OK;
-    struct training_window window = { 0 };
+    int64_t wall_ns = -all->wall_ns, samples = -all->samples;
     float loss;
 
-    TRY(training_window(training, count, &window));
-    TRY(steps_add(steps, &window));
-    add_window(measurement, &window);
+    TRY(training_window(training, count, all));
+    wall_ns += all->wall_ns;
+    samples += all->samples;
     TRY(training_losses(training, training_steps_done(training) - 1, 1, &loss));
     measurement->loss = (double)loss;
     if (measure->report != NULL)
         measure->report(measure->context, training_steps_done(training),
-                        window.metric[METRIC_SAMPLES_PER_SECOND], window.metric[METRIC_STEP_TIME],
-                        measurement->loss);
+                        (double)samples / ((double)wall_ns / 1e9),
+                        (double)wall_ns / (double)count / 1e3, measurement->loss);
 
 out:
-    training_window_release(&window);
     return status;
 }
 
@@ -114,7 +67,7 @@ enum status measure_training(struct measurement *measurement, struct device *dev
 {
     enum status status = STATUS_OK;
     struct training *training = NULL;
-    struct steps steps = { 0 };
+    struct training_window all = { 0 };
     int64_t period = training_period(config), total, chunk;
     double step_seconds = 0;
 
@@ -127,10 +80,10 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     if (measure->steps == 0)
         total = (total + chunk - 1) / chunk * chunk;
     while (total > 0) {
-        TRY(run_window(measurement, &steps, training, total < chunk ? total : chunk, measure));
+        TRY(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
         total -= chunk;
     }
-    finish(measurement, &steps);
+    finish(measurement, &all);
     if (measure->evaluate)
         TRY(training_evaluate(training, &measurement->accuracy));
     measurement->damaged_samples = training_damaged_samples(training);
@@ -138,7 +91,7 @@ enum status measure_training(struct measurement *measurement, struct device *dev
 
 out:
     training_close(training);
-    free(steps.ns);
+    training_window_release(&all);
     return status;
 }
 
