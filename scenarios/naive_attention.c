@@ -18,7 +18,7 @@ const struct scenario scenario_naive_attention = {
     .knob = "attention",
     .before = "naive",
     .after = "fused",
-    .loss = LOSS_16_BIT, /* in fp32 they agree to 1e-5, but a GPU trains in bf16 */
+    .loss = LOSS_ORDER,
     .expect =
         {
             /* In fp32 on the CPU device 2.55 and 1.40, in every repetition. There time is the price: 1.11

@@ -45,9 +45,9 @@ struct balance {
 
 /* How far the losses of the first 8 steps may differ, relative to the largest of them. */
 enum loss_check {
-    LOSS_IDENTICAL,  /* the same arithmetic: the same bits */
-    LOSS_FP32_ORDER, /* fp32 in another order: within 1e-5 */
-    LOSS_16_BIT,     /* another storage type: within 2e-2 */
+    LOSS_IDENTICAL, /* the same arithmetic: the same bits */
+    LOSS_ORDER,  /* in another order: within 1e-5 where both compute in fp32, else as LOSS_16_BIT */
+    LOSS_16_BIT, /* another storage type: within 2e-2 */
 };
 
 struct accepted_finding {

@@ -16,7 +16,7 @@ const struct scenario scenario_small_batch = {
     .knob = "accumulate",
     .before = "64",
     .after = "1",
-    .loss = LOSS_FP32_ORDER,
+    .loss = LOSS_ORDER,
     .expect =
         {
             /* Eighteen runs on two cores: 2.36 to 3.41, intervals from 2.11. */

@@ -3,6 +3,7 @@
 #include "tests/cmocka_prelude.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PAIRS = 9 };
@@ -426,14 +427,24 @@ static void losses_must_agree_as_far_as_is_stated(void **state)
 {
     static const struct {
         enum loss_check check;
+        const char *precisions[VARIANT_COUNT];
         float change; /* of one loss, 1.5, relatively; the largest is 2 */
         bool agree;
     } cases[] = {
-        { LOSS_IDENTICAL, 0, true },          { LOSS_IDENTICAL, 3e-7f, false },
-        { LOSS_FP32_ORDER, 5e-6f, true },     { LOSS_FP32_ORDER, 2e-5f, false },
-        { LOSS_16_BIT, 1.5e-2f, true },       { LOSS_16_BIT, 3e-2f, false },
-        { LOSS_16_BIT, NAN, false },          { LOSS_IDENTICAL, NAN, false },
-        { LOSS_FP32_ORDER, INFINITY, false },
+        { LOSS_IDENTICAL, { "fp32", "fp32" }, 0, true },
+        { LOSS_IDENTICAL, { "fp32", "fp32" }, 3e-7f, false },
+        { LOSS_IDENTICAL, { "bf16", "bf16" }, 3e-7f, false },
+        { LOSS_IDENTICAL, { "fp32", "fp32" }, NAN, false },
+        { LOSS_ORDER, { "fp32", "fp32" }, 5e-6f, true },
+        { LOSS_ORDER, { "fp32", "fp32" }, 2e-5f, false },
+        { LOSS_ORDER, { "fp32", "fp32" }, INFINITY, false },
+        { LOSS_ORDER, { "bf16", "bf16" }, 1.5e-2f, true },
+        { LOSS_ORDER, { "bf16", "bf16" }, 3e-2f, false },
+        { LOSS_ORDER, { "tf32", "tf32" }, 2e-5f, true },
+        { LOSS_ORDER, { "fp32", "bf16" }, 2e-5f, true },
+        { LOSS_16_BIT, { "fp32", "bf16" }, 1.5e-2f, true },
+        { LOSS_16_BIT, { "fp32", "bf16" }, 3e-2f, false },
+        { LOSS_16_BIT, { "fp32", "bf16" }, NAN, false },
     };
     (void)state;
 
@@ -441,6 +452,9 @@ static void losses_must_agree_as_far_as_is_stated(void **state)
         struct setting setting;
         begin(&setting, PAIRS);
         setting.scenario.loss = cases[i].check;
+        for (int v = 0; v < VARIANT_COUNT; v++)
+            snprintf(setting.result.settings[v], sizeof setting.result.settings[v],
+                     "model=light precision=%s batch=4", cases[i].precisions[v]);
         setting.scenario.expect[0] =
             (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 };
         set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, 150, quiet);

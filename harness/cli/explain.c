@@ -68,7 +68,8 @@ static void print_conditions(const struct console *console, const struct scenari
 {
     static const char *const losses[] = {
         [LOSS_IDENTICAL] = "The losses of the first steps must be the same bits in both.",
-        [LOSS_FP32_ORDER] = "The losses of the first steps must agree within 1e-5.",
+        [LOSS_ORDER] =
+            "The losses of the first steps must agree within 1e-5 in fp32, 2e-2 in fewer bits.",
         [LOSS_16_BIT] = "The losses of the first steps must agree within 2e-2.",
     };
     const struct balance *balance = &scenario->balance;

@@ -208,6 +208,8 @@ static enum status open_seen(struct session *session, size_t pairs)
     session->seen.protocol = *session->protocol;
     session->seen.device = *device_properties(session->device);
     for (int v = 0; v < VARIANT_COUNT; v++) {
+        TRY(knobs_print(&session->configs[v], session->seen.settings[v],
+                        sizeof session->seen.settings[v]));
         session->seen.repetitions[v] = calloc(pairs, sizeof(struct repetition));
         if (session->seen.repetitions[v] == NULL)
             FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu repetitions", pairs);

@@ -1,6 +1,7 @@
 #include "harness/experiment/verdict.h"
 
 #include "harness/experiment/statistics.h"
+#include "scenarios/training/knobs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -103,16 +104,31 @@ double loss_tolerance(enum loss_check check)
 {
     static const double tolerances[] = {
         [LOSS_IDENTICAL] = 0,
-        [LOSS_FP32_ORDER] = 1e-5,
+        [LOSS_ORDER] = 1e-5,
         [LOSS_16_BIT] = 2e-2,
     };
 
     return tolerances[check];
 }
 
+static bool is_fp32(const char *settings)
+{
+    struct training_config config;
+
+    knobs_defaults(&config);
+    return knobs_apply(&config, settings) == STATUS_OK && config.model.precision == PRECISION_FP32;
+}
+
 enum loss_check verdict_loss_check(const struct scenario_result *result)
 {
-    return result->protocol.aa ? LOSS_IDENTICAL : result->scenario->loss;
+    enum loss_check check = result->scenario->loss;
+
+    if (result->protocol.aa)
+        return LOSS_IDENTICAL;
+    for (int v = 0; v < VARIANT_COUNT && check == LOSS_ORDER; v++)
+        if (!is_fp32(result->settings[v]))
+            check = LOSS_16_BIT;
+    return check;
 }
 
 /* NaN when one is not finite. */

@@ -32,7 +32,10 @@ enum status effect_measure(struct effect *effect, const struct repetition *befor
 bool losses_compare(enum loss_check check, const struct repetition *before,
                     const struct repetition *after, int pairs, double *difference);
 double loss_tolerance(enum loss_check check);
-enum loss_check verdict_loss_check(const struct scenario_result *result); /* that applies to it */
+
+/* What applies to a result: of A/A the same bits; LOSS_ORDER is for products of fp32 only, and a sum of
+ * fewer bits rounds as LOSS_16_BIT allows, in whatever order. */
+enum loss_check verdict_loss_check(const struct scenario_result *result);
 
 /* Fills in step_time, the expectations, the losses, damaged_samples, verdict and reason from scenario,
  * device, pairs and repetitions. With no pairs the verdict is failed. */

@@ -15,7 +15,7 @@ static const char *const wheres[] = {
 
 static const char *const loss_checks[] = {
     [LOSS_IDENTICAL] = "identical",
-    [LOSS_FP32_ORDER] = "fp32_order",
+    [LOSS_ORDER] = "fp32_order",
     [LOSS_16_BIT] = "16_bit",
 };
 
