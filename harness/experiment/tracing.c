@@ -19,7 +19,8 @@ enum {
     STEPS_ENOUGH = 20,
     FIRST_STEPS = 4, /* graphs are captured in the third */
     PILOT_STEPS = 3,
-    WINDOWS_MOST = 9, /* of each kind */
+    WINDOWS_MOST = 9,        /* of each kind */
+    LAUNCHES_ENOUGH = 60000, /* more tell no more, and are slow to write and to read */
 };
 
 #define WARM_NS                2e7 /* of steps before the first window */
@@ -29,6 +30,11 @@ enum {
 #define STEPS_ENOUGH_NS(quick) ((quick) ? 5e7 : 1e8)
 #define WINDOWS_LEAST(quick)   ((quick) ? 1 : 3)
 #define LONG_NS                4e8 /* two periods that take longer are cut to one */
+
+/* Of a step. */
+struct pace {
+    double us, launches;
+};
 
 struct session {
     const struct scenario *scenario;
@@ -61,17 +67,20 @@ static enum status send(struct session *session, enum record_type type, const ch
 
 /* --- How many steps --- */
 
-/* `step_ns` is about what one takes. */
-static void plan(struct session *session, double step_ns)
+static void plan(struct session *session, const struct pace *pace)
 {
+    double step_ns = pace->us * 1e3;
     int64_t period = window_period(session->configs, VARIANT_COUNT);
     bool alike = training_period(&session->configs[VARIANT_BEFORE]) ==
                  training_period(&session->configs[VARIANT_AFTER]);
     bool quick = session->protocol->quick;
     int64_t least = STEPS_LEAST(quick), enough = (int64_t)(STEPS_ENOUGH_NS(quick) / step_ns);
 
+    enough = enough < STEPS_ENOUGH ? enough : STEPS_ENOUGH;
+    if (pace->launches * (double)enough > LAUNCHES_ENOUGH)
+        enough = (int64_t)(LAUNCHES_ENOUGH / pace->launches);
     if (least < enough)
-        least = enough < STEPS_ENOUGH ? enough : STEPS_ENOUGH;
+        least = enough;
     least = window_whole_periods(least, period);
     session->steps = least < PERIODS * period ? PERIODS * period : least;
     if (alike && step_ns * (double)session->steps > LONG_NS)
@@ -83,15 +92,25 @@ static void plan(struct session *session, double step_ns)
         session->windows = WINDOWS_MOST;
 }
 
+/* With the step time of the order. */
+static void plan_as_measured(struct session *session, double launches)
+{
+    const struct pace pace = { .us = session->order->step_time_us, .launches = launches };
+
+    plan(session, &pace);
+    for (int i = 0; i < session->windows; i++) session->wait_us[i] = pace.us;
+}
+
 /* --- Windows --- */
 
-static enum status time_window(struct training *training, int64_t steps, double *step_us)
+static enum status time_window(struct training *training, int64_t steps, struct pace *pace)
 {
     struct training_window window = { 0 };
     enum status status = STATUS_OK;
 
     TRY(training_window(training, steps, &window));
-    *step_us = (double)window.wall_ns / (double)steps / 1e3;
+    pace->us = (double)window.wall_ns / (double)steps / 1e3;
+    pace->launches = (double)window.counts.launches / (double)steps;
     training_window_release(&window);
 
 out:
@@ -99,18 +118,18 @@ out:
 }
 
 /* A run past its first steps, in which graphs are captured and pools fill, and past those in which caches
- * and clocks settle. `step_us` is about what a step takes then. */
+ * and clocks settle. `pace` is about what it has then. */
 static enum status open_run(struct session *session, struct device *device,
-                            struct training **training, double *step_us)
+                            struct training **training, struct pace *pace)
 {
     enum status status = STATUS_OK;
 
     TRY(training_open(training, device, config_of(session)));
     TRY(training_run(*training, FIRST_STEPS));
     TRY(clocks_raise(device));
-    TRY(time_window(*training, PILOT_STEPS, step_us));
-    if (*step_us * 1e3 * PILOT_STEPS < WARM_NS)
-        TRY(time_window(*training, (int64_t)(WARM_NS / (*step_us * 1e3)), step_us));
+    TRY(time_window(*training, PILOT_STEPS, pace));
+    if (pace->us * 1e3 * PILOT_STEPS < WARM_NS)
+        TRY(time_window(*training, (int64_t)(WARM_NS / (pace->us * 1e3)), pace));
 
 out:
     return status;
@@ -177,24 +196,20 @@ static enum status run_wait(struct session *session, bool *holds)
 {
     struct device *device = NULL;
     struct training *training = NULL;
-    double step_us;
+    struct pace pace;
     enum status status = STATUS_OK;
 
     TRY(open_device(session, &device, (struct activity_sink){ 0 }));
     session->device = *device_properties(device);
     TRY(settle(session, device, holds));
-    if (!*holds)
+    if (!*holds || session->order->step_time_us > 0)
         goto out;
-    if (session->order->step_time_us > 0) {
-        plan(session, session->order->step_time_us * 1e3);
-        for (int i = 0; i < session->windows; i++)
-            session->wait_us[i] = session->order->step_time_us;
-        goto out;
+    TRY(open_run(session, device, &training, &pace));
+    plan(session, &pace);
+    for (int i = 0; i < session->windows; i++) {
+        TRY(time_window(training, session->steps, &pace));
+        session->wait_us[i] = pace.us;
     }
-    TRY(open_run(session, device, &training, &step_us));
-    plan(session, step_us * 1e3);
-    for (int i = 0; i < session->windows; i++)
-        TRY(time_window(training, session->steps, &session->wait_us[i]));
 
 out:
     close_run(training, device);
@@ -208,14 +223,16 @@ out:
 static enum status run_traced_window(struct session *session, struct training *training,
                                      struct device *device, double *step_us)
 {
+    struct pace pace;
     enum status status = STATUS_OK;
 
     TRY(device_synchronize(device));
     TRY(device_activity_flush(device)); /* What is older is none of this window's. */
     trace_begin(session->trace);
     TRY(training_trace(training, session->trace));
-    TRY(time_window(training, session->steps, step_us));
+    TRY(time_window(training, session->steps, &pace));
     TRY(device_activity_flush(device));
+    *step_us = pace.us;
 
 out:
     trace_end(session->trace);
@@ -266,14 +283,17 @@ static enum status run_traced(struct session *session)
 {
     struct device *device = NULL;
     struct training *training = NULL;
-    double step_us;
+    struct pace pace;
+    double uncounted_us;
     enum status status = STATUS_OK;
 
     TRY(trace_open(&session->trace, 0));
     TRY(open_device(session, &device, trace_sink(session->trace)));
-    TRY(open_run(session, device, &training, &step_us));
+    TRY(open_run(session, device, &training, &pace));
+    if (session->order->step_time_us > 0)
+        plan_as_measured(session, pace.launches);
     if (session->windows > 1)
-        TRY(run_traced_window(session, training, device, &step_us));
+        TRY(run_traced_window(session, training, device, &uncounted_us));
     for (int i = 0; i < session->windows; i++)
         TRY(run_traced_window(session, training, device, &session->traced_us[i]));
     TRY(write_trace(session));
