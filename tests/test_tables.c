@@ -148,6 +148,35 @@ static void throttled_windows_are_named_on_the_console_and_in_markdown(void **st
     fixture_release(&result);
 }
 
+static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
+{
+    static const struct {
+        struct cpu_loss loss;
+        const char *sentence; /* NULL: none */
+    } cases[] = {
+        { { 0.15, 0, 2 }, NULL },
+        { { 0.25, 0, 2 }, "other programs used 0.25 of 2 cores meanwhile" },
+        { { 0.25, 0.25, 16 }, NULL },
+        { { 0, 0.3, 2 }, "the virtual machine's host kept 0.30 of 2 cores meanwhile" },
+        { { NAN, NAN, 2 }, NULL },
+    };
+    struct scenario_result result;
+    (void)state;
+
+    fixture_not_reproduced(&result, 9);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *text;
+        result.loss = cases[i].loss;
+        text = printed_table(COLOR_NEVER, &result, 1);
+        if (cases[i].sentence != NULL)
+            assert_non_null(strstr(text, cases[i].sentence));
+        else
+            assert_null(strstr(text, "meanwhile"));
+        free(text);
+    }
+    fixture_release(&result);
+}
+
 static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
 {
     struct scenario_result result;
@@ -272,6 +301,7 @@ int main(void)
         cmocka_unit_test(lines_are_broken_at_spaces),
         cmocka_unit_test(the_table_says_what_changed_by_how_much_and_the_verdict),
         cmocka_unit_test(throttled_windows_are_named_on_the_console_and_in_markdown),
+        cmocka_unit_test(what_others_took_is_said_from_a_tenth_of_the_cores_on),
         cmocka_unit_test(what_was_promised_and_not_seen_is_said_at_the_end),
         cmocka_unit_test(the_sides_of_an_aa_comparison_are_not_called_before_and_after),
         cmocka_unit_test(colours_only_where_asked_for),

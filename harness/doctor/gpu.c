@@ -2,7 +2,7 @@
 
 #include "harness/doctor/cpu_list.h"
 #include "harness/report/quantity.h"
-#include "harness/report/system_file.h"
+#include "harness/status/system_file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The host's memory. */
 #include "harness/doctor/host.h"
 #include "harness/report/quantity.h"
-#include "harness/report/system_file.h"
+#include "harness/status/system_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

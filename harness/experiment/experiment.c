@@ -200,6 +200,7 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     struct collector collector = { .result = result, .progress = progress, .context = context };
     struct arguments arguments;
     struct child_report report;
+    struct cpu_times first, second;
     int64_t begin_ns = clock_ns();
     enum status status = STATUS_OK;
     struct child child = { .program = program,
@@ -212,12 +213,16 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     *result = (struct scenario_result){ .scenario = scenario, .protocol = *protocol };
     result->verdict = VERDICT_FAILED;
     result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
+    result->loss = (struct cpu_loss){ NAN, NAN, 0 };
     if (protocol->repetitions < 1 || protocol->repetitions > REPETITIONS_MOST)
         FAIL(STATUS_BAD_USAGE, "%d repetitions; give 1 to %d", protocol->repetitions,
              REPETITIONS_MOST);
     TRY(open_collector(&collector));
     arguments_exec(&arguments, scenario, protocol);
+    cpu_times_read(&first, "");
     TRY(child_run(&child, &report));
+    cpu_times_read(&second, "");
+    result->loss = cpu_loss_between(&first, &second);
     if (report.end == CHILD_INTERRUPTED)
         FAIL(STATUS_INTERRUPTED, "%s was interrupted after %d of %d windows", scenario->name,
              collector.done, windows_expected(&collector));

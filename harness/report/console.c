@@ -85,7 +85,7 @@ static void print_scenario(const struct console *console, const struct scenario_
     struct summary_row rows[SUMMARY_ROWS];
     int count = summary_rows(result, rows);
     char findings[FINDINGS_LINE];
-    char throttled[128];
+    char note[SUMMARY_NOTE_SIZE];
 
     print_heading(console, result);
     for (int i = 0; i < count; i++) print_row(console, &rows[i]);
@@ -93,8 +93,9 @@ static void print_scenario(const struct console *console, const struct scenario_
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 2, console->width, result->reason);
     }
-    if (summary_throttled(throttled, sizeof throttled, result))
-        fprintf(console->stream, "  %s%s%s\n", console->doubtful, throttled, console->plain);
+    for (int i = 0; i < SUMMARY_NOTES; i++)
+        if (summary_notes[i](note, sizeof note, result))
+            fprintf(console->stream, "  %s%s%s\n", console->doubtful, note, console->plain);
     if (result_findings_line(findings, result)) {
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 4, console->width, findings);

@@ -1,7 +1,7 @@
 #include "harness/report/machine.h"
 
 #include "harness/report/commit.h"
-#include "harness/report/system_file.h"
+#include "harness/status/system_file.h"
 
 #include <math.h>
 #include <sched.h>

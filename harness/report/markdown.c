@@ -69,7 +69,7 @@ static void print_reasons(FILE *stream, const struct scenario_result *result)
 void markdown_table(FILE *stream, const struct scenario_result *results, int count)
 {
     bool reasons = false;
-    char counts[160], throttled[128], findings[FINDINGS_LINE];
+    char counts[160], note[SUMMARY_NOTE_SIZE], findings[FINDINGS_LINE];
 
     if (count == 0)
         return;
@@ -87,11 +87,12 @@ void markdown_table(FILE *stream, const struct scenario_result *results, int cou
         print_reasons(stream, &results[i]);
     }
     for (int i = 0; i < count; i++)
-        if (summary_throttled(throttled, sizeof throttled, &results[i])) {
-            fprintf(stream, "%s- `%s`: %s\n", reasons ? "" : "\n", results[i].scenario->name,
-                    throttled);
-            reasons = true;
-        }
+        for (int n = 0; n < SUMMARY_NOTES; n++)
+            if (summary_notes[n](note, sizeof note, &results[i])) {
+                fprintf(stream, "%s- `%s`: %s\n", reasons ? "" : "\n", results[i].scenario->name,
+                        note);
+                reasons = true;
+            }
     for (int i = 0; i < count; i++)
         if (result_findings_line(findings, &results[i])) {
             fprintf(stream, "%s- `%s`, ", reasons ? "" : "\n", results[i].scenario->name);

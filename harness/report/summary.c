@@ -182,6 +182,19 @@ bool summary_throttled(char *text, size_t size, const struct scenario_result *re
     return windows > 0;
 }
 
+bool summary_disturbed(char *text, size_t size, const struct scenario_result *result)
+{
+    double most = 0.1 * result->loss.cores;
+    bool others = result->loss.others > most, stolen = result->loss.stolen > most;
+
+    snprintf(text, size, "%s %.2f of %d cores meanwhile; what was measured may be their doing",
+             others ? "other programs used" : "the virtual machine's host kept",
+             others ? result->loss.others : result->loss.stolen, result->loss.cores);
+    return others || stolen;
+}
+
+summary_note *const summary_notes[SUMMARY_NOTES] = { summary_throttled, summary_disturbed };
+
 void summary_counts(char *text, size_t size, const struct scenario_result *results, int count)
 {
     bool first = true;

@@ -32,8 +32,18 @@ void summary_change(char *text, size_t size, const struct scenario_result *resul
 /* What the two sides of these results are called: "before" and "after"; in A/A "side 1" and "side 2". */
 const char *summary_side(const struct scenario_result *result, enum variant variant);
 
+/* A sentence on what to keep in mind with a result; false where there is nothing. */
+typedef bool summary_note(char *text, size_t size, const struct scenario_result *result);
+
 /* "2 of 18 windows were throttled (power); they count all the same"; false where none was. */
-bool summary_throttled(char *text, size_t size, const struct scenario_result *result);
+summary_note summary_throttled;
+
+/* "other programs used 1.30 of 2 cores meanwhile; ...", or a virtual machine's host kept them; false where
+ * it was less than a tenth of the cores. */
+summary_note summary_disturbed;
+
+enum { SUMMARY_NOTES = 2, SUMMARY_NOTE_SIZE = 128 };
+extern summary_note *const summary_notes[SUMMARY_NOTES]; /* all of them */
 
 /* "6 scenarios: 4 reproduced, 1 undecided, 1 skipped". */
 void summary_counts(char *text, size_t size, const struct scenario_result *results, int count);

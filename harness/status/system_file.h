@@ -1,7 +1,7 @@
 /* Facts that the kernel tells in small text files. `root` comes before /proc and /sys: "" is this
  * machine, a test gives a folder. A value that is cut to its size still ends in '\0'. */
-#ifndef HARNESS_REPORT_SYSTEM_FILE_H
-#define HARNESS_REPORT_SYSTEM_FILE_H
+#ifndef HARNESS_STATUS_SYSTEM_FILE_H
+#define HARNESS_STATUS_SYSTEM_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "harness/report/system_file.h"
+#include "harness/status/system_file.h"
 
 #include <limits.h>
 #include <stdio.h>
