@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { MANY = 20000, WAITERS = 4 };
+enum { MANY = 20000, WAITERS = 4, THROWS = 5000 };
 
 /* What a worker sees: item after item, numbered by its count. */
 struct seen {
@@ -159,7 +159,7 @@ static void *play(void *argument)
 {
     struct ball *ball = argument;
 
-    for (uint64_t i = 1; i <= 5000; i++) {
+    for (uint64_t i = 1; i <= THROWS; i++) {
         progress_await(ball->theirs, i, ball->spin_ns);
         progress_set(ball->mine, i);
         progress_wake(ball->mine);
@@ -176,16 +176,56 @@ static void progress_wakes_whoever_waits_for_it(void **state)
         struct ball ball = { &there, &here, spin_ns };
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, play, &ball), 0);
-        for (uint64_t i = 1; i <= 5000; i++) {
+        for (uint64_t i = 1; i <= THROWS; i++) {
             progress_set(&here, i);
             progress_wake(&here);
             progress_await(&there, i, spin_ns);
         }
         pthread_join(thread, NULL);
-        assert_int_equal(progress_value(&here), 5000);
-        assert_int_equal(progress_value(&there), 5000);
-        progress_await(&there, 4000, 0); /* Long reached: returns at once. */
+        assert_int_equal(progress_value(&here), THROWS);
+        assert_int_equal(progress_value(&there), THROWS);
+        progress_await(&there, THROWS - 1, 0); /* Long reached: returns at once. */
     }
+}
+
+struct onlooker {
+    struct progress *progress;
+    uint64_t step;
+};
+
+static void *look_on(void *argument)
+{
+    const struct onlooker *onlooker = argument;
+
+    for (uint64_t i = onlooker->step; i <= THROWS; i += onlooker->step)
+        progress_await(onlooker->progress, i, 0);
+    return NULL;
+}
+
+/* Who plays waits for the next value, and others for later ones of the same number; the ball lies still for
+ * ever once a wake is lost. */
+static void a_player_is_woken_though_others_wait_for_more(void **state)
+{
+    static const uint64_t steps[WAITERS] = { 1, 2, 3, 7 };
+    struct progress here = { 0 }, there = { 0 };
+    struct ball ball = { &there, &here, 0 };
+    struct onlooker onlookers[WAITERS];
+    pthread_t player, threads[WAITERS];
+    (void)state;
+
+    for (int i = 0; i < WAITERS; i++) {
+        onlookers[i] = (struct onlooker){ &there, steps[i] };
+        assert_int_equal(pthread_create(&threads[i], NULL, look_on, &onlookers[i]), 0);
+    }
+    assert_int_equal(pthread_create(&player, NULL, play, &ball), 0);
+    for (uint64_t i = 1; i <= THROWS; i++) {
+        progress_set(&here, i);
+        progress_wake(&here);
+        progress_await(&there, i, 0);
+    }
+    pthread_join(player, NULL);
+    for (int i = 0; i < WAITERS; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(progress_value(&there), THROWS);
 }
 
 int main(void)
@@ -196,6 +236,7 @@ int main(void)
         cmocka_unit_test(closing_runs_what_is_queued),
         cmocka_unit_test(several_threads_may_wait_for_different_tickets),
         cmocka_unit_test(progress_wakes_whoever_waits_for_it),
+        cmocka_unit_test(a_player_is_woken_though_others_wait_for_more),
     };
     return cmocka_run_group_tests_name("queue of the CPU device", tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -67,14 +68,21 @@ static int spin(struct progress *progress, uint64_t target, int spin_ns)
 }
 
 /* Leaves `wanted` at the nearest value that a sleeper waits for. A sleeper that finds a nearer one
- * there is woken with that one's owner, and comes back. */
+ * there is woken with that one's owner, and comes back. One that puts its own in the place of a value
+ * just reached wakes the others itself: whoever advanced the value looks only now, and would no longer
+ * find that somebody slept until it. */
 static void want(struct progress *progress, uint64_t target)
 {
     uint64_t wanted = atomic_load(&progress->wanted);
+    bool reached;
 
-    while (wanted > target || wanted <= atomic_load(&progress->value))
-        if (atomic_compare_exchange_weak(&progress->wanted, &wanted, target))
+    do {
+        reached = wanted <= atomic_load(&progress->value);
+        if (wanted <= target && !reached)
             return;
+    } while (!atomic_compare_exchange_weak(&progress->wanted, &wanted, target));
+    if (reached && atomic_load(&progress->sleepers) > 1)
+        progress_ring(progress);
 }
 
 void progress_await(struct progress *progress, uint64_t target, int spin_ns)
