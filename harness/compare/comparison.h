@@ -1,83 +1,11 @@
-/* One set of benchmark runs against another, row by row: faster, same, slower, or undecided.
+/* One set of benchmark files against another, row by row.
  *
- * The unit of observation is a run, that is a file: what the machine does between two runs (its clock,
- * its neighbours, where memory came to lie) moves all repetitions of a run alike, so ten repetitions are
- * not ten observations. A run counts with its best repetition (location.h); a side is the geometric mean
- * of its runs; the change is new over base.
- *
- * The noise of a run is its relative standard deviation
- * - between the runs of one side, where a side has several: as all rows tell together (run_noise.h),
- *   or, where rows are few or not in all files, as the row tells alone; but no less than the best of
- *   so many repetitions can vary by itself;
- * - of one file against one file, between the repetitions of a file: nobody saw two runs, and a machine
- *   moves between two at least as far as within one;
- * - at least what the caller says (`noise`).
- * From it follow, by Student's t, an interval of 95% and a verdict:
- * - slower, faster: the change is beyond the threshold, and so far from 0 as noise alone takes it in one
- *   comparison of 100; and by ranks the sides are not alike (Mann-Whitney test): of the runs, p <= 10%,
- *   which for three a side means that each run of one side is beyond each of the other, so that one odd
- *   run is no change; of fewer runs, all repetitions, p <= 5%, where these are enough to say anything;
- * - same: the whole interval lies within the threshold;
- * - undecided: neither; the row says what it would take.
- *
- * What makes the common case slower and leaves the best as it is would be missed so. Therefore a row that
- * is neither slower nor faster by its best repetitions is held against the same rules with the medians in
- * their place, and if these call it, the row says so. */
+ * A row is gathered by its name from all files of a side; each file that has a value of it is one run
+ * (sides.h), and compared_row.h says what the verdict is. Files of different devices or clocks are refused. */
 #ifndef HARNESS_COMPARE_COMPARISON_H
 #define HARNESS_COMPARE_COMPARISON_H
 
-#include "harness/compare/benchmark_file.h"
-#include "harness/compare/mann_whitney.h"
-#include "harness/compare/run_noise.h"
-
-/* A counter is better when it is smaller (times, bytes), unless it is a rate ("..._per_second") or the
- * caller says so: "faster" is better, "slower" is worse, whatever the metric. */
-enum better { BETTER_BY_NAME, BETTER_SMALLER, BETTER_LARGER };
-
-struct compare_rule {
-    const char *metric;
-    enum better better;
-    double threshold; /* 0.05: changes up to 5% do not matter */
-    double noise;     /* between runs, relative; NaN: only what the files show */
-};
-
-enum compare_verdict {
-    COMPARE_FASTER,
-    COMPARE_SAME,
-    COMPARE_SLOWER,
-    COMPARE_UNDECIDED,
-    COMPARE_MISSING,      /* the row, or every value of it, is only in base */
-    COMPARE_NEW,          /* ... only in new */
-    COMPARE_NOT_MEASURED, /* the row is there, but neither side has a value */
-    COMPARE_VERDICTS
-};
-const char *compare_verdict_name(enum compare_verdict verdict); /* "faster" ... */
-
-enum compare_noise { NOISE_UNKNOWN, NOISE_REPETITIONS, NOISE_RUNS, NOISE_ROWS, NOISE_STATED };
-const char *compare_noise_name(enum compare_noise noise); /* "unknown", "repetitions" ... */
-
-enum compare_side { SIDE_BASE, SIDE_NEW, SIDES };
-
-/* Where runs are compared. */
-enum compare_place { PLACE_BEST, PLACE_MIDDLE, PLACES };
-
-struct compared_row {
-    const char *name;       /* a file's */
-    double value[SIDES];    /* us for times; NaN: nothing was measured */
-    int runs[SIDES];        /* files with a value */
-    int repetitions[SIDES]; /* values in them all; 0 where files hold only aggregates */
-    double change;          /* relative: 0.1 is 10% more */
-    double low, high;       /* its interval; NaN: the noise is not known */
-    double within;          /* noise between repetitions of one file; NaN: not known */
-    double between;         /* noise of a run, as used for the verdict; NaN: not known */
-    enum compare_noise noise;
-    struct mann_whitney ranks; /* of all repetitions: new against base */
-    enum compare_place place;  /* that value, change, interval, noise and run_p are of */
-    double run_p;              /* of the same test of the runs; 1: too few to tell */
-    enum compare_verdict verdict;
-    char reason[320]; /* of undecided, missing, new, and where the median tells; "" for others */
-    char lost[256];   /* repetitions that gave no value, and why; "": none */
-};
+#include "harness/compare/compared_row.h"
 
 struct comparison {
     struct compare_rule rule;
@@ -107,15 +35,5 @@ typedef bool compare_wanted(void *context, const char *name);
 enum status comparison_make(struct comparison *comparison, const struct compare_files sides[SIDES],
                             const struct compare_rule *rule, compare_wanted *wanted, void *context);
 void comparison_release(struct comparison *comparison);
-
-/* Whether a larger number of this metric is better. */
-bool compare_larger_is_better(const struct compare_rule *rule);
-
-/* The verdict on one row: fills everything but name and lost. `base` and `after` are the rows of the
- * files that have it. `noise` was learned from all rows of the same files, [PLACES]; NULL, or of no rows: the
- * row stands for itself. */
-enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
-                         int base_count, const struct benchmark_row *const *after, int after_count,
-                         const struct run_noise *noise, const struct compare_rule *rule);
 
 #endif

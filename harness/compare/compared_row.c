@@ -1,0 +1,226 @@
+#include "harness/compare/compared_row.h"
+
+#include "harness/compare/student.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* That noise alone is called a change, by the best repetitions and by the median: together 0.01. */
+static const double chance_alarm[PLACES] = { [PLACE_BEST] = 0.008, [PLACE_MIDDLE] = 0.002 };
+
+#define CHANCE_INTERVAL 0.05 /* that the interval misses the truth */
+#define CHANCE_RANKS    0.05
+#define CHANCE_RUNS     0.1001 /* three runs a side: exactly 0.1 at best */
+
+enum { RUNS_MAX = 100 }; /* that anybody would be told to make */
+
+const char *compare_verdict_name(enum compare_verdict verdict)
+{
+    static const char *const names[] = { "faster",  "same", "slower",      "undecided",
+                                         "missing", "new",  "not measured" };
+
+    return names[verdict];
+}
+
+bool compare_larger_is_better(const struct compare_rule *rule)
+{
+    static const char ending[] = "_per_second";
+    size_t length = strlen(rule->metric), end = sizeof ending - 1;
+
+    if (rule->better != BETTER_BY_NAME)
+        return rule->better == BETTER_LARGER;
+    return length > end && strcmp(rule->metric + length - end, ending) == 0;
+}
+
+/* Whether the ranks contradict a difference: they could tell and do not. Where there are runs enough,
+ * these are asked, since the repetitions of one run are not independent. */
+static bool ranks_are_alike(const struct compared_row *row)
+{
+    if (mann_whitney_least_p(row->runs[SIDE_BASE], row->runs[SIDE_NEW]) <= CHANCE_RUNS)
+        return row->run_p > CHANCE_RUNS;
+    return mann_whitney_least_p(row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]) <=
+               CHANCE_RANKS &&
+           row->ranks.p > CHANCE_RANKS;
+}
+
+/* Runs a side with which nineteen of twenty changes by `target` would be called, if runs go on varying by
+ * `between`: both what chance reaches and what the runs' own luck takes off must fit below it. */
+static int runs_needed(double between, double target, double limit)
+{
+    for (int runs = 3; runs <= RUNS_MAX; runs++) {
+        double error = between * sqrt(2.0 / runs);
+        double reach = fmax(student_critical(chance_alarm[PLACE_BEST], 2 * (runs - 1)), 0) * error;
+        if (fmax(reach, limit) + 1.645 * error <= target)
+            return runs;
+    }
+    return RUNS_MAX + 1;
+}
+
+static void explain_undecided(struct compared_row *row, double reach, double limit)
+{
+    static const char *const sources[] = {
+        [NOISE_REPETITIONS] = "one file a side, whose repetitions vary by",
+        [NOISE_RUNS] = "runs of one side vary by",
+        [NOISE_ROWS] = "runs of one side vary by",
+        [NOISE_STATED] = "runs are said to vary by",
+    };
+    double target = 2 * limit;
+    int length, needed;
+
+    if (row->noise == NOISE_UNKNOWN) {
+        snprintf(row->reason, sizeof row->reason,
+                 "nothing tells the noise: give repetitions, several files a side, or --noise");
+        return;
+    }
+    if (isinf(reach)) {
+        snprintf(row->reason, sizeof row->reason, "the noise is not a number");
+        return;
+    }
+    length =
+        snprintf(row->reason, sizeof row->reason, "%s %.1f%%: a change below %.1f%% is not told%s",
+                 sources[row->noise], 100 * row->between, 100 * expm1(reach),
+                 ranks_are_alike(row) ? "; nor do the ranks differ" : "");
+    if ((row->noise != NOISE_RUNS && row->noise != NOISE_ROWS) || !(limit > 0))
+        return;
+    needed = runs_needed(row->between, target, limit);
+    snprintf(row->reason + length, sizeof row->reason - (size_t)length,
+             needed > RUNS_MAX ? "; more than %d runs a side would tell %.0f%%"
+                               : "; %d runs a side would tell %.0f%%",
+             needed > RUNS_MAX ? RUNS_MAX : needed, 100 * expm1(target));
+}
+
+/* `change` is a logarithm; so is all that it is held against. */
+static void judge(struct compared_row *row, double change, double error, double freedom,
+                  const struct compare_rule *rule)
+{
+    double limit = log1p(rule->threshold), reach, margin;
+    bool worse = compare_larger_is_better(rule) ? change < 0 : change > 0;
+
+    row->verdict = COMPARE_UNDECIDED;
+    if (row->noise == NOISE_UNKNOWN) {
+        explain_undecided(row, NAN, limit);
+        return;
+    }
+    margin = student_critical(CHANCE_INTERVAL, freedom) * error;
+    reach = student_critical(chance_alarm[row->place], freedom) * error;
+    row->low = expm1(change - margin);
+    row->high = expm1(change + margin);
+    if (change - margin >= -limit && change + margin <= limit)
+        row->verdict = COMPARE_SAME;
+    else if (fabs(change) > limit && fabs(change) > reach && !ranks_are_alike(row))
+        row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
+    else
+        explain_undecided(row, fmax(reach, limit), limit);
+}
+
+/* A counter may be 0, of which there is no factor: only none on both sides, and none on one side against
+ * always some on the other, are plain. */
+static void judge_with_zeros(struct compared_row *row, const struct side sides[SIDES],
+                             const struct compare_rule *rule)
+{
+    bool none[SIDES];
+
+    for (int i = 0; i < SIDES; i++) {
+        double sum = 0;
+        for (int j = 0; j < sides[i].count; j++) sum += sides[i].runs[j]->median;
+        row->value[i] = sum / sides[i].count;
+        none[i] = side_is_zero(&sides[i]);
+    }
+    row->change =
+        row->value[SIDE_NEW] == row->value[SIDE_BASE]
+            ? 0
+            : (row->value[SIDE_NEW] - row->value[SIDE_BASE]) / fabs(row->value[SIDE_BASE]);
+    row->verdict = COMPARE_UNDECIDED;
+    if (none[SIDE_BASE] && none[SIDE_NEW])
+        row->verdict = COMPARE_SAME;
+    else if (none[SIDE_BASE] && side_is_positive(&sides[SIDE_NEW]))
+        row->verdict = compare_larger_is_better(rule) ? COMPARE_FASTER : COMPARE_SLOWER;
+    else if (none[SIDE_NEW] && side_is_positive(&sides[SIDE_BASE]))
+        row->verdict = compare_larger_is_better(rule) ? COMPARE_SLOWER : COMPARE_FASTER;
+    else
+        snprintf(row->reason, sizeof row->reason,
+                 "some values are 0 or negative: there is no factor between them");
+}
+
+/* `row` has its ranks; no value is 0. */
+static enum status compare_at(struct compared_row *row, enum compare_place place,
+                              struct side sides[SIDES], const struct run_noise *runs,
+                              const struct compare_rule *rule)
+{
+    enum status status = STATUS_OK;
+    const struct side *base = &sides[SIDE_BASE], *after = &sides[SIDE_NEW];
+    struct side_noise noise;
+
+    TRY(sides_locate(sides, place, compare_larger_is_better(rule)));
+    for (int i = 0; i < SIDES; i++) row->value[i] = exp(sides[i].mean);
+    row->place = place;
+    row->run_p = sides_test_runs(sides, CHANCE_RUNS);
+    row->change = row->value[SIDE_NEW] / row->value[SIDE_BASE] - 1;
+    noise = sides_noise(sides, runs, rule->noise);
+    row->noise = noise.source;
+    row->between = noise.run;
+    row->within = noise.within;
+    judge(row, after->mean - base->mean, noise.run * sqrt(1.0 / base->count + 1.0 / after->count),
+          noise.freedom, rule);
+
+out:
+    return status;
+}
+
+static bool is_called(const struct compared_row *row)
+{
+    return row->verdict == COMPARE_SLOWER || row->verdict == COMPARE_FASTER;
+}
+
+/* The middle's verdict in place of the best's, where it is one. */
+static void prefer_middle(struct compared_row *row, struct compared_row *middle)
+{
+    if (!is_called(middle))
+        return;
+    snprintf(middle->reason, sizeof middle->reason,
+             "the median of the repetitions moved; the best of them by %+.1f%% (%s)",
+             100 * row->change, compare_verdict_name(row->verdict));
+    *row = *middle;
+}
+
+enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
+                         int base_count, const struct benchmark_row *const *after, int after_count,
+                         const struct run_noise *noise, const struct compare_rule *rule)
+{
+    enum status status = STATUS_OK;
+    struct compared_row middle;
+    size_t runs = (size_t)(base_count + after_count);
+    double *logs = calloc(runs + 1, sizeof *logs);
+    struct location *locations = calloc(runs + 1, sizeof *locations);
+    struct side sides[SIDES] = { { base, base_count, locations, logs, 0 },
+                                 { after, after_count, locations + base_count, logs + base_count,
+                                   0 } };
+
+    if (logs == NULL || locations == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d runs", base_count + after_count);
+    row->runs[SIDE_BASE] = base_count;
+    row->runs[SIDE_NEW] = after_count;
+    row->change = row->low = row->high = row->within = row->between = NAN;
+    row->run_p = 1;
+    row->place = PLACE_BEST;
+    row->reason[0] = '\0';
+    TRY(sides_test_repetitions(sides, &row->ranks, row->repetitions));
+    if (!(side_is_positive(&sides[SIDE_BASE]) && side_is_positive(&sides[SIDE_NEW]))) {
+        judge_with_zeros(row, sides, rule);
+        goto out;
+    }
+    middle = *row;
+    TRY(compare_at(row, PLACE_BEST, sides, noise != NULL ? &noise[PLACE_BEST] : NULL, rule));
+    if (!is_called(row) && sides_fewest_repetitions(sides) > 1) {
+        TRY(compare_at(&middle, PLACE_MIDDLE, sides, noise != NULL ? &noise[PLACE_MIDDLE] : NULL,
+                       rule));
+        prefer_middle(row, &middle);
+    }
+
+out:
+    free(logs);
+    free(locations);
+    return status;
+}

@@ -1,0 +1,214 @@
+#include "harness/compare/sides.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool side_is_positive(const struct side *side)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < side->count; i++) {
+        least = fmin(least, side->runs[i]->median);
+        for (int j = 0; j < side->runs[i]->count; j++)
+            least = fmin(least, side->runs[i]->values[j]);
+    }
+    return least > 0;
+}
+
+bool side_is_zero(const struct side *side)
+{
+    for (int i = 0; i < side->count; i++) {
+        if (side->runs[i]->median != 0)
+            return false;
+        for (int j = 0; j < side->runs[i]->count; j++)
+            if (side->runs[i]->values[j] != 0)
+                return false;
+    }
+    return true;
+}
+
+/* --- where the runs lie --- */
+
+int sides_fewest_repetitions(const struct side sides[SIDES])
+{
+    int fewest = INT_MAX;
+
+    for (int i = 0; i < SIDES; i++)
+        for (int j = 0; j < sides[i].count; j++) {
+            int own = sides[i].runs[j]->count > 0 ? sides[i].runs[j]->count : 1;
+            fewest = own < fewest ? own : fewest;
+        }
+    return fewest;
+}
+
+static enum status locate(struct side *side, int fewest, bool largest)
+{
+    enum status status = STATUS_OK;
+
+    side->mean = 0;
+    for (int i = 0; i < side->count; i++) {
+        struct location location = location_of(side->runs[i], fewest, largest);
+        if (isnan(location.log))
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d repetitions", side->runs[i]->count);
+        if (side->locations != NULL)
+            side->locations[i] = location;
+        side->logs[i] = location.log;
+        side->mean += location.log / side->count;
+    }
+
+out:
+    return status;
+}
+
+enum status sides_locate(struct side sides[SIDES], enum compare_place place, bool largest)
+{
+    enum status status = STATUS_OK;
+    int fewest = place == PLACE_MIDDLE ? 1 : sides_fewest_repetitions(sides);
+
+    for (int i = 0; i < SIDES; i++) TRY(locate(&sides[i], fewest, largest));
+
+out:
+    return status;
+}
+
+/* --- how much they vary --- */
+
+const char *compare_noise_name(enum compare_noise noise)
+{
+    static const char *const names[] = { "unknown", "repetitions", "runs", "rows", "stated" };
+
+    return names[noise];
+}
+
+/* A relative variance estimated with some degrees of freedom. */
+struct variance {
+    double sum; /* of squares */
+    double freedom;
+};
+
+static double variance_value(const struct variance *variance)
+{
+    return variance->freedom > 0 ? variance->sum / variance->freedom : NAN;
+}
+
+static void add_between(struct variance *variance, const struct side *side)
+{
+    for (int i = 0; i < side->count; i++) {
+        double distance = side->logs[i] - side->mean;
+        variance->sum += distance * distance;
+    }
+    variance->freedom += side->count - 1;
+}
+
+static void add_within(struct variance *variance, const struct side *side)
+{
+    for (int i = 0; i < side->count; i++) {
+        const struct benchmark_row *run = side->runs[i];
+        if (isnan(run->deviation))
+            continue;
+        variance->sum += run->deviation * run->deviation * (run->repetitions - 1);
+        variance->freedom += run->repetitions - 1;
+    }
+}
+
+/* Of the runs' own, that is as if every run were the first again; 0: not known. */
+static double variance_of_locations(const struct side sides[SIDES])
+{
+    double sum = 0;
+    int known = 0;
+
+    for (int side = 0; side < SIDES; side++)
+        for (int i = 0; i < sides[side].count; i++) {
+            double variance = sides[side].locations[i].variance;
+            if (isnan(variance))
+                continue;
+            sum += variance;
+            known++;
+        }
+    return known > 0 ? sum / known : 0;
+}
+
+struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
+                              double stated)
+{
+    struct side_noise noise = { .source = NOISE_UNKNOWN };
+    struct variance between = { 0, 0 }, within = { 0, 0 };
+    double chosen = NAN;
+
+    for (int i = 0; i < SIDES; i++) {
+        add_between(&between, &sides[i]);
+        add_within(&within, &sides[i]);
+    }
+    noise.within = sqrt(variance_value(&within));
+    if (between.freedom > 0) {
+        double least = variance_of_locations(sides);
+        if (runs != NULL && runs->rows > 0) {
+            noise.source = NOISE_ROWS;
+            chosen = run_noise_variance(runs, sides[SIDE_BASE].logs, sides[SIDE_BASE].count,
+                                        sides[SIDE_NEW].count, least, &noise.freedom);
+        } else {
+            /* The degrees of freedom stay: that few runs agree by luck does not make them many. */
+            noise.source = NOISE_RUNS;
+            chosen = fmax(least, variance_value(&between));
+            noise.freedom = between.freedom;
+        }
+    } else if (within.freedom > 0) {
+        noise.source = NOISE_REPETITIONS;
+        chosen = variance_value(&within);
+        noise.freedom = within.freedom;
+    }
+    noise.run = sqrt(chosen);
+    if (!isnan(stated) && !(noise.run >= stated)) {
+        noise.source = NOISE_STATED;
+        noise.run = stated;
+        noise.freedom = INFINITY;
+    }
+    return noise;
+}
+
+/* --- what their ranks say --- */
+
+/* All repetitions of a side in one array; *count is 0 where files hold only aggregates. */
+static double *gather(const struct side *side, int *count)
+{
+    double *values, *end;
+    int total = 0;
+
+    for (int i = 0; i < side->count; i++) total += side->runs[i]->count;
+    *count = 0;
+    values = end = malloc(sizeof *values * ((size_t)total + 1));
+    for (int i = 0; values != NULL && i < side->count; i++)
+        if (side->runs[i]->count > 0)
+            end =
+                mempcpy(end, side->runs[i]->values, (size_t)side->runs[i]->count * sizeof *values);
+    *count = values != NULL ? total : 0;
+    return values;
+}
+
+enum status sides_test_repetitions(const struct side sides[SIDES], struct mann_whitney *ranks,
+                                   int repetitions[SIDES])
+{
+    enum status status = STATUS_OK;
+    double *base = gather(&sides[SIDE_BASE], &repetitions[SIDE_BASE]);
+    double *after = gather(&sides[SIDE_NEW], &repetitions[SIDE_NEW]);
+
+    if (base == NULL || after == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare the repetitions");
+    *ranks = mann_whitney_test(after, repetitions[SIDE_NEW], base, repetitions[SIDE_BASE]);
+
+out:
+    free(base);
+    free(after);
+    return status;
+}
+
+double sides_test_runs(const struct side sides[SIDES], double chance)
+{
+    int base = sides[SIDE_BASE].count, after = sides[SIDE_NEW].count;
+
+    if (mann_whitney_least_p(base, after) > chance)
+        return 1;
+    return mann_whitney_test(sides[SIDE_NEW].logs, after, sides[SIDE_BASE].logs, base).p;
+}
