@@ -5,54 +5,9 @@
 set -u
 
 program=$1
-folder=$(mktemp -d)
-trap 'rm -r "$folder"' EXIT
+# shellcheck source=tests/command_line.sh
+. "$(dirname -- "$0")/command_line.sh"
 export CHOKEPOINT_CACHE="$folder/cache"
-unset CHOKEPOINT_VERBOSE
-failures=0
-
-# expect CODE NAME COMMAND...: runs it, keeps its output in $folder/out and $folder/err.
-expect()
-{
-    expected=$1
-    case_name=$2
-    shift 2
-    "$@" >"$folder/out" 2>"$folder/err"
-    code=$?
-    if [ "$code" -ne "$expected" ]; then
-        echo "FAILED: $case_name: exit code $code, not $expected"
-        sed 's/^/    /' "$folder/out" "$folder/err" | head -20
-        failures=$((failures + 1))
-    fi
-}
-
-# says out|err TEXT: what the last command said holds TEXT.
-says()
-{
-    if ! grep -qF -e "$2" "$folder/$1"; then
-        echo "FAILED: $case_name: std$1 does not say \"$2\" but:"
-        sed 's/^/    /' "$folder/$1" | head -20
-        failures=$((failures + 1))
-    fi
-}
-
-is_empty()
-{
-    if [ -s "$folder/$1" ]; then
-        echo "FAILED: $case_name: std$1 should be empty, but says:"
-        sed 's/^/    /' "$folder/$1" | head -20
-        failures=$((failures + 1))
-    fi
-}
-
-is_one_line()
-{
-    if [ "$(wc -l <"$folder/$1")" -ne 1 ]; then
-        echo "FAILED: $case_name: std$1 should be one line, but says:"
-        sed 's/^/    /' "$folder/$1" | head -20
-        failures=$((failures + 1))
-    fi
-}
 
 # --- help and version ---
 expect 0 "help" "$program" --help
@@ -77,10 +32,9 @@ is_one_line err
 expect 2 "an unknown option before the command" "$program" --halp
 says err "did you mean --help?"
 for command in "explain" "run" "exec"; do
-    expect 2 "$command of an unknown scenario" "$program" "$command" item_snyc
-    says err "chokepoint: $command: there is no scenario item_snyc; did you mean item_sync?"
-    is_one_line err
-    is_empty out
+    refuses "$command of an unknown scenario" \
+        "chokepoint: $command: there is no scenario item_snyc; did you mean item_sync?" \
+        "$program" "$command" item_snyc
 done
 expect 2 "an unknown flag" "$program" run --repetition-count=3
 says err "did you mean --repetitions?"
@@ -139,10 +93,7 @@ is_empty out
 expect 2 "a result folder that cannot be made" "$program" run item_sync --device=cpu --out=/proc/none
 says err "/proc/none"
 expect 2 "a device that is none" "$program" run item_sync --device=tpu --out="$folder/none"
-if [ -e "$folder/none" ]; then
-    echo "FAILED: a result folder was made for a device that is none"
-    failures=$((failures + 1))
-fi
+[ ! -e "$folder/none" ] || fail "a result folder was made"
 if [ ! -e /dev/nvidiactl ]; then
     expect 3 "a GPU that is not there" "$program" run item_sync --device=cuda --out="$folder/none"
     says err "chokepoint: run: "
@@ -161,32 +112,19 @@ says out '"held_out_accuracy"'
 expect 0 "a sweep" "$program" train --device=cpu --model=light --steps=20 --sweep launch=eager,graph
 says out "eager"
 says out "graph"
-"$program" run item_sync --device=cpu --quick --out="$folder/result" >"$folder/out" 2>"$folder/err"
-code=$?
-case_name="a quick run"
-# 1 is a verdict: on a busy machine a bottleneck may be undecided. That is no failure of the program.
-if [ "$code" -gt 1 ]; then
-    echo "FAILED: $case_name: exit code $code"
-    sed 's/^/    /' "$folder/out" "$folder/err"
-    failures=$((failures + 1))
-fi
+# On a busy machine a bottleneck may be undecided. That is no failure of the program.
+expect any "a quick run" "$program" run item_sync --device=cpu --quick --out="$folder/result"
 says out "item_sync  loss_every 1 -> 20"
 says out "$folder/result/result.json"
 is_empty err
-if [ ! -s "$folder/result/result.json" ]; then
-    echo "FAILED: $case_name: there is no result file"
-    failures=$((failures + 1))
-fi
+[ -s "$folder/result/result.json" ] || fail "there is no result file"
 
 # Of a scenario that needs no balance: a skipped one has no traces.
-"$program" run launch_overhead --device=cpu --quick --repetitions=1 --out="$folder/traced" \
-    >"$folder/out" 2>"$folder/err"
-case_name="a run with traces"
+expect any "a run with traces" "$program" run launch_overhead --device=cpu --quick --repetitions=1 \
+    --out="$folder/traced"
 for variant in before after; do
-    if ! gzip -t "$folder/traced/traces/launch_overhead.$variant.json.gz"; then
-        echo "FAILED: $case_name: there is no trace of $variant"
-        failures=$((failures + 1))
-    fi
+    gzip -t "$folder/traced/traces/launch_overhead.$variant.json.gz" ||
+        fail "there is no trace of $variant"
 done
 
 # --- traces ---
@@ -198,22 +136,14 @@ says err "cannot write the trace $folder/missing/x.json.gz: No such file or dire
 expect 0 "a trace that is not compressed" "$program" exec launch_overhead --device=cpu \
     --variant=after --trace="$folder/x.json"
 says out '"type":"tracing"'
-case_name="a trace that is not compressed"
-if [ "$(head -c 17 "$folder/x.json")" != '{"schemaVersion":' ]; then
-    echo "FAILED: $case_name: it does not begin as a trace does"
-    failures=$((failures + 1))
-fi
-"$program" run launch_overhead --device=cpu --quick --repetitions=1 --no-trace \
-    --out="$folder/untraced" >"$folder/out" 2>"$folder/err"
-case_name="a run without traces"
-if [ ! -s "$folder/untraced/result.json" ] || [ -e "$folder/untraced/traces" ]; then
-    echo "FAILED: $case_name: no result file, or a folder of traces"
-    failures=$((failures + 1))
-fi
+[ "$(head -c 17 "$folder/x.json")" = '{"schemaVersion":' ] ||
+    fail "it does not begin as a trace does"
+expect any "a run without traces" "$program" run launch_overhead --device=cpu --quick \
+    --repetitions=1 --no-trace --out="$folder/untraced"
+[ -s "$folder/untraced/result.json" ] || fail "there is no result file"
+[ ! -e "$folder/untraced/traces" ] || fail "there is a folder of traces"
 
-"$program" run item_sync --aa --device=cpu --quick --out="$folder/aa" >"$folder/out" 2>"$folder/err"
-code=$?
-case_name="an A/A run"
+expect any "an A/A run" "$program" run item_sync --aa --device=cpu --quick --out="$folder/aa"
 # Whatever the verdict is, the exit code must be that verdict's.
 verdict=$(sed -n 's/^.*"verdict":[[:space:]]*"\([a-z ]*\)".*$/\1/p' "$folder/aa/result.json")
 case $verdict in
@@ -221,39 +151,18 @@ case $verdict in
 different | failed) wanted=1 ;;
 *) wanted="that of a verdict of A/A, not of \"$verdict\"" ;;
 esac
-if [ "$code" != "$wanted" ]; then
-    echo "FAILED: $case_name: exit code $code, not $wanted"
-    sed 's/^/    /' "$folder/out" "$folder/err"
-    failures=$((failures + 1))
-fi
+[ "$code" = "$wanted" ] || fail "exit code $code, not $wanted"
 says out "item_sync  loss_every 1 -> 1 (A/A)"
 is_empty err
-if [ -e "$folder/aa/traces" ]; then
-    echo "FAILED: $case_name: traces were made"
-    failures=$((failures + 1))
-fi
-if [ "$verdict" != skipped ] && ! grep -q '"item_sync/aa:2"' "$folder/aa/result.json"; then
-    echo "FAILED: $case_name: its rows are missing"
-    failures=$((failures + 1))
-fi
+[ ! -e "$folder/aa/traces" ] || fail "traces were made"
+[ "$verdict" = skipped ] || says aa/result.json '"item_sync/aa:2"'
 expect 2 "a trace of both sides" "$program" exec item_sync --aa --variant=after --trace="$folder/t.gz"
 says err "--aa is for measuring"
 
 # --- interrupted: what is done stays, and the code says by what ---
-timeout --preserve-status -s INT 2 "$program" run all --device=cpu --out="$folder/cut" \
-    >"$folder/out" 2>"$folder/err"
-code=$?
-case_name="an interrupted run"
-if [ "$code" -ne 130 ]; then
-    echo "FAILED: $case_name: exit code $code, not 130"
-    sed 's/^/    /' "$folder/err"
-    failures=$((failures + 1))
-fi
+expect 130 "an interrupted run" timeout --preserve-status -s INT 2 "$program" run all --device=cpu \
+    --out="$folder/cut"
 says err "stopped by an interrupt"
-if ! grep -q '"schema"' "$folder/cut/result.json"; then
-    echo "FAILED: $case_name: there is no valid result file"
-    failures=$((failures + 1))
-fi
+says cut/result.json '"schema"'
 
-[ "$failures" -eq 0 ] && echo "all is as a user expects"
-exit "$((failures > 0))"
+finish

@@ -5,46 +5,12 @@
 set -u
 
 program=$1
-folder=$(mktemp -d)
-trap 'chmod -R u+rwx "$folder"; rm -r "$folder"' EXIT
-unset CHOKEPOINT_VERBOSE NO_COLOR
-failures=0
+# shellcheck source=tests/command_line.sh
+. "$(dirname -- "$0")/command_line.sh"
 
-fail()
+diagnose()
 {
-    echo "FAILED: $case_name: $1"
-    head -n 20 "$folder/out" "$folder/err" | sed 's/^/    /'
-    failures=$((failures + 1))
-}
-
-# expect CODE NAME ARGUMENT...: diagnoses, and keeps what it says in $folder/out and $folder/err.
-expect()
-{
-    expected=$1
-    case_name=$2
-    shift 2
-    "$program" diagnose "$@" >"$folder/out" 2>"$folder/err"
-    code=$?
-    [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
-}
-
-# says out|err TEXT
-says()
-{
-    grep -qF -e "$2" "$folder/$1" || fail "std$1 does not say \"$2\""
-}
-
-# refuses NAME TEXT ARGUMENT...: exit code 2, nothing on stdout, one line on stderr that holds TEXT.
-refuses()
-{
-    name=$1
-    text=$2
-    shift 2
-    expect 2 "$name" "$@"
-    says err "$text"
-    if [ -s "$folder/out" ] || [ "$(wc -l <"$folder/err")" -ne 1 ]; then
-        fail "not one line on stderr alone"
-    fi
+    "$program" diagnose "$@"
 }
 
 # event CATEGORY NAME PID TID TS DUR [ARGS]
@@ -85,33 +51,35 @@ trace rank0.json '"distributedInfo": {"rank": 0, "world_size": 2}, ' 20
 trace rank1.json '"distributedInfo": {"rank": 1, "world_size": 2}, ' 20
 
 # --- what is read ---
-expect 0 "help" --help
+expect 0 "help" diagnose --help
 says out "Examples:"
 for file in whole.json whole.json.gz; do
-    expect 0 "$file" "$folder/$file"
+    expect 0 "$file" diagnose "$folder/$file"
     says out "Step: 100 us, mean of 200"
     says out "Device: busy 60"
     says out "Findings"
-    [ ! -s "$folder/err" ] || fail "something on stderr"
+    is_empty err
 done
 for file in cut.json cut.json.gz; do
-    expect 0 "$file, a trace cut short" "$folder/$file"
+    expect 0 "$file, a trace cut short" diagnose "$folder/$file"
     says out "Partial: "
     says out "gemm"
-    expect 0 "$file as JSON" "$folder/$file" --format=json
+    expect 0 "$file as JSON" diagnose "$folder/$file" --format=json
     says out '"partial":	true'
 done
-case_name="a pipe"
-: >"$folder/err"
-cat "$folder/whole.json.gz" | "$program" diagnose /dev/stdin >"$folder/out" 2>"$folder/err"
+from_a_pipe()
+{
+    cat "$1" | diagnose /dev/stdin
+}
+expect 0 "a pipe" from_a_pipe "$folder/whole.json.gz"
 says out "mean of 200"
-expect 0 "the ranks of a run" "$folder/rank1.json" "$folder/rank0.json"
+expect 0 "the ranks of a run" diagnose "$folder/rank1.json" "$folder/rank0.json"
 says out "2 of 2 ranks"
-expect 0 "a trace twice" "$folder/whole.json" "$folder/whole.json"
+expect 0 "a trace twice" diagnose "$folder/whole.json" "$folder/whole.json"
 [ "$(grep -c '^Findings' "$folder/out")" -eq 2 ] || fail "not two pages"
 
 # --- formats ---
-expect 0 "JSON" "$folder/whole.json" --format=json
+expect 0 "JSON" diagnose "$folder/whole.json" --format=json
 says out '"file":'
 if command -v python3 >/dev/null; then
     python3 -c 'import json, sys
@@ -122,37 +90,34 @@ assert trace["busy_ns"] == 200 * 60000 and trace["span_ns"] == 199 * 100000 + 60
 assert sum(trace["idle"].values()) == trace["idle_ns"] == trace["span_ns"] - trace["busy_ns"]
 assert trace["partial"] is False' "$folder/out" >"$folder/err" 2>&1 || fail "the JSON is not right"
 fi
-expect 0 "Markdown" "$folder/whole.json" --format=markdown
+expect 0 "Markdown" diagnose "$folder/whole.json" --format=markdown
 says out "### Findings"
-expect 0 "no colour where none is asked for" "$folder/whole.json"
+expect 0 "no colour where none is asked for" diagnose "$folder/whole.json"
 ! grep -q "$(printf '\033')" "$folder/out" || fail "colours in a file"
-expect 0 "colour" "$folder/whole.json" --color=always
+expect 0 "colour" diagnose "$folder/whole.json" --color=always
 grep -q "$(printf '\033')" "$folder/out" || fail "no colours"
 
 # --- what is refused ---
-refuses "no file named" "which trace?"
-refuses "no such file" "nowhere.json: No such file" "$folder/nowhere.json"
-refuses "a folder" "is a folder" "$folder"
-refuses "no JSON" "no trace" "$folder/nonsense.json"
-refuses "an empty file" "no trace" "$folder/empty.json"
-refuses "a result file" 'without "traceEvents"' "$folder/result.json"
-refuses "one of two" "nonsense.json" "$folder/whole.json" "$folder/nonsense.json"
-refuses "an unknown format" "console, json or markdown" "$folder/whole.json" --format=html
-refuses "an unknown flag" "did you mean --format?" "$folder/whole.json" --frmat=json
+refuses "no file named" "which trace?" diagnose
+refuses "no such file" "nowhere.json: No such file" diagnose "$folder/nowhere.json"
+refuses "a folder" "is a folder" diagnose "$folder"
+refuses "no JSON" "no trace" diagnose "$folder/nonsense.json"
+refuses "an empty file" "no trace" diagnose "$folder/empty.json"
+refuses "a result file" 'without "traceEvents"' diagnose "$folder/result.json"
+refuses "one of two" "nonsense.json" diagnose "$folder/whole.json" "$folder/nonsense.json"
+refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html
+refuses "an unknown flag" "did you mean --format?" diagnose "$folder/whole.json" --frmat=json
 if [ "$(id -u)" -ne 0 ]; then
     chmod 000 "$folder/rank0.json"
-    refuses "a file that may not be read" "Permission denied" "$folder/rank0.json"
+    refuses "a file that may not be read" "Permission denied" diagnose "$folder/rank0.json"
 fi
 if [ -e /dev/full ]; then
-    case_name="a full disk"
-    "$program" diagnose "$folder/whole.json" >/dev/full 2>"$folder/err"
-    code=$?
-    : >"$folder/out"
-    [ "$code" -eq 2 ] || fail "exit code $code, not 2"
+    to_a_full_disk()
+    {
+        diagnose "$1" >/dev/full
+    }
+    expect 2 "a full disk" to_a_full_disk "$folder/whole.json"
     says err "cannot write to standard output"
 fi
 
-if [ "$failures" -gt 0 ]; then
-    echo "$failures failed"
-    exit 1
-fi
+finish

@@ -6,44 +6,22 @@
 set -u
 
 program=$1
-folder=$(mktemp -d)
-trap 'rm -r "$folder"' EXIT
+# shellcheck source=tests/command_line.sh
+. "$(dirname -- "$0")/command_line.sh"
 export CHOKEPOINT_CACHE="$folder/cache"
-unset CHOKEPOINT_VERBOSE CHOKEPOINT_FAIL
-failures=0
 
-# expect CODE NAME ARGUMENT...; "any" is 0 or 1.
-expect()
+doctor()
 {
-    expected=$1
-    case_name=$2
-    shift 2
-    "$program" doctor "$@" >"$folder/out" 2>"$folder/err"
-    code=$?
-    if [ "$code" != "$expected" ] && { [ "$expected" != any ] || [ "$code" -gt 1 ]; }; then
-        echo "FAILED: $case_name: exit code $code, not $expected"
-        sed 's/^/    /' "$folder/out" "$folder/err" | head -20
-        failures=$((failures + 1))
-    fi
+    "$program" doctor "$@"
 }
 
-# says out|err TEXT
-says()
-{
-    if ! grep -qF -e "$2" "$folder/$1"; then
-        echo "FAILED: $case_name: std$1 does not say \"$2\" but:"
-        sed 's/^/    /' "$folder/$1" | head -20
-        failures=$((failures + 1))
-    fi
-}
-
-expect any "JSON" --device=cpu --format=json --out="$folder/results"
-if [ -e "$folder/results" ] || [ -e "$folder/cache" ] || [ -s "$folder/err" ]; then
-    echo "FAILED: $case_name: it made a folder, or wrote to stderr"
-    failures=$((failures + 1))
+expect any "JSON" doctor --device=cpu --format=json --out="$folder/results"
+is_empty err
+if [ -e "$folder/results" ] || [ -e "$folder/cache" ]; then
+    fail "it made a folder"
 fi
 if command -v python3 >/dev/null; then
-    python3 - "$folder/out" "$code" <<'END' || failures=$((failures + 1))
+    python3 - "$folder/out" "$code" <<'END' || fail "the JSON is not right"
 import json
 import sys
 
@@ -68,34 +46,27 @@ END
 fi
 
 # A device that fails in the middle: its rows fail, the others stand.
-CHOKEPOINT_FAIL=launch:1
-export CHOKEPOINT_FAIL
-expect 1 "a launch that fails" --device=cpu --format=markdown
-unset CHOKEPOINT_FAIL
+expect 1 "a launch that fails" env CHOKEPOINT_FAIL=launch:1 "$program" doctor --device=cpu \
+    --format=markdown
 says out "| **fail** | "
 says out "| cores | "
 
-expect 3 "no such device" --device=cuda:77
+expect 3 "no such device" doctor --device=cuda:77
 says out "fail  device"
 says out "cores"
 says err "there is no device to check"
-expect 3 "no such device, as JSON" --device=cuda:77 --format=json
+expect 3 "no such device, as JSON" doctor --device=cuda:77 --format=json
 says out '"gpu_driver"'
 
 # A bad result folder.
 : >"$folder/file"
-expect 3 "a result folder that is a file" --device=cuda:77 --format=json --out="$folder/file"
+expect 3 "a result folder that is a file" doctor --device=cuda:77 --format=json --out="$folder/file"
 says out "Not a directory"
 
 for wrong in --device=gpu --format=xml --formt=json argument; do
-    expect 2 "$wrong" "$wrong"
-    if [ -s "$folder/out" ] || [ "$(wc -l <"$folder/err")" -ne 1 ]; then
-        echo "FAILED: $wrong: not one line on stderr alone"
-        failures=$((failures + 1))
-    fi
+    refuses "$wrong" "chokepoint: doctor: " doctor "$wrong"
 done
-expect 0 "help" --help
+expect 0 "help" doctor --help
 says out "Exit codes"
 
-[ "$failures" -eq 0 ] && echo "all as expected"
-exit "$((failures > 0))"
+finish
