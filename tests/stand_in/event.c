@@ -1,0 +1,123 @@
+/* Events: a number that counts up when the stream has come to it. */
+#include "tests/stand_in/runtime.h"
+
+#include "harness/status/clock.h"
+
+#include <stdlib.h>
+
+struct CUevent_st {
+    int references;
+    bool timing;
+    long recorded, reached;
+    int64_t time_ns;
+};
+
+/* Under the lock. */
+static void release_event(struct CUevent_st *event)
+{
+    if (--event->references == 0)
+        free(event);
+}
+
+static cudaError_t run_record(struct operation *operation)
+{
+    struct CUevent_st *event = operation->event.event;
+
+    stand_in_lock();
+    if (event->reached < operation->event.number) {
+        event->reached = operation->event.number;
+        event->time_ns = clock_ns();
+    }
+    release_event(event);
+    stand_in_wake();
+    stand_in_unlock();
+    return cudaSuccess;
+}
+
+static cudaError_t run_wait(struct operation *operation)
+{
+    struct CUevent_st *event = operation->event.event;
+
+    stand_in_lock();
+    while (event->reached < operation->event.number) stand_in_wait();
+    release_event(event);
+    stand_in_unlock();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    stand_in_lock();
+    if (stand_in_lost() != cudaSuccess)
+        return stand_in_leave(stand_in_lost());
+    *event = stand_in_must(calloc(1, sizeof **event));
+    (*event)->references = 1;
+    (*event)->timing = !(flags & cudaEventDisableTiming);
+    return stand_in_leave(cudaSuccess);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    stand_in_lock();
+    release_event(event);
+    return stand_in_leave(cudaSuccess);
+}
+
+/* The stream must not be captured: the device forbids that, and recording would mean another thing. */
+static cudaError_t put_event(cudaStream_t stream, cudaEvent_t event,
+                             cudaError_t (*run)(struct operation *))
+{
+    struct operation operation = { .run = run };
+
+    stand_in_lock();
+    if (stream->recording != NULL)
+        return stand_in_leave(cudaErrorStreamCaptureIsolation);
+    if (run == run_record)
+        event->recorded++;
+    event->references++;
+    operation.event.event = event;
+    operation.event.number = event->recorded;
+    stand_in_enqueue(stream, &operation);
+    return stand_in_leave(cudaSuccess);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    return put_event(stream, event, run_record);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    (void)flags;
+    return put_event(stream, event, run_wait);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    long number;
+
+    stand_in_lock();
+    if (stand_in_is_unsafe())
+        return stand_in_leave(cudaErrorStreamCaptureUnsupported);
+    for (number = event->recorded; event->reached < number;) stand_in_wait();
+    return stand_in_leave(cudaSuccess);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    stand_in_lock();
+    if (stand_in_is_unsafe())
+        return stand_in_leave(cudaErrorStreamCaptureUnsupported);
+    return stand_in_leave(event->reached < event->recorded ? cudaErrorNotReady : cudaSuccess);
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    stand_in_lock();
+    if (from->recorded == 0 || to->recorded == 0 || !from->timing || !to->timing)
+        return stand_in_leave(cudaErrorInvalidResourceHandle);
+    if (from->reached < from->recorded || to->reached < to->recorded)
+        return stand_in_leave(cudaErrorNotReady);
+    *ms = (float)((double)(to->time_ns - from->time_ns) / 1e6);
+    return stand_in_leave(cudaSuccess);
+}

@@ -1,0 +1,74 @@
+/* What the parts of the runtime's stand-in share. One lock and one condition serve everything: this is
+ * about who waits for what, not about speed.
+ *
+ * A call takes the lock, looks, and returns what stand_in_leave() makes of its error. Functions here want
+ * the lock held unless they say otherwise. */
+#ifndef TESTS_STAND_IN_RUNTIME_H
+#define TESTS_STAND_IN_RUNTIME_H
+
+#include "tests/stand_in/stand_in.h"
+
+#include <pthread.h>
+
+enum { STAND_IN_MEMORY = 1 << 30 }; /* of the GPU, in bytes */
+
+/* --- runtime.c: the lock and errors --- */
+
+void stand_in_lock(void); /* without the lock */
+void stand_in_unlock(void);
+void stand_in_wait(void); /* until something changed; the lock is free in the meantime */
+void stand_in_wake(void); /* all that wait */
+
+/* The error of a kernel, which the process keeps for good; the first one stays. */
+cudaError_t stand_in_lost(void);
+void stand_in_lose(cudaError_t error); /* cudaSuccess changes nothing */
+
+/* What a call returns that has the lock: `error`, unless the process has lost its GPU. Unlocks. */
+cudaError_t stand_in_leave(cudaError_t error);
+cudaError_t stand_in_result(cudaError_t error); /* of a call without the lock */
+
+/* `memory`, or the end of the program where that is NULL. With or without the lock. */
+void *stand_in_must(void *memory);
+
+/* --- stream.c --- */
+
+struct CUstream_st {
+    uint32_t id;
+    pthread_t thread;
+    struct operation *first, *last;
+    long submitted, done;
+    bool closing;
+    struct CUstream_st *next;
+    struct recording *recording; /* NULL: it is not being captured */
+};
+
+/* Takes over `operation->owned`. */
+void stand_in_enqueue(struct CUstream_st *stream, const struct operation *operation);
+
+/* Waits until so many of the stream's operations are done; or all of all streams. */
+void stand_in_wait_until(struct CUstream_st *stream, long number);
+void stand_in_wait_for_all(void);
+
+/* Without the lock. `work` says what is told of it; its times are set here. */
+cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work);
+
+/* --- memory.c --- */
+
+/* Without the lock: whether the address lies in pinned memory. */
+bool stand_in_is_pinned(const void *address);
+
+/* What was freed on a stream that is closing is free for every stream. */
+void stand_in_forget_stream(const struct CUstream_st *stream);
+
+/* --- graph.c: captures --- */
+
+/* Whether a call that stream capture calls unsafe is so now: it ends the validity of this thread's
+ * captures. */
+bool stand_in_is_unsafe(void);
+
+void stand_in_spoil(struct recording *recording); /* the capture will end as invalid */
+
+/* Adds a node; takes over `operation->owned`. */
+void stand_in_record(struct recording *recording, const struct operation *operation);
+
+#endif
