@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -465,6 +466,46 @@ static void signals_are_not_delivered_to_workers(void **state)
     bench_close(&bench);
 }
 
+/* The scheduling class of the thread with this name; -1: there is none. */
+static int class_of(const char *name)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int class = -1;
+
+    assert_non_null(tasks);
+    for (struct dirent *task = readdir(tasks); task != NULL; task = readdir(tasks)) {
+        char path[64], line[64] = "";
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", task->d_name);
+        file = fopen(path, "r");
+        if (file == NULL)
+            continue;
+        if (fgets(line, sizeof line, file) != NULL && strcmp(line, name) == 0)
+            class = sched_getscheduler(atoi(task->d_name));
+        fclose(file);
+    }
+    closedir(tasks);
+    return class;
+}
+
+static void a_worker_gives_way_where_the_device_needs_the_cores(void **state)
+{
+    struct loader_config config = { .workers = 1, .prefetch = 1, .persistent_workers = true };
+    (void)state;
+
+    for (int gives_way = 0; gives_way < 2; gives_way++) {
+        struct bench bench;
+
+        config.gives_way = gives_way;
+        bench_open(&bench, &sequences, &config, 8, 1);
+        loader_return(bench.loader, next(&bench)); /* So it has begun. */
+        assert_int_equal(class_of("loader\n"), gives_way ? SCHED_IDLE : SCHED_OTHER);
+        assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+        bench_close(&bench);
+    }
+}
+
 static void impossible_settings_are_refused(void **state)
 {
     static const struct {
@@ -676,6 +717,7 @@ int main(void)
         WITH_FOLDER(closing_does_not_wait_for_the_caller),
         cmocka_unit_test(paused_workers_load_nothing_until_a_batch_is_wanted),
         cmocka_unit_test(signals_are_not_delivered_to_workers),
+        cmocka_unit_test(a_worker_gives_way_where_the_device_needs_the_cores),
         cmocka_unit_test(impossible_settings_are_refused),
         cmocka_unit_test(a_failing_allocation_comes_back_and_leaks_nothing),
         WITH_FOLDER(damaged_samples_are_replaced_by_the_next_and_counted),

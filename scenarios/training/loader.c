@@ -19,18 +19,16 @@
 #include "scenarios/training/sample_cache.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
 #define ALIGNMENT    256                        /* of offsets in a batch */
 
 enum slot_state { SLOT_FREE, SLOT_LOADING, SLOT_READY, SLOT_FAILED, SLOT_TAKEN };
-
-enum { WORKER_NICE = 10 };
 
 struct slot {
     struct batch batch; /* first: a batch is turned back into its slot by its address */
@@ -229,10 +227,14 @@ static bool is_done(const struct loader *loader)
 }
 
 /* Decoding can wait a moment; the thread that queues the step, and a device that shares the host's
- * cores, cannot: they would stand behind a whole batch. (On Linux, nice() is the calling thread's.) */
+ * cores, cannot. A lower priority alone does not help them: Linux lets whoever runs end its slice of
+ * milliseconds before a thread that wakes up, save where the one that runs is of the idle class
+ * (sched(7)), and takes a core that only such threads use for a free one. */
 static void give_way(void)
 {
-    if (nice(WORKER_NICE) == -1)
+    const struct sched_param idle = { .sched_priority = 0 };
+
+    if (pthread_setschedparam(pthread_self(), SCHED_IDLE, &idle) != 0)
         return; /* then it works at the priority it has */
 }
 
@@ -241,7 +243,8 @@ static void *work(void *argument)
     struct loader *loader = argument;
     struct sample_reader *reader = NULL;
 
-    give_way();
+    if (loader->config.gives_way)
+        give_way();
     pthread_mutex_lock(&loader->mutex);
     while (!is_done(loader)) {
         struct slot *slot = find_free(loader);

@@ -2,7 +2,8 @@
  *
  * With 0 workers loader_next() itself loads the batch. With N workers, N threads load ahead, whole
  * batches each as PyTorch's DataLoader does, until workers * prefetch batches are ready or under way.
- * They run at nice 10, so that they never hold up the thread that trains.
+ * On a device that shares the host's cores they take what time is left (gives_way), so that they hold up
+ * neither the device nor the thread that queues its work.
  * The batches and their order depend on the seed alone, whatever the number of workers: epoch e runs
  * through a permutation of the training samples and drops the incomplete last batch. Workers load
  * ahead across the end of an epoch, unless they end with it.
@@ -25,6 +26,7 @@ struct loader_config {
     int workers;  /* threads; 0: the caller loads. -N until knobs_resolve: N per core of the host */
     int prefetch; /* batches a worker keeps ready or under way, at least 1 */
     bool persistent_workers; /* no: threads end with the epoch and are started anew */
+    bool gives_way;          /* workers run when no other thread of the machine wants their core */
     uint64_t seed;
 };
 

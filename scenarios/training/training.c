@@ -28,6 +28,7 @@ static enum status open_loader(struct training *training)
     struct batch_memory memory = { batch_alloc, batch_free, training };
     int batches_max = loader.workers * loader.prefetch + config->transfer.batches_in_flight + 2;
 
+    loader.gives_way = device_properties(training->device)->shares_host_cores;
     if (loader.input == INPUT_RESIDENT)
         loader.input = INPUT_DECODED;
     return loader_open(&training->loader, training->dataset, &loader, training->layout.samples,
