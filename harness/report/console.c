@@ -94,8 +94,11 @@ static void print_scenario(const struct console *console, const struct scenario_
         wrap_print(console->stream, 2, 2, console->width, result->reason);
     }
     for (int i = 0; i < SUMMARY_NOTES; i++)
-        if (summary_notes[i](note, sizeof note, result))
-            fprintf(console->stream, "  %s%s%s\n", console->doubtful, note, console->plain);
+        if (summary_notes[i](note, sizeof note, result)) {
+            fprintf(console->stream, "  %s", console->doubtful);
+            wrap_print(console->stream, 2, 2, console->width, note);
+            fputs(console->plain, console->stream);
+        }
     if (result_findings_line(findings, result)) {
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 4, console->width, findings);
