@@ -117,6 +117,19 @@ static void go_round(struct run *run)
     launch(run, 0, "kernel", run->loop->kernel);
 }
 
+static void allocate(struct run *run, int step)
+{
+    const struct made_loop *loop = run->loop;
+
+    if (loop->allocating_steps > 0 && step >= loop->allocating_steps)
+        return;
+    for (int i = 0; i < loop->allocations; i++) {
+        bool is_long = step == 2 && i == 0 && loop->long_allocation > 0;
+        call(run, i % 2 == 0 ? "cudaMalloc" : "cudaFree",
+             is_long ? loop->long_allocation : loop->allocation, 0);
+    }
+}
+
 static void state(const struct run *run, int at, int kib)
 {
     char arguments[200];
@@ -139,7 +152,7 @@ static void run_step(struct run *run, int number)
     for (int i = 0; i < loop->copies; i++)
         copy(run, loop->copy_name != NULL ? loop->copy_name : "Memcpy HtoD (Pinned -> Device)",
              loop->copy, loop->copy_call, loop->copy_bytes);
-    for (int i = 0; i < loop->allocations; i++) call(run, "cudaMalloc", loop->allocation, 0);
+    allocate(run, number);
     launch_all(run);
     for (int i = 0; i < loop->trips; i++) go_round(run);
     if (loop->communication > 0)

@@ -28,7 +28,9 @@ struct made_loop {
     int trips;                                /* to the host and back amid the step, 1 MiB */
     int wait_every;                           /* steps; 0: only at the end of all */
     int logging, saving;                      /* after the wait */
-    int allocations, allocation;              /* calls before the launches, and each one's time */
+    int allocations, allocation; /* calls before the launches, releases in turns, each one's time */
+    int long_allocation;         /* of the first in the third step; 0: as any */
+    int allocating_steps;        /* the first so many; 0: all */
     int tokens, padded_tokens, samples;
     int allocated_kib, peak_kib, growth_kib, reserved_kib; /* memory rows, if allocated_kib > 0 */
     bool no_steps, no_calls;

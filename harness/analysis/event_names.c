@@ -89,6 +89,13 @@ bool name_is_allocation(const char *name)
     return has_one_of(name, parts, ARRAY_SIZE(parts));
 }
 
+bool name_is_release(const char *name)
+{
+    static const char *const parts[] = { "Free", "HostUn" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
 bool name_is_step(const char *name, int64_t *number)
 {
     static const char step[] = "ProfilerStep#";

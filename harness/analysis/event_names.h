@@ -31,6 +31,7 @@ bool name_is_wait(const char *name);
 
 /* One that allocates or releases memory of the device, or pinned memory of the host. */
 bool name_is_allocation(const char *name);
+bool name_is_release(const char *name); /* of these the ones that release */
 
 /* "ProfilerStep#12" is step 12; false: it is no step. */
 bool name_is_step(const char *name, int64_t *number);

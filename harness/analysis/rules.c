@@ -150,20 +150,3 @@ const struct span_row *facts_span(const struct facts *facts, const char *name, b
     }
     return NULL;
 }
-
-struct calls facts_calls(const struct facts *facts, bool (*is)(const char *name))
-{
-    const struct summary *summary = facts->summary;
-    struct calls calls = { 0, 0 };
-
-    for (int64_t i = 0; i < summary->trace->event_count; i++) {
-        const struct event *event = &summary->trace->events[i];
-        if (event_is_call(event) && event->start_ns >= summary->idle.start_ns &&
-            event->start_ns < summary->idle.end_ns &&
-            is(trace_file_name(summary->trace, event->name))) {
-            calls.count++;
-            calls.ns += event->end_ns - event->start_ns;
-        }
-    }
-    return calls;
-}

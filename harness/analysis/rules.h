@@ -75,10 +75,4 @@ struct time_text time_text(double ns);
 /* The row of that name, a phase's or operator's; NULL: none. `begins`: by the beginning of the name. */
 const struct span_row *facts_span(const struct facts *facts, const char *name, bool begins);
 
-/* The events that are calls of the host with a name that `is`, in the window. */
-struct calls {
-    int64_t count, ns;
-};
-struct calls facts_calls(const struct facts *facts, bool (*is)(const char *name));
-
 #endif
