@@ -31,6 +31,7 @@ struct made_loop {
     int allocations, allocation; /* calls before the launches, releases in turns, each one's time */
     int long_allocation;         /* of the first in the third step; 0: as any */
     int allocating_steps;        /* the first so many; 0: all */
+    int lost;                    /* kernels that are not recorded, of ten */
     int tokens, padded_tokens, samples;
     int allocated_kib, peak_kib, growth_kib, reserved_kib; /* memory rows, if allocated_kib > 0 */
     bool no_steps, no_calls;

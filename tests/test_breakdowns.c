@@ -46,6 +46,33 @@ static void launches_are_measured_from_call_to_first_work(void **state)
     made_release(&analysed);
 }
 
+/* Launches into a graph do nothing yet; those of other threads may go there as well. */
+static void launches_without_work_are_lost_unless_captured(void **state)
+{
+    struct analysed analysed;
+    struct launches launches;
+    (void)state;
+
+    made_begin();
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 0, 10, 1);
+    made_add("kernel", "there", 0, 7, 15, 20, 1);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 20, 30, 2);
+    made_add("cuda_driver", "cuLaunchKernelEx", 100, 100, 30, 40, 3);
+    made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, 40, 50, 4);
+    made_add("cuda_runtime", "cudaLaunchHostFunc", 100, 100, 50, 60, 5);
+    made_add("cuda_runtime", "cudaMemsetAsync", 100, 100, 60, 70, 6);
+    made_add("cuda_runtime", "cudaStreamBeginCapture", 100, 100, 100, 101, 7);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 110, 112, 8);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 200, 115, 117, 9);
+    made_add("cuda_runtime", "cudaStreamEndCapture", 100, 100, 120, 121, 10);
+    made_add("cuda_runtime", "hipLaunchKernel", 100, 200, 130, 132, 11);
+    analysed = made_analyse();
+    launches = launches_of(&analysed);
+    assert_int_equal(launches.count, 1);
+    assert_int_equal(launches.lost_count, 4); /* 2, 3, 4 and 11 */
+    made_release(&analysed);
+}
+
 struct made_launch {
     int issued, begun, stream;
 };
@@ -355,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_are_measured_from_call_to_first_work),
+        cmocka_unit_test(launches_without_work_are_lost_unless_captured),
         cmocka_unit_test(a_graph_is_one_launch),
         cmocka_unit_test(the_queue_is_as_deep_as_counting_says),
         cmocka_unit_test(the_queue_is_counted_by_stream),

@@ -233,6 +233,7 @@ static const struct {
     { "no_device_activity", { .steps = 10, .loading = 100 }, { BUSY } },
     { "insufficient_data", { LONG_BUSY, .steps = 2 }, { BUSY } },
     { "insufficient_data", { BUSY, .no_calls = true }, { BUSY } },
+    { "insufficient_data", { BUSY, .lost = 2 }, { BUSY, .lost = 1 } },
     { "insufficient_data", { BUSY, .no_steps = true }, { BUSY } },
 };
 
@@ -445,6 +446,29 @@ static void what_the_trace_lacks_is_not_guessed(void **state)
     forget(&found);
 }
 
+/* Of a device that was busy most of the work is missing, which makes it look idle. */
+static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 100, .wait_every = 1, .lost = 8 };
+    struct found found = judge(&loop);
+    int64_t costs = 0;
+    (void)state;
+
+    for (int64_t i = 0; i < found.findings.count; i++) {
+        const struct finding *finding = &found.findings.items[i];
+        if (finding->severity == SEVERITY_INFORMATION)
+            continue;
+        assert_int_equal(finding->severity, SEVERITY_MINOR);
+        assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+        costs++;
+    }
+    assert_true(costs > 0);
+    assert_null(find(&found, "low_utilisation"));
+    assert_non_null(strstr(find(&found, "insufficient_data")->evidence,
+                           "of 200 launches the work of 160 is missing"));
+    forget(&found);
+}
+
 /* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
 static struct found judge_host(const char *about)
 {
@@ -577,6 +601,7 @@ int main(void)
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(a_guess_is_never_alarming),
         cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
+        cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
         cmocka_unit_test(an_empty_trace_is_no_failure),
         cmocka_unit_test(the_rank_that_others_wait_for_is_named),

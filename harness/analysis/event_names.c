@@ -74,6 +74,23 @@ bool name_is_saving(const char *name)
     return is_one_of(name, names, ARRAY_SIZE(names));
 }
 
+bool name_is_launch(const char *name)
+{
+    static const char *const parts[] = { "LaunchKernel", "LaunchCooperativeKernel", "GraphLaunch" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
+bool name_begins_capture(const char *name)
+{
+    return strstr(name, "StreamBeginCapture") != NULL;
+}
+
+bool name_ends_capture(const char *name)
+{
+    return strstr(name, "StreamEndCapture") != NULL;
+}
+
 bool name_is_wait(const char *name)
 {
     static const char *const others[] = { "urQueueFinish", "urEventWait" };

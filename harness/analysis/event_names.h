@@ -25,6 +25,13 @@ bool name_is_data_loading(const char *name);
 bool name_is_logging(const char *name);
 bool name_is_saving(const char *name);
 
+/* A call that launches a kernel or a graph: cudaLaunchKernel, cuLaunchKernelEx, hipGraphLaunch ... */
+bool name_is_launch(const char *name);
+
+/* Calls between which launches are put into a graph, not done. */
+bool name_begins_capture(const char *name);
+bool name_ends_capture(const char *name);
+
 /* A call of the runtime or the driver that waits for the device: cudaStreamSynchronize,
  * hipDeviceSynchronize, cuCtxSynchronize, urQueueFinish (SYCL) ... */
 bool name_is_wait(const char *name);

@@ -54,6 +54,14 @@ static void insert(struct findings *findings, const struct finding *finding)
     findings->items[at] = *finding;
 }
 
+/* What costs time does so because the device is idle, which it is not known to be. */
+static void doubt(struct finding *finding, const struct facts *facts)
+{
+    if (facts->lacks_work && !isnan(finding->lost_ns_per_step) &&
+        finding->severity != SEVERITY_INFORMATION)
+        finding->confidence = CONFIDENCE_LOW;
+}
+
 /* Nobody should be alarmed by what is a guess. */
 static void moderate(struct finding *finding)
 {
@@ -127,6 +135,7 @@ enum status findings_make(struct findings *findings, const struct summary *summa
             if (!rule->judge(&finding, &facts))
                 continue;
             untrace(&finding, &facts);
+            doubt(&finding, &facts);
             moderate(&finding);
             insert(findings, &finding);
         }

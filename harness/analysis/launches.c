@@ -1,6 +1,7 @@
 /* Work comes sorted by start, so the first work of a call is the one at which the call is seen first. */
 #include "harness/analysis/launches.h"
 
+#include "harness/analysis/event_names.h"
 #include "harness/analysis/intervals.h"
 #include "harness/analysis/sorting.h"
 
@@ -88,6 +89,70 @@ static void take(struct launches *launches, const struct work *work)
                              work->event->end_ns - work->event->start_ns < call_ns;
 }
 
+/* What calls do, by their names, which are far fewer. */
+enum does { DOES_OTHER, DOES_LAUNCH, DOES_BEGIN_CAPTURE, DOES_END_CAPTURE };
+
+static enum does by_name(const char *name)
+{
+    return name_begins_capture(name) ? DOES_BEGIN_CAPTURE
+           : name_ends_capture(name) ? DOES_END_CAPTURE
+           : name_is_launch(name)    ? DOES_LAUNCH
+                                     : DOES_OTHER;
+}
+
+/* When a thread captured a graph. Other threads' launches may go into it too, as PyTorch's of backward. */
+static enum status find_captures(struct intervals *captures, const struct timeline *timeline,
+                                 const enum does *does)
+{
+    enum status status = STATUS_OK;
+    const struct event *begun = NULL;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct event *event = timeline->host[i];
+        if (begun != NULL && event->track != begun->track)
+            begun = NULL;
+        if (!event_is_call(event))
+            continue;
+        if (does[event->name] == DOES_END_CAPTURE && begun != NULL)
+            TRY(intervals_add(captures, begun->start_ns, event->end_ns));
+        if (does[event->name] == DOES_BEGIN_CAPTURE)
+            begun = event;
+        else if (does[event->name] == DOES_END_CAPTURE)
+            begun = NULL;
+    }
+    intervals_merge(captures);
+
+out:
+    return status;
+}
+
+/* `seen`: the calls that have work. */
+static enum status count_lost(struct launches *launches, const struct timeline *timeline,
+                              const bool *seen)
+{
+    const struct trace_file *trace = timeline->trace;
+    uint32_t names = trace_file_name_count(trace);
+    enum does *does = malloc(((size_t)names + 1) * sizeof *does);
+    struct intervals captures = { 0 };
+    enum status status = STATUS_OK;
+
+    if (does == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
+    for (uint32_t i = 0; i < names; i++) does[i] = by_name(trace_file_name(trace, i));
+    TRY(find_captures(&captures, timeline, does));
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct event *event = timeline->host[i];
+        if (event_is_call(event) && does[event->name] == DOES_LAUNCH && event->correlation != 0 &&
+            !seen[event - trace->events] && !intervals_contain(&captures, event->start_ns))
+            launches->lost_count++;
+    }
+
+out:
+    intervals_release(&captures);
+    free(does);
+    return status;
+}
+
 enum status launches_make(struct launches *launches, const struct timeline *timeline)
 {
     enum status status = STATUS_OK;
@@ -113,6 +178,7 @@ enum status launches_make(struct launches *launches, const struct timeline *time
         if (was_queued(work))
             issues[count++] = (struct issue){ work->call->start_ns, work->event->track };
     }
+    TRY(count_lost(launches, timeline, seen));
     TRY(find_deepest(launches, timeline, issues, count, seen));
 
 out:

@@ -18,6 +18,7 @@ struct launches {
     int64_t count;        /* calls that caused device work */
     int64_t work_count;   /* work that they caused; more than count where graphs are launched */
     int64_t orphan_count; /* work whose call is not in the trace */
+    int64_t lost_count;   /* calls that launch, whose work is not; those into a graph are none */
     int64_t host_ns;      /* in these calls */
     int64_t
         delay_ns; /* from the call's end to its work's start, 0 where that came before; the sum */

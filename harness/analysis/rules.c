@@ -45,6 +45,14 @@ out:
     return status;
 }
 
+/* Work whose call is missing may be that of a call whose work is: then only their numbers are. */
+static bool lacks_work(const struct launches *launches)
+{
+    int64_t lost = launches->lost_count - launches->orphan_count;
+
+    return lost * 10 > launches->count + launches->lost_count;
+}
+
 static enum status look_at_passes(struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -80,6 +88,7 @@ enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t
     facts->step_ns = facts->window_ns / facts->steps;
     facts->busy_ns = (double)summary->idle.busy_ns / facts->steps;
     facts->launches = (double)summary->launches.count / facts->steps;
+    facts->lacks_work = lacks_work(&summary->launches);
     forward = facts_span(facts, "forward", false);
     facts->passes = forward != NULL ? (double)forward->count / facts->steps : 1;
     facts->product_fixed_ns = NAN;

@@ -31,6 +31,7 @@ struct facts {
     double window_ns;
     double step_ns, busy_ns;
     double launches;       /* that caused work */
+    bool lacks_work;       /* of more than a tenth of the launches: idle time may be none */
     double passes;         /* the phase "forward", a step; 1 where it has none */
     double optimizer_work; /* kernels and copies that it launches, where there are several passes */
     double product_fixed_ns; /* of a step of several passes (products.h); NAN: unknown */

@@ -63,6 +63,13 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
             say(finding, "the host's calls are missing, so nothing says why the device is idle");
         else if (summary->launches.orphan_count * 10 > summary->timeline.work_count)
             say(finding, "of more than a tenth of the device's work the call is missing");
+        if (facts->lacks_work) {
+            snprintf(text, sizeof text,
+                     "of %lld launches the work of %lld is missing, so the device only seems idle",
+                     (long long)(summary->launches.count + summary->launches.lost_count),
+                     (long long)summary->launches.lost_count);
+            say(finding, text);
+        }
         if (trace->device_count == 0)
             say(finding,
                 "the device is not described, so its abilities and its memory are unknown");
