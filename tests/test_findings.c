@@ -469,6 +469,51 @@ static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
     forget(&found);
 }
 
+/* Two kernels whose first launches take 2 and 3 ms, the one after 7 in its operator. */
+static struct found judge_first_uses(const char *operator, bool launched_before)
+{
+    made_begin_with(OLD_GPU);
+    made_add_work("kernel", "known", 7, 10, 110, 0);
+    made_add("cpu_op", operator, 100, 100, 200, 9200, 0);
+    if (launched_before)
+        made_add_work("kernel", "known", 7, 1010, 1020, 1000);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 7200, 9200, 1);
+    made_add("kernel", "loaded", 0, 7, 9200, 9300, 1);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 9300, 12300, 2);
+    made_add("kernel", "compiled", 0, 7, 12300, 12400, 2);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "known", 7, 12400 + 100 * i, 12500 + 100 * i, 12310 + 100 * i);
+    return judge_trace(made_analyse());
+}
+
+static void what_is_done_for_the_first_time_adds_up(void **state)
+{
+    static const char loader[] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    static const struct {
+        const char *operator;
+        bool launched_before;
+        float lost_us;
+        const char *first;
+    } around[] = {
+        { "aten::sum", false, 12000, "initialisation" },
+        { "aten::sum", true, 5000, "launch_bound" },
+        { loader, false, 5000, "data_loading" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
+        struct found found = judge_first_uses(around[i].operator, around[i].launched_before);
+        const struct finding *finding = find(&found, "initialisation");
+        assert_string_equal(found.findings.items[0].id, around[i].first);
+        assert_float_equal((float)finding->lost_ns_per_step / 1e3F, around[i].lost_us, 1e-3);
+        assert_non_null(strstr(finding->evidence, "2 kernels are"));
+        assert_non_null(strstr(finding->evidence, "3 ms of cudaLaunchKernel, for compiled"));
+        if (!around[i].launched_before)
+            assert_null(find(&found, "launch_bound"));
+        forget(&found);
+    }
+}
+
 /* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
 static struct found judge_host(const char *about)
 {
@@ -602,6 +647,7 @@ int main(void)
         cmocka_unit_test(a_guess_is_never_alarming),
         cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
         cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
+        cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
         cmocka_unit_test(an_empty_trace_is_no_failure),
         cmocka_unit_test(the_rank_that_others_wait_for_is_named),

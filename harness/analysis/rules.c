@@ -92,6 +92,7 @@ enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t
     forward = facts_span(facts, "forward", false);
     facts->passes = forward != NULL ? (double)forward->count / facts->steps : 1;
     facts->product_fixed_ns = NAN;
+    TRY(first_uses_make(&facts->first_uses, &summary->timeline));
     if (facts->passes >= 2)
         TRY(look_at_passes(facts));
     facts->median_step_ns = facts->has_steps ? summary->steps.median_ns : facts->step_ns;
@@ -104,6 +105,7 @@ out:
 
 void facts_release(struct facts *facts)
 {
+    first_uses_release(&facts->first_uses);
     free(facts->loadings);
     facts->loadings = NULL;
 }

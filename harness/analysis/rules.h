@@ -7,6 +7,7 @@
 #define HARNESS_ANALYSIS_RULES_H
 
 #include "harness/analysis/findings.h"
+#include "harness/analysis/first_uses.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,8 +31,9 @@ struct facts {
     double steps; /* in the window; 1 where the trace marks none, or what its optimizer calls say */
     double window_ns;
     double step_ns, busy_ns;
-    double launches;       /* that caused work */
-    bool lacks_work;       /* of more than a tenth of the launches: idle time may be none */
+    double launches; /* that caused work */
+    bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
+    struct first_uses first_uses;
     double passes;         /* the phase "forward", a step; 1 where it has none */
     double optimizer_work; /* kernels and copies that it launches, where there are several passes */
     double product_fixed_ns; /* of a step of several passes (products.h); NAN: unknown */

@@ -217,65 +217,32 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
 
 /* --- Launching ----------------------------------------------------------------------------------- */
 
-/* The longest call of those that were the first to launch their kernel, and for how long the device was
- * idle during it: loading of a module, compilation. */
-struct first_use {
-    const struct event *call;
-    const struct event *work;
-    double idle_ns;
-};
-
-static double idle_during(const struct timeline *timeline, const struct event *call)
-{
-    int64_t end_ns = call->start_ns, idle_ns = 0;
-
-    for (int64_t i = 0; i < timeline->work_count; i++) {
-        const struct event *work = timeline->work[i].event;
-        if (work->start_ns >= call->end_ns)
-            break;
-        if (work->start_ns > end_ns)
-            idle_ns += work->start_ns - end_ns;
-        if (work->end_ns > end_ns)
-            end_ns = work->end_ns;
-    }
-    return (double)(idle_ns + (call->end_ns > end_ns ? call->end_ns - end_ns : 0));
-}
-
-enum { LONG_FIRST_USE_NS = 1000000 }; /* twenty times a long call (LAUNCH_LONG_CALL_NS) */
-
-static struct first_use longest_first_use(const struct facts *facts)
+/* Steps contain what comes before their first work; without any, the window begins with it. */
+static double idle_for_first_uses(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
-    struct first_use longest = { NULL, NULL, 0 };
+    int64_t start_ns =
+        facts->has_steps ? summary->steps.items[0].event->start_ns : summary->idle.start_ns;
 
-    for (int64_t row = 0; row < summary->kernels.count; row++) {
-        const struct work *first = NULL;
-        for (int64_t i = 0; first == NULL && i < summary->timeline.work_count; i++)
-            if (summary->timeline.work[i].event->name == summary->kernels.rows[row].name)
-                first = &summary->timeline.work[i];
-        if (first == NULL || first->call == NULL || first->event->kind != EVENT_KIND_KERNEL ||
-            first->call->end_ns - first->call->start_ns < LONG_FIRST_USE_NS)
-            continue;
-        double idle_ns = idle_during(&summary->timeline, first->call);
-        if (idle_ns > longest.idle_ns)
-            longest = (struct first_use){ first->call, first->event, idle_ns };
-    }
-    return longest;
+    return (double)intervals_within_ns(&facts->first_uses.idle, start_ns, summary->idle.end_ns);
 }
 
 static bool judge_initialisation(struct finding *finding, const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
-    struct first_use first = longest_first_use(facts);
+    const struct first_uses *uses = &facts->first_uses;
 
-    if (first.call == NULL)
+    if (uses->count == 0)
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "one call of %.40s takes %s, the first that launches %.100s; the trace is %s long",
-             trace_file_name(trace, first.call->name),
-             time_text((double)(first.call->end_ns - first.call->start_ns)).text,
-             trace_file_name(trace, first.work->name), time_text(facts->window_ns).text);
-    return finding_costs(finding, facts, first.idle_ns / facts->steps);
+             "%lld kernel%s launched for the first time in a call of over 1 ms; for that, and for "
+             "what the operators around do before, the device is idle for %s of the %s that the "
+             "trace is long; the longest call is %s of %.40s, for %.100s",
+             (long long)uses->count, uses->count == 1 ? " is" : "s are",
+             time_text(idle_for_first_uses(facts)).text, time_text(facts->window_ns).text,
+             time_text((double)(uses->call->end_ns - uses->call->start_ns)).text,
+             trace_file_name(trace, uses->call->name), trace_file_name(trace, uses->kernel->name));
+    return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
 }
 
 /* Idle time while the host works towards its next launch, whatever drained the queue before, less what
@@ -291,7 +258,9 @@ static double lost_to_launches(const struct facts *facts)
         drained += (double)time->drained_ns[doings[i]];
     }
     lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns));
-    return fmax(0, (lost - longest_first_use(facts).idle_ns) / facts->steps);
+    lost -= (double)intervals_within_ns(&facts->first_uses.idle, facts->summary->idle.start_ns,
+                                        facts->summary->idle.end_ns);
+    return fmax(0, lost / facts->steps);
 }
 
 /* Single kernels that end before their own call would, of all. */
