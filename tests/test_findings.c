@@ -446,6 +446,49 @@ static void what_the_trace_lacks_is_not_guessed(void **state)
     forget(&found);
 }
 
+/* Without marks nothing is known to come again. */
+static void without_steps_nothing_is_said_of_a_step(void **state)
+{
+    (void)state;
+
+    for (int no_steps = 0; no_steps < 2; no_steps++) {
+        struct made_loop loop = { BUSY, .operator_time = 120, .communication = 800,
+                                  .no_steps = no_steps != 0 };
+        struct found found = judge(&loop);
+        const struct finding *finding = find(&found, "exposed_communication");
+        assert_non_null(finding);
+        assert_non_null(find(&found, "launch_bound"));
+        assert_int_equal(finding->of_whole, no_steps);
+        assert_non_null(
+            strstr(finding->evidence, no_steps ? " of the trace's " : " of a step of "));
+        for (int64_t i = 0; i < found.findings.count; i++)
+            assert_true(!no_steps || strstr(found.findings.items[i].evidence, "a step") == NULL);
+        forget(&found);
+    }
+}
+
+/* PyTorch marks the optimizer's calls even where nobody calls profiler.step(). */
+static void the_optimizer_marks_steps_as_well(void **state)
+{
+    struct found found;
+    (void)state;
+
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 6; i++) {
+        int start = 1000 * i;
+        made_add_work("kernel", "gemm", 7, start + 50, start + 150, start + 40);
+        made_add_work("kernel", "adam", 7, start + 900, start + 920, start + 890);
+        made_add("user_annotation", "Optimizer.step#Adam.step", 100, 100, start + 850, start + 950,
+                 0);
+    }
+    found = judge_trace(made_analyse());
+    assert_non_null(strstr(find(&found, "insufficient_data")->evidence,
+                           "the optimizer's calls count as steps"));
+    for (int64_t i = 0; i < found.findings.count; i++)
+        assert_false(found.findings.items[i].of_whole);
+    forget(&found);
+}
+
 /* Of a device that was busy most of the work is missing, which makes it look idle. */
 static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
 {
@@ -646,6 +689,8 @@ int main(void)
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(a_guess_is_never_alarming),
         cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
+        cmocka_unit_test(without_steps_nothing_is_said_of_a_step),
+        cmocka_unit_test(the_optimizer_marks_steps_as_well),
         cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
         cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),

@@ -20,6 +20,7 @@ struct finding {
     enum confidence confidence;
     double lost_ns_per_step; /* of the untraced step where the trace tells; NAN: not of time */
     double predicted_gain;   /* step time before / after the advice; 1: none; NAN: cannot say */
+    bool of_whole;           /* the trace marks no steps: a step is all of it */
     bool gain_is_least;      /* what the trace does not tell would add to the gain */
     char evidence[480];      /* in numbers, a sentence */
 };

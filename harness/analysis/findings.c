@@ -132,6 +132,7 @@ enum status findings_make(struct findings *findings, const struct summary *summa
                                        .confidence = CONFIDENCE_HIGH,
                                        .lost_ns_per_step = NAN,
                                        .predicted_gain = NAN };
+            finding.of_whole = facts_of_whole(&facts);
             if (!rule->judge(&finding, &facts))
                 continue;
             untrace(&finding, &facts);

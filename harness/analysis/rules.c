@@ -150,6 +150,25 @@ struct time_text time_text(double ns)
     return text;
 }
 
+bool facts_of_whole(const struct facts *facts)
+{
+    return !facts->has_steps && facts->steps < 2;
+}
+
+struct step_text step_text(const struct facts *facts)
+{
+    struct step_text step;
+
+    snprintf(step.text, sizeof step.text, facts_of_whole(facts) ? "the trace's %s" : "a step of %s",
+             time_text(facts->step_ns).text);
+    return step;
+}
+
+const char *facts_per(const struct facts *facts)
+{
+    return facts_of_whole(facts) ? "in all" : "a step";
+}
+
 const struct span_row *facts_span(const struct facts *facts, const char *name, bool begins)
 {
     const struct spans *spans = &facts->summary->spans;

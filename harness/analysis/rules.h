@@ -75,6 +75,15 @@ struct time_text {
 };
 struct time_text time_text(double ns);
 
+/* What figures are a share of: "a step of 2.09 ms", "the trace's 80.1 ms" where nothing marks steps; and per
+ * what they are: "a step", "in all". */
+struct step_text {
+    char text[40];
+};
+struct step_text step_text(const struct facts *facts);
+const char *facts_per(const struct facts *facts);
+bool facts_of_whole(const struct facts *facts); /* nothing marks steps */
+
 /* The row of that name, a phase's or operator's; NULL: none. `begins`: by the beginning of the name. */
 const struct span_row *facts_span(const struct facts *facts, const char *name, bool begins);
 

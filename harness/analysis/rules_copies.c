@@ -78,10 +78,10 @@ static bool judge_pageable_copy(struct finding *finding, const struct facts *fac
     if (!(copies.pageable_ns > 0))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "copies from pageable memory take the device %s of a step of %s, %.0f%% of that while "
+             "copies from pageable memory take the device %s of %s, %.0f%% of that while "
              "no kernel runs; it is idle for %s while the host is in such calls",
-             time_text(copies.pageable_ns).text, time_text(facts->step_ns).text,
-             100 * exposed_share(facts), time_text(idle_in_calls(facts)).text);
+             time_text(copies.pageable_ns).text, step_text(facts).text, 100 * exposed_share(facts),
+             time_text(idle_in_calls(facts)).text);
     return finding_costs(finding, facts,
                          copies.pageable_ns * exposed_share(facts) + idle_in_calls(facts));
 }
@@ -93,10 +93,10 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
     if (!are_many_small(&copies))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g copies a step between host and device, of %.3g KiB; they run for %s, and the "
+             "%.4g copies %s between host and device, of %.3g KiB; they run for %s, and the "
              "device is idle for %s in their calls",
-             copies.count, copies.bytes / copies.count / 1024, time_text(copies.ns).text,
-             time_text(idle_in_calls(facts)).text);
+             copies.count, facts_per(facts), copies.bytes / copies.count / 1024,
+             time_text(copies.ns).text, time_text(idle_in_calls(facts)).text);
     return finding_costs(finding, facts, copies.ns * exposed_share(facts) + idle_in_calls(facts));
 }
 
@@ -107,9 +107,9 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
     if (are_many_small(&copies))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "copies between host and device take %s of a step of %s, %.0f%% of that while no "
+             "copies between host and device take %s of %s, %.0f%% of that while no "
              "kernel runs",
-             time_text(copies.ns).text, time_text(facts->step_ns).text, 100 * exposed_share(facts));
+             time_text(copies.ns).text, step_text(facts).text, 100 * exposed_share(facts));
     return finding_costs(finding, facts, (copies.ns - copies.pageable_ns) * exposed_share(facts));
 }
 
@@ -159,10 +159,10 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
     struct trips trips = find_trips(facts);
 
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.3g times a step data goes to the host and back in the middle of it, which takes %s "
+             "%.3g times %s data goes to the host and back in the middle of it, which takes %s "
              "of %s while nothing else runs",
-             (double)trips.count / facts->steps, time_text((double)trips.ns / facts->steps).text,
-             time_text(facts->step_ns).text);
+             (double)trips.count / facts->steps, facts_per(facts),
+             time_text((double)trips.ns / facts->steps).text, time_text(facts->step_ns).text);
     return finding_costs(finding, facts, (double)trips.ns / facts->steps);
 }
 

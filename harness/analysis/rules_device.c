@@ -109,8 +109,9 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
     snprintf(
         finding->evidence, sizeof finding->evidence,
         "%.0f%% of the time of kernels are matrix products in fp32, on %.60s, which has matrix "
-        "units for shorter types; the device is busy for %.0f%% of a step",
-        100 * products.ns / all.ns, facts->device->name, 100 * busy_share(facts));
+        "units for shorter types; the device is busy for %.0f%% of %s",
+        100 * products.ns / all.ns, facts->device->name, 100 * busy_share(facts),
+        step_text(facts).text);
     return finding_costs(finding, facts, 0.5 * all.ns * busy_share(facts));
 }
 
@@ -149,8 +150,8 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
         return false;
     finding->confidence = CONFIDENCE_LOW;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g kernels a step do one element-wise operation each, for %s of %s", share.count,
-             time_text(share.ns).text, time_text(facts->step_ns).text);
+             "%.4g kernels %s do one element-wise operation each, for %s of %s", share.count,
+             facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
     return finding_costs(finding, facts, 0.5 * share.ns * busy_share(facts));
 }
 
@@ -180,8 +181,8 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
 
     finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g softmax kernels a step, over scores that lie in memory, take %s of %s",
-             share.count, time_text(share.ns).text, time_text(facts->step_ns).text);
+             "%.4g softmax kernels %s, over scores that lie in memory, take %s of %s", share.count,
+             facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
     return finding_costs(finding, facts, share.ns * busy_share(facts));
 }
 
@@ -191,9 +192,9 @@ static bool judge_device_wait(struct finding *finding, const struct facts *facts
 
     finding->confidence = CONFIDENCE_LOW;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "the device is idle for %s of a step of %s although work is queued, in gaps of 30 us "
+             "the device is idle for %s of %s although work is queued, in gaps of 30 us "
              "and more",
-             time_text(stalled).text, time_text(facts->step_ns).text);
+             time_text(stalled).text, step_text(facts).text);
     return finding_costs(finding, facts, stalled);
 }
 

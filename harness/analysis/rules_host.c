@@ -117,14 +117,13 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
         return false;
     if (facts->summary->timeline.host_alone)
         snprintf(finding->evidence, sizeof finding->evidence,
-                 "the loop waits for data, or prepares it, for %s of a step of %s",
-                 time_text(exposed).text, time_text(facts->step_ns).text);
+                 "the loop waits for data, or prepares it, for %s of %s", time_text(exposed).text,
+                 step_text(facts).text);
     else
         snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is idle for %s of a step of %s while the loop waits for data or "
+                 "the device is idle for %s of %s while the loop waits for data or "
                  "prepares it; it works for %s",
-                 time_text(exposed).text, time_text(facts->step_ns).text,
-                 time_text(facts->busy_ns).text);
+                 time_text(exposed).text, step_text(facts).text, time_text(facts->busy_ns).text);
     if (!finding_costs(finding, facts, lost_to_loading(facts)))
         return false;
     if (facts->summary->timeline.host_alone) /* Who loads and who computes share the cores. */
@@ -177,9 +176,9 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
     if (loading_outlasts_device(facts))
         hidable -= (double)time->hidable_loading_ns;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "waits a step after which the device has nothing left to do: %.3g; of the %s that the "
+             "waits %s after which the device has nothing left to do: %.3g; of the %s that the "
              "host then works, %s could pass while the device works its %s",
-             (double)time->drained_count / facts->steps,
+             facts_per(facts), (double)time->drained_count / facts->steps,
              time_text(per_step(facts, time->idle_ns)).text,
              time_text(per_step(facts, time->hidable_ns)).text, time_text(facts->busy_ns).text);
     /* How late the host notices that its wait is over counts as well, yet no more than what it then does:
@@ -196,12 +195,12 @@ static bool judge_phase(struct finding *finding, const struct facts *facts, enum
     double idle = per_step(facts, time->free_ns[doing] + time->drained_ns[doing]);
 
     if (facts->summary->timeline.host_alone)
-        snprintf(finding->evidence, sizeof finding->evidence, "the loop %s for %s of a step of %s",
-                 what, time_text(idle).text, time_text(facts->step_ns).text);
+        snprintf(finding->evidence, sizeof finding->evidence, "the loop %s for %s of %s", what,
+                 time_text(idle).text, step_text(facts).text);
     else
         snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is idle for %s of a step of %s while the loop %s",
-                 time_text(idle).text, time_text(facts->step_ns).text, what);
+                 "the device is idle for %s of %s while the loop %s", time_text(idle).text,
+                 step_text(facts).text, what);
     return finding_costs(finding, facts, idle);
 }
 
@@ -276,9 +275,9 @@ static void launch_evidence(struct finding *finding, const struct facts *facts, 
     const struct launches *launches = &facts->summary->launches;
 
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s%.0f launches a step, %s each on the host; %.0f%% of them launch a kernel that is "
+             "%s%.0f launches %s, %s each on the host; %.0f%% of them launch a kernel that is "
              "shorter than the call; the device is idle for %s of %s, waiting for launches",
-             more, facts->launches,
+             more, facts->launches, facts_per(facts),
              time_text((double)launches->host_ns / fmax(1, (double)launches->count)).text,
              100 * short_share(facts), time_text(lost_to_launches(facts)).text,
              time_text(facts->step_ns).text);

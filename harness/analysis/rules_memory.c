@@ -229,9 +229,8 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
     if (!goes_on(facts, &all))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g calls a step allocate or release memory, %s of a step of %s",
-             (double)all.count / facts->steps, time_text((double)ns / facts->steps).text,
-             time_text(facts->step_ns).text);
+             "%.4g calls %s allocate or release memory, %s of %s", (double)all.count / facts->steps,
+             facts_per(facts), time_text((double)ns / facts->steps).text, step_text(facts).text);
     return finding_costs(finding, facts, (double)(ns < idle ? ns : idle) / facts->steps);
 }
 

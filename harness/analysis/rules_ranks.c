@@ -12,9 +12,9 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
     if (!(exposed >= 0.1 * facts->step_ns))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "communication takes %s of a step of %s, and for %s of that nothing is computed",
+             "communication takes %s of %s, and for %s of that nothing is computed",
              time_text((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
-             time_text(facts->step_ns).text, time_text(exposed).text);
+             step_text(facts).text, time_text(exposed).text);
     return finding_costs(finding, facts, exposed);
 }
 
@@ -52,9 +52,9 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
         return false;
     snprintf(
         finding->evidence, sizeof finding->evidence,
-        "rank %lld communicates for %s a step, the others for %s: they wait for it",
+        "rank %lld communicates for %s %s, the others for %s: they wait for it",
         (long long)(facts->ranks[last].trace->rank >= 0 ? facts->ranks[last].trace->rank : last),
-        time_text(least).text, time_text(others).text);
+        time_text(least).text, facts_per(facts), time_text(others).text);
     return finding_costs(finding, facts, lost);
 }
 

@@ -56,7 +56,10 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
             say(finding, text);
         }
         if (!facts->has_steps)
-            say(finding, "no steps are marked (profiler.step()), so figures are of the whole");
+            say(finding, facts_of_whole(facts)
+                             ? "no steps are marked (profiler.step()), so figures are of the whole"
+                             : "no steps are marked (profiler.step()), so the optimizer's calls "
+                               "count as steps");
         else if (summary->steps.count < STEPS_LEAST)
             say(finding, "fewer than 3 steps are no steady state");
         if (summary->launches.count == 0)

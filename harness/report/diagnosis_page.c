@@ -190,7 +190,8 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding, doub
     quantity_print(lost, finding->lost_ns_per_step / 1e3, "us");
     quantity_factor(gain, finding->predicted_gain);
     if (costs)
-        snprintf(cost, sizeof cost, "Costs %s a step%s; ", lost, share);
+        snprintf(cost, sizeof cost, "Costs %s%s%s; ", lost, finding->of_whole ? "" : " a step",
+                 share);
     if (gains)
         snprintf(gained, sizeof gained, "predicted gain %s%s; ",
                  finding->gain_is_least ? "at least " : "", gain);
