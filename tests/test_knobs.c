@@ -401,6 +401,32 @@ static void cores_precision_and_seeds_follow_the_machine(void **state)
     assert_int_equal(config.loader.seed, 77);
 }
 
+static void a_cpu_with_matrix_units_uses_them_where_they_gain(void **state)
+{
+    struct device_properties amx = cpu;
+    (void)state;
+
+    amx.bf16_matrix_units = true;
+    assert_int_equal(resolved("model=light", &amx).model.precision, PRECISION_FP32);
+    assert_int_equal(resolved("model=balanced", &amx).model.precision, PRECISION_BF16);
+    assert_int_equal(resolved("model=heavy", &amx).model.precision, PRECISION_BF16);
+    assert_int_equal(resolved("model=light", &cuda).model.precision, PRECISION_BF16);
+}
+
+/* What is stored in 16 bits needs less. */
+static void a_roles_budget_follows_the_precision(void **state)
+{
+    const char *settings = "model=heavy memory_budget=role";
+    struct device_properties amx = cpu;
+    int64_t fp32 = resolved(settings, &cpu).memory.budget;
+    (void)state;
+
+    amx.bf16_matrix_units = true;
+    assert_in_range(resolved(settings, &amx).memory.budget, 1, fp32 - 1);
+    assert_int_equal(resolved("model=heavy memory_budget=role precision=fp32", &amx).memory.budget,
+                     fp32);
+}
+
 /* One knob must not move another: a scenario's two variants differ in exactly one. */
 static void no_other_knob_changes_when_one_is_turned(void **state)
 {
@@ -560,6 +586,8 @@ int main(void)
         cmocka_unit_test(roles_have_their_sizes_on_each_device),
         cmocka_unit_test(a_resolved_configuration_survives_being_printed),
         cmocka_unit_test(cores_precision_and_seeds_follow_the_machine),
+        cmocka_unit_test(a_cpu_with_matrix_units_uses_them_where_they_gain),
+        cmocka_unit_test(a_roles_budget_follows_the_precision),
         cmocka_unit_test(no_other_knob_changes_when_one_is_turned),
         cmocka_unit_test(what_cannot_be_is_refused_with_the_reason),
         cmocka_unit_test(what_lies_just_inside_a_limit_is_not_refused),

@@ -50,7 +50,8 @@ static void fill_model(struct training_config *config, const struct role_sizes *
     if (images)
         model->patch = or_role(model->patch, sizes->patch);
     if (model->precision == PRECISION_AUTO)
-        model->precision = device->bf16_matrix_units ? PRECISION_BF16 : PRECISION_FP32;
+        model->precision =
+            device->bf16_matrix_units && !sizes->fp32 ? PRECISION_BF16 : PRECISION_FP32;
 }
 
 /* Generated files are twice the size that the model sees: photographs on disk are larger than what is
@@ -83,7 +84,9 @@ static void fill(struct training_config *config, const struct device_properties 
     if (config->loader.workers < 0)
         config->loader.workers = -config->loader.workers * device->host_cores;
     if (config->memory.budget == MEMORY_BUDGET_ROLE)
-        config->memory.budget = sizes->memory_budget;
+        config->memory.budget = config->model.precision == PRECISION_BF16
+                                    ? sizes->memory_budget_bf16
+                                    : sizes->memory_budget_fp32;
     if (config->launch.mode == LAUNCH_AUTO)
         config->launch.mode = sizes->graph ? LAUNCH_GRAPH : LAUNCH_EAGER;
     config->data.seed = config->seed;

@@ -17,7 +17,8 @@ static const struct role_sizes cpu_sizes[ROLE_COUNT] = {
       .blocks = 4,
       .batch = 1,
       .vocabulary = 64,
-      .graph = true },
+      .graph = true,
+      .fp32 = true },
     [ROLE_BALANCED] = /* 1.3 ms, the same */
     { .data = DATA_IMAGES,
       .sequence_tokens = 17,
@@ -36,7 +37,8 @@ static const struct role_sizes cpu_sizes[ROLE_COUNT] = {
       .blocks = 8,
       .batch = 1,
       .vocabulary = 64,
-      .memory_budget = 36 << 20 },
+      .memory_budget_fp32 = 36 << 20,   /* 33.0 MiB at the peak */
+      .memory_budget_bf16 = 33 << 20 }, /* 30.5 MiB */
 };
 
 static const struct role_sizes cuda_sizes[ROLE_COUNT] = {

@@ -13,9 +13,11 @@ struct role_sizes {
     int width, blocks, batch;
     int vocabulary; /* sequences */
     bool graph;     /* launch=auto is a graph */
-    int64_t
-        memory_budget; /* memory_budget=role: what the step reserves with healthy settings, and a
-                              little more; 0: not measured yet, the device's */
+    bool fp32;      /* precision=auto is fp32: products too small to gain by matrix units */
+
+    /* memory_budget=role, by what activations are stored in: what the step reserves with healthy settings,
+     * and a little more; 0: not measured yet, the device's. */
+    int64_t memory_budget_fp32, memory_budget_bf16;
 };
 
 const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device);
