@@ -96,11 +96,29 @@ static bool has_matrix_units(const struct event_device *device)
     return device->compute_major >= 7 && !has_one(device->name, amd, ARRAY_SIZE(amd));
 }
 
-/* Half of the device's time: matrix units are at least twice as fast as fp32 (so bf16_matrix_units is
- * defined), and other kernels move half the bytes. */
+static bool is_cpu(const struct event_device *device)
+{
+    return device->shares_host_cores == 1;
+}
+
+/* A product with a side shorter than the 16 rows of a tile leaves matrix units mostly empty (Intel AMX's
+ * tiles; NVIDIA's mma has m16n8k16). Only our names tell the sides. */
+static bool is_fp32_product_of_tiles(const char *name)
+{
+    int m, n, k;
+
+    if (!is_fp32_product(name))
+        return false;
+    return sscanf(name, "gemm_f32_%*2[nt]_%dx%dx%d", &m, &n, &k) != 3 ||
+           (m >= 16 && n >= 16 && k >= 16);
+}
+
+/* Half of the products' time: matrix units are at least twice as fast as fp32 (so bf16_matrix_units is
+ * defined). A GPU's other kernels move half the bytes, too; a CPU's work in caches, where that gains
+ * nothing. */
 static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts)
 {
-    struct share products = kernels_that(facts, is_fp32_product);
+    struct share products = kernels_that(facts, is_fp32_product_of_tiles);
     struct share all = kernels_that(facts, is_any);
 
     if (!has_matrix_units(facts->device) || !(products.ns >= 0.1 * all.ns))
@@ -112,7 +130,8 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         "units for shorter types; the device is busy for %.0f%% of %s",
         100 * products.ns / all.ns, facts->device->name, 100 * busy_share(facts),
         step_text(facts).text);
-    return finding_costs(finding, facts, 0.5 * all.ns * busy_share(facts));
+    return finding_costs(finding, facts,
+                         0.5 * (is_cpu(facts->device) ? products.ns : all.ns) * busy_share(facts));
 }
 
 /* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
