@@ -37,8 +37,10 @@ bool where_holds(enum where where, const struct device_properties *device)
         return !is_cuda;
     case WHERE_CUDA:
         return is_cuda;
-    case WHERE_BF16_UNITS:
-        return device->bf16_matrix_units;
+    case WHERE_CPU_BF16_UNITS:
+        return !is_cuda && device->bf16_matrix_units;
+    case WHERE_CUDA_BF16_UNITS:
+        return is_cuda && device->bf16_matrix_units;
     case WHERE_FOUR_CORES:
         return !device->shares_host_cores || device->host_cores >= 4;
     }

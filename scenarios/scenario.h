@@ -18,8 +18,9 @@ enum where {
     ANYWHERE,
     WHERE_CPU_DEVICE,
     WHERE_CUDA,
-    WHERE_BF16_UNITS, /* matrix units for bf16 */
-    WHERE_FOUR_CORES, /* a GPU, or a host with at least four cores */
+    WHERE_CPU_BF16_UNITS,  /* matrix units for bf16: a CPU's (AMX) */
+    WHERE_CUDA_BF16_UNITS, /* a GPU's */
+    WHERE_FOUR_CORES,      /* a GPU, or a host with at least four cores */
 };
 
 /* The factor by which a metric changes from before to after: before / after for SHRINKS, after /

@@ -9,8 +9,12 @@
 #include <stdlib.h>
 
 static const char *const wheres[] = {
-    [ANYWHERE] = "anywhere",           [WHERE_CPU_DEVICE] = "cpu_device", [WHERE_CUDA] = "cuda",
-    [WHERE_BF16_UNITS] = "bf16_units", [WHERE_FOUR_CORES] = "four_cores",
+    [ANYWHERE] = "anywhere",
+    [WHERE_CPU_DEVICE] = "cpu_device",
+    [WHERE_CUDA] = "cuda",
+    [WHERE_CPU_BF16_UNITS] = "cpu_bf16_units",
+    [WHERE_CUDA_BF16_UNITS] = "cuda_bf16_units",
+    [WHERE_FOUR_CORES] = "four_cores",
 };
 
 static const char *const loss_checks[] = {

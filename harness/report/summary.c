@@ -135,8 +135,10 @@ const char *summary_where(enum where where)
         return "on the CPU device";
     case WHERE_CUDA:
         return "on CUDA";
-    case WHERE_BF16_UNITS:
-        return "where the device has matrix units for bf16";
+    case WHERE_CPU_BF16_UNITS:
+        return "on a CPU with matrix units for bf16";
+    case WHERE_CUDA_BF16_UNITS:
+        return "on CUDA, with matrix units for bf16";
     case WHERE_FOUR_CORES:
         return "on a GPU, or with at least four cores";
     }
