@@ -40,7 +40,8 @@ struct memory {
     int64_t category_count;
 };
 
-/* Memory of the host counts only where no device's is told; its number is -1. OUT_OF_MEMORY. `trace` must live longer. Release in every case. */
+/* Memory of the host counts only where no device's is told; its number is -1. OUT_OF_MEMORY.
+ * `trace` must live longer. Release in every case. */
 enum status memory_make(struct memory *memory, const struct trace_file *trace);
 void memory_release(struct memory *memory);
 

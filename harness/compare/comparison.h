@@ -1,7 +1,8 @@
 /* One set of benchmark files against another, row by row.
  *
  * A row is gathered by its name from all files of a side; each file that has a value of it is one run
- * (sides.h), and compared_row.h says what the verdict is. Files of different devices or clocks are refused. */
+ * (sides.h), and compared_row.h says what the verdict is. Files of different devices or clocks are
+ * refused. */
 #ifndef HARNESS_COMPARE_COMPARISON_H
 #define HARNESS_COMPARE_COMPARISON_H
 

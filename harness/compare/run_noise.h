@@ -28,10 +28,10 @@ struct run_noise {
     double *centres;    /* [base + new]: the c of each file; its own */
 };
 
-/* `logs` is [rows][base + new], the logarithm of where each run lies (location.h): first base's files, then new's.
- * `turns` is the order in which these base + new runs were measured, where they were in turns: of the
- * first two one was of each side, and so on. NULL: they were not. `rows` is 0 in the result where there
- * are fewer than RUN_NOISE_ROWS_LEAST rows, or one run a side. */
+/* `logs` is [rows][base + new], the logarithm of where each run lies (location.h): first base's
+ * files, then new's. `turns` is the order in which these base + new runs were measured, where they
+ * were in turns: of the first two one was of each side, and so on. NULL: they were not. `rows` is 0
+ * in the result where there are fewer than RUN_NOISE_ROWS_LEAST rows, or one run a side. */
 enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
                             int after, const int *turns);
 void run_noise_release(struct run_noise *noise); /* all zero is allowed */

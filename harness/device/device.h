@@ -238,7 +238,8 @@ void phase_push(struct device *device, const char *name);
 void phase_pop(struct device *device);
 
 /* Hands what was recorded so far to the sink. A device may hold records back until then, and those of
- * work that is still under way are lost: synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has failed. */
+ * work that is still under way are lost: synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has
+ * failed. */
 enum status device_activity_flush(struct device *device);
 
 #endif

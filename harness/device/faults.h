@@ -10,8 +10,9 @@
 
 /* kind, what the call returns. Counted are: device_alloc; host_alloc; stream_create; event_create;
  * both copies; device_memset; device_launch; device_gemm; graph_begin, graph_end and graph_launch;
- * the synchronisation of a stream, an event or the device. `kernel` counts kernels and GEMMs together; the one that is hit is
- * queued and fails on the device, so that its error surfaces at the next synchronisation. */
+ * the synchronisation of a stream, an event or the device. `kernel` counts kernels and GEMMs
+ * together; the one that is hit is queued and fails on the device, so that its error surfaces at
+ * the next synchronisation. */
 #define FAULTS(X)                                                                                  \
     X(alloc, DEVICE_OUT_OF_MEMORY)                                                                 \
     X(host_alloc, OUT_OF_MEMORY)                                                                   \

@@ -4,9 +4,10 @@
 
 #include "harness/experiment/experiment.h"
 
-/* The scenario's knobs, with the protocol's seed and data, resolved; in A/A those before, twice. REFUSED or UNSUPPORTED where the
- * device cannot show the scenario; INTERNAL when the variants do not take the same samples a step: a
- * window has the same steps in both, so only then does it hold the same samples. */
+/* The scenario's knobs, with the protocol's seed and data, resolved; in A/A those before, twice.
+ * REFUSED or UNSUPPORTED where the device cannot show the scenario; INTERNAL when the variants do
+ * not take the same samples a step: a window has the same steps in both, so only then does it hold
+ * the same samples. */
 enum status settings_settle(struct training_config configs[VARIANT_COUNT],
                             const struct scenario *scenario, const struct protocol *protocol,
                             const struct device_properties *device);

@@ -8,10 +8,10 @@
  * while the other is timed its device work is done and its loader workers rest, with what they had ready.
  *
  * What the runs allocate is each one's own, so the peaks are those of one run alone; the device must hold
- * both, or each is a "pair" of its own. The number of steps is chosen once a scenario, from the first pair, which does not count: then
- * both variants train on the same samples in every repetition. A window, all slices of a variant together,
- * is a whole number of periods of everything periodic in either variant, so that it never holds one loss
- * read more or less. */
+ * both, or each is a "pair" of its own. The number of steps is chosen once a scenario, from the
+ * first pair, which does not count: then both variants train on the same samples in every
+ * repetition. A window, all slices of a variant together, is a whole number of periods of
+ * everything periodic in either variant, so that it never holds one loss read more or less. */
 #ifndef HARNESS_EXPERIMENT_WINDOW_H
 #define HARNESS_EXPERIMENT_WINDOW_H
 

@@ -67,8 +67,9 @@ struct event_parser;
 struct event_parser *event_parser_open(void);
 void event_parser_close(struct event_parser *parser);
 
-/* Of a key that comes twice the last value counts. NaN and Infinity, bare, are read as null. NULL: `fields` are set. Otherwise the reason why this
- * is no event, which lives for ever. 64 bytes after `bytes` must be readable. */
+/* Of a key that comes twice the last value counts. NaN and Infinity, bare, are read as null. NULL:
+ * `fields` are set. Otherwise the reason why this is no event, which lives for ever. 64 bytes after
+ * `bytes` must be readable. */
 const char *event_parse(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_fields *fields);
 

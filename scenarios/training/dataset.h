@@ -34,9 +34,9 @@ struct dataset; /* read-only once open: threads may share it */
 struct sample_reader;
 
 /* Errors: BAD_USAGE when a size is out of range; BAD_INPUT when the folder has fewer than two classes
- * or a class has no files; IO says which path. The first open of a generated set writes it to the cache folder:
- * $CHOKEPOINT_CACHE, else $XDG_CACHE_HOME/chokepoint, else ~/.cache/chokepoint. Several processes may
- * do so at once; a set is there whole or not at all. */
+ * or a class has no files; IO says which path. The first open of a generated set writes it to the
+ * cache folder: $CHOKEPOINT_CACHE, else $XDG_CACHE_HOME/chokepoint, else ~/.cache/chokepoint.
+ * Several processes may do so at once; a set is there whole or not at all. */
 enum status dataset_open(struct dataset **dataset, const struct dataset_config *config);
 void dataset_close(struct dataset *dataset);
 

@@ -17,8 +17,8 @@
 #include "scenarios/training/dataset.h"
 
 /* INPUT_RESIDENT: batches lie in device memory before the timing begins (the step does that, with a
- * loader that decodes; to the loader it is INPUT_DECODED). INPUT_CACHED: decoded once, before the timing; a batch is assembled from host
- * memory. INPUT_DECODED: read and decoded every time. */
+ * loader that decodes; to the loader it is INPUT_DECODED). INPUT_CACHED: decoded once, before the
+ * timing; a batch is assembled from host memory. INPUT_DECODED: read and decoded every time. */
 enum input { INPUT_RESIDENT, INPUT_CACHED, INPUT_DECODED };
 
 struct loader_config {

@@ -11,7 +11,8 @@
 #include "scenarios/training/memory.h"
 
 /* TRANSFER_OVERLAPPED: on a stream of its own, while the compute stream is still busy with earlier
- * steps; compute waits for it on the device. TRANSFER_INLINE: asynchronously on the compute stream. TRANSFER_BLOCKING: the host waits. */
+ * steps; compute waits for it on the device. TRANSFER_INLINE: asynchronously on the compute stream.
+ * TRANSFER_BLOCKING: the host waits. */
 enum transfer_mode { TRANSFER_OVERLAPPED, TRANSFER_INLINE, TRANSFER_BLOCKING };
 
 struct transfer_config {

@@ -13,8 +13,8 @@ struct gemm_plan;
 struct item;
 
 /* A kind of work. `run` is called on the stream's worker. `show` fills what is this kind's own in a
- * record of it (kind ACTIVITY_KIND_COUNT: none); NULL for what traces never show. After the device has failed only bookkeeping still
- * runs: what others may be waiting for. */
+ * record of it (kind ACTIVITY_KIND_COUNT: none); NULL for what traces never show. After the device
+ * has failed only bookkeeping still runs: what others may be waiting for. */
 struct work {
     enum status (*run)(struct cpu_stream *stream, const struct item *item);
     void (*show)(const struct cpu_stream *stream, const struct item *item,
