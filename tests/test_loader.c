@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAMPLES = 1024, TOKENS = 32 };
+enum { SAMPLES = 1024, TOKENS = 32, STARVED_BATCHES = 40 };
 
 static const struct dataset_config sequences = {
     .kind = DATA_SEQUENCES, .tokens = TOKENS, .vocabulary = 64, .seed = 3
@@ -506,6 +507,49 @@ static void a_worker_gives_way_where_the_device_needs_the_cores(void **state)
     }
 }
 
+static atomic_bool hogs_stop;
+
+static void *hog(void *unused)
+{
+    while (!atomic_load_explicit(&hogs_stop, memory_order_relaxed)) continue;
+    return unused;
+}
+
+/* Other threads take all cores, which leaves the idle class a few thousandths. */
+static void a_worker_that_starves_no_longer_gives_way(void **state)
+{
+    const struct dataset_config larger = { .image_size = 8, .jpeg_pixels = 128 };
+    struct loader_config config = { .workers = 1, .prefetch = 1, .persistent_workers = true };
+    int count = 2 * (int)sysconf(_SC_NPROCESSORS_ONLN), class = -1;
+    pthread_t *hogs = calloc((size_t)count, sizeof *hogs);
+    uint64_t expected[STARVED_BATCHES];
+    struct bench bench;
+    (void)state;
+
+    config.input = INPUT_DECODED;
+    bench_open(&bench, &larger, &config, 16, 1);
+    take_hashes(&bench, expected, STARVED_BATCHES);
+    bench_close(&bench);
+    config.gives_way = true;
+    bench_open(&bench, &larger, &config, 16, 1);
+    atomic_store(&hogs_stop, false);
+    for (int i = 0; i < count; i++) assert_int_equal(pthread_create(&hogs[i], NULL, hog, NULL), 0);
+    for (int i = 0; i < STARVED_BATCHES; i++) {
+        const struct batch *batch = next(&bench);
+        assert_int_equal(batch->index, i); /* The order goes on as if nothing was. */
+        assert_true(hash(batch->memory, bench.layout.bytes) == expected[i]);
+        loader_return(bench.loader, batch);
+        class = class_of("loader\n");
+        if (class == SCHED_OTHER)
+            atomic_store(&hogs_stop, true);
+    }
+    atomic_store(&hogs_stop, true);
+    for (int i = 0; i < count; i++) pthread_join(hogs[i], NULL);
+    assert_int_equal(class, SCHED_OTHER);
+    bench_close(&bench);
+    free(hogs);
+}
+
 static void impossible_settings_are_refused(void **state)
 {
     static const struct {
@@ -718,6 +762,7 @@ int main(void)
         cmocka_unit_test(paused_workers_load_nothing_until_a_batch_is_wanted),
         cmocka_unit_test(signals_are_not_delivered_to_workers),
         cmocka_unit_test(a_worker_gives_way_where_the_device_needs_the_cores),
+        WITH_FOLDER(a_worker_that_starves_no_longer_gives_way),
         cmocka_unit_test(impossible_settings_are_refused),
         cmocka_unit_test(a_failing_allocation_comes_back_and_leaks_nothing),
         WITH_FOLDER(damaged_samples_are_replaced_by_the_next_and_counted),

@@ -24,9 +24,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
 #define ALIGNMENT    256                        /* of offsets in a batch */
+
+/* A worker that has waited for a core so long, and so many times what it used one, gives way to more
+ * than its own training. */
+#define STARVED_NS    50000000
+#define STARVED_TIMES 10
 
 enum slot_state { SLOT_FREE, SLOT_LOADING, SLOT_READY, SLOT_FAILED, SLOT_TAKEN };
 
@@ -34,6 +40,7 @@ struct slot {
     struct batch batch; /* first: a batch is turned back into its slot by its address */
     enum slot_state state;
     uint32_t *samples; /* which ones, [layout.samples] */
+    int64_t rested_ns; /* in pauses, while it was loaded */
     struct status_error error;
 };
 
@@ -58,7 +65,7 @@ struct loader {
     int slot_count, slots_max;
     int64_t claimed, taken;
     int active;        /* threads that are loading, and not paused */
-    int64_t claim_end; /* claims stop here: the epoch's end where threads end with it */
+    int64_t claim_end; /* claims stop here: threads end, and are started anew for the next batch */
     int64_t epoch;     /* whose order `order` is; -1 at first */
     uint32_t *order, order_count;
     struct loader_statistics statistics;
@@ -104,7 +111,7 @@ static enum status put_sample(struct loader *loader, struct sample_reader *reade
 }
 
 /* Waits for the end of a pause. With the mutex held, by a thread that is loading. */
-static void rest(struct loader *loader)
+static void rest(struct loader *loader, struct slot *slot)
 {
     int64_t begin = clock_ns();
 
@@ -113,15 +120,15 @@ static void rest(struct loader *loader)
     while (atomic_load(&loader->is_paused) && !atomic_load(&loader->is_stopping))
         pthread_cond_wait(&loader->claimable, &loader->mutex);
     loader->active++;
-    loader->statistics.load_ns -= clock_ns() - begin;
+    slot->rested_ns += clock_ns() - begin;
 }
 
-static void rest_if_paused(struct loader *loader)
+static void rest_if_paused(struct loader *loader, struct slot *slot)
 {
     if (!atomic_load_explicit(&loader->is_paused, memory_order_relaxed))
         return;
     pthread_mutex_lock(&loader->mutex);
-    rest(loader);
+    rest(loader, slot);
     pthread_mutex_unlock(&loader->mutex);
 }
 
@@ -142,7 +149,7 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     for (int i = 0; i < layout->samples; i++) {
         bool is_replaced;
 
-        rest_if_paused(loader);
+        rest_if_paused(loader, slot);
         if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
             FAIL(STATUS_INTERRUPTED, "the loader was closed");
         TRY(put_sample(loader, *reader, slot->samples[i], memory + (size_t)i * layout->sample_bytes,
@@ -174,14 +181,38 @@ static void claim(struct loader *loader, struct slot *slot)
 
     shuffle(loader, loader->claimed / loader->batches_per_epoch);
     memcpy(slot->samples, loader->order + (size_t)place * samples, samples * sizeof *slot->samples);
+    slot->rested_ns = 0;
     slot->batch.index = loader->claimed++;
     slot->state = SLOT_LOADING;
+}
+
+/* Linux lets no thread leave the idle class without a privilege, so who starves there is replaced: the
+ * threads end with what is claimed. With the mutex held. */
+static void end_threads(struct loader *loader)
+{
+    loader->config.gives_way = false;
+    loader->claim_end = loader->claimed;
+    pthread_cond_broadcast(&loader->claimable);
+}
+
+static bool is_starved(const struct loader *loader, int64_t wall_ns, int64_t cpu_ns)
+{
+    return loader->config.gives_way && loader->config.workers > 0 && wall_ns > STARVED_NS &&
+           wall_ns > STARVED_TIMES * cpu_ns;
+}
+
+static int64_t thread_cpu_ns(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
 /* Loads a claimed slot. With the mutex held, but not while loading. */
 static void load_claimed(struct loader *loader, struct slot *slot, struct sample_reader **reader)
 {
-    int64_t begin = clock_ns(), damaged;
+    int64_t begin_ns = clock_ns(), begin_cpu_ns = thread_cpu_ns(), wall_ns, damaged;
     enum status status;
 
     loader->active++;
@@ -193,7 +224,10 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
     loader->active--;
     slot->state = status == STATUS_OK ? SLOT_READY : SLOT_FAILED;
     loader->statistics.damaged += damaged;
-    loader->statistics.load_ns += clock_ns() - begin;
+    wall_ns = clock_ns() - begin_ns - slot->rested_ns;
+    loader->statistics.load_ns += wall_ns;
+    if (is_starved(loader, wall_ns, thread_cpu_ns() - begin_cpu_ns))
+        end_threads(loader);
 }
 
 static struct slot *find_free(struct loader *loader)
@@ -238,14 +272,22 @@ static void give_way(void)
         return; /* then it works at the priority it has */
 }
 
+/* Where threads that are started now end: with the epoch of the next batch, or never. */
+static int64_t next_claim_end(const struct loader *loader)
+{
+    int64_t epochs = loader->claimed / loader->batches_per_epoch;
+
+    return loader->config.persistent_workers ? INT64_MAX : (epochs + 1) * loader->batches_per_epoch;
+}
+
 static void *work(void *argument)
 {
     struct loader *loader = argument;
     struct sample_reader *reader = NULL;
 
+    pthread_mutex_lock(&loader->mutex);
     if (loader->config.gives_way)
         give_way();
-    pthread_mutex_lock(&loader->mutex);
     while (!is_done(loader)) {
         struct slot *slot = find_free(loader);
 
@@ -395,7 +437,7 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     made->slots_max = batches_max;
     made->order_count = dataset_count(dataset, SPLIT_TRAIN);
     made->batches_per_epoch = made->order_count / (uint32_t)samples;
-    made->claim_end = config->persistent_workers ? INT64_MAX : made->batches_per_epoch;
+    made->claim_end = next_claim_end(made);
     made->epoch = -1;
     made->slots = calloc((size_t)batches_max, sizeof *made->slots);
     made->order = malloc(made->order_count * sizeof *made->order);
@@ -440,13 +482,24 @@ void loader_close(struct loader *loader)
     free(loader);
 }
 
-/* Where threads end with the epoch: waits for the last to go and starts those of the next one. */
-static enum status begin_epoch(struct loader *loader)
+/* Whether what threads may claim is used up: the epoch, or what was claimed when one starved. */
+static bool threads_have_ended(struct loader *loader)
+{
+    bool ended;
+
+    pthread_mutex_lock(&loader->mutex);
+    ended = loader->config.workers > 0 && loader->taken == loader->claim_end;
+    pthread_mutex_unlock(&loader->mutex);
+    return ended;
+}
+
+/* Waits for the last thread to go and starts new ones. */
+static enum status restart_threads(struct loader *loader)
 {
     enum status status = STATUS_OK;
 
     join_threads(loader);
-    loader->claim_end += loader->batches_per_epoch;
+    loader->claim_end = next_claim_end(loader);
     TRY(start_threads(loader));
 
 out:
@@ -487,8 +540,8 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
         TRY(status_raise(&loader->broken));
     TRY(top_up(loader));
     begin = clock_ns();
-    if (loader->config.workers > 0 && loader->taken == loader->claim_end)
-        TRY(begin_epoch(loader));
+    if (threads_have_ended(loader))
+        TRY(restart_threads(loader));
     pthread_mutex_lock(&loader->mutex);
     if (atomic_load(&loader->is_paused)) {
         atomic_store(&loader->is_paused, false);

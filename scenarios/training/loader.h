@@ -3,7 +3,8 @@
  * With 0 workers loader_next() itself loads the batch. With N workers, N threads load ahead, whole
  * batches each as PyTorch's DataLoader does, until workers * prefetch batches are ready or under way.
  * On a device that shares the host's cores they take what time is left (gives_way), so that they hold up
- * neither the device nor the thread that queues its work.
+ * neither the device nor the thread that queues its work. Where other programs leave next to none, new
+ * workers that no longer give way take their places.
  * The batches and their order depend on the seed alone, whatever the number of workers: epoch e runs
  * through a permutation of the training samples and drops the incomplete last batch. Workers load
  * ahead across the end of an epoch, unless they end with it.
