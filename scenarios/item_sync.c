@@ -21,7 +21,8 @@ const struct scenario scenario_item_sync = {
     .expect =
         {
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10 },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.22 }, /* Eighteen runs: 1.41 to 1.72. */
+            /* Quick runs on two cores: of an EPYC 1.41 to 1.72, of a Xeon 1.28 to 1.70. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15 },
         },
     .accept = { { "host_sync", ANYWHERE } },
     /* The loop still loads its data itself, only hidden behind the device's work. */

@@ -21,7 +21,8 @@ const struct scenario scenario_launch_overhead = {
         {
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 10 },
             { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 10 },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.3, .where = WHERE_CPU_DEVICE },
+            /* Quick runs on two cores of a Xeon: 1.39 to 2.80, lowest where a neighbour slows kernels. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
         },
     .accept = { { "launch_bound", ANYWHERE }, { "small_kernels", ANYWHERE } },

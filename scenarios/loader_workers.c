@@ -18,11 +18,11 @@ const struct scenario scenario_loader_workers = {
     .knob = "workers",
     .before = "0",
     .after = "cores",
-    .balance = { BALANCE_DEVICE_OVER_HOST, 0.4, 0.8 },
+    .balance = { BALANCE_DEVICE_OVER_HOST, 0.35, 0.7 },
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Eighteen runs on two cores: 1.37 to 1.53, intervals from 1.22. */
+            /* Quick runs on two cores of a Xeon: 1.57 to 1.72, and once 1.18, while its host took a third. */
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.5, .where = WHERE_CUDA },
             { METRIC_DATA_WAIT, SHRINKS, .at_least = 2 },

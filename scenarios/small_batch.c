@@ -19,8 +19,8 @@ const struct scenario scenario_small_batch = {
     .loss = LOSS_ORDER,
     .expect =
         {
-            /* Eighteen runs on two cores: 2.36 to 3.41, intervals from 2.11. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.8, .where = WHERE_CPU_DEVICE },
+            /* Quick runs on two cores: of an EPYC 2.36 to 3.41, of a Xeon 1.88 to 2.96. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.6, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 5, .where = WHERE_CUDA },
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 10 },
         },
