@@ -10,7 +10,7 @@ enum {
     PIXELS_MOST = 512,
     PIXELS_STEP = 16,
     SIZES = (PIXELS_MOST - PIXELS_LEAST) / PIXELS_STEP + 1,
-    ATTEMPTS = 8,     /* measurements at most: each opens a training run */
+    ATTEMPTS = 16,    /* measurements at most: each opens a training run; most need two or three */
     SETTLE_STEPS = 8, /* a graph is captured and pools are filled by then */
     STEPS_LEAST = 9,
     STEPS_MOST = 201,
