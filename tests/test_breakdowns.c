@@ -66,10 +66,15 @@ static void launches_without_work_are_lost_unless_captured(void **state)
     made_add("cuda_runtime", "cudaLaunchKernel", 100, 200, 115, 117, 9);
     made_add("cuda_runtime", "cudaStreamEndCapture", 100, 100, 120, 121, 10);
     made_add("cuda_runtime", "hipLaunchKernel", 100, 200, 130, 132, 11);
+    made_add("cuda_runtime", "cudaLaunchKernelExC", 100, 100, 140, 150, 12);
+    made_add("cuda_driver", "cuLaunchKernelEx", 100, 100, 142, 148, 13);
+    made_add("kernel", "of the inner call", 0, 7, 160, 170, 13);
+    made_add("cuda_runtime", "cudaLaunchKernelExC", 100, 100, 150, 160, 14);
+    made_add("cuda_driver", "cuLaunchKernelEx", 100, 100, 152, 158, 15);
     analysed = made_analyse();
     launches = launches_of(&analysed);
-    assert_int_equal(launches.count, 1);
-    assert_int_equal(launches.lost_count, 4); /* 2, 3, 4 and 11 */
+    assert_int_equal(launches.count, 2);
+    assert_int_equal(launches.lost_count, 5); /* 2, 3, 4, 11, and 14 with 15 */
     made_release(&analysed);
 }
 

@@ -166,7 +166,7 @@ static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
     fixture_not_reproduced(&result, 9);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char *text;
-        result.loss = cases[i].loss;
+        result.cpu_loss = cases[i].loss;
         text = printed_table(COLOR_NEVER, &result, 1);
         if (cases[i].sentence != NULL)
             assert_non_null(strstr(text, cases[i].sentence));

@@ -126,7 +126,8 @@ out:
     return status;
 }
 
-/* `seen`: the calls that have work. */
+/* `seen`: the calls that have work. A call of the driver inside one of the runtime's is the same launch,
+ * whichever of them the work names; the outer one comes first. */
 static enum status count_lost(struct launches *launches, const struct timeline *timeline,
                               const bool *seen)
 {
@@ -134,6 +135,8 @@ static enum status count_lost(struct launches *launches, const struct timeline *
     uint32_t names = trace_file_name_count(trace);
     enum does *does = malloc(((size_t)names + 1) * sizeof *does);
     struct intervals captures = { 0 };
+    const struct event *outer = NULL;
+    bool has_work = true;
     enum status status = STATUS_OK;
 
     if (does == NULL)
@@ -142,10 +145,18 @@ static enum status count_lost(struct launches *launches, const struct timeline *
     TRY(find_captures(&captures, timeline, does));
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct event *event = timeline->host[i];
-        if (event_is_call(event) && does[event->name] == DOES_LAUNCH && event->correlation != 0 &&
-            !seen[event - trace->events] && !intervals_contain(&captures, event->start_ns))
-            launches->lost_count++;
+        if (!event_is_call(event) || does[event->name] != DOES_LAUNCH || event->correlation == 0 ||
+            intervals_contain(&captures, event->start_ns))
+            continue;
+        if (outer != NULL && event->track == outer->track && event->end_ns <= outer->end_ns) {
+            has_work |= seen[event - trace->events];
+            continue;
+        }
+        launches->lost_count += !has_work;
+        outer = event;
+        has_work = seen[event - trace->events];
     }
+    launches->lost_count += !has_work;
 
 out:
     intervals_release(&captures);

@@ -187,8 +187,8 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
         return false;
     ns = (double)(alone ? optimizer->host_total_ns : optimizer->device_total_ns) / facts->steps;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "the optimizer takes %s of the %s in a step of %s: %.0f%%, where 15%% is enough",
-             time_text(ns).text, alone ? "host" : "device", time_text(facts->step_ns).text,
+             "the optimizer takes %s of the %s in %s: %.0f%%, where 15%% is enough",
+             time_text(ns).text, alone ? "host" : "device", step_text(facts).text,
              100 * ns / facts->step_ns);
     return finding_costs(finding, facts,
                          (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));

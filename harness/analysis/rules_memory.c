@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double MIB = 1048576;
@@ -184,12 +185,15 @@ static void take_allocation(struct allocations *all, const struct event *event, 
         }
 }
 
-static struct allocations allocations(const struct facts *facts)
+/* The host's events come by thread, so a step comes once for each that allocates in it: `has`, of all
+ * steps, tells those counted. NULL: there was no memory for it, and nothing is counted. */
+static struct allocations count_allocations(const struct facts *facts, bool *has)
 {
     const struct summary *summary = facts->summary;
     struct allocations all = { 0 };
-    int64_t last_step = -1;
 
+    if (has == NULL)
+        return all;
     for (int64_t i = 0; i < summary->timeline.host_count; i++) {
         const struct event *event = summary->timeline.host[i];
         const char *name = trace_file_name(summary->trace, event->name);
@@ -199,11 +203,20 @@ static struct allocations allocations(const struct facts *facts)
             continue;
         take_allocation(&all, event, name_is_release(name));
         step = steps_find(&summary->steps, event->start_ns);
-        if (step >= 0 && step != last_step) {
+        if (step >= 0 && !has[step]) {
             all.steps++;
-            last_step = step;
+            has[step] = true;
         }
     }
+    return all;
+}
+
+static struct allocations allocations(const struct facts *facts)
+{
+    bool *has = calloc((size_t)facts->summary->steps.count + 1, sizeof *has);
+    struct allocations all = count_allocations(facts, has);
+
+    free(has);
     return all;
 }
 

@@ -213,7 +213,7 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     *result = (struct scenario_result){ .scenario = scenario, .protocol = *protocol };
     result->verdict = VERDICT_FAILED;
     result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
-    result->loss = (struct cpu_loss){ NAN, NAN, 0 };
+    result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
     if (protocol->repetitions < 1 || protocol->repetitions > REPETITIONS_MOST)
         FAIL(STATUS_BAD_USAGE, "%d repetitions; give 1 to %d", protocol->repetitions,
              REPETITIONS_MOST);
@@ -222,7 +222,7 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     cpu_times_read(&first, "");
     TRY(child_run(&child, &report));
     cpu_times_read(&second, "");
-    result->loss = cpu_loss_between(&first, &second);
+    result->cpu_loss = cpu_loss_between(&first, &second);
     if (report.end == CHILD_INTERRUPTED)
         FAIL(STATUS_INTERRUPTED, "%s was interrupted after %d of %d windows", scenario->name,
              collector.done, windows_expected(&collector));

@@ -131,8 +131,8 @@ struct scenario_result {
     struct balance_result balance;
     struct tracing tracing[VARIANT_COUNT]; /* of scenarios that were measured */
     struct variant_diagnosis diagnoses[VARIANT_COUNT];
-    struct cpu_loss loss; /* while it was timed */
-    double seconds;       /* the whole scenario took */
+    struct cpu_loss cpu_loss; /* while it was timed */
+    double seconds;           /* the whole scenario took */
 };
 
 /* Called as records come in: `done` of `total` windows that count. May be NULL. */

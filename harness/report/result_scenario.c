@@ -281,8 +281,8 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
     result_device_add(json, object, "device", &result->device);
     add_traces(json, object, result);
     result_findings_add(json, object, result);
-    json_number(json, object, "other_programs_cores", result->loss.others);
-    json_number(json, object, "stolen_cores", result->loss.stolen);
+    json_number(json, object, "other_programs_cores", result->cpu_loss.others);
+    json_number(json, object, "stolen_cores", result->cpu_loss.stolen);
     json_number(json, object, "seconds", result->seconds);
     add_samples(json, object, result);
 }

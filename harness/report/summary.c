@@ -186,12 +186,15 @@ bool summary_throttled(char *text, size_t size, const struct scenario_result *re
 
 bool summary_disturbed(char *text, size_t size, const struct scenario_result *result)
 {
-    double most = 0.1 * result->loss.cores;
-    bool others = result->loss.others > most, stolen = result->loss.stolen > most;
+    double most = 0.1 * result->cpu_loss.cores;
+    bool others = result->cpu_loss.others > most, stolen = result->cpu_loss.stolen > most;
+
+    if (result->pairs == 0) /* A child that ends at once is shorter than the kernel's ticks. */
+        return false;
 
     snprintf(text, size, "%s %.2f of %d cores meanwhile; what was measured may be their doing",
              others ? "other programs used" : "the virtual machine's host kept",
-             others ? result->loss.others : result->loss.stolen, result->loss.cores);
+             others ? result->cpu_loss.others : result->cpu_loss.stolen, result->cpu_loss.cores);
     return others || stolen;
 }
 

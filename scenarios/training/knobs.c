@@ -61,9 +61,8 @@ static const struct knob knobs[] = {
       .kind = KNOB_CHOICE,
       AT(model.precision),
       .values = "auto|fp32|tf32|bf16",
-      .text = "storage and matrix products; auto: bf16 where the device has matrix units for it "
-              "and the "
-              "role's products gain by them" },
+      .text = "storage and matrix products; auto: bf16 where the device has matrix units "
+              "for it and the role's products gain by them" },
     { .name = "elementwise",
       .kind = KNOB_CHOICE,
       AT(model.elementwise),

@@ -29,8 +29,8 @@
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
 #define ALIGNMENT    256                        /* of offsets in a batch */
 
-/* A worker that has waited for a core so long, and so many times what it used one, gives way to more
- * than its own training. */
+/* A worker that has waited so long over a batch, and so many times what it worked, for a core or for a
+ * file, gives way to more than its own training. */
 #define STARVED_NS    50000000
 #define STARVED_TIMES 10
 
@@ -284,10 +284,14 @@ static void *work(void *argument)
 {
     struct loader *loader = argument;
     struct sample_reader *reader = NULL;
+    bool gives_way;
 
     pthread_mutex_lock(&loader->mutex);
-    if (loader->config.gives_way)
+    gives_way = loader->config.gives_way;
+    pthread_mutex_unlock(&loader->mutex);
+    if (gives_way)
         give_way();
+    pthread_mutex_lock(&loader->mutex);
     while (!is_done(loader)) {
         struct slot *slot = find_free(loader);
 

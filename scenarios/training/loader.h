@@ -60,8 +60,8 @@ struct batch_memory {
 struct loader_statistics {
     int64_t batches, samples; /* handed out */
     int64_t damaged;          /* samples replaced */
-    int64_t wait_ns; /* of the caller in loader_next(): waiting, starting threads anew at an epoch's
-                        end, and loading with 0 workers; not allocating batches */
+    int64_t wait_ns; /* of the caller in loader_next(): waiting, starting threads anew, and loading
+                        with 0 workers; not allocating batches */
     int64_t load_ns; /* summed over threads: reading and decoding */
     int64_t threads_started;
 };
