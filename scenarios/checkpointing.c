@@ -12,7 +12,7 @@ const struct scenario scenario_checkpointing = {
     .cause = "every block's activations are kept until its backward",
     .fix = "recompute blocks in backward (torch.utils.checkpoint), or lower the batch",
     .look = "the memory curve: a high peak between forward and backward, then a low one",
-    .base = "model=heavy attention=naive memory_budget=role loss_every=2",
+    .base = "model=heavy attention=naive memory_budget=role loss_every=3",
     .knob = "checkpointing",
     .before = "none",
     .after = "block",

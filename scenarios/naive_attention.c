@@ -14,19 +14,20 @@ const struct scenario scenario_naive_attention = {
     .cause = "scores and probabilities are written to memory and kept for backward",
     .fix = "fused attention (scaled_dot_product_attention, FlashAttention)",
     .look = "three products and a softmax per block before, one operator after; the memory curve",
-    .base = "model=heavy tokens=1025 blocks=1 loss_every=2",
+    .base = "model=heavy tokens=1025 blocks=1 loss_every=3",
     .knob = "attention",
     .before = "naive",
     .after = "fused",
     .loss = LOSS_ORDER,
     .expect =
         {
-            /* In fp32 on the CPU device 2.55 and 1.40, in every repetition. There time is the price: 1.11
-             * to 1.24 times more in two runs, for backward computes the scores again. Where lengths let
-             * whole tiles be skipped it is 1.2 times less. */
+            /* On the CPU device 2.55 and 1.40, in every repetition. There time is the price: 1.11 to 1.24
+             * times more in two runs in fp32, for backward computes the scores again, and 1.8 to 2.0
+             * times in bf16 with AMX, which only naive attention's products use. Where lengths let whole
+             * tiles be skipped it is 1.2 times less in fp32. */
             { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 2, .exact = true },
             { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.2, .exact = true },
-            { METRIC_STEP_TIME, GROWS, .at_most = 1.6, .where = WHERE_CPU_DEVICE, .is_cost = true },
+            { METRIC_STEP_TIME, GROWS, .at_most = 2.4, .where = WHERE_CPU_DEVICE, .is_cost = true },
         },
     .accept = { { "naive_attention", ANYWHERE } },
 };

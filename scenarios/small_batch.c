@@ -12,7 +12,7 @@ const struct scenario scenario_small_batch = {
     .cause = "micro-batches too small for the device: launches and start-up outweigh the work",
     .fix = "raise the micro-batch until memory is nearly full; accumulate only beyond that",
     .look = "the same short kernels over and over within one step",
-    .base = "model=light batch=64 tokens=4 launch=eager loss_every=4",
+    .base = "model=light batch=64 tokens=4 launch=eager loss_every=3",
     .knob = "accumulate",
     .before = "64",
     .after = "1",

@@ -602,6 +602,23 @@ static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
     forget(&beside);
 }
 
+/* A GPU gains time from fused attention, a CPU none. */
+static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
+{
+    struct made_loop loop = { BUSY, .kernel_name = "softmax_forward_f32", .about = OLD_GPU };
+    struct found gpu = judge(&loop), cpu;
+    (void)state;
+
+    loop.about = UNITS("0");
+    cpu = judge(&loop);
+    assert_true(find(&gpu, "naive_attention")->predicted_gain > 1);
+    assert_true(isnan(find(&cpu, "naive_attention")->predicted_gain));
+    assert_int_equal(find(&cpu, "naive_attention")->severity,
+                     find(&gpu, "naive_attention")->severity);
+    forget(&gpu);
+    forget(&cpu);
+}
+
 static void an_empty_trace_is_no_failure(void **state)
 {
     struct made_loop loop = { .steps = 0, .no_calls = true };
@@ -697,6 +714,7 @@ int main(void)
         cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
         cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
+        cmocka_unit_test(on_a_cpu_fused_attention_is_promised_no_time),
         cmocka_unit_test(an_empty_trace_is_no_failure),
         cmocka_unit_test(the_rank_that_others_wait_for_is_named),
     };

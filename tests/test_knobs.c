@@ -328,7 +328,7 @@ static void roles_have_their_sizes_on_each_device(void **state)
     } cases[] = {
         { &cpu, "model=light", DATA_SEQUENCES, 8, 32, 4, 1, 0, 0, 0, 64, 32, LAUNCH_GRAPH },
         { &cpu, "model=balanced", DATA_IMAGES, 17, 64, 2, 8, 8, 32, 64, 64, 32, LAUNCH_EAGER },
-        { &cpu, "model=heavy", DATA_IMAGES, 65, 128, 8, 1, 8, 64, 64, 64, 32, LAUNCH_EAGER },
+        { &cpu, "model=heavy", DATA_IMAGES, 37, 128, 8, 2, 8, 48, 48, 64, 32, LAUNCH_EAGER },
         { &cuda, "model=light", DATA_SEQUENCES, 16, 128, 4, 4, 0, 0, 0, 256, 64, LAUNCH_GRAPH },
         { &cuda, "model=balanced", DATA_IMAGES, 197, 384, 12, 64, 16, 224, 448, 256, 64,
           LAUNCH_EAGER },

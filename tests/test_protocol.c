@@ -364,6 +364,28 @@ static void warm_up_lasts_until_two_quarters_agree(void **state)
     }
 }
 
+/* A window of 8 steps: the second four of those whose losses are compared are two quarters. */
+static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
+{
+    struct scenario scenario = plain;
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    scenario.after = "2";
+    for (int slow = 0; slow < 2; slow++) {
+        model_reset();
+        model.step_ns[0] = model.step_ns[1] = 1e8;
+        model.slow[0] = slow ? 2 : 1;
+        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+        for (int i = 1; i <= 2; i++) {
+            const struct repetition *repetition = &sent.records[i].repetition;
+            assert_int_equal(repetition->steps, 8);
+            assert_true(repetition->warmed_up);
+            assert_int_equal(repetition->warmup_steps, LOSS_STEPS + slow * 2);
+        }
+    }
+}
+
 static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
 {
     struct protocol protocol = protocol_of(1);
@@ -629,6 +651,7 @@ int main(void)
         cmocka_unit_test(more_pairs_are_run_only_while_the_verdict_is_undecided),
         cmocka_unit_test(one_variant_alone_is_run_as_often),
         cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
+        cmocka_unit_test(where_steps_are_long_the_first_ones_are_warm_up),
         cmocka_unit_test(other_load_in_the_first_pair_does_not_shorten_windows),
         cmocka_unit_test(warm_up_is_bounded_and_says_so),
         cmocka_unit_test(vitals_are_read_just_before_and_after_the_slices_of_a_pair),

@@ -98,7 +98,7 @@ static bool has_matrix_units(const struct event_device *device)
 
 static bool is_cpu(const struct event_device *device)
 {
-    return device->shares_host_cores == 1;
+    return device != NULL && device->shares_host_cores == 1;
 }
 
 /* A product with a side shorter than the 16 rows of a tile leaves matrix units mostly empty (Intel AMX's
@@ -194,6 +194,8 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
                          (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));
 }
 
+/* A CPU has the scores in its caches: there fused attention saves memory, and what it computes again
+ * costs more time than the scores' traffic did. */
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_softmax);
@@ -202,7 +204,11 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g softmax kernels %s, over scores that lie in memory, take %s of %s", share.count,
              facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
-    return finding_costs(finding, facts, share.ns * busy_share(facts));
+    if (!finding_costs(finding, facts, share.ns * busy_share(facts)))
+        return false;
+    if (is_cpu(facts->device))
+        finding->predicted_gain = NAN;
+    return true;
 }
 
 static bool judge_device_wait(struct finding *finding, const struct facts *facts)

@@ -10,8 +10,9 @@ enum {
     PIXELS_MOST = 512,
     PIXELS_STEP = 16,
     SIZES = (PIXELS_MOST - PIXELS_LEAST) / PIXELS_STEP + 1,
-    ATTEMPTS = 16,    /* measurements at most: each opens a training run; most need two or three */
-    SETTLE_STEPS = 8, /* a graph is captured and pools are filled by then */
+    ATTEMPTS = 16, /* measurements at most: each opens a training run; most need two or three */
+    ATTEMPTS_CENTRAL = 5, /* so many for a ratio well within the band; then any within it will do */
+    SETTLE_STEPS = 8,     /* a graph is captured and pools are filled by then */
     STEPS_LEAST = 9,
     STEPS_MOST = 201,
 };
@@ -50,9 +51,15 @@ void balance_explain(const struct balance *balance, const struct balance_result 
              balance->high);
 }
 
-/* Both parts with the settings as they are. A short measurement says how many steps a good one has. */
+static bool is_far(const struct balance *balance, double ratio)
+{
+    return ratio < balance->low / 2 || ratio > balance->high * 2;
+}
+
+/* Both parts with the settings as they are. A short measurement says how many steps a good one has, and
+ * is good enough where the ratio is far off. */
 static enum status measure(struct balance_result *result, struct device *device,
-                           enum balance_kind kind, const struct training_config *config)
+                           const struct balance *balance, const struct training_config *config)
 {
     struct training *training = NULL;
     struct status_error error;
@@ -62,11 +69,13 @@ static enum status measure(struct balance_result *result, struct device *device,
     TRY(training_open(&training, device, config));
     TRY(training_run(training, SETTLE_STEPS));
     TRY(training_balance(training, STEPS_LEAST, &result->host_ns, &result->device_ns));
+    result->ratio = ratio_of(balance->kind, result->host_ns, result->device_ns);
     steps = fmin(STEPS_MOST, MEASURE_NS / (result->host_ns + result->device_ns));
-    if (steps > STEPS_LEAST)
+    if (steps > STEPS_LEAST && !is_far(balance, result->ratio)) {
         TRY(training_balance(training, (int64_t)steps, &result->host_ns, &result->device_ns));
+        result->ratio = ratio_of(balance->kind, result->host_ns, result->device_ns);
+    }
     result->measured = true;
-    result->ratio = ratio_of(kind, result->host_ns, result->device_ns);
     result->jpeg_pixels = config->data.jpeg_pixels;
     training_close(training);
     training = NULL;
@@ -201,7 +210,7 @@ static enum status try_size(struct search *search, struct device *device,
 
     config->data.jpeg_pixels = pixels_of(size);
     TRY(decode_time(&search->times, size, &search->decode_ns));
-    TRY(measure(&search->now, device, balance->kind, config));
+    TRY(measure(&search->now, device, balance, config));
     if (search->now.host_ns < wanted_host_ns(balance, &search->now))
         search->least = size + 1;
     else
@@ -214,9 +223,9 @@ out:
 /* Whether another size is worth measuring. When none is left although none gave the ratio, a measurement
  * was off: then all are possible again. */
 static bool goes_on(struct search *search, const struct balance *balance,
-                    const struct balance_result *best)
+                    const struct balance_result *best, int attempt)
 {
-    if (is_central(balance, best))
+    if (is_central(balance, best) || (attempt >= ATTEMPTS_CENTRAL && balance_holds(balance, best)))
         return false;
     if (search->least <= search->most)
         return true;
@@ -237,7 +246,8 @@ static enum status approach(struct balance_result *result, struct device *device
     enum status status = STATUS_OK;
 
     TRY(dataset_decode_ns(config->data.jpeg_pixels, search.times.image_size, &search.decode_ns));
-    for (int attempt = 1; attempt < ATTEMPTS && goes_on(&search, balance, result); attempt++) {
+    for (int attempt = 1; attempt < ATTEMPTS && goes_on(&search, balance, result, attempt);
+         attempt++) {
         double last_decode_ns = search.decode_ns, last_host_ns = search.now.host_ns;
         int size;
         TRY(next_size(&search, balance, &size));
@@ -260,7 +270,7 @@ enum status balance_choose(struct balance_result *result, struct device *device,
     *result = (struct balance_result){ .jpeg_pixels = config->data.jpeg_pixels };
     if (balance->kind == BALANCE_NONE)
         return STATUS_OK;
-    TRY(measure(result, device, balance->kind, config));
+    TRY(measure(result, device, balance, config));
     if (can_choose(config))
         TRY(approach(result, device, balance, config));
 

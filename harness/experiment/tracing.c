@@ -17,10 +17,10 @@
 enum {
     PERIODS = 2,
     STEPS_ENOUGH = 20,
-    FIRST_STEPS = 4, /* graphs are captured in the third */
+    STEPS_FEWEST = 3,
     PILOT_STEPS = 3,
     WINDOWS_MOST = 9,        /* of each kind */
-    LAUNCHES_ENOUGH = 60000, /* more tell no more, and are slow to write and to read */
+    LAUNCHES_ENOUGH = 20000, /* more tell no more, and are slow to write and to read */
 };
 
 #define WARM_NS                2e7 /* of steps before the first window */
@@ -29,7 +29,7 @@ enum {
 #define STEPS_LEAST(quick)     ((quick) ? 5 : 10)
 #define STEPS_ENOUGH_NS(quick) ((quick) ? 5e7 : 1e8)
 #define WINDOWS_LEAST(quick)   ((quick) ? 1 : 3)
-#define LONG_NS                4e8 /* two periods that take longer are cut to one */
+#define LONG_NS                4e8
 
 /* Of a step. */
 struct pace {
@@ -67,6 +67,8 @@ static enum status send(struct session *session, enum record_type type, const ch
 
 /* --- How many steps --- */
 
+/* Two periods where that is neither long nor more launches than are of use, or else one: then both
+ * variants have it alike. */
 static void plan(struct session *session, const struct pace *pace)
 {
     double step_ns = pace->us * 1e3;
@@ -77,13 +79,16 @@ static void plan(struct session *session, const struct pace *pace)
     int64_t least = STEPS_LEAST(quick), enough = (int64_t)(STEPS_ENOUGH_NS(quick) / step_ns);
 
     enough = enough < STEPS_ENOUGH ? enough : STEPS_ENOUGH;
-    if (pace->launches * (double)enough > LAUNCHES_ENOUGH)
-        enough = (int64_t)(LAUNCHES_ENOUGH / pace->launches);
     if (least < enough)
         least = enough;
+    if (pace->launches * (double)least > LAUNCHES_ENOUGH)
+        least = (int64_t)(LAUNCHES_ENOUGH / pace->launches);
+    if (least < STEPS_FEWEST)
+        least = STEPS_FEWEST;
     least = window_whole_periods(least, period);
     session->steps = least < PERIODS * period ? PERIODS * period : least;
-    if (alike && step_ns * (double)session->steps > LONG_NS)
+    if (alike && (step_ns * (double)session->steps > LONG_NS ||
+                  pace->launches * (double)session->steps > LAUNCHES_ENOUGH))
         session->steps = least;
     session->windows = (int)(WINDOWS_NS(quick) / (step_ns * (double)session->steps));
     if (session->windows < WINDOWS_LEAST(quick))

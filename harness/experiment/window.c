@@ -78,26 +78,6 @@ out:
     return status;
 }
 
-/* Opens a run and takes the losses that are compared: those of its first steps, the last `timed` of which
- * took *timed_ns. */
-static enum status open_run(struct training **training, struct device *device,
-                            const struct training_config *config, float losses[LOSS_STEPS],
-                            int64_t timed, double *timed_ns)
-{
-    enum status status = STATUS_OK;
-
-    *training = NULL;
-    *timed_ns = 0;
-    TRY(training_open(training, device, config));
-    TRY(training_run(*training, LOSS_STEPS - timed));
-    if (timed > 0)
-        TRY(time_steps(*training, timed, timed_ns));
-    TRY(training_losses(*training, 0, LOSS_STEPS, losses));
-
-out:
-    return status;
-}
-
 /* After a failure: closing what may be broken must not hide why. NULL is allowed. */
 static void abandon(struct training *training)
 {
@@ -109,26 +89,33 @@ static void abandon(struct training *training)
     status_raise(&error);
 }
 
-/* Runs windows of `quarter` steps until two in a row agree, or `most` steps are done. The first has been
- * run where first_ns, its time, is not 0. *step_ns is that of the fastest: other load on the machine only
- * ever adds. */
-static enum status warm_up(struct training *training, int64_t quarter, int64_t most,
-                           double first_ns, bool *warm, double *step_ns)
+/* Windows of `quarter` steps, run until two in a row agree. */
+struct warm_up {
+    int64_t quarter;
+    double last_ns, fastest_ns; /* 0 before the first */
+    bool warm;
+};
+
+static void take_quarter(struct warm_up *warm_up, double wall_ns)
 {
-    double last_ns = 0, now_ns = first_ns, fastest_ns;
+    if (warm_up->last_ns > 0)
+        warm_up->warm =
+            fabs(wall_ns - warm_up->last_ns) <= WARM_WITHIN * fmax(wall_ns, warm_up->last_ns);
+    if (!(warm_up->fastest_ns > 0 && warm_up->fastest_ns < wall_ns))
+        warm_up->fastest_ns = wall_ns;
+    warm_up->last_ns = wall_ns;
+}
+
+/* At most `most` more of them. */
+static enum status run_quarters(struct warm_up *warm_up, struct training *training, int64_t most)
+{
+    double wall_ns;
     enum status status = STATUS_OK;
 
-    *warm = false;
-    if (!(first_ns > 0))
-        TRY(time_steps(training, quarter, &now_ns));
-    fastest_ns = now_ns;
-    for (int64_t done = quarter; !*warm && done + quarter <= most; done += quarter) {
-        last_ns = now_ns;
-        TRY(time_steps(training, quarter, &now_ns));
-        *warm = fabs(now_ns - last_ns) <= WARM_WITHIN * fmax(now_ns, last_ns);
-        fastest_ns = fmin(fastest_ns, now_ns);
+    for (int64_t i = 0; !warm_up->warm && i < most; i++) {
+        TRY(time_steps(training, warm_up->quarter, &wall_ns));
+        take_quarter(warm_up, wall_ns);
     }
-    *step_ns = fastest_ns / (double)quarter;
 
 out:
     return status;
@@ -155,20 +142,22 @@ out:
     return status;
 }
 
+/* The step time is that of the fastest quarter: other load on the machine only ever adds. */
 enum status window_pilot(struct device *device, const struct training_config *config,
                          const struct window_plan *plan, double *step_ns)
 {
     struct training *training = NULL;
-    float losses[LOSS_STEPS];
-    int64_t quarter = 0;
+    struct warm_up warm_up = { 0 };
     double first_ns;
-    bool warm;
     enum status status = STATUS_OK;
 
-    TRY(open_run(&training, device, config, losses, 0, &first_ns));
+    TRY(training_open(&training, device, config));
+    TRY(training_run(training, FIRST_STEPS));
     TRY(clocks_raise(device));
-    TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &quarter, &first_ns));
-    TRY(warm_up(training, quarter, 2 * QUARTERS_MOST * quarter, first_ns, &warm, step_ns));
+    TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter, &first_ns));
+    take_quarter(&warm_up, first_ns);
+    TRY(run_quarters(&warm_up, training, QUARTERS_MOST - 1));
+    *step_ns = warm_up.fastest_ns / (double)warm_up.quarter;
     training_close(training);
     training = NULL;
     TRY(device_memory_trim(device));
@@ -180,21 +169,24 @@ out:
 
 /* --- A pair --- */
 
-/* Opens and warms up, then rests. */
+/* Opens and warms up, then rests. The losses that are compared are those of the first steps; where steps
+ * are long, these hold quarters of a window already. */
 static enum status prepare(struct window_run *run, struct device *device,
                            const struct window_plan *plan)
 {
     struct repetition *repetition = run->repetition;
-    int64_t quarter = (plan->steps * plan->slices + 3) / 4;
-    /* Where steps are long, the last of the first ones are a quarter window already. */
-    int64_t first = quarter <= LOSS_STEPS / 2 ? quarter : 0;
-    double first_ns, step_ns;
+    struct warm_up warm_up = { .quarter = (plan->steps * plan->slices + 3) / 4 };
+    int64_t within = (LOSS_STEPS - FIRST_STEPS) / warm_up.quarter;
     enum status status = STATUS_OK;
 
     memset(repetition, 0, sizeof *repetition);
-    TRY(open_run(&run->training, device, run->config, repetition->losses, first, &first_ns));
-    TRY(warm_up(run->training, quarter, QUARTERS_MOST * quarter, first_ns, &repetition->warmed_up,
-                &step_ns));
+    TRY(training_open(&run->training, device, run->config));
+    TRY(training_run(run->training, FIRST_STEPS));
+    TRY(run_quarters(&warm_up, run->training, within));
+    TRY(training_run(run->training, LOSS_STEPS - training_steps_done(run->training)));
+    TRY(training_losses(run->training, 0, LOSS_STEPS, repetition->losses));
+    TRY(run_quarters(&warm_up, run->training, QUARTERS_MOST - within));
+    repetition->warmed_up = warm_up.warm;
     TRY(training_fetch(run->training));
     TRY(training_pause(run->training));
     repetition->warmup_steps = training_steps_done(run->training);

@@ -18,6 +18,8 @@
 #include "harness/experiment/experiment.h"
 #include "scenarios/training/training.h"
 
+enum { FIRST_STEPS = 4 }; /* of a run: graphs are captured in the third */
+
 struct window_plan {
     int64_t steps;  /* of a slice */
     int64_t slices; /* of a window: even; together a multiple of period */

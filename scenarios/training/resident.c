@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { RESIDENT_BYTES = 64 << 20, RESIDENT_BATCHES = 256 };
+enum { RESIDENT_BYTES = 64 << 20, RESIDENT_BATCHES = 128 };
 
 struct resident {
     struct memory *memory;

@@ -28,17 +28,17 @@ static const struct role_sizes cpu_sizes[ROLE_COUNT] = {
       .blocks = 2,
       .batch = 8,
       .vocabulary = 64 },
-    [ROLE_HEAVY] = /* 13 ms, the same */
+    [ROLE_HEAVY] = /* 11 ms in bf16, 16 ms in fp32, Xeon with AMX, 2 cores */
     { .data = DATA_IMAGES,
-      .sequence_tokens = 65,
-      .image_tokens = 65, /* 64 pixels */
+      .sequence_tokens = 37,
+      .image_tokens = 37, /* 48 pixels */
       .patch = 8,
       .width = 128,
       .blocks = 8,
-      .batch = 1,
+      .batch = 2,
       .vocabulary = 64,
-      .memory_budget_fp32 = 36 << 20,   /* 33.0 MiB at the peak */
-      .memory_budget_bf16 = 33 << 20 }, /* 30.5 MiB */
+      .memory_budget_fp32 = 35 << 20,   /* 32.0 MiB at the peak */
+      .memory_budget_bf16 = 32 << 20 }, /* 29.3 MiB */
 };
 
 static const struct role_sizes cuda_sizes[ROLE_COUNT] = {
