@@ -605,7 +605,8 @@ static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
 /* A GPU gains time from fused attention, a CPU none. */
 static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
 {
-    struct made_loop loop = { BUSY, .kernel_name = "softmax_forward_f32", .about = OLD_GPU };
+    struct made_loop loop = { BUSY, .kernel_name = "softmax_forward_f32", .optimizer_launches = 1,
+                              .optimizer_kernel = 500, .about = OLD_GPU };
     struct found gpu = judge(&loop), cpu;
     (void)state;
 

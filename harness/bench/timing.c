@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Where noise decides: of a row that is visited once, and of one that is visited again and again, which
  * counts visits, since the repetitions of one see the machine in one state. */
@@ -48,14 +47,6 @@ void bench_name(char *name, size_t size, const struct bench *bench, int64_t argu
     snprintf(name, size, "%s%s%s", bench->name, number, bench->manual_time ? "/manual_time" : "");
 }
 
-static int64_t process_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 struct lap {
     int64_t real_ns, cpu_ns;
     int64_t passed_ns; /* real_ns, and what does not count */
@@ -64,12 +55,12 @@ struct lap {
 static enum status time_lap(struct lap *lap, struct bench_work *work, int64_t iterations)
 {
     enum status status = STATUS_OK;
-    int64_t cpu = process_ns(), start = clock_ns();
+    int64_t cpu = clock_process_cpu_ns(), start = clock_ns();
 
     work->timed_ns = 0;
     TRY(work->bench->run(work, iterations));
     lap->passed_ns = clock_ns() - start;
-    lap->cpu_ns = process_ns() - cpu;
+    lap->cpu_ns = clock_process_cpu_ns() - cpu;
     lap->real_ns = work->bench->manual_time ? work->timed_ns : lap->passed_ns;
 
 out:

@@ -191,7 +191,6 @@ bool summary_disturbed(char *text, size_t size, const struct scenario_result *re
 
     if (result->pairs == 0) /* A child that ends at once is shorter than the kernel's ticks. */
         return false;
-
     snprintf(text, size, "%s %.2f of %d cores meanwhile; what was measured may be their doing",
              others ? "other programs used" : "the virtual machine's host kept",
              others ? result->cpu_loss.others : result->cpu_loss.stolen, result->cpu_loss.cores);

@@ -1,10 +1,15 @@
-/* The one host clock: CLOCK_MONOTONIC, in nanoseconds. Traces, windows and phases all read it, so
- * their times compare. A read costs about 25 ns. */
+/* The host's clocks, in nanoseconds. */
 #ifndef HARNESS_STATUS_CLOCK_H
 #define HARNESS_STATUS_CLOCK_H
 
 #include <stdint.h>
 
+/* The one that traces, windows and phases all read, so that their times compare: CLOCK_MONOTONIC. A read
+ * costs about 25 ns. */
 int64_t clock_ns(void);
+
+/* Processor time of all threads of this process, and of this thread: system calls, of about 200 ns. */
+int64_t clock_process_cpu_ns(void);
+int64_t clock_thread_cpu_ns(void);
 
 #endif

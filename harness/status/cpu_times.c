@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 static double seconds(struct timeval time)
@@ -16,13 +15,11 @@ static double seconds(struct timeval time)
 
 static double own_seconds(void)
 {
-    struct timespec own;
     struct rusage children;
 
-    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own) != 0 ||
-        getrusage(RUSAGE_CHILDREN, &children) != 0)
+    if (getrusage(RUSAGE_CHILDREN, &children) != 0)
         return NAN;
-    return (double)own.tv_sec + (double)own.tv_nsec * 1e-9 + seconds(children.ru_utime) +
+    return (double)clock_process_cpu_ns() * 1e-9 + seconds(children.ru_utime) +
            seconds(children.ru_stime);
 }
 

@@ -24,7 +24,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
 #define ALIGNMENT    256                        /* of offsets in a batch */
@@ -201,18 +200,10 @@ static bool is_starved(const struct loader *loader, int64_t wall_ns, int64_t cpu
            wall_ns > STARVED_TIMES * cpu_ns;
 }
 
-static int64_t thread_cpu_ns(void)
-{
-    struct timespec used;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-}
-
 /* Loads a claimed slot. With the mutex held, but not while loading. */
 static void load_claimed(struct loader *loader, struct slot *slot, struct sample_reader **reader)
 {
-    int64_t begin_ns = clock_ns(), begin_cpu_ns = thread_cpu_ns(), wall_ns, damaged;
+    int64_t begin_ns = clock_ns(), begin_cpu_ns = clock_thread_cpu_ns(), wall_ns, damaged;
     enum status status;
 
     loader->active++;
@@ -226,7 +217,7 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
     loader->statistics.damaged += damaged;
     wall_ns = clock_ns() - begin_ns - slot->rested_ns;
     loader->statistics.load_ns += wall_ns;
-    if (is_starved(loader, wall_ns, thread_cpu_ns() - begin_cpu_ns))
+    if (is_starved(loader, wall_ns, clock_thread_cpu_ns() - begin_cpu_ns))
         end_threads(loader);
 }
 

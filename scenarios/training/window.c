@@ -5,15 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static int64_t process_cpu_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 static struct training_counts read_counts(struct training *training)
 {
@@ -155,7 +146,7 @@ enum status training_window(struct training *training, int64_t steps,
     TRY(device_synchronize(training->device));
     training->step_events = events;
     from = read_counts(training);
-    from_cpu_ns = process_cpu_ns();
+    from_cpu_ns = clock_process_cpu_ns();
     from_ns = clock_ns();
     TRY(training_run(training, steps));
     if (fetches)
@@ -163,7 +154,7 @@ enum status training_window(struct training *training, int64_t steps,
     to = read_counts(training);
     TRY(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
-    window->cpu_ns += process_cpu_ns() - from_cpu_ns;
+    window->cpu_ns += clock_process_cpu_ns() - from_cpu_ns;
     window->steps += steps;
     window->samples += steps * training->layout.samples;
     add_counts(&window->counts, &from, &to);
