@@ -22,8 +22,8 @@ const struct scenario scenario_precision = {
     .expect =
         {
             { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.8, .exact = true },
-            /* Ten quick runs on two cores with AMX: 1.55 to 1.65. Its products take less than half the
-             * time, a third of the step is other kernels. */
+            /* Forty quick runs on two cores with AMX: 1.40 to 1.54. Its products take less than half the
+             * time; a third of the step is other kernels. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CPU_BF16_UNITS },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 2, .where = WHERE_CUDA_BF16_UNITS },
         },

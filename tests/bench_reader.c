@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { RUNS = 3, KERNELS_PER_STEP = 400 };
@@ -144,14 +143,6 @@ static int64_t memory_figure(const char *name)
     return 1024 * (int64_t)kilobytes;
 }
 
-static double processor_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static enum status judge(const struct trace_file *trace)
 {
     struct summary summary;
@@ -171,14 +162,15 @@ static void read_once(struct figures *figures, const char *path, bool and_judge)
 {
     int64_t before = memory_figure("VmRSS:");
     struct trace_file *trace = NULL;
-    double begin = processor_s(), s;
+    int64_t begin_ns = clock_process_cpu_ns();
+    double s;
 
     if (trace_file_read(&trace, path, NULL) != STATUS_OK ||
         (and_judge && judge(trace) != STATUS_OK)) {
         fprintf(stderr, "%s\n", status_last()->text);
         exit(2);
     }
-    s = processor_s() - begin;
+    s = (double)(clock_process_cpu_ns() - begin_ns) * 1e-9;
     figures->best_s = figures->best_s == 0 || s < figures->best_s ? s : figures->best_s;
     figures->worst_s = s > figures->worst_s ? s : figures->worst_s;
     figures->text_bytes = trace->text_bytes;

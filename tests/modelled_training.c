@@ -75,6 +75,8 @@ enum status training_run(struct training *training, int64_t steps)
     model.working = training;
     if (++model.runs == model.fail_run)
         FAIL(STATUS_DEVICE_ERROR, "the modelled device broke");
+    if (steps < 0)
+        FAIL(STATUS_INTERNAL, "%lld steps", (long long)steps);
     training->steps += steps;
 
 out:
@@ -143,9 +145,14 @@ void training_window_release(struct training_window *window)
 
 enum status training_losses(struct training *training, int64_t first, int count, float *losses)
 {
-    (void)training;
+    enum status status = STATUS_OK;
+
+    if (first + count > training->steps)
+        FAIL(STATUS_BAD_USAGE, "losses of steps that were not run");
     for (int i = 0; i < count; i++) losses[i] = 2 / (float)(first + i + 1);
-    return STATUS_OK;
+
+out:
+    return status;
 }
 
 int64_t training_steps_done(const struct training *training)

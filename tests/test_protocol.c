@@ -364,24 +364,33 @@ static void warm_up_lasts_until_two_quarters_agree(void **state)
     }
 }
 
-/* A window of 8 steps: the second four of those whose losses are compared are two quarters. */
+/* Quarters of 2 steps, two of which lie within the steps whose losses are compared, and of 3 steps, of
+ * which one does. */
 static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
 {
-    struct scenario scenario = plain;
-    struct protocol protocol = protocol_of(1);
+    static const struct {
+        const char *loss_every;
+        double step_ns;
+        int steps, quarter, warmup_steps;
+    } cases[] = { { "2", 1e8, 8, 2, LOSS_STEPS }, { "3", 9e6, 12, 3, LOSS_STEPS + 3 } };
     (void)state;
 
-    scenario.after = "2";
-    for (int slow = 0; slow < 2; slow++) {
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+        struct scenario scenario = plain;
+        struct protocol protocol = protocol_of(1);
+        bool slow = i % 2 != 0; /* the first quarter: then a third is needed */
+
+        scenario.after = cases[i / 2].loss_every;
         model_reset();
-        model.step_ns[0] = model.step_ns[1] = 1e8;
+        model.step_ns[0] = model.step_ns[1] = cases[i / 2].step_ns;
         model.slow[0] = slow ? 2 : 1;
         assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
-        for (int i = 1; i <= 2; i++) {
-            const struct repetition *repetition = &sent.records[i].repetition;
-            assert_int_equal(repetition->steps, 8);
+        for (int r = 1; r <= 2; r++) {
+            const struct repetition *repetition = &sent.records[r].repetition;
+            assert_int_equal(repetition->steps, cases[i / 2].steps);
             assert_true(repetition->warmed_up);
-            assert_int_equal(repetition->warmup_steps, LOSS_STEPS + slow * 2);
+            assert_int_equal(repetition->warmup_steps,
+                             cases[i / 2].warmup_steps + slow * cases[i / 2].quarter);
         }
     }
 }
@@ -393,8 +402,8 @@ static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
 
     model_reset();
     protocol.window_seconds = 1;
-    /* The last two of its windows agree, at three times the true step. */
-    model.slow[3] = model.slow[4] = 3;
+    /* The last two of its quarters agree, at three times the true step. */
+    model.slow[2] = model.slow[3] = 3;
     assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
     assert_int_equal(sent.records[1].repetition.steps, 400);
 }
@@ -411,7 +420,7 @@ static void warm_up_is_bounded_and_says_so(void **state)
     for (int i = 1; i <= 2; i++) {
         const struct repetition *repetition = &sent.records[i].repetition;
         assert_false(repetition->warmed_up);
-        assert_true(repetition->warmup_steps <= LOSS_STEPS + 3 * repetition->steps);
+        assert_int_equal(repetition->warmup_steps, LOSS_STEPS + 4 * 10);
     }
 }
 

@@ -194,8 +194,8 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
                          (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));
 }
 
-/* A CPU has the scores in its caches: there fused attention saves memory, and what it computes again
- * costs more time than the scores' traffic did. */
+/* On a CPU fused attention saves memory alone: what backward computes again costs more time than the
+ * scores' traffic did. */
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_softmax);
@@ -206,8 +206,11 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
              facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
     if (!finding_costs(finding, facts, share.ns * busy_share(facts)))
         return false;
-    if (is_cpu(facts->device))
+    if (is_cpu(facts->device)) {
+        finding->severity = SEVERITY_MINOR;
+        finding->lost_ns_per_step = NAN;
         finding->predicted_gain = NAN;
+    }
     return true;
 }
 

@@ -11,8 +11,9 @@ enum {
     PIXELS_STEP = 16,
     SIZES = (PIXELS_MOST - PIXELS_LEAST) / PIXELS_STEP + 1,
     ATTEMPTS = 16, /* measurements at most: each opens a training run; most need two or three */
-    ATTEMPTS_CENTRAL = 5, /* so many for a ratio well within the band; then any within it will do */
-    SETTLE_STEPS = 8,     /* a graph is captured and pools are filled by then */
+    ATTEMPTS_FOR_CENTRAL =
+        5,            /* so many for a ratio well within the band; then any within it does */
+    SETTLE_STEPS = 8, /* a graph is captured and pools are filled by then */
     STEPS_LEAST = 9,
     STEPS_MOST = 201,
 };
@@ -51,13 +52,20 @@ void balance_explain(const struct balance *balance, const struct balance_result 
              balance->high);
 }
 
+/* Whether the size can be chosen: only generated images are made to measure. */
+static bool can_choose(const struct training_config *config)
+{
+    return config->data.kind == DATA_IMAGES && config->data.folder[0] == '\0' &&
+           config->loader.input == INPUT_DECODED;
+}
+
 static bool is_far(const struct balance *balance, double ratio)
 {
     return ratio < balance->low / 2 || ratio > balance->high * 2;
 }
 
 /* Both parts with the settings as they are. A short measurement says how many steps a good one has, and
- * is good enough where the ratio is far off. */
+ * is good enough where the ratio is far off and another size can be tried. */
 static enum status measure(struct balance_result *result, struct device *device,
                            const struct balance *balance, const struct training_config *config)
 {
@@ -71,7 +79,7 @@ static enum status measure(struct balance_result *result, struct device *device,
     TRY(training_balance(training, STEPS_LEAST, &result->host_ns, &result->device_ns));
     result->ratio = ratio_of(balance->kind, result->host_ns, result->device_ns);
     steps = fmin(STEPS_MOST, MEASURE_NS / (result->host_ns + result->device_ns));
-    if (steps > STEPS_LEAST && !is_far(balance, result->ratio)) {
+    if (steps > STEPS_LEAST && !(can_choose(config) && is_far(balance, result->ratio))) {
         TRY(training_balance(training, (int64_t)steps, &result->host_ns, &result->device_ns));
         result->ratio = ratio_of(balance->kind, result->host_ns, result->device_ns);
     }
@@ -137,13 +145,6 @@ static enum status size_for(struct decode_times *times, double wanted_ns, int *s
 
 out:
     return status;
-}
-
-/* Whether the size can be chosen: only generated images are made to measure. */
-static bool can_choose(const struct training_config *config)
-{
-    return config->data.kind == DATA_IMAGES && config->data.folder[0] == '\0' &&
-           config->loader.input == INPUT_DECODED;
 }
 
 /* How far a ratio is from the middle of the band, in halves of the band: 1 is its edge. */
@@ -225,7 +226,8 @@ out:
 static bool goes_on(struct search *search, const struct balance *balance,
                     const struct balance_result *best, int attempt)
 {
-    if (is_central(balance, best) || (attempt >= ATTEMPTS_CENTRAL && balance_holds(balance, best)))
+    if (is_central(balance, best) ||
+        (attempt >= ATTEMPTS_FOR_CENTRAL && balance_holds(balance, best)))
         return false;
     if (search->least <= search->most)
         return true;

@@ -5,6 +5,7 @@
 #include "harness/experiment/records.h"
 #include "harness/experiment/settings.h"
 #include "harness/experiment/statistics.h"
+#include "harness/experiment/trace_plan.h"
 #include "harness/experiment/window.h"
 #include "harness/trace/kineto.h"
 
@@ -14,22 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PERIODS = 2,
-    STEPS_ENOUGH = 20,
-    STEPS_FEWEST = 3,
-    PILOT_STEPS = 3,
-    WINDOWS_MOST = 9,        /* of each kind */
-    LAUNCHES_ENOUGH = 20000, /* more tell no more, and are slow to write and to read */
-};
+enum { PILOT_STEPS = 3 };
 
-#define WARM_NS                2e7 /* of steps before the first window */
-/* About so long are all windows of one kind together, and there are at least so many. */
-#define WINDOWS_NS(quick)      ((quick) ? 5e7 : 3e8)
-#define STEPS_LEAST(quick)     ((quick) ? 5 : 10)
-#define STEPS_ENOUGH_NS(quick) ((quick) ? 5e7 : 1e8)
-#define WINDOWS_LEAST(quick)   ((quick) ? 1 : 3)
-#define LONG_NS                4e8
+#define WARM_NS 2e7 /* of steps before the first window */
 
 /* Of a step. */
 struct pace {
@@ -42,10 +30,9 @@ struct session {
     const struct tracing_order *order;
     int descriptor;
     struct training_config configs[VARIANT_COUNT];
-    int64_t steps; /* of a window */
-    int windows;
-    double wait_us[WINDOWS_MOST], traced_us[WINDOWS_MOST]; /* a step, by window */
-    struct device_properties device;                       /* as without a tracer */
+    struct trace_plan plan;
+    double wait_us[TRACE_WINDOWS_MOST], traced_us[TRACE_WINDOWS_MOST]; /* a step, by window */
+    struct device_properties device;                                   /* as without a tracer */
     struct trace *trace;
     struct record record;
 };
@@ -67,34 +54,18 @@ static enum status send(struct session *session, enum record_type type, const ch
 
 /* --- How many steps --- */
 
-/* Two periods where that is neither long nor more launches than are of use, or else one: then both
- * variants have it alike. */
 static void plan(struct session *session, const struct pace *pace)
 {
-    double step_ns = pace->us * 1e3;
-    int64_t period = window_period(session->configs, VARIANT_COUNT);
-    bool alike = training_period(&session->configs[VARIANT_BEFORE]) ==
-                 training_period(&session->configs[VARIANT_AFTER]);
-    bool quick = session->protocol->quick;
-    int64_t least = STEPS_LEAST(quick), enough = (int64_t)(STEPS_ENOUGH_NS(quick) / step_ns);
+    const struct trace_need need = {
+        .step_us = pace->us,
+        .launches = pace->launches,
+        .period = window_period(session->configs, VARIANT_COUNT),
+        .alike = training_period(&session->configs[VARIANT_BEFORE]) ==
+                 training_period(&session->configs[VARIANT_AFTER]),
+        .quick = session->protocol->quick,
+    };
 
-    enough = enough < STEPS_ENOUGH ? enough : STEPS_ENOUGH;
-    if (least < enough)
-        least = enough;
-    if (pace->launches * (double)least > LAUNCHES_ENOUGH)
-        least = (int64_t)(LAUNCHES_ENOUGH / pace->launches);
-    if (least < STEPS_FEWEST)
-        least = STEPS_FEWEST;
-    least = window_whole_periods(least, period);
-    session->steps = least < PERIODS * period ? PERIODS * period : least;
-    if (alike && (step_ns * (double)session->steps > LONG_NS ||
-                  pace->launches * (double)session->steps > LAUNCHES_ENOUGH))
-        session->steps = least;
-    session->windows = (int)(WINDOWS_NS(quick) / (step_ns * (double)session->steps));
-    if (session->windows < WINDOWS_LEAST(quick))
-        session->windows = WINDOWS_LEAST(quick);
-    if (session->windows > WINDOWS_MOST)
-        session->windows = WINDOWS_MOST;
+    session->plan = trace_plan(&need);
 }
 
 /* With the step time of the order. */
@@ -103,7 +74,7 @@ static void plan_as_measured(struct session *session, double launches)
     const struct pace pace = { .us = session->order->step_time_us, .launches = launches };
 
     plan(session, &pace);
-    for (int i = 0; i < session->windows; i++) session->wait_us[i] = pace.us;
+    for (int i = 0; i < session->plan.windows; i++) session->wait_us[i] = pace.us;
 }
 
 /* --- Windows --- */
@@ -130,7 +101,7 @@ static enum status open_run(struct session *session, struct device *device,
     enum status status = STATUS_OK;
 
     TRY(training_open(training, device, config_of(session)));
-    TRY(training_run(*training, FIRST_STEPS));
+    TRY(training_run(*training, WINDOW_FIRST_STEPS));
     TRY(clocks_raise(device));
     TRY(time_window(*training, PILOT_STEPS, pace));
     if (pace->us * 1e3 * PILOT_STEPS < WARM_NS)
@@ -211,8 +182,8 @@ static enum status run_wait(struct session *session, bool *holds)
         goto out;
     TRY(open_run(session, device, &training, &pace));
     plan(session, &pace);
-    for (int i = 0; i < session->windows; i++) {
-        TRY(time_window(training, session->steps, &pace));
+    for (int i = 0; i < session->plan.windows; i++) {
+        TRY(time_window(training, session->plan.steps, &pace));
         session->wait_us[i] = pace.us;
     }
 
@@ -235,7 +206,7 @@ static enum status run_traced_window(struct session *session, struct training *t
     TRY(device_activity_flush(device)); /* What is older is none of this window's. */
     trace_begin(session->trace);
     TRY(training_trace(training, session->trace));
-    TRY(time_window(training, session->steps, &pace));
+    TRY(time_window(training, session->plan.steps, &pace));
     TRY(device_activity_flush(device));
     *step_us = pace.us;
 
@@ -254,15 +225,15 @@ static enum status write_trace(struct session *session)
         .settings = settings,
         .device = &session->device,
         .memory_budget = config_of(session)->memory.budget,
-        .steps = session->steps,
-        .windows = session->windows,
-        .step_time_us = stats_median(session->wait_us, session->windows),
-        .traced_step_time_us = stats_median(session->traced_us, session->windows),
+        .steps = session->plan.steps,
+        .windows = session->plan.windows,
+        .step_time_us = stats_median(session->wait_us, session->plan.windows),
+        .traced_step_time_us = stats_median(session->traced_us, session->plan.windows),
     };
 
-    about.spread = spread(session->traced_us, session->windows);
+    about.spread = spread(session->traced_us, session->plan.windows);
     if (!(session->order->step_time_us > 0))
-        about.spread = fmax(about.spread, spread(session->wait_us, session->windows));
+        about.spread = fmax(about.spread, spread(session->wait_us, session->plan.windows));
     snprintf(name, sizeof name, "%s.%s", session->scenario->name,
              variant_name(session->order->variant));
     TRY(knobs_print(config_of(session), settings, sizeof settings));
@@ -297,9 +268,9 @@ static enum status run_traced(struct session *session)
     TRY(open_run(session, device, &training, &pace));
     if (session->order->step_time_us > 0)
         plan_as_measured(session, pace.launches);
-    if (session->windows > 1)
+    if (session->plan.windows > 1)
         TRY(run_traced_window(session, training, device, &uncounted_us));
-    for (int i = 0; i < session->windows; i++)
+    for (int i = 0; i < session->plan.windows; i++)
         TRY(run_traced_window(session, training, device, &session->traced_us[i]));
     TRY(write_trace(session));
 

@@ -2,10 +2,7 @@
  *
  * The profiler's schedule, as everyone knows it. Wait: windows of the step on a device that no tracer was
  * loaded for, timed. Warm-up: such windows on a device that records, timed; what they record is thrown
- * away. Active: one more, whose record is kept and written. Each window is at least 10 steps (quick: 5),
- * 20 where those are short and launch little, and two periods of whatever is periodic in either
- * variant; of steps so long that two periods would take most of a second, one period has to do
- * where both variants have the same.
+ * away. Active: one more, whose record is kept and written. trace_plan.h says how long they are.
  *
  * What tracing costs is the median of the recorded windows over that of the others. Windows are few: a cost
  * below their spread is noise. Where the step's time is known, the wait is left out: of a quick run the

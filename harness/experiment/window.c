@@ -152,7 +152,7 @@ enum status window_pilot(struct device *device, const struct training_config *co
     enum status status = STATUS_OK;
 
     TRY(training_open(&training, device, config));
-    TRY(training_run(training, FIRST_STEPS));
+    TRY(training_run(training, WINDOW_FIRST_STEPS));
     TRY(clocks_raise(device));
     TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter, &first_ns));
     take_quarter(&warm_up, first_ns);
@@ -176,12 +176,12 @@ static enum status prepare(struct window_run *run, struct device *device,
 {
     struct repetition *repetition = run->repetition;
     struct warm_up warm_up = { .quarter = (plan->steps * plan->slices + 3) / 4 };
-    int64_t within = (LOSS_STEPS - FIRST_STEPS) / warm_up.quarter;
+    int64_t within = (LOSS_STEPS - WINDOW_FIRST_STEPS) / warm_up.quarter;
     enum status status = STATUS_OK;
 
     memset(repetition, 0, sizeof *repetition);
     TRY(training_open(&run->training, device, run->config));
-    TRY(training_run(run->training, FIRST_STEPS));
+    TRY(training_run(run->training, WINDOW_FIRST_STEPS));
     TRY(run_quarters(&warm_up, run->training, within));
     TRY(training_run(run->training, LOSS_STEPS - training_steps_done(run->training)));
     TRY(training_losses(run->training, 0, LOSS_STEPS, repetition->losses));

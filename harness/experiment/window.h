@@ -18,7 +18,7 @@
 #include "harness/experiment/experiment.h"
 #include "scenarios/training/training.h"
 
-enum { FIRST_STEPS = 4 }; /* of a run: graphs are captured in the third */
+enum { WINDOW_FIRST_STEPS = 4 }; /* of a run, not timed: graphs are captured in the third */
 
 struct window_plan {
     int64_t steps;  /* of a slice */
@@ -51,8 +51,8 @@ struct window_run {
 };
 
 /* The repetitions of `count` (1 or 2) runs, the first of which is opened and timed first. Warm-up ends
- * when two consecutive windows of a quarter's length agree within 5%, or after three windows' worth of
- * steps. On failure `failed` is the index of the run that failed, or -1. */
+ * when two consecutive windows of a quarter's length agree within 5%, or after four of them. On failure
+ * `failed` is the index of the run that failed, or -1. */
 enum status window_pair(struct window_run *runs, int count, struct device *device,
                         const struct window_plan *plan, int *failed);
 
