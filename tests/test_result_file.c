@@ -2,7 +2,6 @@
  * moment. With --write DIR this program writes such a file instead, for the tests in Python. */
 #include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/report/machine.h"
 #include "harness/report/result_file.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/result_fixture.h"
@@ -717,81 +716,6 @@ static void a_full_disk_leaves_the_last_file_whole(void **state)
     assert_int_equal(WEXITSTATUS(ended), 0);
 }
 
-/* --- The machine --- */
-
-static void write_line(const char *root, const char *path, const char *line)
-{
-    char name[256];
-    FILE *file;
-
-    snprintf(name, sizeof name, "%s/%s", root, path);
-    for (char *slash = name + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        mkdir(name, 0700);
-        *slash = '/';
-    }
-    file = fopen(name, "w");
-    assert_non_null(file);
-    fprintf(file, "%s\n", line);
-    fclose(file);
-}
-
-static void facts_of_a_known_machine(void **state)
-{
-#define CACHE     "sys/devices/system/cpu/cpu0/cache/"
-#define FREQUENCY "sys/devices/system/cpu/cpu0/cpufreq/"
-    static const char *const lines[][2] = {
-        { CACHE "index0/size", "48K" },
-        { CACHE "index0/type", "Data" },
-        { CACHE "index0/level", "1" },
-        { CACHE "index0/shared_cpu_map", "00000000,00000005" },
-        { CACHE "index1/size", "32M" },
-        { CACHE "index1/type", "Unified" },
-        { CACHE "index1/level", "3" },
-        { CACHE "index1/shared_cpu_map", "ffffffff,0000000f" },
-        { FREQUENCY "cpuinfo_max_freq", "3693750" },
-        { FREQUENCY "scaling_governor", "powersave" },
-        { "proc/cpuinfo", "processor\t: 0\nmodel name\t: Test 9000" },
-        { "proc/meminfo", "MemTotal:       16384 kB" },
-        { "sys/fs/cgroup/cpu.max", "150000 100000" },
-    };
-    struct place *place = *state;
-    struct machine machine;
-    char command[192];
-
-    for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-        write_line(place->folder, lines[i][0], lines[i][1]);
-    machine_read(&machine, place->folder);
-    assert_int_equal(machine.cache_count, 2);
-    assert_string_equal(machine.caches[0].type, "Data");
-    assert_int_equal(machine.caches[0].bytes, 48 << 10);
-    assert_int_equal(machine.caches[0].sharing, 2);
-    assert_int_equal(machine.caches[1].level, 3);
-    assert_int_equal(machine.caches[1].bytes, 32 << 20);
-    assert_int_equal(machine.caches[1].sharing, 36);
-    assert_int_equal(machine.mhz, 3694);
-    assert_int_equal(machine.scaling, KNOWN_YES);
-    assert_int_equal(machine.aslr, NOT_KNOWN);
-    assert_string_equal(machine.cpu_model, "Test 9000");
-    assert_int_equal(machine.memory_bytes, 16 << 20);
-    assert_string_equal(machine.cpu_quota, "150000 100000");
-    snprintf(command, sizeof command, "rm -r %s/sys %s/proc", place->folder, place->folder);
-    assert_int_equal(system(command), 0);
-}
-
-static void an_unknown_machine_is_no_failure(void **state)
-{
-    struct place *place = *state;
-    struct machine machine;
-
-    machine_read(&machine, place->folder);
-    assert_int_equal(machine.cache_count, 0);
-    assert_int_equal(machine.scaling, NOT_KNOWN);
-    assert_int_equal(machine.mhz, 0);
-    assert_true(machine.cpus >= 1);
-    assert_true(machine.cores_allowed >= 1);
-}
-
 static int write_for_others(const char *folder)
 {
     struct result_file *file = NULL;
@@ -839,8 +763,6 @@ int main(int argc, char **argv)
         IN_A_PLACE(a_folder_that_vanished_is_an_error_and_nothing_else),
         IN_A_PLACE(a_limit_on_file_sizes_leaves_the_last_file_whole),
         IN_A_PLACE(a_full_disk_leaves_the_last_file_whole),
-        IN_A_PLACE(facts_of_a_known_machine),
-        IN_A_PLACE(an_unknown_machine_is_no_failure),
     };
 
     if (argc == 3 && strcmp(argv[1], "--write") == 0)
