@@ -22,8 +22,8 @@ const struct scenario scenario_loader_workers = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Forty quick runs on two cores of a Xeon: 1.59 to 1.85, and once 1.38, while its host took a third
-             * of them. */
+            /* Forty quick runs on two cores of a Xeon: 1.59 to 1.85, and once 1.38, while its host took a
+             * third of them. */
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.5, .where = WHERE_CUDA },
             { METRIC_DATA_WAIT, SHRINKS, .at_least = 2 },

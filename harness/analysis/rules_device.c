@@ -194,24 +194,20 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
                          (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));
 }
 
-/* On a CPU fused attention saves memory alone: what backward computes again costs more time than the
- * scores' traffic did. */
+/* On a CPU fused attention saves memory alone, so that neither lost time nor a gain is stated: what backward
+ * computes again costs more time than the scores' traffic did. */
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_softmax);
+    double ns = share.ns * busy_share(facts);
 
     finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g softmax kernels %s, over scores that lie in memory, take %s of %s", share.count,
              facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
-    if (!finding_costs(finding, facts, share.ns * busy_share(facts)))
-        return false;
-    if (is_cpu(facts->device)) {
-        finding->severity = SEVERITY_MINOR;
-        finding->lost_ns_per_step = NAN;
-        finding->predicted_gain = NAN;
-    }
-    return true;
+    if (is_cpu(facts->device))
+        return facts->step_ns > 0 && ns / facts->step_ns >= RULE_SHARE_LEAST;
+    return finding_costs(finding, facts, ns);
 }
 
 static bool judge_device_wait(struct finding *finding, const struct facts *facts)

@@ -11,9 +11,8 @@ enum {
     PIXELS_STEP = 16,
     SIZES = (PIXELS_MOST - PIXELS_LEAST) / PIXELS_STEP + 1,
     ATTEMPTS = 16, /* measurements at most: each opens a training run; most need two or three */
-    ATTEMPTS_FOR_CENTRAL =
-        5,            /* so many for a ratio well within the band; then any within it does */
-    SETTLE_STEPS = 8, /* a graph is captured and pools are filled by then */
+    ATTEMPTS_FOR_CENTRAL = 5, /* after which any ratio within the band will do */
+    SETTLE_STEPS = 8,         /* a graph is captured and pools are filled by then */
     STEPS_LEAST = 9,
     STEPS_MOST = 201,
 };
@@ -64,6 +63,18 @@ static bool is_far(const struct balance *balance, double ratio)
     return ratio < balance->low / 2 || ratio > balance->high * 2;
 }
 
+static enum status time_parts(struct balance_result *result, struct training *training,
+                              enum balance_kind kind, int64_t steps)
+{
+    enum status status = STATUS_OK;
+
+    TRY(training_balance(training, steps, &result->host_ns, &result->device_ns));
+    result->ratio = ratio_of(kind, result->host_ns, result->device_ns);
+
+out:
+    return status;
+}
+
 /* Both parts with the settings as they are. A short measurement says how many steps a good one has, and
  * is good enough where the ratio is far off and another size can be tried. */
 static enum status measure(struct balance_result *result, struct device *device,
@@ -76,13 +87,10 @@ static enum status measure(struct balance_result *result, struct device *device,
 
     TRY(training_open(&training, device, config));
     TRY(training_run(training, SETTLE_STEPS));
-    TRY(training_balance(training, STEPS_LEAST, &result->host_ns, &result->device_ns));
-    result->ratio = ratio_of(balance->kind, result->host_ns, result->device_ns);
+    TRY(time_parts(result, training, balance->kind, STEPS_LEAST));
     steps = fmin(STEPS_MOST, MEASURE_NS / (result->host_ns + result->device_ns));
-    if (steps > STEPS_LEAST && !(can_choose(config) && is_far(balance, result->ratio))) {
-        TRY(training_balance(training, (int64_t)steps, &result->host_ns, &result->device_ns));
-        result->ratio = ratio_of(balance->kind, result->host_ns, result->device_ns);
-    }
+    if (steps > STEPS_LEAST && !(can_choose(config) && is_far(balance, result->ratio)))
+        TRY(time_parts(result, training, balance->kind, (int64_t)steps));
     result->measured = true;
     result->jpeg_pixels = config->data.jpeg_pixels;
     training_close(training);

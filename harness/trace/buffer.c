@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CHUNK_ROWS = 448 }; /* 64 KiB and a little less */
@@ -43,14 +42,6 @@ static _Thread_local struct {
 } own;
 
 static atomic_uint_fast64_t last_number;
-
-static int64_t wall_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 static uint32_t this_thread(void)
 {
@@ -198,7 +189,7 @@ void trace_begin(struct trace *trace)
     atomic_store(&trace->dropped, 0);
     atomic_store(&trace->full, false);
     atomic_store(&trace->number, atomic_fetch_add(&last_number, 1) + 1);
-    trace->start_wall_ns = wall_ns();
+    trace->start_wall_ns = clock_real_ns();
     trace->start_ns = trace->end_ns = clock_ns();
     atomic_store_explicit(&trace->recording, true, memory_order_release);
 }

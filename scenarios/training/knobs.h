@@ -43,8 +43,9 @@ enum status knobs_apply(struct training_config *config, const char *settings);
 /* Fills in what depends on the device and the model's role (sizes, launch mode, workers, precision),
  * hands the seed and the sizes to the modules that use them, and refuses impossible combinations with
  * the reason (REFUSED). What is filled in depends on no knob but model, data, tokens, patch and width,
- * so that a scenario's knob never moves another; only memory_budget=role depends on precision, too. A resolved configuration resolves to itself; after a
- * change of one of those knobs start again from an unresolved one. */
+ * so that a scenario's knob never moves another; only memory_budget=role depends on precision, too. A
+ * resolved configuration resolves to itself; after a change of one of those knobs start again from an
+ * unresolved one. */
 enum status knobs_resolve(struct training_config *config, const struct device_properties *device);
 
 /* The value of a knob as knob_set takes it. `text` has room for `size` bytes; BAD_USAGE where that is
