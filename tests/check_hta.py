@@ -7,6 +7,7 @@ and the causes of idle time by stream agree within 0.1%. HTA rounds times to who
 HTA_DISABLE_NS_ROUNDING says not to, and its shares to two decimals. A trace of its own making goes along,
 since it takes two GPUs to record communication.
 """
+import collections
 import gzip
 import json
 import math
@@ -22,7 +23,9 @@ warnings.filterwarnings("ignore")
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
 
 WORK = ("kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset")
+CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
 CAUSES = {"host_wait": "host_wait", "kernel_wait": "device_wait", "other": "other"}
+DEVICE_WAIT_NS = 30000
 
 
 def union_ns(intervals):
@@ -33,15 +36,45 @@ def union_ns(intervals):
     return total
 
 
+def start_ns(event):
+    return round(event["ts"] * 1000)
+
+
+def end_ns(event):
+    return start_ns(event) + round(event["dur"] * 1000)
+
+
 def work_of(path):
-    """Busy time and span in us, summed from the events in whole ns, and whether the trace is ours."""
+    """Busy time and span in us, summed from the events in whole ns; that of idle_of; is it ours."""
     opened = gzip.open if path.endswith(".gz") else open
     with opened(path, "rt") as file:
         trace = json.load(file)
     events = [e for e in trace["traceEvents"] if e.get("cat") in WORK]
-    times = [(round(e["ts"] * 1000), round(e["ts"] * 1000) + round(e["dur"] * 1000)) for e in events]
-    span = max(end for _, end in times) - min(start for start, _ in times)
-    return union_ns(times) / 1e3, span / 1e3, "chokepoint" in trace
+    span = max(map(end_ns, events)) - min(map(start_ns, events))
+    busy = union_ns([(start_ns(e), end_ns(e)) for e in events])
+    return busy / 1e3, span / 1e3, idle_of(trace["traceEvents"], events), "chokepoint" in trace
+
+
+def idle_of(events, work):
+    """Idle time in us by stream and cause, and what of it was called in the very ns the stream went idle.
+
+    Here such a `tie` is no host_wait. HTA compares the start of the call with a sum of two doubles, which
+    may fall on either side of it.
+    """
+    calls = {e["args"]["correlation"]: start_ns(e) for e in events
+             if e.get("cat") in CALLS and "correlation" in e.get("args", {})}
+    idle_since, idle = {}, {}
+    for event in sorted(work, key=start_ns):
+        stream, call = event["args"]["stream"], calls.get(event["args"].get("correlation"))
+        of_stream = idle.setdefault(stream, collections.Counter())
+        since = idle_since.get(stream, start_ns(event))
+        gap = start_ns(event) - since
+        if gap > 0:
+            of_stream["host_wait" if call is not None and call > since else
+                      "device_wait" if call is not None and gap < DEVICE_WAIT_NS else "other"] += gap / 1e3
+            of_stream["tie"] += gap / 1e3 if call == since else 0
+        idle_since[stream] = max(end_ns(event), since)
+    return idle
 
 
 def near(ours, theirs, what, share=1e-3, least=0.01):
@@ -49,20 +82,23 @@ def near(ours, theirs, what, share=1e-3, least=0.01):
     assert abs(ours - theirs) <= least + share * abs(ours), f"{what}: {ours} here, {theirs} there"
 
 
-def check_causes(ours, idle):
-    """Idle time by stream and cause."""
-    assert {s["stream"] for s in ours["streams"]} >= set(idle["stream"]), idle
+def check_causes(ours, idle, theirs):
+    """Idle time by stream and cause: ours, from the events, and HTA's."""
+    assert {s["stream"] for s in ours["streams"]} >= set(theirs["stream"]), theirs
     for stream in ours["streams"]:
-        rows = idle[idle["stream"] == stream["stream"]]
-        for theirs, own in CAUSES.items():
-            row = rows[rows["idle_category"] == theirs]["idle_time"]
-            near(stream[own], float(row.iloc[0]) if len(row) else 0.0, f"stream {stream['stream']} {own}")
+        of_events = idle[stream["stream"]]
+        rows = theirs[theirs["stream"] == stream["stream"]]
+        for category, own in CAUSES.items():
+            what = f"stream {stream['stream']} {own}"
+            row = rows[rows["idle_category"] == category]["idle_time"]
+            near(stream[own], of_events[own], what + " from the events", 1e-9)
+            near(stream[own], float(row.iloc[0]) if len(row) else 0.0, what, least=0.01 + of_events["tie"])
 
 
 def check(path, figures):
     ours = json.loads(subprocess.run([figures, path], check=True, capture_output=True).stdout)
     assert ours["bad"] == 0 and not ours["partial"], ours
-    busy, span, is_ours = work_of(path)
+    busy, span, idle, is_ours = work_of(path)
     near(ours["busy"], busy, "busy from the events", 1e-9, 0.002 * ours["events"])
     near(ours["span"], span, "span from the events", 1e-9)
     # An absolute path, or it would be looked for in the folder of traces.
@@ -81,7 +117,7 @@ def check(path, figures):
              "communication")  # that table cuts each stretch to whole us, as ours here are
     else:
         assert math.isnan(share) and not len(kinds.filter(like="COMMUNICATION")), kinds
-    check_causes(ours, analysis.get_idle_time_breakdown(visualize=False)[0])
+    check_causes(ours, idle, analysis.get_idle_time_breakdown(visualize=False)[0])
     if is_ours:
         assert not analysis.get_cuda_kernel_launch_stats(visualize=False)[0].empty
         assert not analysis.get_queue_length_summary().empty
