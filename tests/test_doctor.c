@@ -9,6 +9,7 @@
 #include "harness/doctor/host_limits.h"
 #include "harness/doctor/performance.h"
 #include "tests/cmocka_prelude.h"
+#include "tests/made_machine.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -17,44 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* --- a machine in a folder --- */
-
-static char root[] = "/tmp/chokepoint-test-XXXXXX";
-
-static int make_root(void **state)
-{
-    (void)state;
-    strcpy(root + sizeof root - 7, "XXXXXX");
-    return mkdtemp(root) == NULL;
-}
-
-static int remove_root(void **state)
-{
-    char command[128];
-
-    (void)state;
-    snprintf(command, sizeof command, "rm -r %s", root);
-    return system(command);
-}
-
-/* "" makes an empty file. */
-static void put(const char *path, const char *text)
-{
-    char name[256];
-    FILE *file;
-
-    snprintf(name, sizeof name, "%s/%s", root, path);
-    for (char *slash = name + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        mkdir(name, 0700);
-        *slash = '/';
-    }
-    file = fopen(name, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
 
 #define CPU   "sys/devices/system/cpu/"
 #define NODE  "sys/devices/system/node/"
@@ -89,7 +52,7 @@ static void put_good_machine(void)
         { "proc/driver/nvidia/params", "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 0\n" },
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++) put(files[i][0], files[i][1]);
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) made_machine_put(files[i][0], files[i][1]);
 }
 
 static const struct machine four_cores = {
@@ -99,9 +62,9 @@ static const struct machine four_cores = {
 static void check_host(struct checks *checks, const struct machine *machine)
 {
     *checks = (struct checks){ .count = 0 };
-    host_check_processors(checks, root, machine);
-    host_check_memory(checks, root);
-    gpu_check_driver(checks, root, false);
+    host_check_processors(checks, made_machine_root(), machine);
+    host_check_memory(checks, made_machine_root());
+    gpu_check_driver(checks, made_machine_root(), false);
 }
 
 static void assert_row(const struct checks *checks, const char *name, enum check_status status,
@@ -169,12 +132,12 @@ static void each_bad_condition_says_so_in_its_row_alone(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks;
         put_good_machine();
-        put(cases[i].path, cases[i].text);
+        made_machine_put(cases[i].path, cases[i].text);
         check_host(&checks, &four_cores);
         assert_row(&checks, cases[i].row, cases[i].status, cases[i].value);
         assert_int_equal(checks.counts[CHECK_OK], checks.count - (cases[i].status != CHECK_OK));
-        assert_int_equal(remove_root(NULL), 0);
-        assert_int_equal(make_root(NULL), 0);
+        assert_int_equal(made_machine_close(NULL), 0);
+        assert_int_equal(made_machine_open(NULL), 0);
     }
 }
 
@@ -185,14 +148,14 @@ static void what_the_process_may_use_is_what_counts(void **state)
     (void)state;
 
     put_good_machine();
-    put(CPU "cpu1/topology/thread_siblings_list", "0-1\n");
-    put(CPU "cpu0/topology/thread_siblings_list", "0-1\n");
-    put(CPU "cpu3/cpufreq/scaling_governor", "powersave\n");
-    put(NODE "online", "0-1\n");
-    put(NODE "node0/cpulist", "0-1\n");
-    put(NODE "node1/cpulist", "2-3\n");
-    put("sys/fs/cgroup/memory.max", "1073741824\n");
-    put("sys/fs/cgroup/memory.current", "536870912\n");
+    made_machine_put(CPU "cpu1/topology/thread_siblings_list", "0-1\n");
+    made_machine_put(CPU "cpu0/topology/thread_siblings_list", "0-1\n");
+    made_machine_put(CPU "cpu3/cpufreq/scaling_governor", "powersave\n");
+    made_machine_put(NODE "online", "0-1\n");
+    made_machine_put(NODE "node0/cpulist", "0-1\n");
+    made_machine_put(NODE "node1/cpulist", "2-3\n");
+    made_machine_put("sys/fs/cgroup/memory.max", "1073741824\n");
+    made_machine_put("sys/fs/cgroup/memory.current", "536870912\n");
     check_host(&checks, &machine);
     assert_row(&checks, "smt", CHECK_LOW, "4 processors on 3 cores");
     assert_row(&checks, "numa", CHECK_LOW, "2 of 2");
@@ -219,7 +182,7 @@ static void a_machine_that_says_nothing_is_no_failure(void **state)
     assert_row(&checks, "cpu_turbo", CHECK_NONE, "unknown");
     assert_row(&checks, "gpu_driver", CHECK_NONE, "none");
     checks = (struct checks){ .count = 0 };
-    gpu_check_driver(&checks, root, true);
+    gpu_check_driver(&checks, made_machine_root(), true);
     assert_row(&checks, "gpu_driver", CHECK_FAIL, "none");
 }
 
@@ -275,13 +238,13 @@ static void processor_time_is_read_in_seconds(void **state)
     struct cpu_times times;
     (void)state;
 
-    put("proc/stat", "cpu  100 200 300 9999 50 10 20 400 7 8\ncpu0 1 1 1 1\n");
-    cpu_times_read(&times, root);
+    made_machine_put("proc/stat", "cpu  100 200 300 9999 50 10 20 400 7 8\ncpu0 1 1 1 1\n");
+    cpu_times_read(&times, made_machine_root());
     assert_true(times.busy == 6.3);
     assert_true(times.stolen == 4);
     assert_true(times.own >= 0);
-    put("proc/stat", "intr 1\n");
-    cpu_times_read(&times, root);
+    made_machine_put("proc/stat", "intr 1\n");
+    cpu_times_read(&times, made_machine_root());
     assert_true(isnan(times.busy));
 }
 
@@ -317,15 +280,15 @@ static void a_folder_is_looked_at_without_making_it(void **state)
     struct stat info;
     (void)state;
 
-    snprintf(path, sizeof path, "%s/not/there/yet", root);
+    snprintf(path, sizeof path, "%s/not/there/yet", made_machine_root());
     folder_look(&facts, path);
-    assert_string_equal(facts.path, root);
+    assert_string_equal(facts.path, made_machine_root());
     assert_int_equal(facts.error, 0);
     assert_true(facts.free_bytes > 0);
     assert_int_equal(stat(path, &info), -1);
 
-    put("a_file", "");
-    snprintf(path, sizeof path, "%s/a_file", root);
+    made_machine_put("a_file", "");
+    snprintf(path, sizeof path, "%s/a_file", made_machine_root());
     folder_look(&facts, path);
     assert_int_equal(facts.error, ENOTDIR);
     folder_look(&facts, "no/such/folder/here");
@@ -585,20 +548,18 @@ static void more_rows_than_there_is_room_for_are_dropped(void **state)
     assert_int_equal(checks.counts[CHECK_OK], CHECKS_MAX);
 }
 
-#define IN_A_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_ROOT(a_good_machine_has_no_bad_row),
-        IN_A_ROOT(each_bad_condition_says_so_in_its_row_alone),
-        IN_A_ROOT(what_the_process_may_use_is_what_counts),
-        IN_A_ROOT(a_machine_that_says_nothing_is_no_failure),
+        ON_A_MADE_MACHINE(a_good_machine_has_no_bad_row),
+        ON_A_MADE_MACHINE(each_bad_condition_says_so_in_its_row_alone),
+        ON_A_MADE_MACHINE(what_the_process_may_use_is_what_counts),
+        ON_A_MADE_MACHINE(a_machine_that_says_nothing_is_no_failure),
         cmocka_unit_test(lists_of_processors_are_the_kernels),
         cmocka_unit_test(others_are_told_from_the_processs_own_time),
-        IN_A_ROOT(processor_time_is_read_in_seconds),
+        ON_A_MADE_MACHINE(processor_time_is_read_in_seconds),
         cmocka_unit_test(folders_are_judged_by_writing_space_and_where_they_lie),
-        IN_A_ROOT(a_folder_is_looked_at_without_making_it),
+        ON_A_MADE_MACHINE(a_folder_is_looked_at_without_making_it),
         cmocka_unit_test(each_trouble_of_a_gpu_says_so),
         cmocka_unit_test(libraries_must_fit_the_driver_and_each_other),
         cmocka_unit_test(without_cudnn_its_row_says_why),

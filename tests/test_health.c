@@ -2,10 +2,9 @@
 #include "harness/device/cpu/health.h"
 #include "harness/status/clock.h"
 #include "tests/cpu_device.h"
+#include "tests/made_machine.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct device_vitals vitals(int limits, double power_ns, double thermal_ns)
@@ -65,36 +64,23 @@ static void unknown_vitals_are_unknown_and_one_that_is_known_is_enough(void **st
     assert_true(vitals_are_known(&some));
 }
 
-static void put(const char *root, const char *path, const char *text)
-{
-    char command[512];
-
-    snprintf(command, sizeof command, "mkdir -p \"$(dirname %s%s)\" && echo '%s' >%s%s", root, path,
-             text, root, path);
-    assert_int_equal(system(command), 0);
-}
-
 static void the_hosts_clock_and_temperature_are_read_where_linux_tells_them(void **state)
 {
-    char root[] = "/tmp/chokepoint-test-XXXXXX", command[64];
     struct device_health health = device_health_unknown;
     (void)state;
 
-    assert_non_null(mkdtemp(root));
-    host_health(root, &health);
+    host_health(made_machine_root(), &health);
     assert_true(isnan(health.now.clock_mhz) && isnan(health.clock_max_mhz));
     assert_true(isnan(health.now.temperature_c));
-    put(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2944512");
-    put(root, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3700000");
-    put(root, "/sys/class/hwmon/hwmon0/name", "nvme");
-    put(root, "/sys/class/hwmon/hwmon0/temp1_input", "35000");
-    put(root, "/sys/class/hwmon/hwmon3/name", "k10temp");
-    put(root, "/sys/class/hwmon/hwmon3/temp1_input", "61250");
-    host_health(root, &health);
+    made_machine_put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2944512\n");
+    made_machine_put("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3700000\n");
+    made_machine_put("sys/class/hwmon/hwmon0/name", "nvme\n");
+    made_machine_put("sys/class/hwmon/hwmon0/temp1_input", "35000\n");
+    made_machine_put("sys/class/hwmon/hwmon3/name", "k10temp\n");
+    made_machine_put("sys/class/hwmon/hwmon3/temp1_input", "61250\n");
+    host_health(made_machine_root(), &health);
     assert_true(health.now.clock_mhz == 2944.512 && health.clock_max_mhz == 3700);
     assert_true(health.now.temperature_c == 61.25);
-    snprintf(command, sizeof command, "rm -r %s", root);
-    assert_int_equal(system(command), 0);
 }
 
 /* Nothing is read before a window on the CPU device; on the stand-in for a GPU NVML's stand-in answers. */
@@ -144,7 +130,7 @@ int main(void)
         cmocka_unit_test(what_throttled_between_two_readings_is_told),
         cmocka_unit_test(limits_have_names),
         cmocka_unit_test(unknown_vitals_are_unknown_and_one_that_is_known_is_enough),
-        cmocka_unit_test(the_hosts_clock_and_temperature_are_read_where_linux_tells_them),
+        ON_A_MADE_MACHINE(the_hosts_clock_and_temperature_are_read_where_linux_tells_them),
         cmocka_unit_test_setup_teardown(a_device_tells_its_own, cpu_device_open, cpu_device_close),
     };
     return cmocka_run_group_tests_name("health", tests, NULL, NULL);

@@ -5,13 +5,12 @@
 #include "harness/device/cuda/nvml.h"
 #include "harness/device/cuda/pci.h"
 #include "tests/cmocka_prelude.h"
+#include "tests/made_machine.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char address[] = "00000000:65:00.0";
 
@@ -312,36 +311,24 @@ static void a_missing_library_is_named(void **state)
 
 /* --- Where it is plugged in --- */
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
+#define SLOT "sys/bus/pci/devices/0001:0a:00.0/"
 
 static void the_slots_node_and_cores_are_linuxs(void **state)
 {
-    char root[] = "/tmp/chokepoint-test-XXXXXX", path[256], cores[96];
+    const char *root = made_machine_root();
+    char cores[96];
     int node;
     (void)state;
 
-    assert_non_null(mkdtemp(root));
-    snprintf(path, sizeof path, "mkdir -p %s/sys/bus/pci/devices/0001:0a:00.0", root);
-    assert_int_equal(system(path), 0);
+    made_machine_put(SLOT "vendor", "0x10de\n");
     pci_locality(root, 1, 10, 0, &node, cores, sizeof cores);
     assert_int_equal(node, -1);
     assert_string_equal(cores, "");
-    snprintf(path, sizeof path, "%s/sys/bus/pci/devices/0001:0a:00.0/numa_node", root);
-    write_file(path, "1\n");
-    snprintf(path, sizeof path, "%s/sys/bus/pci/devices/0001:0a:00.0/local_cpulist", root);
-    write_file(path, "48-95,144-191\n");
+    made_machine_put(SLOT "numa_node", "1\n");
+    made_machine_put(SLOT "local_cpulist", "48-95,144-191\n");
     pci_locality(root, 1, 10, 0, &node, cores, sizeof cores);
     assert_int_equal(node, 1);
     assert_string_equal(cores, "48-95,144-191");
-    snprintf(path, sizeof path, "rm -r %s", root);
-    assert_int_equal(system(path), 0);
 }
 
 static void an_address_is_written_as_nvml_takes_it(void **state)
@@ -367,7 +354,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(other_processes_are_counted_without_this_one),
         cmocka_unit_test(more_processes_than_fit_are_unknown),
         cmocka_unit_test(the_drivers_release_is_told_without_a_gpu),
-        cmocka_unit_test(the_slots_node_and_cores_are_linuxs),
+        ON_A_MADE_MACHINE(the_slots_node_and_cores_are_linuxs),
         cmocka_unit_test(an_address_is_written_as_nvml_takes_it),
     };
     const struct CMUnitTest lacking[] = {
