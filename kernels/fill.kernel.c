@@ -12,7 +12,9 @@ KERNEL_PACKS(fill, k, i)
 /* Bytes per element: 4 read, sizeof(real) written. Flops: none. */
 KERNEL_PACKS(cast_from_float, k, i)
 {
-    store(k->y + i, load_floats(k->x + i));
+    struct pack x = load_floats(k->x + i);
+    EACH(j) x.v[j] = settled(x.v[j]);
+    store(k->y + i, x);
 }
 
 /* Bytes per element: sizeof(real) read, 4 written. Flops: none. */
