@@ -27,7 +27,7 @@ install_hta()
     rm -rf "$venv.new"
     "$python" -m venv "$venv.new" 2>/dev/null || skip "python3 cannot make a venv (python3-venv)"
     timeout 120 "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --retries 1 --timeout 10 'HolisticTraceAnalysis>=0.5,<0.6' 2>"$venv.log" ||
+        --retries 1 --timeout 10 'HolisticTraceAnalysis>=0.5,<0.6' 'pandas<3' 2>"$venv.log" ||
         skip "pip could not install HolisticTraceAnalysis: $(tail -n 1 "$venv.log")"
     mv "$venv.new" "$venv"
 }
