@@ -2,9 +2,9 @@
  * kernel for all tensors, one a tensor, or six a tensor. An update is the step's own: the gradient's
  * norm, clipping by it, and AdamW. */
 #include "benches/operand.h"
-#include "scenarios/training/encoder.h"
-#include "scenarios/training/optimizer.h"
-#include "scenarios/training/roles.h"
+#include "scenarios/training/model/encoder.h"
+#include "scenarios/training/model/optimizer.h"
+#include "scenarios/training/settings/roles.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * What the naive form moves grows with the square of the length, what the others move with the length;
  * all compute the same. */
 #include "benches/operand.h"
-#include "scenarios/training/roles.h"
+#include "scenarios/training/settings/roles.h"
 
 #include <math.h>
 

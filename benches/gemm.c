@@ -4,7 +4,7 @@
  * [N, 3 N], out [N, N], up [N, 4 N] and down [4 N, N], where N is the model's width and `rows` the
  * tokens of a micro-batch. N is that of the roles balanced and heavy on this device. */
 #include "benches/operand.h"
-#include "scenarios/training/roles.h"
+#include "scenarios/training/settings/roles.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * The picture is smooth waves of random phase with noise on them, which compresses about as photographs
  * do: plain colours decode faster, pure noise slower. */
 #include "harness/bench/bench.h"
-#include "scenarios/training/jpeg.h"
+#include "scenarios/training/data/jpeg.h"
 
 #include <math.h>
 #include <stdlib.h>

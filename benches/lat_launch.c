@@ -10,7 +10,7 @@
  * no clock in common. On a GPU the write's way over the bus is part of it. */
 #include "benches/tiny_kernel.h"
 
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
 
 struct own {
     struct tiny_kernel kernel;

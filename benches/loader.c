@@ -4,7 +4,7 @@
  * An iteration takes a batch and gives it back, so the loader is what is waited for. The files are the
  * generated set of the balanced model's default, made once in the cache folder; after the first pass
  * they come from the page cache, so this is decoding, not the disk. */
-#include "scenarios/training/loader.h"
+#include "scenarios/training/data/loader.h"
 #include "harness/bench/bench.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 # What program and plugins must agree on, as one hash: the headers between them. A plugin that was
 # built from other headers has another id, and the loader refuses it.
 set(handshake_headers harness/device/device.h harness/device/driver.h harness/device/activity.h
-    harness/status/status.h kernels/kernels.h)
+    harness/base/status.h kernels/kernels.h)
 file(GLOB kernel_headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS kernels/*.h)
 list(APPEND handshake_headers ${kernel_headers})
 set(hashes ${PROJECT_VERSION})

@@ -1,6 +1,6 @@
 #include "scenarios/scenario.h"
 
-#include "scenarios/training/nearest.h"
+#include "harness/base/nearest.h"
 
 #include <string.h>
 

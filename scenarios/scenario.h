@@ -6,8 +6,8 @@
 #define SCENARIOS_SCENARIO_H
 
 #include "harness/device/device.h"
-#include "scenarios/training/knobs.h"
-#include "scenarios/training/metric.h"
+#include "scenarios/training/settings/knobs.h"
+#include "scenarios/training/step/metric.h"
 
 #include <stdbool.h>
 

@@ -14,9 +14,15 @@ case ${1-} in
 esac
 cd -- "${1:-$(dirname -- "$0")/..}"
 
-floors='harness/status kernels harness/device harness/trace harness/analysis scenarios/training
-        scenarios harness/experiment harness/report harness/compare harness/bench benches harness/doctor
-        tests harness/cli'
+floors='harness/base harness/text kernels
+        harness/device harness/device/plugin harness/device/cpu
+        harness/device/cuda/cupti harness/device/cuda/attention harness/device/cuda
+        harness/trace/record harness/trace/read harness/analysis harness/diagnosis
+        scenarios/training/settings scenarios/training/data scenarios/training/memory
+        scenarios/training/model scenarios/training/step
+        harness/bench benches harness/compare harness/doctor
+        scenarios harness/experiment harness/experiment/child harness/experiment/parent
+        harness/report tests harness/cli'
 
 folders=
 for folder in harness kernels scenarios benches tests; do

@@ -1,5 +1,5 @@
 /* Prints what loading one generated sample costs on the host: reading, decoding, resizing to 32. */
-#include "scenarios/training/dataset.h"
+#include "scenarios/training/data/dataset.h"
 
 #include <stdio.h>
 

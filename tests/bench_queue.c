@@ -3,8 +3,8 @@
  * p10..p90 of repetitions, in nanoseconds.
  *
  *   bench_queue [device]      the default device is cpu */
+#include "harness/base/clock.h"
 #include "harness/device/device.h"
-#include "harness/status/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

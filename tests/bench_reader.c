@@ -7,9 +7,9 @@
  * rate is of text over the processor's time, best of the three. Memory is what the process had at most,
  * less what it had before, over the rows that the reader keeps: exit code 1 when of the whole trace that is
  * beyond 1.5. */
-#include "harness/analysis/findings.h"
-#include "harness/status/clock.h"
-#include "harness/trace/reader.h"
+#include "harness/base/clock.h"
+#include "harness/diagnosis/findings.h"
+#include "harness/trace/read/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,10 +14,10 @@
  * usage: compare_rates                   the table
  *        compare_rates TRIALS ROWS       ... of that many comparisons of that many rows
  *        compare_rates FILE FILE...      of results, in the order in which they were measured */
+#include "harness/base/random.h"
+#include "harness/base/statistics.h"
 #include "harness/compare/comparison.h"
 #include "harness/compare/location.h"
-#include "harness/experiment/statistics.h"
-#include "harness/status/random.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "tests/image_files.h"
 
-#include "scenarios/training/jpeg.h"
+#include "scenarios/training/data/jpeg.h"
 #include "tests/cmocka_prelude.h"
 
 #include <ftw.h>

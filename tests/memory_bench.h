@@ -2,7 +2,7 @@
 #ifndef TESTS_MEMORY_BENCH_H
 #define TESTS_MEMORY_BENCH_H
 
-#include "scenarios/training/memory.h"
+#include "scenarios/training/memory/allocator.h"
 #include "tests/cmocka_prelude.h"
 
 #define KIB ((size_t)1 << 10)

@@ -1,5 +1,7 @@
 #include "tests/modelled_training.h"
 
+#include "scenarios/training/data/dataset.h"
+
 #include <stdlib.h>
 #include <string.h>
 

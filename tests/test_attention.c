@@ -1,6 +1,6 @@
 /* Attention of the device's library against our own kernels' on the same device, which are tested
  * against double precision elsewhere. Skipped where the device has no such library. */
-#include "harness/status/random.h"
+#include "harness/base/random.h"
 #include "tests/cpu_device.h"
 
 #include <math.h>

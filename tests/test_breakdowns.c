@@ -1,5 +1,5 @@
 /* What a trace breaks down into: launches, kernels and copies by name, operators and phases. */
-#include "harness/analysis/kernels.h"
+#include "harness/analysis/kernel_table.h"
 #include "harness/analysis/launches.h"
 #include "harness/analysis/phases.h"
 #include "harness/analysis/spans.h"

@@ -1,6 +1,6 @@
 /* Child processes: their lines, their ends, and that none is left. */
-#include "harness/experiment/child.h"
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
+#include "harness/experiment/parent/process.h"
 #include "tests/cmocka_prelude.h"
 
 #include <errno.h>

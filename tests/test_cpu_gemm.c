@@ -3,7 +3,7 @@
  *
  * Operands are small integers over 4, exact in every type, so that the products are exact in fp32
  * while sums stay below 2^24 quarters of quarters; what is left is the rounding of c to its type. */
-#include "harness/status/random.h"
+#include "harness/base/random.h"
 #include "tests/cpu_device.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* The parts of the CUDA device that decide without a GPU: what an error means, why there is no GPU to
  * use, how large a grid is, which operands cuBLAS gets. */
+#include "harness/base/random.h"
 #include "harness/device/cuda/errors.h"
 #include "harness/device/cuda/gemm_swap.h"
 #include "harness/device/cuda/geometry.h"
 #include "harness/device/cuda/gpu.h"
-#include "harness/status/random.h"
 #include "tests/cmocka_prelude.h"
 
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 /* Whether a real cuDNN accepts the graphs of attention: every descriptor is checked when it is
  * finalized, which takes no GPU. Which graphs it has engines for only a GPU can tell. Skipped where there
  * is no cuDNN. */
-#include "harness/device/cuda/attention_graph.h"
+#include "harness/device/cuda/attention/attention_graph.h"
 #include "tests/cmocka_prelude.h"
 
 #include <stdio.h>

@@ -5,10 +5,10 @@
  *     test_cupti missing|empty|version|refusing|real
  *
  * The stand-in for CUPTI and an empty library come in LD_LIBRARY_PATH, CUDA_HOME or VIRTUAL_ENV. */
-#include "harness/device/cuda/cupti.h"
+#include "harness/device/cuda/cupti/cupti.h"
 
-#include "harness/device/cuda/cupti_calls.h"
-#include "harness/device/cuda/cupti_collector.h"
+#include "harness/device/cuda/cupti/cupti_calls.h"
+#include "harness/device/cuda/cupti/cupti_collector.h"
 #include "tests/cmocka_prelude.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* CUPTI's records, made by hand, as the trace gets them. Which strides they have in the library is
  * test_cupti's. */
-#include "harness/device/cuda/cupti_records.h"
+#include "harness/device/cuda/cupti/cupti_records.h"
 #include "tests/cmocka_prelude.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Data sets: the generated images and their cache folder, folders of one's own, sequences. */
-#include "scenarios/training/dataset.h"
+#include "scenarios/training/data/dataset.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/image_files.h"
 

@@ -1,9 +1,9 @@
 /* Diagnoses as people and programs get them: which files are judged together, and what is printed. */
-#include "harness/analysis/diagnosis.h"
-#include "harness/analysis/findings.h"
+#include "harness/diagnosis/diagnosis.h"
+#include "harness/diagnosis/findings.h"
 #include "harness/report/diagnosis_json.h"
 #include "harness/report/diagnosis_page.h"
-#include "harness/report/wrap.h"
+#include "harness/text/wrap.h"
 #include "tests/cmocka_prelude.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* A scenario's traces beside the scenario: which findings count as right, and how a run reports them. */
-#include "harness/experiment/diagnoses.h"
+#include "harness/experiment/parent/diagnoses.h"
 #include "harness/report/console.h"
 #include "harness/report/markdown.h"
 #include "harness/report/result_findings.h"

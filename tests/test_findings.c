@@ -1,5 +1,5 @@
 /* Rules, each against a loop that has what it is about and one that nearly has. */
-#include "harness/analysis/findings.h"
+#include "harness/diagnosis/findings.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/made_loop.h"
 

@@ -5,7 +5,7 @@
  * error at a right angle to it. */
 #include "tests/training_fixture.h"
 
-#include "harness/status/random.h"
+#include "harness/base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The health of devices: what throttles, what the host tells, and what a device says of itself. */
+#include "harness/base/clock.h"
 #include "harness/device/cpu/health.h"
-#include "harness/status/clock.h"
 #include "tests/cpu_device.h"
 #include "tests/made_machine.h"
 

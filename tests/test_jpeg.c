@@ -1,6 +1,6 @@
 /* Decoding, resizing and encoding of JPEG files. */
-#include "scenarios/training/jpeg.h"
-#include "scenarios/training/resize.h"
+#include "scenarios/training/data/jpeg.h"
+#include "scenarios/training/data/resize.h"
 #include "tests/cmocka_prelude.h"
 
 #include <stdlib.h>

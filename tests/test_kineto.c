@@ -1,5 +1,5 @@
 /* The trace file: made-up rows come out exactly, and what can fail leaves no half of a file. */
-#include "harness/trace/kineto.h"
+#include "harness/trace/record/kineto.h"
 #include "tests/cpu_device.h"
 #include "tests/kineto_file.h"
 #include "tests/trace_folder.h"

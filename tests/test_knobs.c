@@ -1,5 +1,5 @@
 /* The knobs: every value in and out as text, what is filled in, and what is refused and how. */
-#include "scenarios/training/knobs.h"
+#include "scenarios/training/settings/knobs.h"
 #include "tests/cmocka_prelude.h"
 
 #include <stdio.h>

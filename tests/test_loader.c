@@ -1,5 +1,5 @@
 /* The loader: order, bounds, damaged samples, threads and their errors. */
-#include "scenarios/training/loader.h"
+#include "scenarios/training/data/loader.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/image_files.h"
 

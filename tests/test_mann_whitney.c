@@ -1,8 +1,8 @@
 /* The Mann-Whitney test and Student's t, against tables. With --check it answers questions from standard
  * input, so that another implementation can be held against it. */
+#include "harness/base/status.h"
 #include "harness/compare/mann_whitney.h"
 #include "harness/compare/student.h"
-#include "harness/status/status.h"
 #include "tests/cmocka_prelude.h"
 
 #include <math.h>

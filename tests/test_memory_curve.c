@@ -1,5 +1,5 @@
 /* Memory over time: the curve, the peak, and its categories. */
-#include "harness/analysis/memory.h"
+#include "harness/analysis/memory_curve.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/made_trace.h"
 

@@ -1,5 +1,5 @@
 /* The step's allocator under random calls, against a table that lists every block there should be. */
-#include "harness/status/random.h"
+#include "harness/base/random.h"
 #include "tests/memory_bench.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Misspelt names. */
-#include "harness/status/status.h"
-#include "scenarios/training/nearest.h"
+#include "harness/base/nearest.h"
+#include "harness/base/status.h"
 #include "tests/cmocka_prelude.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The child's side on a modelled training run: what is run, in which order, and what is sent. */
-#include "harness/experiment/balance.h"
+#include "harness/experiment/child/balance.h"
+#include "harness/experiment/child/window.h"
 #include "harness/experiment/records.h"
-#include "harness/experiment/window.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/modelled_training.h"
 

@@ -1,6 +1,6 @@
 /* Random numbers: reproducible, in range, and spread as they claim. */
-#include "harness/status/random.h"
-#include "harness/status/status.h"
+#include "harness/base/random.h"
+#include "harness/base/status.h"
 #include "tests/cmocka_prelude.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What is found when the traces of several ranks are judged together. */
-#include "harness/analysis/findings.h"
+#include "harness/diagnosis/findings.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/made_loop.h"
 

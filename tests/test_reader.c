@@ -1,6 +1,6 @@
 /* The reader of trace files: every form that profilers write, and what happens to files that are not. */
-#include "harness/trace/decimal.h"
-#include "harness/trace/reader.h"
+#include "harness/trace/read/decimal.h"
+#include "harness/trace/read/reader.h"
 #include "tests/cmocka_prelude.h"
 
 #include <math.h>

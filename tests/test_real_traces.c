@@ -1,6 +1,6 @@
 /* Traces of real machines against numbers that were computed elsewhere. The traces are not part of the
  * project: CHOKEPOINT_TRACES names their folder, with expected.json; without it this is skipped. */
-#include "harness/analysis/findings.h"
+#include "harness/diagnosis/findings.h"
 #include "tests/cmocka_prelude.h"
 
 #include <cjson/cJSON.h>

@@ -1,6 +1,6 @@
 /* Records: there and back, and whatever a crashed child leaves. */
+#include "harness/base/random.h"
 #include "harness/experiment/records.h"
-#include "harness/status/random.h"
 #include "tests/cmocka_prelude.h"
 
 #include <math.h>

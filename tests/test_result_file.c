@@ -1,8 +1,8 @@
 /* result.json: Google Benchmark's members, what is left out, and that there is a whole file at every
  * moment. With --write DIR this program writes such a file instead, for the tests in Python. */
-#include "harness/report/atomic_file.h"
-#include "harness/report/json.h"
+#include "harness/base/atomic_file.h"
 #include "harness/report/result_file.h"
+#include "harness/text/json.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/result_fixture.h"
 

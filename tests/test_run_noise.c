@@ -1,7 +1,7 @@
 /* How runs differ, learned from many rows: against figures known otherwise, and what it does to
  * verdicts. */
+#include "harness/base/random.h"
 #include "harness/compare/comparison.h"
-#include "harness/status/random.h"
 #include "tests/cmocka_prelude.h"
 
 #include <math.h>

@@ -253,7 +253,7 @@ planted()
 {
     rm -rf "$work/tree"
     mkdir -p "$work/tree/harness/status" "$work/tree/harness/device" "$(dirname "$work/tree/$1")"
-    echo '#include "harness/status/status.h"' >"$work/tree/harness/device/honest.c"
+    echo '#include "harness/base/status.h"' >"$work/tree/harness/device/honest.c"
     floors "$work/tree"
     expect_status 0
     printf '#include <stdio.h>\n  # include "%s"\n' "$2" >"$work/tree/$1"
@@ -269,10 +269,10 @@ an_include_that_points_up_is_named()
     planted scenarios/training/bad.c scenarios/scenario.h 'scenarios lies above scenarios/training'
     planted harness/device/cpu/bad.c harness/experiment/experiment.h 'harness/experiment lies above'
     planted tests/bad.c harness/cli/options.h 'harness/cli lies above tests'
-    planted kernels/bad.c harness/status/status.h 'kernels includes nothing but kernels'
+    planted kernels/bad.c harness/base/status.h 'kernels includes nothing but kernels'
     planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'
     planted harness/report/bad.c status.h 'write the path from the root'
-    planted harness/other/bad.c harness/status/status.h 'the folder of .* is on no floor'
+    planted harness/other/bad.c harness/base/status.h 'the folder of .* is on no floor'
 }
 
 for test in the_list_has_one_package_a_line without_apt_the_packages_are_named \

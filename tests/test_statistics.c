@@ -1,7 +1,7 @@
 /* Medians, their intervals, and when two sides differ. */
-#include "harness/experiment/statistics.h"
-#include "harness/status/random.h"
-#include "harness/status/status.h"
+#include "harness/base/random.h"
+#include "harness/base/statistics.h"
+#include "harness/base/status.h"
 #include "tests/cmocka_prelude.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Status codes: what is recorded, where, and how it travels. */
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 #include "tests/cmocka_prelude.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* What people read: quantities, wrapped text, the console's table and the Markdown one. */
+#include "harness/base/quantity.h"
 #include "harness/report/console.h"
 #include "harness/report/markdown.h"
-#include "harness/report/quantity.h"
 #include "harness/report/summary.h"
-#include "harness/report/wrap.h"
+#include "harness/text/wrap.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/result_fixture.h"
 

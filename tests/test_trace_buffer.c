@@ -1,6 +1,6 @@
 /* The buffer of a trace: every record once, from any number of threads, in bounded memory. */
-#include "harness/status/clock.h"
-#include "harness/trace/buffer.h"
+#include "harness/base/clock.h"
+#include "harness/trace/record/buffer.h"
 #include "tests/cmocka_prelude.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* How many steps a trace holds, and how many windows are timed. */
-#include "harness/experiment/trace_plan.h"
-#include "harness/status/status.h"
+#include "harness/base/status.h"
+#include "harness/experiment/child/trace_plan.h"
 #include "tests/cmocka_prelude.h"
 
 static void traces_are_as_long_as_is_of_use(void **state)

@@ -1,6 +1,6 @@
 /* Traces of real runs: they obey the rules of the format and of time, hold what the device and the
  * allocator counted, and change no result. */
-#include "harness/trace/kineto.h"
+#include "harness/trace/record/kineto.h"
 #include "tests/kineto_file.h"
 #include "tests/trace_folder.h"
 #include "tests/training_fixture.h"

@@ -1,8 +1,8 @@
 /* What the writer of traces writes, the reader reads: every row, to the nanosecond. */
-#include "harness/status/clock.h"
-#include "harness/trace/buffer.h"
-#include "harness/trace/kineto.h"
-#include "harness/trace/reader.h"
+#include "harness/base/clock.h"
+#include "harness/trace/read/reader.h"
+#include "harness/trace/record/buffer.h"
+#include "harness/trace/record/kineto.h"
 #include "tests/cmocka_prelude.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef TESTS_TRAINING_FIXTURE_H
 #define TESTS_TRAINING_FIXTURE_H
 
-#include "scenarios/training/knobs.h"
-#include "scenarios/training/training_parts.h"
+#include "scenarios/training/settings/knobs.h"
+#include "scenarios/training/step/training_parts.h"
 #include "tests/cmocka_prelude.h"
 
 /* Fails the test with the error's sentence. */

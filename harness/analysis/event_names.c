@@ -1,7 +1,7 @@
 /* Tables of beginnings and parts of names. */
 #include "harness/analysis/event_names.h"
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <stdlib.h>
 #include <string.h>

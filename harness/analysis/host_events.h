@@ -2,7 +2,7 @@
 #ifndef HARNESS_ANALYSIS_HOST_EVENTS_H
 #define HARNESS_ANALYSIS_HOST_EVENTS_H
 
-#include "harness/trace/reader.h"
+#include "harness/trace/read/reader.h"
 
 /* Operators, annotations and calls; steps are left out. By thread and start: what contains comes before
  * what is contained, calls last. OUT_OF_MEMORY. The caller frees *events, which point into `trace`. */

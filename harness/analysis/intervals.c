@@ -1,7 +1,7 @@
 /* Sorting once and sweeping: linear in the intervals after the sort. */
 #include "harness/analysis/intervals.h"
 
-#include "harness/analysis/sorting.h"
+#include "harness/base/sorting.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #ifndef HARNESS_ANALYSIS_INTERVALS_H
 #define HARNESS_ANALYSIS_INTERVALS_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 
 #include "harness/analysis/event_names.h"
 #include "harness/analysis/intervals.h"
-#include "harness/analysis/sorting.h"
+#include "harness/base/sorting.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #define HARNESS_ANALYSIS_SUMMARY_H
 
 #include "harness/analysis/idle.h"
-#include "harness/analysis/kernels.h"
+#include "harness/analysis/kernel_table.h"
 #include "harness/analysis/launches.h"
-#include "harness/analysis/memory.h"
+#include "harness/analysis/memory_curve.h"
 #include "harness/analysis/spans.h"
 #include "harness/analysis/steps.h"
 #include "harness/analysis/timeline.h"

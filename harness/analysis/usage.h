@@ -10,7 +10,7 @@
 #ifndef HARNESS_ANALYSIS_USAGE_H
 #define HARNESS_ANALYSIS_USAGE_H
 
-#include "harness/trace/reader.h"
+#include "harness/trace/read/reader.h"
 
 /* A gap that is shorter, before work that was queued in time, is the device's own: HolisticTraceAnalysis'
  * consecutive_kernel_delay of 30, which it compares with microseconds. */

@@ -7,8 +7,8 @@
 #ifndef HARNESS_BENCH_BENCH_H
 #define HARNESS_BENCH_BENCH_H
 
+#include "harness/base/random.h"
 #include "harness/device/device.h"
-#include "harness/status/random.h"
 
 enum { BENCH_ARGUMENTS = 6 };
 

@@ -1,7 +1,7 @@
 #include "harness/bench/bench_console.h"
 
-#include "harness/experiment/statistics.h"
-#include "harness/report/quantity.h"
+#include "harness/base/quantity.h"
+#include "harness/base/statistics.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define HARNESS_BENCH_BENCH_CONSOLE_H
 
 #include "harness/bench/counters.h"
-#include "harness/report/console.h"
+#include "harness/text/terminal.h"
 
 /* Which lines a row gets. Where Google Benchmark is asked for repetitions, each is a line and their
  * aggregates are four more; where noise decides how many there are, one line of medians says what the

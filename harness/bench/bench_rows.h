@@ -3,7 +3,7 @@
 #define HARNESS_BENCH_BENCH_ROWS_H
 
 #include "harness/bench/counters.h"
-#include "harness/report/json.h"
+#include "harness/text/json.h"
 
 /* Adds a row each repetition, and their mean, median, stddev and cv where there are two or more;
  * with `aggregates_only`, those only. `family` counts benches from 0, `instance` a bench's rows. */

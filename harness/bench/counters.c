@@ -1,6 +1,6 @@
 #include "harness/bench/counters.h"
 
-#include "harness/experiment/statistics.h"
+#include "harness/base/statistics.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 #include "harness/bench/timing.h"
 
-#include "harness/experiment/statistics.h"
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
+#include "harness/base/statistics.h"
 
 #include <inttypes.h>
 #include <math.h>

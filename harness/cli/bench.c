@@ -1,10 +1,10 @@
 /* chokepoint bench: what a device can do, one capability at a time, with Google Benchmark's flags. */
 #include "benches/benches.h"
 #include "benches/roofs.h"
+#include "harness/base/number.h"
 #include "harness/cli/bench_output.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
-#include "harness/cli/number.h"
 #include "harness/cli/options.h"
 #include "harness/report/progress.h"
 

@@ -1,9 +1,9 @@
 #include "harness/cli/bench_output.h"
 
+#include "harness/base/atomic_file.h"
 #include "harness/bench/bench_rows.h"
-#include "harness/report/atomic_file.h"
 #include "harness/report/device_context.h"
-#include "harness/report/machine.h"
+#include "harness/text/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

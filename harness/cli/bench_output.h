@@ -6,7 +6,7 @@
 #include "harness/bench/bench_console.h"
 #include "harness/bench/rounds.h"
 #include "harness/cli/flags.h"
-#include "harness/report/json.h"
+#include "harness/text/json.h"
 
 enum { BENCH_CONTEXT_MAX = 32 };
 

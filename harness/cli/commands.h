@@ -3,7 +3,7 @@
 #ifndef HARNESS_CLI_COMMANDS_H
 #define HARNESS_CLI_COMMANDS_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 struct command {
     const char *name;

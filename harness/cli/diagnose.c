@@ -1,8 +1,8 @@
 /* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
-#include "harness/analysis/diagnosis.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
+#include "harness/diagnosis/diagnosis.h"
 #include "harness/report/diagnosis_json.h"
 #include "harness/report/diagnosis_page.h"
 

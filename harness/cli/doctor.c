@@ -10,7 +10,7 @@
 #include "harness/doctor/numerics.h"
 #include "harness/doctor/performance.h"
 #include "harness/doctor/tracing.h"
-#include "scenarios/training/cache_folder.h"
+#include "scenarios/training/data/cache_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* chokepoint exec: one scenario measured in this very process, its records as JSON lines.
  *
  * `run` starts it as a child. By hand it is for profilers: the process does nothing but train. */
+#include "harness/base/number.h"
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
-#include "harness/cli/number.h"
 #include "harness/cli/options.h"
+#include "harness/experiment/child/tracing.h"
 #include "harness/experiment/experiment.h"
-#include "harness/experiment/tracing.h"
 
 #include <fcntl.h>
 #include <string.h>

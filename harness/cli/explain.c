@@ -4,7 +4,7 @@
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
 #include "harness/report/summary.h"
-#include "harness/report/wrap.h"
+#include "harness/text/wrap.h"
 
 #include <stdio.h>
 #include <string.h>

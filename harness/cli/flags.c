@@ -1,6 +1,6 @@
 #include "harness/cli/flags.h"
 
-#include "harness/cli/number.h"
+#include "harness/base/number.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "harness/device/device.h"
 #include "harness/experiment/experiment.h"
-#include "harness/report/console.h"
+#include "harness/text/terminal.h"
 
 enum format { FORMAT_CONSOLE, FORMAT_JSON, FORMAT_MARKDOWN };
 

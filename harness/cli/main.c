@@ -1,8 +1,8 @@
 /* chokepoint: reproduces the bottlenecks of training on GPUs, one at a time, as experiments.
  *
  * This file finds the command and is the one place that prints errors and ends the process. */
+#include "harness/base/nearest.h"
 #include "harness/cli/commands.h"
-#include "scenarios/training/nearest.h"
 
 #include <errno.h>
 #include <signal.h>

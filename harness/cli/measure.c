@@ -1,6 +1,6 @@
 #include "harness/cli/measure.h"
 
-#include "harness/experiment/statistics.h"
+#include "harness/base/statistics.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #define HARNESS_CLI_MEASURE_H
 
 #include "harness/device/device.h"
-#include "scenarios/training/training.h"
+#include "scenarios/training/step/training.h"
 
 struct measurement {
     int64_t steps, samples; /* of all windows */

@@ -1,6 +1,6 @@
 #include "harness/cli/options.h"
 
-#include "scenarios/training/nearest.h"
+#include "harness/base/nearest.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef HARNESS_CLI_OPTIONS_H
 #define HARNESS_CLI_OPTIONS_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <argp.h>
 #include <stdbool.h>

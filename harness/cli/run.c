@@ -2,11 +2,12 @@
  *
  * What could refuse the whole run is tried first: the names, the device, the result folder. The result
  * file is written anew after each scenario, so whatever ends the run early costs the one running. */
+#include "harness/base/atomic_file.h"
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
-#include "harness/report/atomic_file.h"
+#include "harness/report/console.h"
 #include "harness/report/markdown.h"
 #include "harness/report/progress.h"
 #include "harness/report/result_file.h"

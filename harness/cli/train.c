@@ -1,13 +1,13 @@
 /* chokepoint train: one configuration of the training step, or a row of them.
  *
  * Every knob is a flag, made from the table that scenarios use too. */
+#include "harness/base/number.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/measure.h"
-#include "harness/cli/number.h"
 #include "harness/cli/options.h"
 #include "harness/cli/train_output.h"
-#include "scenarios/training/knobs.h"
+#include "scenarios/training/settings/knobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

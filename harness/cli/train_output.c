@@ -1,8 +1,8 @@
 #include "harness/cli/train_output.h"
 
-#include "harness/experiment/statistics.h"
-#include "harness/report/quantity.h"
-#include "harness/report/wrap.h"
+#include "harness/base/quantity.h"
+#include "harness/base/statistics.h"
+#include "harness/text/wrap.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "harness/cli/measure.h"
 #include "harness/report/console.h"
-#include "harness/report/json.h"
+#include "harness/text/json.h"
 
 /* The device and all settings. */
 void train_print_settings(const struct console *console, const struct device_properties *device,

@@ -1,7 +1,7 @@
 #include "harness/compare/benchmark_file.h"
 
+#include "harness/base/statistics.h"
 #include "harness/compare/lenient_json.h"
-#include "harness/experiment/statistics.h"
 
 #include <math.h>
 #include <search.h>

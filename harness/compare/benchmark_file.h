@@ -6,7 +6,7 @@
 #ifndef HARNESS_COMPARE_BENCHMARK_FILE_H
 #define HARNESS_COMPARE_BENCHMARK_FILE_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

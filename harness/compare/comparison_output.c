@@ -1,8 +1,8 @@
 #include "harness/compare/comparison_output.h"
 
-#include "harness/report/json.h"
-#include "harness/report/quantity.h"
-#include "harness/report/wrap.h"
+#include "harness/base/quantity.h"
+#include "harness/text/json.h"
+#include "harness/text/wrap.h"
 
 #include <math.h>
 #include <stdlib.h>

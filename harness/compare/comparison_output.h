@@ -3,7 +3,7 @@
 #define HARNESS_COMPARE_COMPARISON_OUTPUT_H
 
 #include "harness/compare/comparison.h"
-#include "harness/report/console.h"
+#include "harness/text/terminal.h"
 
 /* `doubts` is the text of compare_doubts(). */
 void comparison_console(const struct console *console, const struct comparison *comparison,

@@ -3,7 +3,7 @@
 #ifndef HARNESS_COMPARE_LENIENT_JSON_H
 #define HARNESS_COMPARE_LENIENT_JSON_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <cjson/cJSON.h>
 

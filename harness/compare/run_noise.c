@@ -1,6 +1,6 @@
 #include "harness/compare/run_noise.h"
 
-#include "harness/experiment/statistics.h"
+#include "harness/base/statistics.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -14,8 +14,8 @@
 #ifndef HARNESS_COMPARE_RUN_NOISE_H
 #define HARNESS_COMPARE_RUN_NOISE_H
 
+#include "harness/base/status.h"
 #include "harness/compare/moderated.h"
-#include "harness/status/status.h"
 
 /* With fewer rows a row stands for itself: they would not tell what they have in common. */
 enum { RUN_NOISE_ROWS_LEAST = 8 };

@@ -11,9 +11,9 @@
 #ifndef HARNESS_DEVICE_DEVICE_H
 #define HARNESS_DEVICE_DEVICE_H
 
+#include "harness/base/status.h"
 #include "harness/device/activity.h"
 #include "harness/device/health.h"
-#include "harness/status/status.h"
 #include "kernels/kernels.h"
 
 #include <stdbool.h>

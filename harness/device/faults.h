@@ -3,7 +3,7 @@
 #ifndef HARNESS_DEVICE_FAULTS_H
 #define HARNESS_DEVICE_FAULTS_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "harness/device/health.h"
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "harness/doctor/checks_output.h"
 
-#include "harness/report/json.h"
-#include "harness/report/wrap.h"
+#include "harness/text/json.h"
+#include "harness/text/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>

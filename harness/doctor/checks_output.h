@@ -2,9 +2,9 @@
 #ifndef HARNESS_DOCTOR_CHECKS_OUTPUT_H
 #define HARNESS_DOCTOR_CHECKS_OUTPUT_H
 
+#include "harness/base/status.h"
 #include "harness/doctor/checks.h"
-#include "harness/report/console.h"
-#include "harness/status/status.h"
+#include "harness/text/terminal.h"
 
 void checks_console(const struct console *console, const struct checks *checks);
 void checks_markdown(FILE *stream, const struct checks *checks);

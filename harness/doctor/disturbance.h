@@ -2,8 +2,8 @@
 #ifndef HARNESS_DOCTOR_DISTURBANCE_H
 #define HARNESS_DOCTOR_DISTURBANCE_H
 
+#include "harness/base/cpu_times.h"
 #include "harness/doctor/checks.h"
-#include "harness/status/cpu_times.h"
 
 /* Rows cpu_steal and other_programs, of what happened between the two readings. */
 void disturbance_check(struct checks *checks, const struct cpu_times *first,

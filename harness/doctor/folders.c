@@ -1,6 +1,6 @@
 #include "harness/doctor/folders.h"
 
-#include "harness/report/quantity.h"
+#include "harness/base/quantity.h"
 
 #include <errno.h>
 #include <linux/magic.h>

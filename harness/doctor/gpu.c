@@ -1,8 +1,8 @@
 #include "harness/doctor/gpu.h"
 
+#include "harness/base/quantity.h"
+#include "harness/base/system_file.h"
 #include "harness/doctor/cpu_list.h"
-#include "harness/report/quantity.h"
-#include "harness/status/system_file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #define HARNESS_DOCTOR_HOST_H
 
 #include "harness/doctor/checks.h"
-#include "harness/report/machine.h"
+#include "harness/text/machine.h"
 
 /* `machine` is what machine_read() found under the same root. */
 void host_check_processors(struct checks *checks, const char *root, const struct machine *machine);

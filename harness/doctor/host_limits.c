@@ -1,6 +1,6 @@
 #include "harness/doctor/host_limits.h"
 
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -2,7 +2,7 @@
 #ifndef HARNESS_DOCTOR_HOST_LIMITS_H
 #define HARNESS_DOCTOR_HOST_LIMITS_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <stdint.h>
 

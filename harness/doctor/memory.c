@@ -1,7 +1,7 @@
 /* The host's memory. */
+#include "harness/base/quantity.h"
+#include "harness/base/system_file.h"
 #include "harness/doctor/host.h"
-#include "harness/report/quantity.h"
-#include "harness/status/system_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #include "harness/doctor/performance.h"
 
 #include "benches/benches.h"
+#include "harness/base/quantity.h"
 #include "harness/bench/timing.h"
 #include "harness/doctor/gpu.h"
-#include "harness/report/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Processors: how many, how fast, whose. */
+#include "harness/base/system_file.h"
 #include "harness/doctor/cpu_list.h"
 #include "harness/doctor/host.h"
-#include "harness/status/system_file.h"
 
 #include <limits.h>
 #include <math.h>

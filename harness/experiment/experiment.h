@@ -7,9 +7,9 @@
 #ifndef HARNESS_EXPERIMENT_EXPERIMENT_H
 #define HARNESS_EXPERIMENT_EXPERIMENT_H
 
-#include "harness/analysis/finding.h"
+#include "harness/base/cpu_times.h"
 #include "harness/device/device.h"
-#include "harness/status/cpu_times.h"
+#include "harness/diagnosis/finding.h"
 #include "scenarios/scenario.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 #include "harness/experiment/verdict.h"
 
-#include "harness/experiment/statistics.h"
-#include "scenarios/training/knobs.h"
+#include "harness/base/statistics.h"
+#include "scenarios/training/settings/knobs.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define HARNESS_REPORT_CONSOLE_H
 
 #include "harness/experiment/experiment.h"
-#include "harness/report/terminal.h"
+#include "harness/text/terminal.h"
 
 /* The table: a block a scenario, with its change, verdict, and a row each measure; then why what was
  * promised did not show; then the totals. */

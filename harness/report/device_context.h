@@ -3,7 +3,7 @@
 #define HARNESS_REPORT_DEVICE_CONTEXT_H
 
 #include "harness/device/device.h"
-#include "harness/report/json.h"
+#include "harness/text/json.h"
 
 /* Adds facts about the device, its health at the start and the names of the clocks, as strings: Google
  * Benchmark's rule for what it has no member for. What the device could tell and did not is "unknown". */

@@ -17,8 +17,8 @@
 #ifndef HARNESS_REPORT_DIAGNOSIS_JSON_H
 #define HARNESS_REPORT_DIAGNOSIS_JSON_H
 
-#include "harness/analysis/diagnosis.h"
-#include "harness/report/json.h"
+#include "harness/diagnosis/diagnosis.h"
+#include "harness/text/json.h"
 
 /* *text is malloc'd. OUT_OF_MEMORY. */
 enum status diagnosis_json(const struct diagnosis *diagnosis, char **text);

@@ -1,9 +1,9 @@
 #include "harness/report/diagnosis_page.h"
 
 #include "harness/analysis/summary.h"
+#include "harness/base/quantity.h"
 #include "harness/report/diagnosis_ranks.h"
 #include "harness/report/diagnosis_tables.h"
-#include "harness/report/quantity.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #ifndef HARNESS_REPORT_DIAGNOSIS_PAGE_H
 #define HARNESS_REPORT_DIAGNOSIS_PAGE_H
 
-#include "harness/analysis/diagnosis.h"
-#include "harness/report/page.h"
+#include "harness/diagnosis/diagnosis.h"
+#include "harness/text/page.h"
 
 void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis);
 

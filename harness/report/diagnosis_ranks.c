@@ -1,7 +1,7 @@
 #include "harness/report/diagnosis_ranks.h"
 
 #include "harness/analysis/summary.h"
-#include "harness/report/quantity.h"
+#include "harness/base/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "harness/report/diagnosis_tables.h"
 
-#include "harness/report/quantity.h"
+#include "harness/base/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "harness/report/progress.h"
 
-#include "harness/report/quantity.h"
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
+#include "harness/base/quantity.h"
 
 #include <stdarg.h>
 #include <stdio.h>

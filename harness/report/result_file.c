@@ -1,11 +1,11 @@
 #include "harness/report/result_file.h"
 
-#include "harness/report/atomic_file.h"
+#include "harness/base/atomic_file.h"
 #include "harness/report/device_context.h"
-#include "harness/report/json.h"
-#include "harness/report/machine.h"
 #include "harness/report/result_rows.h"
 #include "harness/report/result_scenario.h"
+#include "harness/text/json.h"
+#include "harness/text/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "harness/report/result_findings.h"
 
-#include "harness/experiment/diagnoses.h"
+#include "harness/base/quantity.h"
+#include "harness/experiment/parent/diagnoses.h"
 #include "harness/report/diagnosis_json.h"
-#include "harness/report/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

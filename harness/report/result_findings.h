@@ -3,7 +3,7 @@
 #define HARNESS_REPORT_RESULT_FINDINGS_H
 
 #include "harness/experiment/experiment.h"
-#include "harness/report/json.h"
+#include "harness/text/json.h"
 
 /* Adds {"before": [finding...], "after": [finding...], "accepted_first", "tolerated_after",
  * "predicted_gain", "measured_gain"} as `findings`, the findings as diagnosis_json.h has them; null where

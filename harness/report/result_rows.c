@@ -1,6 +1,6 @@
 #include "harness/report/result_rows.h"
 
-#include "harness/experiment/statistics.h"
+#include "harness/base/statistics.h"
 
 #include <math.h>
 #include <stdio.h>

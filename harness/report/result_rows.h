@@ -3,7 +3,7 @@
 #define HARNESS_REPORT_RESULT_ROWS_H
 
 #include "harness/experiment/experiment.h"
-#include "harness/report/json.h"
+#include "harness/text/json.h"
 
 /* Whether a scenario has rows: it was measured and no window took no time. */
 bool result_has_rows(const struct scenario_result *result);

@@ -3,7 +3,7 @@
 #define HARNESS_REPORT_RESULT_SCENARIO_H
 
 #include "harness/experiment/experiment.h"
-#include "harness/report/json.h"
+#include "harness/text/json.h"
 
 /* Adds an object to `array`. A factor that is infinite (something went to none) or not known is null; so
  * is an interval that has such an end. In an A/A comparison the members `before` and `after`

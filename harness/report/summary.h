@@ -2,8 +2,8 @@
 #ifndef HARNESS_REPORT_SUMMARY_H
 #define HARNESS_REPORT_SUMMARY_H
 
+#include "harness/base/quantity.h"
 #include "harness/experiment/experiment.h"
-#include "harness/report/quantity.h"
 
 /* The step time, and one row an expectation. */
 enum { SUMMARY_ROWS = SCENARIO_EXPECTATIONS + 1 };

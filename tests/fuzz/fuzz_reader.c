@@ -3,15 +3,15 @@
  * libFuzzer calls LLVMFuzzerTestOneInput with inputs of its own making; without it, seeds_main.c does with
  * those in the folder seeds/. A broken promise aborts. */
 #include "tests/fuzz/fuzz_reader.h"
-#include "harness/analysis/findings.h"
-#include "harness/analysis/kernels.h"
+#include "harness/analysis/kernel_table.h"
 #include "harness/analysis/launches.h"
-#include "harness/analysis/memory.h"
+#include "harness/analysis/memory_curve.h"
 #include "harness/analysis/phases.h"
 #include "harness/analysis/spans.h"
 #include "harness/analysis/steps.h"
-#include "harness/trace/event_splitter.h"
-#include "harness/trace/reader.h"
+#include "harness/diagnosis/findings.h"
+#include "harness/trace/read/event_splitter.h"
+#include "harness/trace/read/reader.h"
 
 #include <math.h>
 #include <stdio.h>

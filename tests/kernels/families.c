@@ -1,6 +1,6 @@
 #include "tests/kernels/families.h"
 
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TESTS_KERNELS_REFERENCES_H
 #define TESTS_KERNELS_REFERENCES_H
 
-#include "harness/status/random.h"
+#include "harness/base/random.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #ifndef TESTS_KERNELS_WORKBENCH_H
 #define TESTS_KERNELS_WORKBENCH_H
 
-#include "harness/status/random.h"
+#include "harness/base/random.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/kernels/runner.h"
 

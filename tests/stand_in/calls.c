@@ -2,7 +2,7 @@
  * (--wrap), which tells the listener, if there is one, and passes it on. */
 #include "tests/stand_in/stand_in.h"
 
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
 
 #include <cupti.h>
 #include <stdatomic.h>

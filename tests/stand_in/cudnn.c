@@ -7,7 +7,7 @@
  * it does not know: its heuristics list two, of which the first cannot after all.
  *
  * STAND_IN_CUDNN_FAIL=n makes the n-th call from then on fail. */
-#include "harness/device/cuda/cudnn.h"
+#include "harness/device/cuda/attention/cudnn.h"
 
 #include "harness/device/cpu/convert.h"
 #include "tests/stand_in/stand_in.h"

@@ -1,7 +1,7 @@
 /* Events: a number that counts up when the stream has come to it. */
 #include "tests/stand_in/runtime.h"
 
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Streams: each is a thread that works off a list. */
 #include "tests/stand_in/runtime.h"
 
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -10,9 +10,9 @@
  * Staging is what makes pageable copies slow: every byte is copied twice, the first or the last time
  * by the host itself. A stream's staging buffers are used in turn; a copy larger than all of them
  * waits for the worker to empty one. */
+#include "harness/base/clock.h"
 #include "harness/device/cpu/memory.h"
 #include "harness/device/cpu/trace.h"
-#include "harness/status/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,12 +5,12 @@
  * so every worker and every spinning thread takes one from the rest. */
 #include "harness/device/cpu/cpu.h"
 
+#include "harness/base/clock.h"
 #include "harness/device/cpu/gemm.h"
 #include "harness/device/cpu/health.h"
 #include "harness/device/cpu/isa.h"
 #include "harness/device/cpu/memory.h"
 #include "harness/device/cpu/trace.h"
-#include "harness/status/clock.h"
 
 #include <sched.h>
 #include <stdio.h>

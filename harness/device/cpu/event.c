@@ -3,9 +3,9 @@
  * two are in different streams. Whoever waits, waits for the number that was last when it began.
  *
  * An event lives until it is destroyed and no item that names it is queued any more. */
+#include "harness/base/clock.h"
 #include "harness/device/cpu/progress.h"
 #include "harness/device/cpu/trace.h"
-#include "harness/status/clock.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "harness/device/cpu/health.h"
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef HARNESS_DEVICE_CPU_ISA_H
 #define HARNESS_DEVICE_CPU_ISA_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

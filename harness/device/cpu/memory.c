@@ -11,8 +11,8 @@
  * Nothing is kept inside device memory itself. One lock guards all of it. */
 #include "harness/device/cpu/memory.h"
 
-#include "harness/device/cpu/regions.h"
 #include "harness/device/cpu/trace.h"
+#include "harness/device/plugin/regions.h"
 
 #include <stdlib.h>
 #include <string.h>

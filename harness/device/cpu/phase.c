@@ -1,6 +1,6 @@
 /* Phases: named intervals of a host thread, kept as a stack per thread while somebody records. */
+#include "harness/base/clock.h"
 #include "harness/device/cpu/trace.h"
-#include "harness/status/clock.h"
 
 enum { DEPTH = 64 }; /* deeper phases are not recorded */
 

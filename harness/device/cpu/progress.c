@@ -10,7 +10,7 @@
  * soon, and a sleeper is woken ahead of others. */
 #include "harness/device/cpu/progress.h"
 
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -2,10 +2,10 @@
  *
  * An error of queued work is kept by the device, as in CUDA: the first one stays, later work is
  * skipped, and every synchronisation from then on returns it. */
+#include "harness/base/clock.h"
 #include "harness/device/cpu/gemm.h"
 #include "harness/device/cpu/memory.h"
 #include "harness/device/cpu/trace.h"
-#include "harness/status/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

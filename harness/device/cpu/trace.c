@@ -1,6 +1,6 @@
 #include "harness/device/cpu/trace.h"
 
-#include "harness/status/clock.h"
+#include "harness/base/clock.h"
 
 #include <unistd.h>
 

@@ -9,7 +9,7 @@
  * No GPU has run this yet: it compiles against cuDNN 9.19 and its calls are tested over a stand-in. */
 #include "harness/device/cuda/attention.h"
 
-#include "harness/device/cuda/attention_graph.h"
+#include "harness/device/cuda/attention/attention_graph.h"
 
 #include <math.h>
 #include <stdio.h>

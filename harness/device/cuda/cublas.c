@@ -1,6 +1,6 @@
 #include "harness/device/cuda/cublas.h"
 
-#include "harness/device/cuda/library.h"
+#include "harness/device/plugin/library.h"
 
 #include <pthread.h>
 #include <stdbool.h>

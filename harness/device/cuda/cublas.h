@@ -2,7 +2,7 @@
 #ifndef HARNESS_DEVICE_CUDA_CUBLAS_H
 #define HARNESS_DEVICE_CUDA_CUBLAS_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <cublas_v2.h>
 

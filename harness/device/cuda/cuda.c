@@ -10,7 +10,7 @@
 #include "harness/device/cuda/cuda.h"
 
 #include "harness/device/cuda/attention.h"
-#include "harness/device/cuda/cupti_collector.h"
+#include "harness/device/cuda/cupti/cupti_collector.h"
 #include "harness/device/cuda/gemm.h"
 #include "harness/device/cuda/gpu.h"
 #include "harness/device/cuda/memory.h"

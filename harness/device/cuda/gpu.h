@@ -2,7 +2,7 @@
 #ifndef HARNESS_DEVICE_CUDA_GPU_H
 #define HARNESS_DEVICE_CUDA_GPU_H
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <driver_types.h>
 #include <stdbool.h>

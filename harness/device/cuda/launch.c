@@ -3,10 +3,10 @@
  *
  * A block has 256 threads whatever the kernel: kernels share nothing between warps, so the block's
  * size decides only how many of them an SM is given at a time. */
+#include "harness/base/clock.h"
 #include "harness/device/cuda/cuda.h"
 #include "harness/device/cuda/geometry.h"
 #include "harness/device/cuda/kernels.h"
-#include "harness/status/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

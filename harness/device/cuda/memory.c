@@ -6,8 +6,8 @@
  * When CUDA finds no memory for a direct allocation, the pool is trimmed and CUDA asked once more. */
 #include "harness/device/cuda/memory.h"
 
-#include "harness/device/cpu/regions.h"
 #include "harness/device/cuda/gemm.h"
+#include "harness/device/plugin/regions.h"
 
 #include <stdlib.h>
 

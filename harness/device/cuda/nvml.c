@@ -1,6 +1,6 @@
 #include "harness/device/cuda/nvml.h"
 
-#include "harness/status/status.h"
+#include "harness/base/status.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

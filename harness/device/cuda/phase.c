@@ -1,7 +1,7 @@
 /* Phases: NVTX ranges, which nsys and ncu show, and records for the sink if there is one. Without a
  * tool in the process an NVTX call is a test of a pointer. */
+#include "harness/base/clock.h"
 #include "harness/device/cuda/cuda.h"
-#include "harness/status/clock.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <unistd.h>

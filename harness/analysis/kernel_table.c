@@ -1,0 +1,115 @@
+/* Names are numbers already, so a table by name is an array. */
+#include "harness/analysis/kernel_table.h"
+
+#include "harness/analysis/intervals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A mean under way: sum of value x weight, and of weights. */
+struct weighted {
+    double sum, weight;
+};
+
+struct means {
+    struct weighted blocks, occupancy;
+};
+
+static void weigh(struct weighted *mean, double value, double weight)
+{
+    if (!isfinite(value))
+        return;
+    mean->sum += value * weight;
+    mean->weight += weight;
+}
+
+static double mean_of(const struct weighted *mean)
+{
+    return mean->weight > 0 ? mean->sum / mean->weight : NAN;
+}
+
+/* As the trace says, or else from grid and device (kineto's DeviceProperties.cpp, blocksPerSm). */
+static double blocks_per_sm(const struct trace_file *trace, const struct event *event)
+{
+    const struct event_kernel *kernel = &trace->kernels[event->detail];
+    const struct event_device *device =
+        trace_file_device(trace, trace->tracks[event->track].process);
+
+    if (isfinite(kernel->blocks_per_sm))
+        return (double)kernel->blocks_per_sm;
+    if (device != NULL && device->multiprocessors > 0 && kernel->grid[0] > 0)
+        return (double)kernel->grid[0] * kernel->grid[1] * kernel->grid[2] /
+               device->multiprocessors;
+    return NAN;
+}
+
+static void take(struct kernel_row *row, struct means *means, const struct trace_file *trace,
+                 const struct work *work)
+{
+    const struct event *event = work->event;
+    int64_t ns = event->end_ns - event->start_ns;
+
+    if (row->count++ == 0) {
+        row->name = event->name;
+        row->kind = work->kind;
+        row->min_ns = ns;
+        row->pageable = work->kind == WORK_COPY &&
+                        strstr(trace_file_name(trace, event->name), "Pageable") != NULL;
+    }
+    row->total_ns = ns_sum(row->total_ns, ns);
+    row->min_ns = ns < row->min_ns ? ns : row->min_ns;
+    row->max_ns = ns > row->max_ns ? ns : row->max_ns;
+    if (event->kind == EVENT_KIND_KERNEL) {
+        weigh(&means->blocks, blocks_per_sm(trace, event), (double)ns);
+        weigh(&means->occupancy, (double)trace->kernels[event->detail].occupancy_percent,
+              (double)ns);
+    } else if (event->bytes >= 0) {
+        row->bytes = ns_sum(row->bytes, event->bytes);
+        row->bytes_ns = ns_sum(row->bytes_ns, ns);
+    }
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct kernel_row *a = left, *b = right;
+
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+enum status kernels_make(struct kernels *kernels, const struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    size_t names = trace_file_name_count(timeline->trace);
+    struct means *means = calloc(names, sizeof *means);
+    struct kernel_row *rows = calloc(names, sizeof *rows);
+
+    *kernels = (struct kernels){ .rows = rows };
+    if (means == NULL || rows == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu names of kernels", names);
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        uint32_t name = timeline->work[i].event->name;
+        take(&rows[name], &means[name], timeline->trace, &timeline->work[i]);
+    }
+    for (size_t i = 0; i < names; i++) {
+        struct kernel_row row = rows[i];
+        if (row.count == 0)
+            continue;
+        row.blocks_per_sm = mean_of(&means[i].blocks);
+        row.occupancy_percent = mean_of(&means[i].occupancy);
+        rows[kernels->count++] = row;
+    }
+    qsort(rows, (size_t)kernels->count, sizeof *rows, by_total);
+
+out:
+    free(means);
+    return status;
+}
+
+void kernels_release(struct kernels *kernels)
+{
+    free(kernels->rows);
+    *kernels = (struct kernels){ NULL, 0 };
+}

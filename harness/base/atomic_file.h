@@ -1,0 +1,17 @@
+/* A file that is there as a whole or not at all. */
+#ifndef HARNESS_BASE_ATOMIC_FILE_H
+#define HARNESS_BASE_ATOMIC_FILE_H
+
+#include "harness/base/status.h"
+
+#include <stddef.h>
+
+/* Writes `text` to `path`: into a temporary file in the same folder, which is forced to disk and then
+ * renamed to `path`. On failure (IO, with the reason and what to do) whatever was at `path` is
+ * unchanged and the temporary file is gone. */
+enum status atomic_file_write(const char *path, const char *text, size_t bytes);
+
+/* Creates a folder and its parents. One that is there already is fine. */
+enum status folder_create(const char *path);
+
+#endif

@@ -1,0 +1,25 @@
+/* The kernel's account of processor time: what this process and its children used, and what was taken
+ * away while something was measured. */
+#ifndef HARNESS_BASE_CPU_TIMES_H
+#define HARNESS_BASE_CPU_TIMES_H
+
+/* In seconds, of all processors together; NAN: not known. */
+struct cpu_times {
+    double busy, stolen; /* since boot: of all programs; kept by a virtual machine's host */
+    double own;          /* of this process and of those of its children that it has waited for */
+    double now;          /* of the clock */
+};
+
+/* `root` as of system_file_line. */
+void cpu_times_read(struct cpu_times *times, const char *root);
+
+/* Taken away between two readings, in cores on average; NAN: not known. */
+struct cpu_loss {
+    double others; /* used by other programs */
+    double stolen;
+    int cores; /* there are, whether this process may run on them or not */
+};
+
+struct cpu_loss cpu_loss_between(const struct cpu_times *first, const struct cpu_times *second);
+
+#endif

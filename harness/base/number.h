@@ -1,0 +1,19 @@
+/* Numbers as users type them. Each is BAD_USAGE with the option's name, the text and what is wanted. */
+#ifndef HARNESS_BASE_NUMBER_H
+#define HARNESS_BASE_NUMBER_H
+
+#include "harness/base/status.h"
+
+#include <stdint.h>
+
+enum status number_integer(int64_t *number, const char *option, const char *text, int64_t least,
+                           int64_t most);
+enum status number_unsigned(uint64_t *number, const char *option, const char *text);
+
+/* "512MiB", "512M", "2G", "1073741824": powers of 1024. */
+enum status number_bytes(int64_t *bytes, const char *option, const char *text);
+
+/* "0.2": above 0, at most `most`. */
+enum status number_seconds(double *seconds, const char *option, const char *text, double most);
+
+#endif

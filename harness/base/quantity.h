@@ -1,0 +1,19 @@
+/* Quantities as people read them: 1420 us is "1.42 ms", 22544384 B is "21.5 MiB". */
+#ifndef HARNESS_BASE_QUANTITY_H
+#define HARNESS_BASE_QUANTITY_H
+
+#include <stddef.h>
+
+enum { QUANTITY_SIZE = 32 }; /* room for any of these texts */
+
+/* Three digits of `value`, in a unit of its own size: "us" becomes ns, us, ms or s; "B" becomes B, KiB,
+ * MiB or GiB; any other unit is printed as it is. What is not finite is "-". */
+void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit);
+
+/* A wait: "41 s", "3 min 05 s", "2 h 10 min". */
+void quantity_duration(char text[QUANTITY_SIZE], double seconds);
+
+/* A factor: "1.39x", "20.0x", "1250x". */
+void quantity_factor(char text[QUANTITY_SIZE], double factor);
+
+#endif

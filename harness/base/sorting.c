@@ -1,0 +1,15 @@
+#include "harness/base/sorting.h"
+
+#include <stdlib.h>
+
+void sort_items(void *items, int64_t count, size_t size,
+                int (*compare)(const void *left, const void *right))
+{
+    const char *item = items;
+
+    for (int64_t i = 1; i < count; i++, item += size)
+        if (compare(item, item + size) > 0) {
+            qsort(items, (size_t)count, size, compare);
+            return;
+        }
+}

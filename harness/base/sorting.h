@@ -1,0 +1,12 @@
+/* Sorting what is nearly always in order: profilers write a thread's and a stream's events as they come. */
+#ifndef HARNESS_BASE_SORTING_H
+#define HARNESS_BASE_SORTING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* qsort(), in one pass where the items are in order. */
+void sort_items(void *items, int64_t count, size_t size,
+                int (*compare)(const void *left, const void *right));
+
+#endif

@@ -1,0 +1,58 @@
+/* Statistics of a few samples: what a median is worth, and when two sides differ.
+ *
+ * Samples of time are skewed and have outliers, so everything here is by order: medians, percentiles
+ * and an interval of the median from the order statistics, which holds for any distribution. A sample
+ * that is NaN was not measured: every figure of such a series is NaN and every question about it is
+ * undecided. Infinite samples (a factor whose smaller side is 0) are samples like others. */
+#ifndef HARNESS_BASE_STATISTICS_H
+#define HARNESS_BASE_STATISTICS_H
+
+#include <stdbool.h>
+
+/* Series need not be sorted and are left as they are. All are NaN for an empty series. */
+double stats_median(const double *values, int count); /* even count: the mean of the middle two */
+double stats_mean(const double *values, int count);
+double stats_deviation(const double *values, int count); /* n - 1; NaN for one sample */
+double stats_cv(const double *values, int count);        /* deviation over mean */
+
+/* `percent` is 0 to 100; between two samples it is linear (Hyndman and Fan's type 7: what numpy and R
+ * do by default). */
+double stats_percentile(const double *values, int count, double percent);
+
+/* An interval that holds the true median with probability `coverage`. */
+struct interval {
+    double low, high;
+    double coverage;
+};
+
+/* The narrowest symmetric pair of ranks whose coverage is over 95%: [k-th smallest, k-th largest] of n
+ * samples holds the median with probability 1 - 2 P(Binomial(n, 1/2) < k) (Conover, "Practical
+ * Nonparametric Statistics", 3.2). Returns k >= 1; 0 when even the whole range holds it with less,
+ * which is so below 6 samples. */
+int stats_interval_rank(int count, double *coverage);
+
+/* The interval of the median of these samples. Fewer than 6: the whole range with its coverage, which
+ * is at most 94%; interval_is_enough() tells. */
+struct interval stats_median_interval(const double *values, int count);
+
+/* The same for one who took more samples because fewer told nothing: looking again is another chance
+ * to be wrong. So the looks share the 5%: at `first` samples and after every `group` more; each took
+ * what it needed, and the one at `count` has what is left (a union bound). All looks together hold the
+ * median with `coverage`. */
+int stats_looked_rank(int count, int first, int group, double *coverage);
+struct interval stats_looked_interval(const double *values, int count, int first, int group);
+bool interval_is_enough(const struct interval *interval);
+
+/* factors[i] is by how much sample i of one side is larger: larger[i] / smaller[i]. Two zeros are equal
+ * (1); over 0 it is infinite. Negative samples have no factor (NaN). */
+void stats_paired_factors(const double *larger, const double *smaller, int count, double *factors);
+
+/* The rule for a factor and its interval. "Different" needs the whole interval beyond the least effect,
+ * "no difference" needs it inside 1/least .. least; else it is undecided, as it is when the interval
+ * holds the median with 95% or less. */
+enum change { CHANGE_UNDECIDED, CHANGE_NONE, CHANGE_LARGER, CHANGE_SMALLER };
+enum change stats_change(const struct interval *interval, double least);
+
+enum { LEAST_EFFECT_PERCENT = 5 }; /* where nothing else is stated */
+
+#endif

@@ -1,0 +1,31 @@
+/* What the GPU and its driver do in this process, by CUPTI, for the sink of one device: kernels (also
+ * those of graphs, node by node), copies, memsets, memory, waits, the calls that caused them, and what
+ * recording itself costs.
+ *
+ * Start it before the device's context is made, where that can be had: of what existed earlier, memory
+ * has no record. Records wait in CUPTI's buffers until they are flushed, and are translated then, so that
+ * a traced window bears no more than CUPTI's own work. */
+#ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_COLLECTOR_H
+#define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_COLLECTOR_H
+
+#include "harness/base/status.h"
+#include "harness/device/activity.h"
+
+#include <driver_types.h>
+
+/* For the device of that number, which is `gpu`. Names in records live until the stop. NO_LIBRARY says
+ * why nothing can be traced, BAD_USAGE that another device is being traced; then nothing is left
+ * running. */
+enum status cupti_collector_start(struct activity_sink sink, int device,
+                                  const struct cudaDeviceProp *gpu);
+
+/* Hands all records to the sink; device work that is not done leaves incomplete ones, which count as
+ * dropped. Tells the sink how many were dropped since the last flush: those that CUPTI had no buffer for,
+ * those without a time, and one for each buffer that ends in the middle of a record. NO_LIBRARY where
+ * CUPTI refuses, DEVICE_ERROR where it has given up. */
+enum status cupti_collector_flush(void);
+
+/* Drops what was not flushed. Without a start: nothing. */
+void cupti_collector_stop(void);
+
+#endif

@@ -1,0 +1,61 @@
+#include "harness/diagnosis/diagnosis.h"
+
+#include "harness/diagnosis/findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Files of which one is no rank, or two are the same, are of different runs: each stands alone. */
+static bool is_run(const struct diagnosis *diagnosis)
+{
+    for (int i = 0; i < diagnosis->count; i++) {
+        const struct trace_file *trace = diagnosis->traces[i];
+        if (trace->rank < 0 || trace->rank >= trace->world_size ||
+            trace->world_size != diagnosis->traces[0]->world_size)
+            return false;
+        for (int j = 0; j < i; j++)
+            if (diagnosis->traces[j]->rank == trace->rank)
+                return false;
+    }
+    return diagnosis->count > 1;
+}
+
+enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count)
+{
+    enum status status = STATUS_OK;
+    size_t room = (size_t)count;
+
+    *diagnosis = (struct diagnosis){
+        .paths = paths,
+        .traces = calloc(room, sizeof *diagnosis->traces),
+        .summaries = calloc(room, sizeof *diagnosis->summaries),
+        .findings = calloc(room, sizeof *diagnosis->findings),
+    };
+    if (diagnosis->traces == NULL || diagnosis->summaries == NULL || diagnosis->findings == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d traces", count);
+    for (; diagnosis->count < count; diagnosis->count++)
+        TRY(trace_file_read(&diagnosis->traces[diagnosis->count], paths[diagnosis->count], NULL));
+    diagnosis->is_run = is_run(diagnosis);
+    for (int i = 0; i < count; i++)
+        TRY(summary_make(&diagnosis->summaries[i], diagnosis->traces[i]));
+    for (int i = 0; i < count; i++)
+        TRY(diagnosis->is_run
+                ? findings_make(&diagnosis->findings[i], diagnosis->summaries, count, i)
+                : findings_make(&diagnosis->findings[i], &diagnosis->summaries[i], 1, 0));
+
+out:
+    return status;
+}
+
+void diagnosis_release(struct diagnosis *diagnosis)
+{
+    for (int i = 0; i < diagnosis->count; i++) {
+        findings_release(&diagnosis->findings[i]);
+        summary_release(&diagnosis->summaries[i]);
+        trace_file_close(diagnosis->traces[i]);
+    }
+    free(diagnosis->findings);
+    free(diagnosis->summaries);
+    free(diagnosis->traces);
+    memset(diagnosis, 0, sizeof *diagnosis);
+}

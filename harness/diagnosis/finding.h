@@ -1,0 +1,38 @@
+/* A finding: one thing that is wrong with a training run, and what it costs. The data alone, for those who
+ * keep or print findings and do not make them (findings.h). */
+#ifndef HARNESS_DIAGNOSIS_FINDING_H
+#define HARNESS_DIAGNOSIS_FINDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum severity { SEVERITY_INFORMATION, SEVERITY_MINOR, SEVERITY_MAJOR, SEVERITY_CRITICAL };
+
+const char *severity_name(enum severity severity); /* "major" */
+
+enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+
+const char *confidence_name(enum confidence confidence); /* "high" */
+
+struct finding {
+    const char *id, *title, *advice, *source; /* live for ever; source: of the threshold */
+    enum severity severity;
+    enum confidence confidence;
+    double lost_ns_per_step; /* of the untraced step where the trace tells; NAN: not of time */
+    double predicted_gain;   /* step time before / after the advice; 1: none; NAN: cannot say */
+    bool of_whole;           /* the trace marks no steps: a step is all of it */
+    bool gain_is_least;      /* what the trace does not tell would add to the gain */
+    char evidence[480];      /* in numbers, a sentence */
+};
+
+struct findings {
+    struct finding *items; /* what ends a run first, then by lost time; information last */
+    int64_t count;
+    char healthy
+        [480]; /* why the trace is thought healthy; "": a finding that is not information stands,
+                        * or the trace does not tell */
+};
+
+void findings_release(struct findings *findings);
+
+#endif

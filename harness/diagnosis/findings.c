@@ -1,0 +1,154 @@
+/* Rules are asked one after the other, and what they say is ordered. */
+#include "harness/diagnosis/findings.h"
+
+#include "harness/diagnosis/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct rule *const tables[] = { rules_of_memory, rules_of_host,  rules_of_copies,
+                                             rules_of_device, rules_of_ranks, rules_of_trace };
+
+const char *severity_name(enum severity severity)
+{
+    static const char *const names[] = { "information", "minor", "major", "critical" };
+
+    return (unsigned)severity < ARRAY_SIZE(names) ? names[severity] : "unknown";
+}
+
+const char *confidence_name(enum confidence confidence)
+{
+    static const char *const names[] = { "low", "medium", "high" };
+
+    return (unsigned)confidence < ARRAY_SIZE(names) ? names[confidence] : "unknown";
+}
+
+/* What ends a run costs no time; what wastes memory, neither, but it does not hurry. */
+static int urgency(const struct finding *finding)
+{
+    if (finding->severity == SEVERITY_INFORMATION)
+        return 0;
+    if (isnan(finding->lost_ns_per_step))
+        return finding->severity >= SEVERITY_MAJOR ? 3 : 1;
+    return 2;
+}
+
+static bool comes_before(const struct finding *a, const struct finding *b)
+{
+    if (urgency(a) != urgency(b))
+        return urgency(a) > urgency(b);
+    return urgency(a) == 2 && a->lost_ns_per_step > b->lost_ns_per_step;
+}
+
+/* Into its place; of equals the first comes first. */
+static void insert(struct findings *findings, const struct finding *finding)
+{
+    int64_t at = findings->count++;
+
+    while (at > 0 && comes_before(finding, &findings->items[at - 1])) {
+        findings->items[at] = findings->items[at - 1];
+        at--;
+    }
+    findings->items[at] = *finding;
+}
+
+/* What costs time does so because the device is idle, which it is not known to be. */
+static void doubt(struct finding *finding, const struct facts *facts)
+{
+    if (facts->lacks_work && !isnan(finding->lost_ns_per_step) &&
+        finding->severity != SEVERITY_INFORMATION)
+        finding->confidence = CONFIDENCE_LOW;
+}
+
+/* Nobody should be alarmed by what is a guess. */
+static void moderate(struct finding *finding)
+{
+    if (finding->confidence == CONFIDENCE_LOW && finding->severity > SEVERITY_MINOR)
+        finding->severity = SEVERITY_MINOR;
+}
+
+/* What was lost in the traced step is lost in the same share of the untraced one. Without its time, or
+ * where tracing changed the step much, that is less sure. */
+static void untrace(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+    bool known = cost->step_ns > 0 && facts->step_ns > 0;
+
+    if (isnan(finding->lost_ns_per_step) || finding->severity == SEVERITY_INFORMATION)
+        return;
+    if (known)
+        finding->lost_ns_per_step *= cost->step_ns / facts->step_ns;
+    if (finding->confidence == CONFIDENCE_HIGH &&
+        (!known || facts->summary->steps.count < 3 ||
+         !(fabs(trace_file_overhead(facts->summary->trace)) < 0.2)))
+        finding->confidence = CONFIDENCE_MEDIUM;
+}
+
+static void explain_health(struct findings *findings, const struct facts *facts)
+{
+    const struct usage *usage = &facts->summary->timeline.all;
+
+    if (!(facts->busy_ns >= RULE_BUSY_GOOD * facts->step_ns) ||
+        facts->summary->timeline.work_count == 0 || facts_are_few(facts) ||
+        (findings->count > 0 && findings->items[0].severity != SEVERITY_INFORMATION))
+        return;
+    snprintf(findings->healthy, sizeof findings->healthy,
+             "the device is busy for %.0f%% of %s; no cause that was looked for costs as much as "
+             "%.0f%%; copies take %.1f%% and communication %.1f%% while nothing is computed",
+             100 * facts->busy_ns / facts->step_ns, facts->has_steps ? "a step" : "the trace",
+             100 * RULE_SHARE_LEAST, 100 * (double)usage->copy_exposed_ns / facts->window_ns,
+             100 * (double)usage->communication_exposed_ns / facts->window_ns);
+}
+
+static size_t rule_count(void)
+{
+    size_t count = 0;
+
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) count++;
+    return count;
+}
+
+enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
+                          int64_t which)
+{
+    struct facts facts = { 0 };
+    enum status status = STATUS_OK;
+
+    memset(findings, 0, sizeof *findings);
+    TRY(facts_make(&facts, summaries, count, which));
+    findings->items = malloc(rule_count() * sizeof *findings->items);
+    if (findings->items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu findings", rule_count());
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
+            struct finding finding = { .id = rule->id,
+                                       .title = rule->title,
+                                       .advice = rule->advice,
+                                       .source = rule->source,
+                                       .severity = SEVERITY_MINOR,
+                                       .confidence = CONFIDENCE_HIGH,
+                                       .lost_ns_per_step = NAN,
+                                       .predicted_gain = NAN };
+            finding.of_whole = facts_of_whole(&facts);
+            if (!rule->judge(&finding, &facts))
+                continue;
+            untrace(&finding, &facts);
+            doubt(&finding, &facts);
+            moderate(&finding);
+            insert(findings, &finding);
+        }
+    explain_health(findings, &facts);
+
+out:
+    facts_release(&facts);
+    return status;
+}
+
+void findings_release(struct findings *findings)
+{
+    free(findings->items);
+    memset(findings, 0, sizeof *findings);
+}

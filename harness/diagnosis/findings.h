@@ -1,0 +1,17 @@
+/* What is wrong with a training run, from its trace alone.
+ *
+ * Every finding is a row of a table of rules (rules.h): a condition on the summary, with the time that it
+ * costs and the evidence in numbers. A rule never sees what was configured. A rule that needs what the
+ * trace lacks says nothing of it. */
+#ifndef HARNESS_DIAGNOSIS_FINDINGS_H
+#define HARNESS_DIAGNOSIS_FINDINGS_H
+
+#include "harness/analysis/summary.h"
+#include "harness/diagnosis/finding.h"
+
+/* Of trace `which` among the `count` ranks of a run; 1 for a trace alone. OUT_OF_MEMORY. Release in
+ * every case. */
+enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
+                          int64_t which);
+
+#endif

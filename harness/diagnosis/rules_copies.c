@@ -1,0 +1,182 @@
+/* Findings of copies between host and device. */
+#include "harness/diagnosis/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From the CUDA runtime's documentation (API synchronization behavior): a transfer from pageable memory of
+ * up to 64 KB is staged at once; a larger one may hold the host up. */
+enum { SMALL_BYTES = 65536 };
+
+/* Copies of one direction, a step. */
+struct copies {
+    double count, bytes, ns;
+    double pageable_ns; /* of large ones */
+};
+
+static bool is_large(const struct kernel_row *row)
+{
+    return row->bytes == 0 || row->bytes / row->count > SMALL_BYTES;
+}
+
+static struct copies copies_of(const struct facts *facts, const char *direction)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    struct copies copies = { 0, 0, 0, 0 };
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        if (row->kind != WORK_COPY ||
+            strstr(trace_file_name(facts->summary->trace, row->name), direction) == NULL)
+            continue;
+        copies.count += (double)row->count / facts->steps;
+        copies.bytes += (double)row->bytes / facts->steps;
+        copies.ns += (double)row->total_ns / facts->steps;
+        if (row->pageable && is_large(row))
+            copies.pageable_ns += (double)row->total_ns / facts->steps;
+    }
+    return copies;
+}
+
+static struct copies copies_between(const struct facts *facts)
+{
+    struct copies in = copies_of(facts, "HtoD"), out = copies_of(facts, "DtoH");
+
+    return (struct copies){ in.count + out.count, in.bytes + out.bytes, in.ns + out.ns,
+                            in.pageable_ns };
+}
+
+/* How much of its time a copy runs while no kernel does, over all. */
+static double exposed_share(const struct facts *facts)
+{
+    const struct usage *usage = &facts->summary->timeline.all;
+
+    return usage->kind_ns[WORK_COPY] > 0
+               ? (double)usage->copy_exposed_ns / (double)usage->kind_ns[WORK_COPY]
+               : 0;
+}
+
+/* Idle time while the host is in a copy's call. */
+static double idle_in_calls(const struct facts *facts)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+
+    return (double)(time->free_ns[HOST_COPYING] + time->drained_ns[HOST_COPYING]) / facts->steps;
+}
+
+/* AMD's do not say how many bytes they move. */
+static bool are_many_small(const struct copies *copies)
+{
+    return copies->count >= 8 && copies->bytes > 0 && copies->bytes / copies->count <= SMALL_BYTES;
+}
+
+static bool judge_pageable_copy(struct finding *finding, const struct facts *facts)
+{
+    struct copies copies = copies_between(facts);
+
+    if (!(copies.pageable_ns > 0))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "copies from pageable memory take the device %s of %s, %.0f%% of that while "
+             "no kernel runs; it is idle for %s while the host is in such calls",
+             time_text(copies.pageable_ns).text, step_text(facts).text, 100 * exposed_share(facts),
+             time_text(idle_in_calls(facts)).text);
+    return finding_costs(finding, facts,
+                         copies.pageable_ns * exposed_share(facts) + idle_in_calls(facts));
+}
+
+static bool judge_small_copies(struct finding *finding, const struct facts *facts)
+{
+    struct copies copies = copies_between(facts);
+
+    if (!are_many_small(&copies))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g copies %s between host and device, of %.3g KiB; they run for %s, and the "
+             "device is idle for %s in their calls",
+             copies.count, facts_per(facts), copies.bytes / copies.count / 1024,
+             time_text(copies.ns).text, time_text(idle_in_calls(facts)).text);
+    return finding_costs(finding, facts, copies.ns * exposed_share(facts) + idle_in_calls(facts));
+}
+
+static bool judge_exposed_copy(struct finding *finding, const struct facts *facts)
+{
+    struct copies copies = copies_between(facts);
+
+    if (are_many_small(&copies))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "copies between host and device take %s of %s, %.0f%% of that while no "
+             "kernel runs",
+             time_text(copies.ns).text, step_text(facts).text, 100 * exposed_share(facts));
+    return finding_costs(finding, facts, (copies.ns - copies.pageable_ns) * exposed_share(facts));
+}
+
+/* --- Round trips --------------------------------------------------------------------------------- */
+
+enum { TRIP_BYTES = 1024 }; /* less is a number that is read, not an operand */
+
+struct trips {
+    int64_t count, ns;
+};
+
+static bool is_copy(const struct facts *facts, const struct work *work, const char *direction)
+{
+    return work->kind == WORK_COPY && work->event->bytes >= TRIP_BYTES &&
+           strstr(trace_file_name(facts->summary->trace, work->event->name), direction) != NULL;
+}
+
+/* To the host and back with nothing of the device in between, and kernels on both sides in one step. */
+static struct trips find_trips(const struct facts *facts)
+{
+    const struct timeline *timeline = &facts->summary->timeline;
+    const struct steps *steps = &facts->summary->steps;
+    struct trips trips = { 0, 0 };
+    int64_t step = 0;
+
+    for (int64_t i = 1; i + 2 < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        const struct event *around;
+        if (!is_copy(facts, work, "DtoH") || !is_copy(facts, work + 1, "HtoD") ||
+            work[-1].kind != WORK_COMPUTATION || work[2].kind != WORK_COMPUTATION ||
+            work->call == NULL || work[2].call == NULL)
+            continue;
+        while (step + 1 < steps->count &&
+               steps->items[step + 1].event->start_ns <= work->call->start_ns)
+            step++;
+        around = steps->count > 0 ? steps->items[step].event : NULL;
+        if (around == NULL || work[2].call->start_ns >= around->end_ns)
+            continue;
+        trips.count++;
+        trips.ns += work[1].event->end_ns - work->event->start_ns;
+    }
+    return trips;
+}
+
+static bool judge_host_round_trip(struct finding *finding, const struct facts *facts)
+{
+    struct trips trips = find_trips(facts);
+
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.3g times %s data goes to the host and back in the middle of it, which takes %s "
+             "of %s while nothing else runs",
+             (double)trips.count / facts->steps, facts_per(facts),
+             time_text((double)trips.ns / facts->steps).text, time_text(facts->step_ns).text);
+    return finding_costs(finding, facts, (double)trips.ns / facts->steps);
+}
+
+const struct rule rules_of_copies[] = {
+    { "host_round_trip", "A step goes through the host",
+      "do the operation on the device, or before the step", "5% of a step", judge_host_round_trip },
+    { "pageable_copy", "Copies from pageable memory",
+      "pin the host's memory (pin_memory=True) and copy asynchronously",
+      "nsys analyze, cuda_memcpy_async: any; 5% of a step, 15% is bad", judge_pageable_copy },
+    { "small_copies", "Many small copies",
+      "put a batch's tensors side by side and copy them at once",
+      "8 copies a step of up to 64 KiB; 5% of a step", judge_small_copies },
+    { "exposed_copy", "Copies that nothing hides",
+      "copy the next batch on a stream of its own while this one is computed",
+      "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad", judge_exposed_copy },
+    { 0 },
+};

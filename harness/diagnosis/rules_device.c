@@ -1,0 +1,302 @@
+/* Findings of what the device works on. */
+#include "harness/diagnosis/rules.h"
+
+#include "harness/analysis/event_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- Kernels by name ----------------------------------------------------------------------------- */
+
+static bool has_one(const char *name, const char *const *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* In fp32 on plain units, by the names of cuBLAS, cuDNN and CUTLASS, and ours. Names of matrix units are
+ * those of torch_tb_profiler's tensor_core.py, and what came since. */
+static bool is_fp32_product(const char *name)
+{
+    static const char *const fp32[] = {
+        "sgemm", "scudnn", "f32f32", "gemm_f32", "float", "simt_s"
+    };
+    static const char *const units[] = { "bf16",     "half",   "h884",     "s884", "1688",
+                                         "16816",    "tf32",   "tensorop", "hmma", "wmma",
+                                         "BFloat16", "h16816", "fp16",     "f16",  "e4m3" };
+
+    return name_is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
+           !has_one(name, units, ARRAY_SIZE(units));
+}
+
+static bool is_elementwise(const char *name)
+{
+    static const char *const parts[] = { "elementwise", "bias_add_", "residual_add_" };
+
+    return has_one(name, parts, ARRAY_SIZE(parts)) || strncmp(name, "gelu_", 5) == 0;
+}
+
+/* Those of a loss, and of the choice of experts, are small. */
+static bool is_softmax(const char *name)
+{
+    static const char *const others[] = { "log_softmax", "LogSoftMax", "topk", "Topk" };
+
+    return (strstr(name, "softmax") != NULL || strstr(name, "SoftMax") != NULL) &&
+           !has_one(name, others, ARRAY_SIZE(others));
+}
+
+/* Kernels, a step. */
+struct share {
+    double count, ns;
+};
+
+static struct share kernels_that(const struct facts *facts, bool (*are)(const char *name))
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    struct share share = { 0, 0 };
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        if (row->kind != WORK_COMPUTATION ||
+            !are(trace_file_name(facts->summary->trace, row->name)))
+            continue;
+        share.count += (double)row->count / facts->steps;
+        share.ns += (double)row->total_ns / facts->steps;
+    }
+    return share;
+}
+
+static bool is_any(const char *name)
+{
+    return name != NULL;
+}
+
+/* Saving device time shortens a step only as far as the device sets its pace. */
+static double busy_share(const struct facts *facts)
+{
+    return facts->step_ns > 0 ? facts->busy_ns / facts->step_ns : 0;
+}
+
+/* --- Rules --------------------------------------------------------------------------------------- */
+
+/* Matrix units that take a shorter type than fp32: as our traces state, or of NVIDIA's devices from compute
+ * capability 7 on, as in torch_tb_profiler's rule. */
+static bool has_matrix_units(const struct event_device *device)
+{
+    static const char *const amd[] = { "AMD", "Radeon", "Instinct" };
+
+    if (device == NULL)
+        return false;
+    if (device->bf16_matrix_units >= 0 || device->tf32 >= 0)
+        return device->bf16_matrix_units == 1 || device->fp16_matrix_units == 1 ||
+               device->tf32 == 1;
+    return device->compute_major >= 7 && !has_one(device->name, amd, ARRAY_SIZE(amd));
+}
+
+static bool is_cpu(const struct event_device *device)
+{
+    return device != NULL && device->shares_host_cores == 1;
+}
+
+/* A product with a side shorter than the 16 rows of a tile leaves matrix units mostly empty (Intel AMX's
+ * tiles; NVIDIA's mma has m16n8k16). Only our names tell the sides. */
+static bool is_fp32_product_of_tiles(const char *name)
+{
+    int m, n, k;
+
+    if (!is_fp32_product(name))
+        return false;
+    return sscanf(name, "gemm_f32_%*2[nt]_%dx%dx%d", &m, &n, &k) != 3 ||
+           (m >= 16 && n >= 16 && k >= 16);
+}
+
+/* Half of the products' time: matrix units are at least twice as fast as fp32 (so bf16_matrix_units is
+ * defined). A GPU's other kernels move half the bytes, too; a CPU's work in caches, where that gains
+ * nothing. */
+static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts)
+{
+    struct share products = kernels_that(facts, is_fp32_product_of_tiles);
+    struct share all = kernels_that(facts, is_any);
+
+    if (!has_matrix_units(facts->device) || !(products.ns >= 0.1 * all.ns))
+        return false;
+    finding->confidence = CONFIDENCE_MEDIUM;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "%.0f%% of the time of kernels are matrix products in fp32, on %.60s, which has matrix "
+        "units for shorter types; the device is busy for %.0f%% of %s",
+        100 * products.ns / all.ns, facts->device->name, 100 * busy_share(facts),
+        step_text(facts).text);
+    return finding_costs(finding, facts,
+                         0.5 * (is_cpu(facts->device) ? products.ns : all.ns) * busy_share(facts));
+}
+
+/* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
+ * Training Guide), so up to 7 tokens a sample are no waste. */
+static bool judge_padding_waste(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+    double tokens = 0, padded = 0, samples = 0, waste;
+
+    for (int64_t i = 0; i < trace->step_count; i++) {
+        const struct event_step *step = &trace->steps[i];
+        if (step->tokens < 0 || step->padded_tokens < 0 || step->samples < 0)
+            return false;
+        tokens += (double)step->tokens;
+        padded += (double)step->padded_tokens;
+        samples += (double)step->samples;
+    }
+    waste = padded - 7 * samples;
+    if (!(waste > 0))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.0f%% of the tokens that are computed only fill up: %.4g of %.4g a step",
+             100 * padded / (tokens + padded), padded / facts->steps,
+             (tokens + padded) / facts->steps);
+    return finding_costs(finding, facts,
+                         waste / (tokens + padded) * facts->busy_ns * busy_share(facts));
+}
+
+/* A pair that is fused into one reads and writes half as much. */
+static bool judge_unfused_ops(struct finding *finding, const struct facts *facts)
+{
+    struct share share = kernels_that(facts, is_elementwise);
+
+    if (share.count < 10)
+        return false;
+    finding->confidence = CONFIDENCE_LOW;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g kernels %s do one element-wise operation each, for %s of %s", share.count,
+             facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
+    return finding_costs(finding, facts, 0.5 * share.ns * busy_share(facts));
+}
+
+static bool judge_optimizer_overhead(struct finding *finding, const struct facts *facts)
+{
+    const double good = 0.15;
+    bool alone = facts->summary->timeline.host_alone;
+    const struct span_row *optimizer = facts_span(facts, "optimizer", false);
+    double ns;
+
+    if (optimizer == NULL)
+        optimizer = facts_span(facts, "Optimizer.step#", true);
+    if (optimizer == NULL)
+        return false;
+    ns = (double)(alone ? optimizer->host_total_ns : optimizer->device_total_ns) / facts->steps;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the optimizer takes %s of the %s in %s: %.0f%%, where 15%% is enough",
+             time_text(ns).text, alone ? "host" : "device", step_text(facts).text,
+             100 * ns / facts->step_ns);
+    return finding_costs(finding, facts,
+                         (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));
+}
+
+/* On a CPU fused attention saves memory alone, so that neither lost time nor a gain is stated: what backward
+ * computes again costs more time than the scores' traffic did. */
+static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
+{
+    struct share share = kernels_that(facts, is_softmax);
+    double ns = share.ns * busy_share(facts);
+
+    finding->confidence = CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g softmax kernels %s, over scores that lie in memory, take %s of %s", share.count,
+             facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
+    if (is_cpu(facts->device))
+        return facts->step_ns > 0 && ns / facts->step_ns >= RULE_SHARE_LEAST;
+    return finding_costs(finding, facts, ns);
+}
+
+static bool judge_device_wait(struct finding *finding, const struct facts *facts)
+{
+    double stalled = (double)facts->summary->idle.all.stalled_ns / facts->steps;
+
+    finding->confidence = CONFIDENCE_LOW;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the device is idle for %s of %s although work is queued, in gaps of 30 us "
+             "and more",
+             time_text(stalled).text, step_text(facts).text);
+    return finding_costs(finding, facts, stalled);
+}
+
+/* An aside: what costs the time is for other rules to say. */
+static bool judge_low_utilisation(struct finding *finding, const struct facts *facts)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+    double idle = (double)time->idle_ns;
+    int64_t most_ns = 0;
+    enum host_doing most = HOST_OUTSIDE;
+
+    if (facts->summary->timeline.work_count == 0 || facts->lacks_work || !(idle > 0) ||
+        !(busy_share(facts) < 0.5))
+        return false;
+    for (int i = 0; i < HOST_DOING_COUNT; i++)
+        if (time->free_ns[i] + time->drained_ns[i] > most_ns) {
+            most_ns = time->free_ns[i] + time->drained_ns[i];
+            most = (enum host_doing)i;
+        }
+    if ((double)time->unknown_ns > 0.5 * idle)
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is busy for %.0f%%; of %.0f%% of its idle time the trace does not "
+                 "tell what the host did",
+                 100 * busy_share(facts), 100 * (double)time->unknown_ns / idle);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is busy for %.0f%%; %.0f%% of its idle time had work queued; the host "
+                 "spends most of it, %.0f%%, %s%s",
+                 100 * busy_share(facts), 100 * (double)time->queued_ns / idle,
+                 100 * (double)most_ns / idle, most == HOST_OUTSIDE ? "" : "in ",
+                 most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most));
+    finding_informs(finding);
+    return true;
+}
+
+static bool judge_device_bound(struct finding *finding, const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    struct share all = kernels_that(facts, is_any), products = kernels_that(facts, name_is_product);
+    const char *name;
+
+    if (!(busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0 || facts_are_few(facts))
+        return false;
+    name = trace_file_name(facts->summary->trace, kernels->rows[0].name);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the device is busy for %.0f%% of %s; %.0f%% of the time of its kernels are matrix "
+             "products; the longest is %.100s, %.0f%%",
+             100 * busy_share(facts), facts->has_steps ? "a step" : "the trace",
+             all.ns > 0 ? 100 * products.ns / all.ns : 0, name,
+             100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
+    finding_informs(finding);
+    return true;
+}
+
+const struct rule rules_of_device[] = {
+    { "fp32_matmul", "Matrix products in fp32 where matrix units take shorter types",
+      "train in bf16 or fp16 with fp32 master weights (autocast), or allow tf32",
+      "torch_tb_profiler: matrix units unused; a tenth of the time of kernels", judge_fp32_matmul },
+    { "padding_waste", "The device computes padding",
+      "batch sequences of similar length, under a budget of tokens", "5% of a step",
+      judge_padding_waste },
+    { "naive_attention", "Attention keeps its scores in memory",
+      "use fused attention (scaled_dot_product_attention), whose memory is linear", "5% of a step",
+      judge_naive_attention },
+    { "optimizer_overhead", "The optimizer takes a large part of the step",
+      "update all tensors in one kernel (fused=True or foreach=True), or accumulate gradients",
+      "10 to 15% of a step is good", judge_optimizer_overhead },
+    { "unfused_ops", "Element-wise operations, one kernel each",
+      "fuse them (torch.compile), with each other and into the products", "5% of a step",
+      judge_unfused_ops },
+    { "device_wait", "Queued work waits",
+      "look for waits between streams, and for other programs on the device or its cores",
+      "HolisticTraceAnalysis: other idle time, from 30 us", judge_device_wait },
+    { "low_utilisation", "The device is idle for most of the time",
+      "look at what the host does meanwhile", "nsys analyze, gpu_time_util: 50%",
+      judge_low_utilisation },
+    { "device_bound", "The device sets the pace",
+      "look at the longest kernels: their type, their size, what could be fused",
+      "busy for 70% of a step or more; below, look at the host", judge_device_bound },
+    { 0 },
+};

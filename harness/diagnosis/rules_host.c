@@ -1,0 +1,397 @@
+/* Findings of a device that waits for its host. */
+#include "harness/diagnosis/rules.h"
+
+#include "harness/analysis/event_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static double per_step(const struct facts *facts, int64_t ns)
+{
+    return (double)ns / facts->steps;
+}
+
+static const struct idle_time *all(const struct facts *facts)
+{
+    return &facts->summary->idle.all;
+}
+
+/* --- Loading, and waits in the loop -------------------------------------------------------------- */
+
+/* Exposed loading of the step at the middle; without steps the mean. */
+static double typical_loading(const struct facts *facts)
+{
+    int64_t count = facts->summary->steps.count;
+
+    if (facts->loadings == NULL)
+        return per_step(facts,
+                        all(facts)->free_ns[HOST_LOADING] + all(facts)->drained_ns[HOST_LOADING]);
+    return (facts->loadings[(count - 1) / 2] + facts->loadings[count / 2]) / 2;
+}
+
+/* In a loop that waits for the device before it loads, both add up. Without the wait the longer one would
+ * remain, so that one is the bottleneck. */
+static bool loading_outlasts_device(const struct facts *facts)
+{
+    return typical_loading(facts) > facts->busy_ns;
+}
+
+/* Loading that more workers would take out of the step, and what they need for it themselves: they share
+ * the cores that are left. */
+static double lost_to_loading(const struct facts *facts)
+{
+    const struct idle_time *time = all(facts);
+    const struct event_device *device = facts->device;
+    double hidable = loading_outlasts_device(facts) ? 0 : (double)time->hidable_loading_ns;
+    double exposed =
+        ((double)time->free_ns[HOST_LOADING] + (double)time->drained_ns[HOST_LOADING] - hidable) /
+        facts->steps;
+    double rest = facts->step_ns - exposed;
+    int cores = device != NULL ? device->host_cores : 0;
+
+    if (cores > 0) {
+        double loading = typical_loading(facts);
+        cores -= device->shares_host_cores == 1 && cores > 1;
+        rest = fmax(rest, loading / cores);
+    }
+    return fmax(0, facts->step_ns - rest);
+}
+
+enum {
+    STEPS_TO_COMPARE = 3, /* of fewer, none is in the middle */
+    STEPS_TO_REPEAT = 8,  /* fewer do not show whether something comes again */
+};
+
+/* Whether the wait is worth a finding in each third of the steps. A moment in which other programs took the
+ * loader's cores makes steps wait that lie together. */
+static bool comes_again(const struct facts *facts)
+{
+    const struct steps *steps = &facts->summary->steps;
+
+    for (int64_t third = 0; third < 3; third++) {
+        int64_t end = (third + 1) * steps->count / 3;
+        double loading = 0, length = 0;
+        for (int64_t i = third * steps->count / 3; i < end; i++) {
+            const struct idle_time *time = &facts->summary->idle.steps[i];
+            loading += (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+            length += (double)steps->items[i].duration_ns;
+        }
+        if (!(loading >= RULE_SHARE_LEAST * length))
+            return false;
+    }
+    return true;
+}
+
+/* Most steps wait for no data, and some do; or again and again one waits for much and most for little. The
+ * mean says what most do not. */
+static bool loading_is_uneven(const struct facts *facts)
+{
+    const struct idle_time *time = all(facts);
+    int64_t count = facts->summary->steps.count;
+    double mean = per_step(facts, time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+    double typical = typical_loading(facts);
+
+    return count >= STEPS_TO_COMPARE && facts->loadings[count - 1] > 0 &&
+           (typical < RULE_SHARE_LEAST * facts->median_step_ns ||
+            (count >= STEPS_TO_REPEAT && typical < 0.2 * mean && comes_again(facts)));
+}
+
+/* How many of the steps that wait longest hold most of the waiting. */
+static int64_t steps_that_wait(const struct facts *facts)
+{
+    int64_t count = facts->summary->steps.count, waiting = 0;
+    double sum = 0, most = 0;
+
+    for (int64_t i = 0; i < count; i++) sum += facts->loadings[i];
+    while (waiting < count && most < 0.8 * sum) most += facts->loadings[count - ++waiting];
+    return waiting;
+}
+
+static bool judge_data_loading(struct finding *finding, const struct facts *facts)
+{
+    double exposed =
+        per_step(facts, all(facts)->free_ns[HOST_LOADING] + all(facts)->drained_ns[HOST_LOADING]);
+
+    if (loading_is_uneven(facts))
+        return false;
+    if (facts->summary->timeline.host_alone)
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the loop waits for data, or prepares it, for %s of %s", time_text(exposed).text,
+                 step_text(facts).text);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is idle for %s of %s while the loop waits for data or "
+                 "prepares it; it works for %s",
+                 time_text(exposed).text, step_text(facts).text, time_text(facts->busy_ns).text);
+    if (!finding_costs(finding, facts, lost_to_loading(facts)))
+        return false;
+    if (facts->summary->timeline.host_alone) /* Who loads and who computes share the cores. */
+        finding->predicted_gain = NAN;
+    return true;
+}
+
+/* Long waits in at most a tenth of the steps lie at borders: of epochs, or of shards. */
+static bool at_borders(const struct facts *facts)
+{
+    int64_t waiting = steps_that_wait(facts), count = facts->summary->steps.count;
+
+    return waiting * 10 <= count && facts->loadings[count - waiting] > facts->median_step_ns;
+}
+
+static bool judge_uneven(struct finding *finding, const struct facts *facts, bool borders)
+{
+    int64_t count = facts->summary->steps.count, waiting;
+
+    if (count < STEPS_TO_REPEAT || !loading_is_uneven(facts) || at_borders(facts) != borders ||
+        !(borders || comes_again(facts)))
+        return false;
+    waiting = steps_that_wait(facts);
+    finding->confidence = borders && waiting < 2 ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%lld of %lld steps hold most of the wait for data, up to %s each; a step in the "
+             "middle waits %s of %s",
+             (long long)waiting, (long long)count, time_text(facts->loadings[count - 1]).text,
+             time_text(typical_loading(facts)).text, time_text(facts->median_step_ns).text);
+    return finding_costs(finding, facts, lost_to_loading(facts));
+}
+
+static bool judge_data_jitter(struct finding *finding, const struct facts *facts)
+{
+    return judge_uneven(finding, facts, false);
+}
+
+static bool judge_epoch_gap(struct finding *finding, const struct facts *facts)
+{
+    return judge_uneven(finding, facts, true);
+}
+
+static bool judge_host_sync(struct finding *finding, const struct facts *facts)
+{
+    const struct idle_time *time = all(facts);
+    double hidable = (double)time->hidable_ns;
+
+    if (time->drained_count == 0)
+        return false;
+    if (loading_outlasts_device(facts))
+        hidable -= (double)time->hidable_loading_ns;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "waits %s after which the device has nothing left to do: %.3g; of the %s that the "
+             "host then works, %s could pass while the device works its %s",
+             facts_per(facts), (double)time->drained_count / facts->steps,
+             time_text(per_step(facts, time->idle_ns)).text,
+             time_text(per_step(facts, time->hidable_ns)).text, time_text(facts->busy_ns).text);
+    /* How late the host notices that its wait is over counts as well, yet no more than what it then does:
+     * a thread that lost its core for once is no pattern. */
+    return finding_costs(finding, facts,
+                         (hidable + fmin(hidable, (double)time->drained_ns[HOST_WAITING])) /
+                             facts->steps);
+}
+
+static bool judge_phase(struct finding *finding, const struct facts *facts, enum host_doing doing,
+                        const char *what)
+{
+    const struct idle_time *time = all(facts);
+    double idle = per_step(facts, time->free_ns[doing] + time->drained_ns[doing]);
+
+    if (facts->summary->timeline.host_alone)
+        snprintf(finding->evidence, sizeof finding->evidence, "the loop %s for %s of %s", what,
+                 time_text(idle).text, step_text(facts).text);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is idle for %s of %s while the loop %s", time_text(idle).text,
+                 step_text(facts).text, what);
+    return finding_costs(finding, facts, idle);
+}
+
+static bool judge_logging_gap(struct finding *finding, const struct facts *facts)
+{
+    return judge_phase(finding, facts, HOST_LOGGING, "logs");
+}
+
+static bool judge_save_pause(struct finding *finding, const struct facts *facts)
+{
+    return judge_phase(finding, facts, HOST_SAVING, "saves");
+}
+
+/* --- Launching ----------------------------------------------------------------------------------- */
+
+/* Steps contain what comes before their first work; without any, the window begins with it. */
+static double idle_for_first_uses(const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+    int64_t start_ns =
+        facts->has_steps ? summary->steps.items[0].event->start_ns : summary->idle.start_ns;
+
+    return (double)intervals_within_ns(&facts->first_uses.idle, start_ns, summary->idle.end_ns);
+}
+
+static bool judge_initialisation(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+    const struct first_uses *uses = &facts->first_uses;
+
+    if (uses->count == 0)
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%lld kernel%s launched for the first time in a call of over 1 ms; for that, and for "
+             "what the operators around do before, the device is idle for %s of the %s that the "
+             "trace is long; the longest call is %s of %.40s, for %.100s",
+             (long long)uses->count, uses->count == 1 ? " is" : "s are",
+             time_text(idle_for_first_uses(facts)).text, time_text(facts->window_ns).text,
+             time_text((double)(uses->call->end_ns - uses->call->start_ns)).text,
+             trace_file_name(trace, uses->call->name), trace_file_name(trace, uses->kernel->name));
+    return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
+}
+
+/* Idle time while the host works towards its next launch, whatever drained the queue before, less what
+ * happens once. Work that was queued yet began late waited for its launch to arrive. */
+static double lost_to_launches(const struct facts *facts)
+{
+    const struct idle_time *time = all(facts);
+    static const enum host_doing doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
+    double lost = (double)facts->summary->idle.late_ns, drained = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(doings); i++) {
+        lost += (double)time->free_ns[doings[i]];
+        drained += (double)time->drained_ns[doings[i]];
+    }
+    lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns));
+    lost -= (double)intervals_within_ns(&facts->first_uses.idle, facts->summary->idle.start_ns,
+                                        facts->summary->idle.end_ns);
+    return fmax(0, lost / facts->steps);
+}
+
+/* Single kernels that end before their own call would, of all. */
+static double short_share(const struct facts *facts)
+{
+    const struct launches *launches = &facts->summary->launches;
+
+    return launches->count > 0 ? (double)launches->short_count / (double)launches->count : 0;
+}
+
+static void launch_evidence(struct finding *finding, const struct facts *facts, const char *more)
+{
+    const struct launches *launches = &facts->summary->launches;
+
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%s%.0f launches %s, %s each on the host; %.0f%% of them launch a kernel that is "
+             "shorter than the call; the device is idle for %s of %s, waiting for launches",
+             more, facts->launches, facts_per(facts),
+             time_text((double)launches->host_ns / fmax(1, (double)launches->count)).text,
+             100 * short_share(facts), time_text(lost_to_launches(facts)).text,
+             time_text(facts->step_ns).text);
+}
+
+static bool judge_launch_bound(struct finding *finding, const struct facts *facts)
+{
+    if (facts->launches < 10)
+        return false;
+    launch_evidence(finding, facts, "");
+    return finding_costs(finding, facts, lost_to_launches(facts));
+}
+
+/* What the device would not spend on starting and ending kernels if a step ran once over its batch instead
+ * of in passes over pieces. A kernel takes at least as long as the shortest of all; as some of that may be
+ * work too, no more than a call of the host is counted. Of products more is known where work is stated. The
+ * optimizer runs once as it is, and multiplies nothing. */
+static double busy_lost_to_passes(const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    const struct launches *launches = &facts->summary->launches;
+    double shortest = (double)launches->host_ns / fmax(1, (double)launches->count);
+    double count = 0, products = 0, product_ns = facts->product_fixed_ns;
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        if (row->kind != WORK_COMPUTATION || (double)row->count < facts->passes * facts->steps)
+            continue;
+        shortest = fmin(shortest, (double)row->total_ns / (double)row->count);
+        if (name_is_product(trace_file_name(facts->summary->trace, row->name)))
+            products += (double)row->count;
+        else
+            count += (double)row->count;
+    }
+    if (isnan(product_ns))
+        product_ns = shortest;
+    count = fmax(0, count / facts->steps - facts->optimizer_work);
+    products /= facts->steps;
+    return (1 - 1 / facts->passes) * (count * shortest + products * product_ns);
+}
+
+/* The idle time that goes with the launches, or lies between kernels that were queued; the optimizer's
+ * stays. */
+static double idle_lost_to_passes(const struct facts *facts)
+{
+    double between = per_step(facts, all(facts)->queued_ns - all(facts)->stalled_ns -
+                                         facts->summary->idle.late_ns);
+
+    double optimizer = fmin(1, facts->optimizer_work / fmax(1, facts->launches));
+
+    return (1 - optimizer) * (lost_to_launches(facts) + (1 - 1 / facts->passes) * fmax(0, between));
+}
+
+/* A tracer makes calls longer and not kernels, so what it adds to a step is idle time, as far as there is
+ * any. In time of the traced step, as findings are. */
+static double lost_to_passes(const struct facts *facts)
+{
+    double idle = idle_lost_to_passes(facts), busy = busy_lost_to_passes(facts);
+    double untraced = facts->summary->trace->cost.step_ns;
+    double idle_at_all = facts->step_ns - facts->busy_ns;
+
+    if (!(untraced > 0 && untraced < facts->step_ns))
+        return idle + busy;
+    if (idle_at_all > 0)
+        idle *= fmax(0, untraced - facts->busy_ns) / idle_at_all;
+    busy *= fmin(1, untraced / facts->busy_ns);
+    return (idle + busy) * facts->step_ns / untraced;
+}
+
+/* The same kernels over and over within a step, on pieces of its batch. */
+static bool judge_small_kernels(struct finding *finding, const struct facts *facts)
+{
+    char more[120];
+    int length;
+
+    if (!facts->has_steps || facts->passes < 2 || short_share(facts) < 0.25)
+        return false;
+    length = snprintf(more, sizeof more, "a step runs forward %.0f times; ", facts->passes);
+    if (isfinite(facts->product_fixed_ns))
+        snprintf(more + length, sizeof more - (size_t)length,
+                 "a product takes %s however small it is; ",
+                 time_text(facts->product_fixed_ns).text);
+    finding->gain_is_least = isnan(facts->product_fixed_ns);
+    launch_evidence(finding, facts, more);
+    return finding_costs(finding, facts, lost_to_passes(facts));
+}
+
+const struct rule rules_of_host[] = {
+    { "initialisation", "Something is done for the first time",
+      "warm up before you measure or profile: it does not come again",
+      "a first call of 1 ms, 20 times HolisticTraceAnalysis' bound for long ones",
+      judge_initialisation },
+    { "data_loading", "The step waits for data",
+      "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
+      "torch_tb_profiler: data loading over 5% of a step", judge_data_loading },
+    { "data_jitter", "A few steps wait long for data",
+      "prefetch more batches, so that a slow one is ready in time",
+      "step times should vary by less than 10%", judge_data_jitter },
+    { "epoch_gap", "The device waits at the borders of epochs",
+      "keep the workers (persistent_workers) and load ahead across the border",
+      "torch_tb_profiler: data loading over 5% of a step", judge_epoch_gap },
+    { "host_sync", "The loop waits for the device",
+      "read results every few steps, or copy them aside and read them later; no .item() or "
+      "synchronisation in the loop",
+      "the step is host and device work added up, instead of the longer one", judge_host_sync },
+    { "logging_gap", "The step waits while the loop logs",
+      "hand lines to a thread that writes them", "5% of a step", judge_logging_gap },
+    { "save_pause", "The step waits while the loop saves",
+      "copy the state to pinned memory and write it aside", "5% of a step", judge_save_pause },
+    { "small_kernels", "The step is cut into pieces that are too small for the device",
+      "raise the micro-batch until memory is nearly full; accumulate only beyond that",
+      "HolisticTraceAnalysis: kernels shorter than their launch", judge_small_kernels },
+    { "launch_bound", "The device waits for launches",
+      "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or raise the batch",
+      "HolisticTraceAnalysis: idle time by host wait", judge_launch_bound },
+    { 0 },
+};

@@ -1,0 +1,264 @@
+/* Findings of memory: what ends a run, and what wastes memory or time on allocating it. */
+#include "harness/diagnosis/rules.h"
+
+#include "harness/analysis/event_names.h"
+#include "harness/analysis/intervals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double MIB = 1048576;
+
+/* What the device may hold; 0: unknown. */
+static int64_t budget_of(const struct facts *facts, const struct memory_device *memory)
+{
+    const struct event_device *device = trace_file_device(facts->summary->trace, memory->device);
+
+    if (device == NULL)
+        return 0;
+    return device->memory_budget_bytes > 0 ? device->memory_budget_bytes : device->memory_bytes;
+}
+
+/* The device with the highest peak whose totals are the allocator's own. */
+static const struct memory_device *fullest(const struct facts *facts)
+{
+    const struct memory *memory = &facts->summary->memory;
+    const struct memory_device *most = NULL;
+
+    for (int64_t i = 0; i < memory->device_count; i++)
+        if (memory->devices[i].stated && (most == NULL || memory->devices[i].peak > most->peak))
+            most = &memory->devices[i];
+    return most;
+}
+
+/* --- Activations --------------------------------------------------------------------------------- */
+
+/* What of the peak goes away within a step: the category that says so, or else what rises and falls. */
+static int64_t activations_at_peak(const struct facts *facts, const struct memory_device *device,
+                                   bool *by_category)
+{
+    const struct memory *memory = &facts->summary->memory;
+    int64_t least = device->peak;
+
+    *by_category = device->category_count > 0;
+    for (int64_t i = 0; i < device->category_count; i++) {
+        const struct memory_category *category = &memory->categories[device->first_category + i];
+        if (strcmp(trace_file_name(facts->summary->trace, category->name), "activations") == 0)
+            return category->at_peak;
+    }
+    if (*by_category)
+        return 0;
+    for (int64_t i = 0; i < device->point_count; i++) {
+        int64_t allocated = memory->points[device->first_point + i].allocated;
+        least = allocated < least ? allocated : least;
+    }
+    return device->peak - least;
+}
+
+static bool judge_activation_memory(struct finding *finding, const struct facts *facts)
+{
+    const struct memory_device *device = fullest(facts);
+    int64_t budget = device != NULL ? budget_of(facts, device) : 0, activations;
+    double share = budget > 0 ? (double)device->peak / (double)budget : 0;
+    bool by_category;
+
+    if (!(share >= 0.9))
+        return false;
+    activations = activations_at_peak(facts, device, &by_category);
+    if (!((double)(device->peak - activations) < 0.9 * (double)budget))
+        return false;
+    finding->severity = share >= 0.98 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
+    finding->confidence = by_category ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the peak is %.1f MiB, %.0f%% of the %.1f MiB there are; %.1f MiB of it %s",
+             (double)device->peak / MIB, 100 * share, (double)budget / MIB,
+             (double)activations / MIB,
+             by_category ? "are activations" : "rise and fall within the trace");
+    return true;
+}
+
+/* --- Growth -------------------------------------------------------------------------------------- */
+
+struct growth {
+    int64_t steps, rises;
+    int64_t first, last; /* bytes at the ends of steps; the first step is left out */
+};
+
+static void take_level(struct growth *growth, int64_t level)
+{
+    if (growth->steps++ == 0)
+        growth->first = level;
+    else
+        growth->rises += level > growth->last;
+    growth->last = level;
+}
+
+static struct growth growth_of(const struct facts *facts, const struct memory_device *device)
+{
+    const struct summary *summary = facts->summary;
+    const struct memory_point *points = summary->memory.points + device->first_point;
+    struct growth growth = { 0, 0, 0, 0 };
+    int64_t at = 0;
+
+    for (int64_t step = 0; step < summary->steps.count; step++) {
+        int64_t end_ns = summary->steps.items[step].event->end_ns;
+        while (at < device->point_count && points[at].event->start_ns <= end_ns) at++;
+        if (step > 0 && at > 0)
+            take_level(&growth, points[at - 1].allocated);
+    }
+    return growth;
+}
+
+static bool judge_memory_growth(struct finding *finding, const struct facts *facts)
+{
+    const struct memory_device *device = fullest(facts);
+    struct growth growth;
+    int64_t budget;
+    double per_step, left;
+
+    if (device == NULL)
+        return false;
+    growth = growth_of(facts, device);
+    if (growth.steps < 5 || growth.rises < (growth.steps - 1) * 4 / 5 ||
+        growth.last <= growth.first)
+        return false;
+    per_step = (double)(growth.last - growth.first) / (double)(growth.steps - 1);
+    budget = budget_of(facts, device);
+    left = (double)(budget - device->peak) / per_step;
+    finding->severity = budget > 0 && left <= 1000 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "what is allocated after a step grows by %.4g KiB a step, in %lld of %lld steps",
+             per_step / 1024, (long long)growth.rises, (long long)(growth.steps - 1));
+    if (budget > 0) {
+        size_t length = strlen(finding->evidence);
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; %.0f steps are left to the %.1f MiB there are", fmax(0, left),
+                 (double)budget / MIB);
+    }
+    return true;
+}
+
+/* --- Allocating ---------------------------------------------------------------------------------- */
+
+static bool judge_fragmentation(struct finding *finding, const struct facts *facts)
+{
+    const struct memory_device *device = fullest(facts);
+    int64_t budget = device != NULL ? budget_of(facts, device) : 0;
+    double ratio, unused;
+
+    if (budget == 0 || device->reserved_at_peak < 0 || device->peak <= 0)
+        return false;
+    ratio = (double)device->reserved_at_peak / (double)device->peak;
+    unused = (double)(device->reserved_at_peak - device->peak);
+    if (!(ratio >= 1.2) || !(unused >= 0.1 * (double)budget))
+        return false;
+    finding->severity = unused >= 0.25 * (double)budget ? SEVERITY_MAJOR : SEVERITY_MINOR;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the allocator holds %.1f MiB for %.1f MiB in use, %.2f times as much; %.0f%% of the "
+             "device's memory is held and not used",
+             (double)device->reserved_at_peak / MIB, (double)device->peak / MIB, ratio,
+             100 * unused / (double)budget);
+    return true;
+}
+
+/* Calls of the window that allocate or release. */
+struct allocations {
+    int64_t count, releases;
+    int64_t ns, longest_ns[3];
+    int64_t steps; /* that have some */
+};
+
+static void take_allocation(struct allocations *all, const struct event *event, bool releases)
+{
+    int64_t ns = event->end_ns - event->start_ns;
+
+    all->count++;
+    all->releases += releases;
+    all->ns = ns_sum(all->ns, ns);
+    for (size_t i = 0; i < ARRAY_SIZE(all->longest_ns); i++)
+        if (ns > all->longest_ns[i]) {
+            int64_t shorter = all->longest_ns[i];
+            all->longest_ns[i] = ns;
+            ns = shorter;
+        }
+}
+
+/* The host's events come by thread, so a step comes once for each that allocates in it: `has`, of all
+ * steps, tells those counted. NULL: there was no memory for it, and nothing is counted. */
+static struct allocations count_allocations(const struct facts *facts, bool *has)
+{
+    const struct summary *summary = facts->summary;
+    struct allocations all = { 0 };
+
+    if (has == NULL)
+        return all;
+    for (int64_t i = 0; i < summary->timeline.host_count; i++) {
+        const struct event *event = summary->timeline.host[i];
+        const char *name = trace_file_name(summary->trace, event->name);
+        int64_t step;
+        if (!event_is_call(event) || event->start_ns < summary->idle.start_ns ||
+            event->start_ns >= summary->idle.end_ns || !name_is_allocation(name))
+            continue;
+        take_allocation(&all, event, name_is_release(name));
+        step = steps_find(&summary->steps, event->start_ns);
+        if (step >= 0 && !has[step]) {
+            all.steps++;
+            has[step] = true;
+        }
+    }
+    return all;
+}
+
+static struct allocations allocations(const struct facts *facts)
+{
+    bool *has = calloc((size_t)facts->summary->steps.count + 1, sizeof *has);
+    struct allocations all = count_allocations(facts, has);
+
+    free(has);
+    return all;
+}
+
+/* An allocator that caches fills itself in the first steps, and libraries allocate when first used. What
+ * goes on happens in half of the steps or, where none are marked, releases again and again. */
+static bool goes_on(const struct facts *facts, const struct allocations *all)
+{
+    if ((double)all->count < 2 * facts->steps)
+        return false;
+    return facts->has_steps ? 2 * all->steps >= facts->summary->steps.count : all->releases >= 3;
+}
+
+static bool judge_allocation_churn(struct finding *finding, const struct facts *facts)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+    struct allocations all = allocations(facts);
+    int64_t idle = time->free_ns[HOST_ALLOCATING] + time->drained_ns[HOST_ALLOCATING] +
+                   time->free_ns[HOST_LAUNCHING] + time->free_ns[HOST_OPERATOR] +
+                   time->free_ns[HOST_OUTSIDE];
+    int64_t ns = all.ns - (all.longest_ns[0] - all.longest_ns[2]) -
+                 (all.longest_ns[1] - all.longest_ns[2]); /* what comes twice is no habit */
+
+    if (!goes_on(facts, &all))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g calls %s allocate or release memory, %s of %s", (double)all.count / facts->steps,
+             facts_per(facts), time_text((double)ns / facts->steps).text, step_text(facts).text);
+    return finding_costs(finding, facts, (double)(ns < idle ? ns : idle) / facts->steps);
+}
+
+const struct rule rules_of_memory[] = {
+    { "memory_growth", "Memory grows from step to step",
+      "find what is kept: a loss with its graph, a list of outputs; detach, or keep the number",
+      "in a steady state every step ends with what it began with", judge_memory_growth },
+    { "activation_memory", "Activations fill the device's memory",
+      "recompute them in backward (torch.utils.checkpoint), use a 16-bit type, or lower the batch",
+      "torch_tb_profiler: peak over 90% of the device's memory", judge_activation_memory },
+    { "allocation_churn", "Every step allocates from the device anew",
+      "use a caching or stream-ordered allocator; allocate before the loop",
+      "cudaFree waits for the device (CUDA runtime's documentation)", judge_allocation_churn },
+    { "fragmentation", "The allocator holds much more than is in use",
+      "allocate in few sizes, round them, or use expandable segments",
+      "reserved over allocated: 1.2, and a tenth of the device", judge_fragmentation },
+    { 0 },
+};

@@ -1,0 +1,284 @@
+#include "harness/experiment/child/window.h"
+
+#include "harness/experiment/child/clocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLICE_STEPS_LEAST = 3, /* the first step of a slice finds an empty queue */
+    QUARTERS_MOST = 4,     /* of warm-up: on a noisy machine two may never agree */
+    PILOT_GROWTH_MOST = 8, /* from one try to the next: the first steps are the slowest */
+};
+
+#define SLICE_NS    1e7
+#define WARM_WITHIN 0.05 /* two consecutive quarters that agree so well are warm */
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+int64_t window_period(const struct training_config *configs, int count)
+{
+    int64_t period = 1;
+
+    for (int i = 0; i < count; i++) {
+        int64_t own = training_period(&configs[i]);
+        if (own > 1)
+            period = period / greatest_common_divisor(period, own) * own;
+    }
+    return period;
+}
+
+int64_t window_whole_periods(int64_t steps, int64_t period)
+{
+    return (steps + period - 1) / period * period;
+}
+
+void window_plan_steps(struct window_plan *plan, const double *step_ns, int count)
+{
+    int64_t group = 2; /* slices: an even number that holds whole periods */
+    double mean_ns = 0, groups;
+
+    for (int i = 0; i < count; i++) mean_ns += step_ns[i] / count;
+    plan->steps = SLICE_STEPS_LEAST;
+    if (mean_ns > 0 && plan->steps < SLICE_NS / mean_ns)
+        plan->steps = (int64_t)(SLICE_NS / mean_ns);
+    if (plan->steps > plan->period)
+        plan->steps = window_whole_periods(plan->steps, plan->period);
+    while (plan->period % plan->steps != 0 && plan->steps % plan->period != 0) plan->steps++;
+    if (plan->steps < plan->period) {
+        group = plan->period / plan->steps;
+        group *= group % 2 + 1;
+    }
+    plan->slices = group;
+    groups = plan->seconds * 1e9 / (mean_ns * (double)(plan->steps * group));
+    if (groups > 1 && isfinite(groups))
+        plan->slices = (int64_t)(groups + 0.5) * group;
+}
+
+/* Wall time of `steps` steps. */
+static enum status time_steps(struct training *training, int64_t steps, double *wall_ns)
+{
+    struct training_window window = { 0 };
+    enum status status = STATUS_OK;
+
+    TRY(training_window(training, steps, &window));
+    *wall_ns = (double)window.wall_ns;
+    training_window_release(&window);
+
+out:
+    return status;
+}
+
+/* After a failure: closing what may be broken must not hide why. NULL is allowed. */
+static void abandon(struct training *training)
+{
+    struct status_error error = *status_last();
+
+    if (training == NULL)
+        return;
+    training_close(training);
+    status_raise(&error);
+}
+
+/* Windows of `quarter` steps, run until two in a row agree. */
+struct warm_up {
+    int64_t quarter;
+    double last_ns, fastest_ns; /* 0 before the first */
+    bool warm;
+};
+
+static void take_quarter(struct warm_up *warm_up, double wall_ns)
+{
+    if (warm_up->last_ns > 0)
+        warm_up->warm =
+            fabs(wall_ns - warm_up->last_ns) <= WARM_WITHIN * fmax(wall_ns, warm_up->last_ns);
+    if (!(warm_up->fastest_ns > 0 && warm_up->fastest_ns < wall_ns))
+        warm_up->fastest_ns = wall_ns;
+    warm_up->last_ns = wall_ns;
+}
+
+/* At most `most` more of them. */
+static enum status run_quarters(struct warm_up *warm_up, struct training *training, int64_t most)
+{
+    double wall_ns;
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; !warm_up->warm && i < most; i++) {
+        TRY(time_steps(training, warm_up->quarter, &wall_ns));
+        take_quarter(warm_up, wall_ns);
+    }
+
+out:
+    return status;
+}
+
+/* The steps that fill about `wanted_ns`, in whole periods, found by trying, and their time. */
+static enum status find_quarter(struct training *training, int64_t period, double wanted_ns,
+                                int64_t *steps, double *wall_ns)
+{
+    enum status status = STATUS_OK;
+
+    *steps = period;
+    for (;;) {
+        double growth;
+        TRY(time_steps(training, *steps, wall_ns));
+        growth = *wall_ns > 0 ? wanted_ns / *wall_ns : PILOT_GROWTH_MOST;
+        if (!(growth > 1.25))
+            break;
+        growth = fmin(growth, PILOT_GROWTH_MOST);
+        *steps = window_whole_periods((int64_t)((double)*steps * growth), period);
+    }
+
+out:
+    return status;
+}
+
+/* The step time is that of the fastest quarter: other load on the machine only ever adds. */
+enum status window_pilot(struct device *device, const struct training_config *config,
+                         const struct window_plan *plan, double *step_ns)
+{
+    struct training *training = NULL;
+    struct warm_up warm_up = { 0 };
+    double first_ns;
+    enum status status = STATUS_OK;
+
+    TRY(training_open(&training, device, config));
+    TRY(training_run(training, WINDOW_FIRST_STEPS));
+    TRY(clocks_raise(device));
+    TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter, &first_ns));
+    take_quarter(&warm_up, first_ns);
+    TRY(run_quarters(&warm_up, training, QUARTERS_MOST - 1));
+    *step_ns = warm_up.fastest_ns / (double)warm_up.quarter;
+    training_close(training);
+    training = NULL;
+    TRY(device_memory_trim(device));
+
+out:
+    abandon(training);
+    return status;
+}
+
+/* --- A pair --- */
+
+/* Opens and warms up, then rests. The losses that are compared are those of the first steps; where steps
+ * are long, these hold quarters of a window already. */
+static enum status prepare(struct window_run *run, struct device *device,
+                           const struct window_plan *plan)
+{
+    struct repetition *repetition = run->repetition;
+    struct warm_up warm_up = { .quarter = (plan->steps * plan->slices + 3) / 4 };
+    int64_t within = (LOSS_STEPS - WINDOW_FIRST_STEPS) / warm_up.quarter;
+    enum status status = STATUS_OK;
+
+    memset(repetition, 0, sizeof *repetition);
+    TRY(training_open(&run->training, device, run->config));
+    TRY(training_run(run->training, WINDOW_FIRST_STEPS));
+    TRY(run_quarters(&warm_up, run->training, within));
+    TRY(training_run(run->training, LOSS_STEPS - training_steps_done(run->training)));
+    TRY(training_losses(run->training, 0, LOSS_STEPS, repetition->losses));
+    TRY(run_quarters(&warm_up, run->training, QUARTERS_MOST - within));
+    repetition->warmed_up = warm_up.warm;
+    TRY(training_fetch(run->training));
+    TRY(training_pause(run->training));
+    repetition->warmup_steps = training_steps_done(run->training);
+
+out:
+    return status;
+}
+
+static enum status run_slice(struct window_run *run, const struct window_plan *plan)
+{
+    enum status status = STATUS_OK;
+
+    TRY(training_window(run->training, plan->steps, &run->window));
+    TRY(training_pause(run->training));
+
+out:
+    return status;
+}
+
+/* Moves what was measured, step_ns included, into the repetition. */
+static void take_window(struct window_run *run)
+{
+    struct repetition *repetition = run->repetition;
+    struct training_window *window = &run->window;
+
+    memcpy(repetition->metric, window->metric, sizeof repetition->metric);
+    repetition->steps = window->steps;
+    repetition->samples = window->samples;
+    repetition->wall_ns = window->wall_ns;
+    repetition->cpu_ns = window->cpu_ns;
+    repetition->step_ns = window->step_ns;
+    repetition->step_count = (int)window->step_count;
+    repetition->damaged_samples = training_damaged_samples(run->training);
+    *window = (struct training_window){ 0 };
+}
+
+/* All slices of all runs: the first opens the even ones, the last the odd ones. */
+static enum status run_slices(struct window_run *runs, int count, const struct window_plan *plan,
+                              int *failed)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t slice = 0; slice < plan->slices; slice++)
+        for (int i = 0; i < count; i++) {
+            *failed = slice % 2 == 0 ? i : count - 1 - i;
+            TRY(run_slice(&runs[*failed], plan));
+        }
+
+out:
+    return status;
+}
+
+/* What pools and graphs kept goes back, so that every pair starts alike; context, handles and workspaces
+ * stay. */
+static enum status close_runs(struct window_run *runs, int count, struct device *device)
+{
+    for (int i = 0; i < count; i++) {
+        training_close(runs[i].training);
+        runs[i].training = NULL;
+    }
+    return device_memory_trim(device);
+}
+
+enum status window_pair(struct window_run *runs, int count, struct device *device,
+                        const struct window_plan *plan, int *failed)
+{
+    struct device_vitals vitals[2];
+    enum status status = STATUS_OK;
+
+    for (*failed = 0; *failed < count; ++*failed) TRY(prepare(&runs[*failed], device, plan));
+    *failed = -1;
+    TRY(clocks_raise(device));
+    vitals[0] = device_vitals(device);
+    TRY(run_slices(runs, count, plan, failed));
+    *failed = -1;
+    vitals[1] = device_vitals(device);
+    for (int i = 0; i < count; i++) {
+        take_window(&runs[i]);
+        memcpy(runs[i].repetition->vitals, vitals, sizeof vitals);
+    }
+    TRY(close_runs(runs, count, device));
+
+out:
+    for (int i = 0; i < count; i++) {
+        abandon(runs[i].training);
+        runs[i].training = NULL;
+        training_window_release(&runs[i].window);
+        if (status != STATUS_OK) {
+            free(runs[i].repetition->step_ns);
+            runs[i].repetition->step_ns = NULL;
+            runs[i].repetition->step_count = 0;
+        }
+    }
+    return status;
+}

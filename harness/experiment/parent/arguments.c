@@ -1,0 +1,82 @@
+#include "harness/experiment/parent/arguments.h"
+
+#include "harness/experiment/parent/process.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Appends an option and its value; `count` is the length of the list so far. */
+static void add(struct arguments *arguments, int *count, const char *option, const char *value)
+{
+    arguments->list[(*count)++] = option;
+    arguments->list[(*count)++] = value;
+}
+
+static void add_integer(struct arguments *arguments, int *count, const char *option, uint64_t value)
+{
+    char *text = arguments->texts[*count];
+
+    snprintf(text, sizeof arguments->texts[0], "%" PRIu64, value);
+    add(arguments, count, option, text);
+}
+
+/* Which scenario, on what device, with which data. */
+static int add_first(struct arguments *arguments, const struct scenario *scenario,
+                     const struct protocol *protocol)
+{
+    int count = 0;
+
+    memset(arguments, 0, sizeof *arguments);
+    add(arguments, &count, "exec", scenario->name);
+    add(arguments, &count, "--device", protocol->device);
+    if (protocol->device_memory > 0)
+        add_integer(arguments, &count, "--device-memory", (uint64_t)protocol->device_memory);
+    if (protocol->data != NULL)
+        add(arguments, &count, "--data", protocol->data);
+    return count;
+}
+
+/* With what seed, and where its records go. */
+static void add_last(struct arguments *arguments, int count, const struct protocol *protocol)
+{
+    add_integer(arguments, &count, "--seed", protocol->seed);
+    add_integer(arguments, &count, "--record-fd", CHILD_RECORD_FD);
+}
+
+void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
+                    const struct protocol *protocol)
+{
+    int count = add_first(arguments, scenario, protocol);
+    char *window;
+
+    add_integer(arguments, &count, "--repetitions", (uint64_t)protocol->repetitions);
+    add_integer(arguments, &count, "--extra", (uint64_t)protocol->extra);
+    window = arguments->texts[count];
+    snprintf(window, sizeof arguments->texts[0], "%.9g", protocol->window_seconds);
+    add(arguments, &count, "--window", window);
+    if (protocol->aa)
+        arguments->list[count++] = "--aa";
+    add_last(arguments, count, protocol);
+}
+
+void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
+                     const struct protocol *protocol, enum variant variant, const char *path,
+                     int jpeg_pixels, double step_time_us)
+{
+    int count = add_first(arguments, scenario, protocol);
+    char *step_time;
+
+    add(arguments, &count, "--variant", variant_name(variant));
+    add(arguments, &count, "--trace", path);
+    if (protocol->quick)
+        arguments->list[count++] = "--quick";
+    if (jpeg_pixels > 0)
+        add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)jpeg_pixels);
+    if (step_time_us > 0) {
+        step_time = arguments->texts[count];
+        snprintf(step_time, sizeof arguments->texts[0], "%.9g", step_time_us / 1e6);
+        add(arguments, &count, "--step-time", step_time);
+    }
+    add_last(arguments, count, protocol);
+}

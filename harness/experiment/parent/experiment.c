@@ -1,0 +1,264 @@
+/* The parent's side: starts the child, keeps what it sends, asks for the verdict. */
+#include "harness/experiment/experiment.h"
+
+#include "harness/base/clock.h"
+#include "harness/experiment/parent/arguments.h"
+#include "harness/experiment/parent/diagnoses.h"
+#include "harness/experiment/parent/process.h"
+#include "harness/experiment/parent/traces.h"
+#include "harness/experiment/records.h"
+#include "harness/experiment/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPETITIONS_MOST = 10000 };
+
+struct protocol protocol_default(bool quick)
+{
+    return (struct protocol){
+        .device = "auto",
+        .repetitions = quick ? 6 : 9,
+        .extra = quick ? 9 : 6,
+        .window_seconds = quick ? 0.1 : 0.2,
+        .timeout_seconds = quick ? 120 : 300, /* the first run generates its images as well */
+        .seed = 1,
+        .quick = quick,
+    };
+}
+
+/* What came from the child so far. The result's arrays have room for all pairs; `arrived` says which
+ * repetitions are there. */
+struct collector {
+    struct scenario_result *result;
+    bool *arrived[VARIANT_COUNT];
+    int done;
+    bool ended, skipped, failed; /* by the child's own word */
+    char text[1024];             /* of skipped and failed */
+    experiment_progress *progress;
+    void *context;
+    struct record record;
+};
+
+static int pairs_most(const struct scenario_result *result)
+{
+    return result->protocol.repetitions + result->protocol.extra;
+}
+
+/* Windows that are known to come; the child may add some. */
+static int windows_expected(const struct collector *collector)
+{
+    int planned = VARIANT_COUNT * collector->result->protocol.repetitions;
+
+    return collector->done > planned ? collector->done : planned;
+}
+
+static void report_progress(const struct collector *collector)
+{
+    if (collector->progress != NULL)
+        collector->progress(collector->context, collector->result->scenario, collector->done,
+                            windows_expected(collector));
+}
+
+static void take_scenario(struct collector *collector)
+{
+    const struct record *record = &collector->record;
+    struct scenario_result *result = collector->result;
+
+    result->device = record->device;
+    result->balance = record->balance;
+    memcpy(result->settings, record->settings, sizeof result->settings);
+    if (record->window_seconds > 0)
+        result->protocol.window_seconds = record->window_seconds;
+    report_progress(collector);
+}
+
+/* Takes the record's step_ns over. What no order asked for, or what comes twice, is dropped. */
+static void take_repetition(struct collector *collector)
+{
+    struct record *record = &collector->record;
+    struct scenario_result *result = collector->result;
+
+    if (record->index >= pairs_most(result) || collector->arrived[record->variant][record->index])
+        return;
+    result->repetitions[record->variant][record->index] = record->repetition;
+    record->repetition.step_ns = NULL;
+    collector->arrived[record->variant][record->index] = true;
+    collector->done++;
+    report_progress(collector);
+}
+
+static void take_line(void *context, const char *line)
+{
+    struct collector *collector = context;
+    struct record *record = &collector->record;
+
+    if (!record_parse(record, line))
+        return;
+    switch (record->type) {
+    case RECORD_SCENARIO:
+        take_scenario(collector);
+        break;
+    case RECORD_REPETITION:
+        take_repetition(collector);
+        break;
+    case RECORD_SKIPPED:
+    case RECORD_ERROR:
+        *(record->type == RECORD_SKIPPED ? &collector->skipped : &collector->failed) = true;
+        memcpy(collector->text, record->text, sizeof collector->text);
+        break;
+    case RECORD_TRACING: /* not from this child */
+        break;
+    case RECORD_END:
+        collector->ended = true;
+        break;
+    case RECORD_TYPE_COUNT:
+        break;
+    }
+    record_release(record);
+}
+
+/* Keeps the pairs of which both sides are there, in order, and frees the rest. */
+static void keep_pairs(struct collector *collector)
+{
+    struct scenario_result *result = collector->result;
+    int kept = 0;
+
+    for (int i = 0; i < pairs_most(result); i++) {
+        bool both = collector->arrived[VARIANT_BEFORE][i] && collector->arrived[VARIANT_AFTER][i];
+        for (int v = 0; v < VARIANT_COUNT; v++) {
+            struct repetition *repetition = &result->repetitions[v][i];
+            struct repetition taken = *repetition;
+            memset(repetition, 0, sizeof *repetition);
+            if (both)
+                result->repetitions[v][kept] = taken;
+            else
+                free(taken.step_ns);
+        }
+        kept += both;
+    }
+    result->pairs = kept;
+}
+
+/* Why a child that did not end as it should has failed, with what it said last. */
+static void describe_failure(const struct collector *collector, const struct child_report *report)
+{
+    struct scenario_result *result = collector->result;
+    char how[128];
+
+    child_describe(report, how, sizeof how);
+    if (report->end == CHILD_EXITED && report->code == 0)
+        snprintf(how, sizeof how, "ended before it was done");
+    snprintf(result->reason, sizeof result->reason, "its process %s after %d of %d windows%s%s",
+             how, collector->done, windows_expected(collector),
+             report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
+}
+
+static enum status conclude(struct collector *collector, const struct child_report *report)
+{
+    struct scenario_result *result = collector->result;
+    enum status status = STATUS_OK;
+
+    if (collector->skipped || collector->failed) {
+        result->verdict = collector->failed ? VERDICT_FAILED : VERDICT_SKIPPED;
+        snprintf(result->reason, sizeof result->reason, "%s", collector->text);
+    } else if (!collector->ended || report->end != CHILD_EXITED || report->code != 0) {
+        result->verdict = VERDICT_FAILED;
+        describe_failure(collector, report);
+    } else {
+        TRY(verdict_give(result));
+    }
+
+out:
+    return status;
+}
+
+static enum status open_collector(struct collector *collector)
+{
+    struct scenario_result *result = collector->result;
+    size_t count = (size_t)pairs_most(result);
+    enum status status = STATUS_OK;
+
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        result->repetitions[v] = calloc(count, sizeof *result->repetitions[v]);
+        collector->arrived[v] = calloc(count, sizeof *collector->arrived[v]);
+        if (result->repetitions[v] == NULL || collector->arrived[v] == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu repetitions", count);
+    }
+
+out:
+    return status;
+}
+
+enum status experiment_run_program(struct scenario_result *result, const char *program,
+                                   const struct scenario *scenario, const struct protocol *protocol,
+                                   experiment_progress *progress, void *context,
+                                   const volatile sig_atomic_t *stop)
+{
+    struct collector collector = { .result = result, .progress = progress, .context = context };
+    struct arguments arguments;
+    struct child_report report;
+    struct cpu_times first, second;
+    int64_t begin_ns = clock_ns();
+    enum status status = STATUS_OK;
+    struct child child = { .program = program,
+                           .arguments = arguments.list,
+                           .timeout_seconds = protocol->timeout_seconds,
+                           .stop = stop,
+                           .line = take_line,
+                           .context = &collector };
+
+    *result = (struct scenario_result){ .scenario = scenario, .protocol = *protocol };
+    result->verdict = VERDICT_FAILED;
+    result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
+    result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
+    if (protocol->repetitions < 1 || protocol->repetitions > REPETITIONS_MOST)
+        FAIL(STATUS_BAD_USAGE, "%d repetitions; give 1 to %d", protocol->repetitions,
+             REPETITIONS_MOST);
+    TRY(open_collector(&collector));
+    arguments_exec(&arguments, scenario, protocol);
+    cpu_times_read(&first, "");
+    TRY(child_run(&child, &report));
+    cpu_times_read(&second, "");
+    result->cpu_loss = cpu_loss_between(&first, &second);
+    if (report.end == CHILD_INTERRUPTED)
+        FAIL(STATUS_INTERRUPTED, "%s was interrupted after %d of %d windows", scenario->name,
+             collector.done, windows_expected(&collector));
+    keep_pairs(&collector);
+    TRY(conclude(&collector, &report));
+    if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
+        result->verdict != VERDICT_FAILED)
+        TRY(traces_make(result, program, stop));
+    diagnoses_make(result);
+
+out:
+    for (int v = 0; v < VARIANT_COUNT; v++) free(collector.arrived[v]);
+    result->seconds = (double)(clock_ns() - begin_ns) * 1e-9;
+    if (status != STATUS_OK)
+        snprintf(result->reason, sizeof result->reason, "%s", status_last()->text);
+    return status;
+}
+
+enum status experiment_run(struct scenario_result *result, const struct scenario *scenario,
+                           const struct protocol *protocol, experiment_progress *progress,
+                           void *context, const volatile sig_atomic_t *stop)
+{
+    return experiment_run_program(result, "/proc/self/exe", scenario, protocol, progress, context,
+                                  stop);
+}
+
+/* Pairs that are complete lie in front; behind them, after an interruption, may lie others. */
+void scenario_result_release(struct scenario_result *result)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        for (int i = 0; result->repetitions[v] != NULL && i < pairs_most(result); i++)
+            free(result->repetitions[v][i].step_ns);
+        free(result->repetitions[v]);
+        result->repetitions[v] = NULL;
+        findings_release(&result->diagnoses[v].findings);
+        result->diagnoses[v].made = false;
+    }
+    result->pairs = 0;
+}

@@ -1,0 +1,398 @@
+#include "harness/experiment/parent/process.h"
+
+#include "harness/base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    SLICE_MS = 100,        /* how long a stop request may go unseen */
+    SILENT_SLICE_MS = 2,   /* once the child has closed its descriptors it is about to end */
+    LINE_MOST = 64 << 20,  /* bytes */
+    READ_BYTES = 64 << 10, /* a pipe's usual capacity; it may be up to 1 MiB */
+    READS_MOST = 17,
+    NOT_STARTED = 127, /* the shell's exit code for it */
+};
+
+/* Bytes of a pipe, cut into lines. */
+struct lines {
+    char *bytes;
+    size_t length, capacity;
+    bool too_long; /* dropping until the next newline */
+};
+
+/* The last bytes of a stream. */
+struct tail {
+    char bytes[480 - 1];
+    size_t length;
+    bool cut;
+};
+
+struct running {
+    const struct child *child;
+    pid_t pid;
+    int records, output; /* our ends, non-blocking; -1 once they are at their end */
+    struct lines lines;
+    struct tail tail;
+};
+
+/* --- What the child sends --- */
+
+static enum status lines_make_room(struct lines *lines, size_t count)
+{
+    enum status status = STATUS_OK;
+    size_t capacity = lines->capacity > 0 ? lines->capacity : READ_BYTES;
+    char *bytes;
+
+    while (capacity < lines->length + count + 1) capacity *= 2;
+    if (capacity == lines->capacity)
+        return STATUS_OK;
+    bytes = realloc(lines->bytes, capacity);
+    if (bytes == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a line of %zu bytes from a child", capacity);
+    lines->bytes = bytes;
+    lines->capacity = capacity;
+
+out:
+    return status;
+}
+
+/* Takes `count` bytes without a newline. */
+static enum status lines_append(struct lines *lines, const char *bytes, size_t count)
+{
+    enum status status = STATUS_OK;
+
+    if (lines->too_long || lines->length + count > LINE_MOST) {
+        lines->too_long = true;
+        lines->length = 0;
+        return STATUS_OK;
+    }
+    TRY(lines_make_room(lines, count));
+    memcpy(lines->bytes + lines->length, bytes, count);
+    lines->length += count;
+
+out:
+    return status;
+}
+
+static enum status lines_take(struct lines *lines, const char *bytes, size_t count,
+                              const struct child *child)
+{
+    enum status status = STATUS_OK;
+
+    while (count > 0) {
+        const char *newline = memchr(bytes, '\n', count);
+        size_t piece = newline != NULL ? (size_t)(newline - bytes) : count;
+        TRY(lines_append(lines, bytes, piece));
+        if (newline == NULL)
+            break;
+        if (!lines->too_long) {
+            TRY(lines_make_room(lines, 0));
+            lines->bytes[lines->length] = '\0';
+            child->line(child->context, lines->bytes);
+        }
+        lines->length = 0;
+        lines->too_long = false;
+        bytes += piece + 1;
+        count -= piece + 1;
+    }
+
+out:
+    return status;
+}
+
+static void tail_take(struct tail *tail, const char *bytes, size_t count)
+{
+    size_t room = sizeof tail->bytes, keep;
+
+    if (tail->length + count > room)
+        tail->cut = true;
+    if (count > room) {
+        bytes += count - room;
+        count = room;
+    }
+    keep = tail->length < room - count ? tail->length : room - count;
+    memmove(tail->bytes, tail->bytes + tail->length - keep, keep);
+    memcpy(tail->bytes + keep, bytes, count);
+    tail->length = keep + count;
+}
+
+/* Room for [from, end) when its newlines are written as " | ". */
+static size_t printed_length(const char *from, const char *end)
+{
+    size_t length = (size_t)(end - from);
+
+    for (; from < end; from++) length += *from == '\n' ? 2 : 0;
+    return length;
+}
+
+/* The tail on one line: its last whole lines, as many as fit, or the end of the last. */
+static void tail_print(const struct tail *tail, char *text, size_t size)
+{
+    const char *from = tail->bytes, *end = tail->bytes + tail->length;
+    bool cut = tail->cut;
+
+    while (end > from && (unsigned char)end[-1] <= ' ') end--;
+    while (cut || printed_length(from, end) >= size) {
+        const char *newline = memchr(from, '\n', (size_t)(end - from));
+        from = newline != NULL ? newline + 1 : end - from >= (long)size ? end - size + 1 : from;
+        cut = false;
+    }
+    for (; from < end; from++) {
+        if (*from == '\n')
+            text = stpcpy(text, " | ");
+        else
+            *text++ = (unsigned char)*from < ' ' ? ' ' : *from;
+    }
+    *text = '\0';
+}
+
+static void close_one(int *descriptor)
+{
+    if (*descriptor >= 0)
+        close(*descriptor);
+    *descriptor = -1;
+}
+
+/* Reads what is there, but no more than a pipe can hold, so that a child that never stops writing cannot
+ * keep us from looking at the clock. At the end of the stream the descriptor is closed and becomes -1. */
+static enum status drain(struct running *running, int *descriptor)
+{
+    enum status status = STATUS_OK;
+    char bytes[READ_BYTES];
+    ssize_t count;
+
+    for (int i = 0; i < READS_MOST && *descriptor >= 0; i++) {
+        count = read(*descriptor, bytes, sizeof bytes);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0 && errno == EAGAIN)
+            break;
+        if (count <= 0)
+            close_one(descriptor);
+        else if (descriptor == &running->records)
+            TRY(lines_take(&running->lines, bytes, (size_t)count, running->child));
+        else
+            tail_take(&running->tail, bytes, (size_t)count);
+    }
+
+out:
+    return status;
+}
+
+/* --- Starting and ending it --- */
+
+/* After fork, in the child: only calls that are safe there. The record descriptor comes last, because
+ * its number may be one of the others'. */
+static _Noreturn void become(const char *program, char *const *arguments, int records, int output,
+                             pid_t parent)
+{
+    sigset_t none;
+    int nothing = open("/dev/null", O_RDONLY);
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* It died before prctl(). */
+        _exit(NOT_STARTED);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    dup2(nothing, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    if (records == CHILD_RECORD_FD)
+        fcntl(records, F_SETFD, 0);
+    else
+        dup2(records, CHILD_RECORD_FD);
+    close_range(CHILD_RECORD_FD + 1, ~0u, 0);
+    execv(program, arguments);
+    _exit(NOT_STARTED);
+}
+
+/* The argument vector with the program in front, to be freed; NULL when memory is out. */
+static char **vector(const struct child *child)
+{
+    size_t count = 0;
+    char **arguments;
+
+    while (child->arguments[count] != NULL) count++;
+    arguments = calloc(count + 2, sizeof *arguments);
+    if (arguments == NULL)
+        return NULL;
+    /* exec does not write to them; its type is older than const. */
+    memcpy(&arguments[0], &child->program, sizeof arguments[0]);
+    memcpy(&arguments[1], child->arguments, count * sizeof arguments[0]);
+    return arguments;
+}
+
+/* A pipe above the standard descriptors and the child's record descriptor, so that none of its ends is
+ * overwritten while the child rearranges them. */
+static enum status open_pipe(int ends[2])
+{
+    enum status status = STATUS_OK;
+    int low[2] = { -1, -1 };
+
+    if (pipe2(low, O_CLOEXEC) != 0)
+        FAIL(STATUS_IO, "cannot open a pipe to a child: %s", strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, CHILD_RECORD_FD + 1);
+        if (ends[i] < 0)
+            FAIL(STATUS_IO, "cannot open a pipe to a child: %s", strerror(errno));
+    }
+    if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+        FAIL(STATUS_IO, "cannot read a child's pipe without waiting: %s", strerror(errno));
+
+out:
+    for (int i = 0; i < 2; i++)
+        if (low[i] >= 0)
+            close(low[i]);
+    return status;
+}
+
+static enum status start(struct running *running)
+{
+    enum status status = STATUS_OK;
+    const char *program = running->child->program;
+    int records[2] = { -1, -1 }, output[2] = { -1, -1 };
+    pid_t self = getpid();
+    char **arguments = vector(running->child);
+
+    if (arguments == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the arguments of %s", program);
+    if (access(program, X_OK) != 0)
+        FAIL(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
+    TRY(open_pipe(records));
+    TRY(open_pipe(output));
+    running->pid = fork();
+    if (running->pid == 0)
+        become(program, arguments, records[1], output[1], self);
+    if (running->pid < 0)
+        FAIL(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
+    setpgid(running->pid, running->pid); /* Whoever comes first; failing is fine. */
+    running->records = records[0];
+    running->output = output[0];
+    records[0] = output[0] = -1;
+
+out:
+    for (int i = 0; i < 2; i++) {
+        close_one(&records[i]);
+        close_one(&output[i]);
+    }
+    free(arguments);
+    return status;
+}
+
+/* Whether the child has ended; it stays a zombie, so that its number and its group's are not reused. */
+static bool has_ended(const struct running *running)
+{
+    siginfo_t info = { 0 };
+
+    return waitid(P_PID, (id_t)running->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == running->pid;
+}
+
+/* Ends the whole group and collects the child. */
+static int finish(struct running *running)
+{
+    int how = 0;
+
+    kill(-running->pid, SIGKILL);
+    kill(running->pid, SIGKILL); /* Before its setpgid() it is in no group of its own. */
+    while (waitpid(running->pid, &how, 0) < 0 && errno == EINTR) continue;
+    return how;
+}
+
+static bool wanted_to_stop(const struct child *child)
+{
+    return child->stop != NULL && *child->stop != 0;
+}
+
+/* Handles what comes until the child ends, by itself or because its time is up. */
+static enum status attend(struct running *running, struct child_report *report)
+{
+    enum status status = STATUS_OK;
+    const struct child *child = running->child;
+    int64_t start_ns = clock_ns();
+
+    report->end = CHILD_EXITED;
+    while (!has_ended(running)) {
+        struct pollfd polled[2] = { { running->records, POLLIN, 0 },
+                                    { running->output, POLLIN, 0 } };
+        bool silent = running->records < 0 && running->output < 0;
+        if (wanted_to_stop(child)) {
+            report->end = CHILD_INTERRUPTED;
+            break;
+        }
+        if (child->timeout_seconds > 0 &&
+            (double)(clock_ns() - start_ns) * 1e-9 > child->timeout_seconds) {
+            report->end = CHILD_TIMED_OUT;
+            break;
+        }
+        poll(polled, 2, silent ? SILENT_SLICE_MS : SLICE_MS);
+        TRY(drain(running, &running->records));
+        TRY(drain(running, &running->output));
+    }
+
+out:
+    return status;
+}
+
+enum status child_run(const struct child *child, struct child_report *report)
+{
+    struct running running = { .child = child, .records = -1, .output = -1 };
+    enum status status = STATUS_OK;
+    int how;
+
+    memset(report, 0, sizeof *report);
+    TRY(start(&running));
+    status = attend(&running, report);
+    how = finish(&running);
+    TRY(status);
+    /* The pipes may hold what it wrote last. */
+    TRY(drain(&running, &running.records));
+    TRY(drain(&running, &running.output));
+    if (report->end == CHILD_EXITED && WIFSIGNALED(how)) {
+        report->end = CHILD_SIGNALLED;
+        report->code = WTERMSIG(how);
+    } else if (report->end == CHILD_EXITED) {
+        report->code = WEXITSTATUS(how);
+    }
+    tail_print(&running.tail, report->last_words, sizeof report->last_words);
+
+out:
+    close_one(&running.records);
+    close_one(&running.output);
+    free(running.lines.bytes);
+    return status;
+}
+
+void child_describe(const struct child_report *report, char *text, size_t size)
+{
+    switch (report->end) {
+    case CHILD_EXITED:
+        if (report->code == NOT_STARTED)
+            snprintf(text, size, "could not be started");
+        else
+            snprintf(text, size, "ended with exit code %d", report->code);
+        break;
+    case CHILD_SIGNALLED:
+        snprintf(text, size, "ended by signal %d (%s)", report->code, strsignal(report->code));
+        break;
+    case CHILD_TIMED_OUT:
+        snprintf(text, size, "took too long and was ended");
+        break;
+    case CHILD_INTERRUPTED:
+        snprintf(text, size, "was interrupted");
+        break;
+    }
+}

@@ -1,0 +1,94 @@
+#include "harness/experiment/parent/traces.h"
+
+#include "harness/experiment/parent/arguments.h"
+#include "harness/experiment/parent/process.h"
+#include "harness/experiment/records.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What came from one tracing child. */
+struct collector {
+    struct tracing *tracing;
+    bool written;    /* by the child's own word */
+    char text[1024]; /* why not, by its own word */
+    struct record record;
+};
+
+static void take_line(void *context, const char *line)
+{
+    struct collector *collector = context;
+    struct record *record = &collector->record;
+
+    if (!record_parse(record, line))
+        return;
+    if (record->type == RECORD_TRACING) {
+        *collector->tracing = record->tracing;
+        collector->written = true;
+    } else if (record->type == RECORD_ERROR || record->type == RECORD_SKIPPED) {
+        memcpy(collector->text, record->text, sizeof collector->text);
+    }
+    record_release(record);
+}
+
+static void explain(const struct collector *collector, const struct child_report *report,
+                    char *reason, size_t size)
+{
+    char how[128];
+
+    child_describe(report, how, sizeof how);
+    if (report->end == CHILD_EXITED && report->code == 0)
+        snprintf(how, sizeof how, "ended before the trace was written");
+    if (collector->text[0] != '\0')
+        snprintf(reason, size, "%s", collector->text);
+    else
+        snprintf(reason, size, "its process %s%s%s", how,
+                 report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
+}
+
+static enum status make_one(struct scenario_result *result, enum variant variant,
+                            const char *program, const volatile sig_atomic_t *stop)
+{
+    const struct protocol *protocol = &result->protocol;
+    struct tracing *tracing = &result->tracing[variant];
+    double step_time_us =
+        variant == VARIANT_BEFORE ? result->step_time.before : result->step_time.after;
+    struct collector collector = { .tracing = tracing };
+    struct arguments arguments;
+    struct child_report report;
+    char name[sizeof tracing->file], path[PATH_MAX];
+    enum status status = STATUS_OK;
+    struct child child = { .program = program,
+                           .arguments = arguments.list,
+                           .timeout_seconds = protocol->timeout_seconds,
+                           .stop = stop,
+                           .line = take_line,
+                           .context = &collector };
+
+    snprintf(name, sizeof name, "%s.%s.json.gz", result->scenario->name, variant_name(variant));
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", protocol->traces, name) >= sizeof path)
+        FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one",
+             protocol->traces);
+    arguments_trace(&arguments, result->scenario, protocol, variant, path,
+                    result->balance.jpeg_pixels, protocol->quick ? step_time_us : 0);
+    TRY(child_run(&child, &report));
+    if (collector.written && report.end == CHILD_EXITED && report.code == 0)
+        memcpy(tracing->file, name, sizeof tracing->file);
+    else
+        explain(&collector, &report, tracing->reason, sizeof tracing->reason);
+
+out:
+    return status;
+}
+
+enum status traces_make(struct scenario_result *result, const char *program,
+                        const volatile sig_atomic_t *stop)
+{
+    enum status status = STATUS_OK;
+
+    for (int v = 0; v < VARIANT_COUNT; v++) TRY(make_one(result, (enum variant)v, program, stop));
+
+out:
+    return status;
+}

@@ -1,0 +1,167 @@
+#include "harness/text/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cJSON *add(struct json *json, cJSON *to, const char *name, cJSON *item)
+{
+    if (item == NULL || (to == NULL && (name != NULL || json->out_of_memory))) {
+        json->out_of_memory = true;
+        cJSON_Delete(item);
+        return NULL;
+    }
+    if (to == NULL)
+        return item;
+    if (name != NULL ? !cJSON_AddItemToObject(to, name, item) : !cJSON_AddItemToArray(to, item)) {
+        json->out_of_memory = true;
+        cJSON_Delete(item);
+        return NULL;
+    }
+    return item;
+}
+
+cJSON *json_object(struct json *json, cJSON *to, const char *name)
+{
+    return add(json, to, name, cJSON_CreateObject());
+}
+
+cJSON *json_array(struct json *json, cJSON *to, const char *name)
+{
+    return add(json, to, name, cJSON_CreateArray());
+}
+
+void json_bool(struct json *json, cJSON *to, const char *name, bool value)
+{
+    add(json, to, name, cJSON_CreateBool(value));
+}
+
+/* Bytes of the UTF-8 character at `text`; 0 when it is none (Unicode 15, table 3-7: no overlong forms,
+ * no surrogates, nothing above U+10FFFF). */
+static size_t utf8_bytes(const unsigned char *text)
+{
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high;
+        size_t bytes;
+    } forms[] = {
+        { 0x00, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+        { 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+        if (text[0] < forms[i].first_low || text[0] > forms[i].first_high)
+            continue;
+        if (forms[i].bytes > 1 && (text[1] < forms[i].second_low || text[1] > forms[i].second_high))
+            return 0;
+        for (size_t j = 2; j < forms[i].bytes; j++)
+            if (text[j] < 0x80 || text[j] > 0xbf)
+                return 0;
+        return forms[i].bytes;
+    }
+    return 0;
+}
+
+void json_text(struct json *json, cJSON *to, const char *name, const char *value)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    char *clean, *end;
+
+    if (value == NULL) {
+        add(json, to, name, cJSON_CreateNull());
+        return;
+    }
+    clean = end = malloc(3 * strlen(value) + 1);
+    if (clean == NULL) {
+        json->out_of_memory = true;
+        return;
+    }
+    while (*value != '\0') {
+        size_t bytes = utf8_bytes((const unsigned char *)value);
+        end = mempcpy(end, bytes > 0 ? value : replacement, bytes > 0 ? bytes : 3);
+        value += bytes > 0 ? bytes : 1;
+    }
+    *end = '\0';
+    add(json, to, name, cJSON_CreateString(clean));
+    free(clean);
+}
+
+void json_number(struct json *json, cJSON *to, const char *name, double value)
+{
+    add(json, to, name, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+}
+
+void json_known_number(struct json *json, cJSON *to, const char *name, double value)
+{
+    if (isfinite(value))
+        json_number(json, to, name, value);
+}
+
+void json_integer(struct json *json, cJSON *to, const char *name, int64_t value)
+{
+    char digits[24];
+
+    snprintf(digits, sizeof digits, "%" PRId64, value);
+    add(json, to, name, cJSON_CreateRaw(digits));
+}
+
+void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t value)
+{
+    char digits[24];
+
+    snprintf(digits, sizeof digits, "%" PRIu64, value);
+    add(json, to, name, cJSON_CreateRaw(digits));
+}
+
+void json_numbers(struct json *json, cJSON *to, const char *name, const double *values,
+                  int64_t count, int digits)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    bool whole = stream != NULL;
+
+    if (whole) {
+        fputc('[', stream);
+        for (int64_t i = 0; i < count; i++) {
+            if (isfinite(values[i]))
+                fprintf(stream, "%s%.*g", i > 0 ? ", " : "", digits, values[i]);
+            else
+                fprintf(stream, "%snull", i > 0 ? ", " : "");
+        }
+        fputc(']', stream);
+        whole = !ferror(stream);
+        whole = fclose(stream) == 0 && whole;
+    }
+    if (whole)
+        add(json, to, name, cJSON_CreateRaw(text));
+    else
+        json->out_of_memory = true;
+    free(text);
+}
+
+enum status json_print(const struct json *json, const cJSON *root, char **text)
+{
+    enum status status = STATUS_OK;
+    char *printed = NULL, *longer;
+    size_t length;
+
+    *text = NULL;
+    if (!json->out_of_memory && root != NULL)
+        printed = cJSON_Print(root);
+    if (printed == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to write the results as JSON");
+    length = strlen(printed);
+    longer = realloc(printed, length + 2);
+    if (longer == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to write the results as JSON");
+    printed = NULL;
+    memcpy(longer + length, "\n", 2);
+    *text = longer;
+
+out:
+    free(printed);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* Building a JSON document with cJSON, where every text and number that goes in is fit for a strict
+ * reader: no NaN or Infinity, no broken UTF-8.
+ *
+ * Memory that runs out is remembered instead of returned by every call: build the document, then ask
+ * json_print(). A NULL object, the sign of an earlier failure, is allowed everywhere. */
+#ifndef HARNESS_TEXT_JSON_H
+#define HARNESS_TEXT_JSON_H
+
+#include "harness/base/status.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct json {
+    bool out_of_memory;
+};
+
+/* A member `name` of object `to`, or the next element of array `to` when `name` is NULL; a document's
+ * root when `to` is NULL too. The parent owns it. */
+cJSON *json_object(struct json *json, cJSON *to, const char *name);
+cJSON *json_array(struct json *json, cJSON *to, const char *name);
+
+/* `value` NULL is null. Bytes that are not UTF-8 become U+FFFD. */
+void json_text(struct json *json, cJSON *to, const char *name, const char *value);
+void json_bool(struct json *json, cJSON *to, const char *name, bool value);
+
+/* What is not finite becomes null: JSON has no other word for it. */
+void json_number(struct json *json, cJSON *to, const char *name, double value);
+
+/* The same, but nothing at all is written for what is not finite. */
+void json_known_number(struct json *json, cJSON *to, const char *name, double value);
+
+void json_integer(struct json *json, cJSON *to, const char *name, int64_t value); /* exact */
+void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t value);
+
+/* An array of numbers, stored as text: for thousands of raw samples. Whole numbers stay short, others
+ * keep `digits` significant ones. */
+void json_numbers(struct json *json, cJSON *to, const char *name, const double *values,
+                  int64_t count, int digits);
+
+/* The document as text, ending in a line feed; *text is malloc'd. OUT_OF_MEMORY when any call above
+ * ran out. */
+enum status json_print(const struct json *json, const cJSON *root, char **text);
+
+#endif

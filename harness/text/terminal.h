@@ -1,0 +1,22 @@
+/* How a terminal, or what stands in its place, is written to: how wide, and with which colours. */
+#ifndef HARNESS_TEXT_TERMINAL_H
+#define HARNESS_TEXT_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* Whether `stream` gets colours: COLOR_AUTO means a terminal that is not "dumb", and NO_COLOR unset or
+ * empty (https://no-color.org). */
+bool console_is_coloured(enum color color, FILE *stream);
+
+/* Colours and weights, as escape sequences or as nothing. */
+struct console {
+    FILE *stream;
+    int width; /* columns */
+    const char *bold, *dim, *good, *bad, *doubtful, *plain;
+};
+struct console console_open(FILE *stream, enum color color);
+
+#endif

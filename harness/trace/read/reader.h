@@ -1,0 +1,160 @@
+/* The reader of trace files: ours and those of PyTorch's profiler, 1.8 to 2.x, of NVIDIA and AMD devices;
+ * Chrome's JSON, as an object or an array, plain or gzip, of any size.
+ *
+ * The text is read in windows and never held as a whole. What is kept of an event is a fixed-size row;
+ * rows that say nothing about time or memory (flows, Python frames, names of processes) are counted and
+ * left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. An event told in
+ * two halves ("B" and "E", event_pairs.h) is one row, with what its "B" says.
+ *
+ * An event that is broken is counted and skipped; one that only has NaN or Infinity among its arguments, as
+ * some writers put them, loses those. A file that ends too early, or holds more than the
+ * limit, gives what was read of it and says so. */
+#ifndef HARNESS_TRACE_READ_READER_H
+#define HARNESS_TRACE_READ_READER_H
+
+#include "harness/base/status.h"
+#include "harness/trace/read/events_simdjson.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_kind {
+    EVENT_KIND_OPERATOR,       /* cpu_op; "Operator" in 2021 */
+    EVENT_KIND_ANNOTATION,     /* of the host: steps and phases */
+    EVENT_KIND_GPU_ANNOTATION, /* the same, projected to a stream: no device work */
+    EVENT_KIND_RUNTIME,        /* a call of the runtime: cudaLaunchKernel, hipLaunchKernel */
+    EVENT_KIND_DRIVER,         /* a call of the driver: cuLaunchKernel */
+    EVENT_KIND_KERNEL,
+    EVENT_KIND_MEMCPY,
+    EVENT_KIND_MEMSET,
+    EVENT_KIND_SYNC,     /* a wait, as the device sees it: no device work */
+    EVENT_KIND_OVERHEAD, /* what profiling cost */
+    EVENT_KIND_MEMORY,   /* an allocator gave or took a block */
+    EVENT_KIND_COUNT
+};
+
+enum { NO_DETAIL = -1 };
+
+struct event {
+    int64_t start_ns, end_ns;
+    int64_t correlation; /* of a call and its device work; 0: none. A graph's work shares one */
+    int64_t external;    /* 0: none */
+    int64_t bytes;  /* copied, set, or allocated (< 0: released); -1 where a copy does not say */
+    uint32_t name;  /* trace_file_name() */
+    uint32_t track; /* in trace_file.tracks */
+    int32_t detail; /* in kernels, blocks, steps or operators, by kind; NO_DETAIL */
+    enum event_kind kind;
+};
+
+/* Where events lie: a host thread or a stream of a device. */
+struct event_track {
+    bool on_device;
+    int64_t process; /* pid, or the device's number */
+    int64_t thread;  /* tid, or the stream */
+};
+
+struct event_kernel {
+    uint32_t grid[3], block[3]; /* 0: unknown */
+    uint32_t registers, shared_bytes;
+    float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: unknown */
+    int64_t graph;                                        /* 0: of none */
+};
+
+struct event_block { /* of memory */
+    bool on_device;
+    int64_t device;
+    uint64_t address;                                /* 0: unknown */
+    int64_t allocated, reserved, category_allocated; /* after it; -1: unknown */
+    uint32_t category;                               /* trace_file_name(); 0, "": unknown */
+};
+
+struct event_operator { /* of those that state it */
+    int64_t flops;      /* multiplications and additions */
+};
+
+struct event_step { /* our own numbers; -1: unknown */
+    int64_t samples, tokens, padded_tokens, flops;
+};
+
+/* What tracing cost, as our own traces say: medians over windows of `steps` steps, without a tracer and
+ * with this one. */
+struct trace_cost {
+    int64_t steps, windows;
+    double step_ns, traced_step_ns; /* 0: not measured */
+    double spread;                  /* of the windows of a kind, over their median; NAN: unknown */
+};
+
+struct trace_metadata {
+    char *key, *json;
+};
+
+enum { TRACE_FILE_DEVICES = 64 };
+
+struct trace_file {
+    struct event *events; /* in the file's order */
+    int64_t event_count;
+    struct event_track *tracks;
+    int64_t track_count;
+    struct event_kernel *kernels;
+    int64_t kernel_count;
+    struct event_block *blocks;
+    int64_t block_count;
+    struct event_step *steps;
+    int64_t step_count;
+    struct event_operator *operators;
+    int64_t operator_count;
+
+    struct event_device devices[TRACE_FILE_DEVICES];
+    int device_count;
+    int64_t base_ns;       /* baseTimeNanoseconds; 0: unknown */
+    int64_t rank;          /* of distributedInfo; -1: unknown */
+    int64_t world_size;    /* likewise */
+    int64_t dropped_count; /* rows that the recorder had no room for: "droppedRecords" */
+    struct trace_cost cost;
+    struct trace_metadata *metadata; /* every member beside the events; of a key given twice both */
+    int64_t metadata_count;
+
+    int64_t other_count; /* valid events that are not kept */
+    int64_t bad_count;   /* skipped */
+    int64_t bad_offset;  /* of the first one, in the text */
+    char bad_reason[80];
+    bool partial;
+    char partial_reason[240];
+    int64_t text_bytes; /* after inflating */
+
+    struct name_table *names;
+};
+
+struct trace_file_limits {
+    int64_t events; /* kept at most; 0: 50 million, about 3 GB */
+};
+
+/* Reads all of it. IO: it cannot be read. BAD_INPUT: it is no trace; the sentence says what and where.
+ * `limits` NULL: the defaults. On failure *trace is NULL. */
+enum status trace_file_read(struct trace_file **trace, const char *path,
+                            const struct trace_file_limits *limits);
+
+/* NULL is allowed. */
+void trace_file_close(struct trace_file *trace);
+
+/* Names are cut at 4095 bytes. */
+const char *trace_file_name(const struct trace_file *trace, uint32_t name);
+uint32_t trace_file_name_count(const struct trace_file *trace);
+
+/* JSON text, strings with their quotes; NULL: the file has no such member. */
+const char *trace_file_metadata(const struct trace_file *trace, const char *key);
+
+/* The device of that number; NULL: the file does not describe it. */
+const struct event_device *trace_file_device(const struct trace_file *trace, int64_t id);
+
+/* How much longer a step took because it was traced, as a share of it untraced: 0.02 is 2%. NAN: the
+ * file does not say. */
+double trace_file_overhead(const struct trace_file *trace);
+
+/* Kernels, copies and memsets. */
+bool event_is_device_work(const struct event *event);
+
+/* Calls of the runtime and of the driver. */
+bool event_is_call(const struct event *event);
+
+#endif

@@ -1,0 +1,45 @@
+/* What belongs together in a trace: the host call that caused device work, the operator or annotation
+ * that a call was made in, and the stretch of a stream that an annotation's work fills.
+ *
+ * A host span is an operator, a phase or a step. Its external id is its place among them, from 1 on, as
+ * PyTorch's profiler numbers them. Host spans of a thread nest properly; a call belongs to the innermost
+ * one that it starts in. */
+#ifndef HARNESS_TRACE_RECORD_JOINS_H
+#define HARNESS_TRACE_RECORD_JOINS_H
+
+#include "harness/trace/record/buffer.h"
+
+/* A runtime or driver call. */
+struct call_join {
+    const struct activity *call;
+    int64_t external;             /* of the innermost host span around it; 0: none */
+    const struct activity *first; /* the earliest device work that it caused; NULL: none */
+};
+
+/* Device work that was launched in an annotation (a phase or a step), by stream. */
+struct projection {
+    const struct trace_row *row; /* the annotation */
+    int64_t external;
+    uint32_t device, stream;
+    int64_t start_ns, end_ns; /* first start to last end */
+};
+
+struct joins {
+    struct call_join *calls; /* by correlation */
+    int64_t call_count;
+    struct projection *projections; /* of equal ones, the inner first */
+    int64_t projection_count;
+    int64_t projection_room;
+};
+
+/* OUT_OF_MEMORY. Release in every case. */
+enum status joins_make(struct joins *joins, const struct trace *trace);
+void joins_release(struct joins *joins);
+
+/* The call with that correlation; NULL: none was recorded, or `correlation` is 0. */
+const struct call_join *joins_call(const struct joins *joins, uint32_t correlation);
+
+bool is_host_span(const struct trace_row *row);
+bool is_device_work(const struct trace_row *row); /* a kernel, copy or memset */
+
+#endif

@@ -1,0 +1,311 @@
+/* One front for both kinds of data. An image set is a folder of files, the user's or the generated
+ * one alike; a sequence set is nothing but its configuration. */
+#include "scenarios/training/data/dataset.h"
+
+#include "harness/base/clock.h"
+#include "scenarios/training/data/generated_images.h"
+#include "scenarios/training/data/image_folder.h"
+#include "scenarios/training/data/jpeg.h"
+#include "scenarios/training/data/sequences.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define IMAGE_SIZE_MAX 1024
+#define FILE_BYTES_MAX ((size_t)1 << 30) /* far above any JPEG that the decoder takes */
+#define TOKENS_MAX     65536
+#define TIMED_SAMPLES  9 /* one for each of as many classes */
+#define TIMINGS_A_FILE 3
+
+struct dataset {
+    struct dataset_config config;
+    struct image_folder folder; /* images only */
+};
+
+struct sample_reader {
+    const struct dataset *dataset;
+    struct jpeg_decoder *decoder; /* images only, as what follows */
+    unsigned char *file;
+    size_t capacity;
+};
+
+static enum status check(const struct dataset_config *config)
+{
+    enum status status = STATUS_OK;
+
+    if (config->kind == DATA_SEQUENCES) {
+        if (config->tokens < SEQUENCE_TOKENS_MIN || config->tokens > TOKENS_MAX)
+            FAIL(STATUS_BAD_USAGE, "sequences of up to %d tokens cannot be made; choose %d to %d",
+                 config->tokens, SEQUENCE_TOKENS_MIN, TOKENS_MAX);
+        if (config->vocabulary < SEQUENCE_VOCABULARY_MIN)
+            FAIL(STATUS_BAD_USAGE, "a vocabulary of %d ids is too small; choose %d or more",
+                 config->vocabulary, SEQUENCE_VOCABULARY_MIN);
+        goto out;
+    }
+    if (config->image_size < 1 || config->image_size > IMAGE_SIZE_MAX)
+        FAIL(STATUS_BAD_USAGE, "images of %d pixels a side cannot be used; choose 1 to %d",
+             config->image_size, IMAGE_SIZE_MAX);
+    if (config->folder[0] == '\0' &&
+        (config->jpeg_pixels < GENERATED_PIXELS_MIN || config->jpeg_pixels > GENERATED_PIXELS_MAX))
+        FAIL(STATUS_BAD_USAGE, "JPEG files of %d pixels a side are not generated; choose %d to %d",
+             config->jpeg_pixels, GENERATED_PIXELS_MIN, GENERATED_PIXELS_MAX);
+
+out:
+    return status;
+}
+
+enum status dataset_open(struct dataset **dataset, const struct dataset_config *config)
+{
+    enum status status = STATUS_OK;
+    char path[PATH_MAX];
+
+    *dataset = NULL;
+    TRY(check(config));
+    *dataset = calloc(1, sizeof **dataset);
+    if (*dataset == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data set");
+    (*dataset)->config = *config;
+    if (config->kind == DATA_SEQUENCES)
+        goto out;
+    if (config->folder[0] == '\0')
+        TRY(generated_images_get(path, config->jpeg_pixels));
+    else
+        snprintf(path, sizeof path, "%s", config->folder);
+    TRY(image_folder_read(&(*dataset)->folder, path));
+
+out:
+    if (status != STATUS_OK) {
+        dataset_close(*dataset);
+        *dataset = NULL;
+    }
+    return status;
+}
+
+void dataset_close(struct dataset *dataset)
+{
+    if (dataset == NULL)
+        return;
+    image_folder_release(&dataset->folder);
+    free(dataset);
+}
+
+uint32_t dataset_count(const struct dataset *dataset, enum split split)
+{
+    if (dataset->config.kind == DATA_SEQUENCES)
+        return split == SPLIT_TRAIN ? SEQUENCES_TRAIN : SEQUENCES_HELD_OUT;
+    return dataset->folder.splits[split].count;
+}
+
+int dataset_classes(const struct dataset *dataset)
+{
+    return dataset->config.kind == DATA_SEQUENCES ? SEQUENCE_CLASSES : dataset->folder.class_count;
+}
+
+const char *dataset_class_name(const struct dataset *dataset, int label)
+{
+    static const char *const sequence_classes[SEQUENCE_CLASSES] = {
+        "ranking_0", "ranking_1", "ranking_2", "ranking_3",
+        "ranking_4", "ranking_5", "ranking_6", "ranking_7",
+    };
+
+    if (label < 0 || label >= dataset_classes(dataset))
+        return "unknown";
+    return dataset->config.kind == DATA_SEQUENCES ? sequence_classes[label]
+                                                  : dataset->folder.classes[label];
+}
+
+size_t dataset_sample_bytes(const struct dataset *dataset)
+{
+    size_t size = (size_t)dataset->config.image_size, tokens = (size_t)dataset->config.tokens;
+
+    return dataset->config.kind == DATA_SEQUENCES ? tokens * sizeof(int32_t) : size * size * 3;
+}
+
+enum status sample_reader_open(struct sample_reader **reader, const struct dataset *dataset)
+{
+    enum status status = STATUS_OK;
+
+    *reader = calloc(1, sizeof **reader);
+    if (*reader == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a reader of samples");
+    (*reader)->dataset = dataset;
+    if (dataset->config.kind == DATA_IMAGES)
+        TRY(jpeg_decoder_open(&(*reader)->decoder));
+
+out:
+    if (status != STATUS_OK) {
+        sample_reader_close(*reader);
+        *reader = NULL;
+    }
+    return status;
+}
+
+void sample_reader_close(struct sample_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    jpeg_decoder_close(reader->decoder);
+    free(reader->file);
+    free(reader);
+}
+
+/* Whether the process and not the file is why a file cannot be read: then other files would fail too,
+ * and taking one instead would hide it. */
+static bool is_of_process(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+static enum status reserve(struct sample_reader *reader, size_t bytes, const char *path)
+{
+    enum status status = STATUS_OK;
+
+    if (bytes > FILE_BYTES_MAX)
+        FAIL(STATUS_BAD_INPUT, "%.300s has %zu bytes; that is no image", path, bytes);
+    if (bytes <= reader->capacity)
+        goto out;
+    free(reader->file);
+    reader->file = malloc(bytes);
+    reader->capacity = reader->file != NULL ? bytes : 0;
+    if (reader->file == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the %zu bytes of %.300s", bytes, path);
+
+out:
+    return status;
+}
+
+/* Reads the whole file into reader->file. */
+static enum status read_file(struct sample_reader *reader, const char *path, size_t *bytes)
+{
+    enum status status = STATUS_OK;
+    struct stat info;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    *bytes = 0;
+    if (file < 0 || fstat(file, &info) != 0)
+        FAIL(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT, "%.300s cannot be read: %s", path,
+             strerror(errno));
+    TRY(reserve(reader, (size_t)info.st_size, path));
+    while (*bytes < (size_t)info.st_size) {
+        ssize_t count = read(file, reader->file + *bytes, (size_t)info.st_size - *bytes);
+
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            FAIL(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT, "%.300s cannot be read: %s",
+                 path, strerror(errno));
+        if (count == 0)
+            break;
+        *bytes += (size_t)count;
+    }
+    if (*bytes == 0)
+        FAIL(STATUS_BAD_INPUT, "%.300s is empty", path);
+
+out:
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+static enum status load_image(struct sample_reader *reader, const char *path, int size, void *input)
+{
+    enum status status = STATUS_OK;
+    size_t bytes;
+
+    TRY(read_file(reader, path, &bytes));
+    TRY(jpeg_decode_square(reader->decoder, reader->file, bytes, path, size, input));
+
+out:
+    return status;
+}
+
+enum status sample_load(struct sample_reader *reader, enum split split, uint32_t index, void *input,
+                        int32_t *label, int32_t *length)
+{
+    const struct dataset *dataset = reader->dataset;
+    const struct image_file *file;
+
+    if (dataset->config.kind == DATA_SEQUENCES) {
+        sequence_draw(&dataset->config, split, index, input, label, length);
+        return STATUS_OK;
+    }
+    file = &dataset->folder.splits[split].files[index];
+    *label = file->label;
+    *length = 0;
+    return load_image(reader, file->path, dataset->config.image_size, input);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Times one file in memory, opened by path as files on disk are. */
+static enum status time_file(struct sample_reader *reader, const uint8_t *jpeg, size_t bytes,
+                             int image_size, uint8_t *rgb, int64_t *ns)
+{
+    enum status status = STATUS_OK;
+    char path[64];
+    int file = memfd_create("sample.jpg", MFD_CLOEXEC);
+
+    if (file < 0 || write(file, jpeg, bytes) != (ssize_t)bytes)
+        FAIL(STATUS_IO, "a file in memory cannot be written: %s", strerror(errno));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    for (int i = 0; i < TIMINGS_A_FILE; i++) {
+        int64_t begin = clock_ns();
+
+        TRY(load_image(reader, path, image_size, rgb));
+        ns[i] = clock_ns() - begin;
+    }
+
+out:
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns)
+{
+    enum status status = STATUS_OK;
+    const struct dataset_config config = { .image_size = image_size, .jpeg_pixels = jpeg_pixels };
+    const struct dataset no_files = { .config = config };
+    struct image_painter *painter = NULL;
+    struct jpeg_encoder *encoder = NULL;
+    struct sample_reader *reader = NULL;
+    uint8_t *rgb = NULL;
+    int64_t ns[TIMED_SAMPLES * TIMINGS_A_FILE];
+
+    TRY(check(&config));
+    TRY(image_painter_open(&painter, jpeg_pixels));
+    TRY(jpeg_encoder_open(&encoder));
+    TRY(sample_reader_open(&reader, &no_files));
+    rgb = malloc(dataset_sample_bytes(&no_files));
+    if (rgb == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for an image of %d x %d pixels", image_size,
+             image_size);
+    for (int i = 0; i < TIMED_SAMPLES; i++) {
+        const uint8_t *jpeg;
+        size_t bytes;
+
+        TRY(jpeg_encode(encoder, image_painter_paint(painter, i, 0), jpeg_pixels, jpeg_pixels,
+                        GENERATED_QUALITY, &jpeg, &bytes));
+        TRY(time_file(reader, jpeg, bytes, image_size, rgb, ns + i * TIMINGS_A_FILE));
+    }
+    qsort(ns, ARRAY_SIZE(ns), sizeof *ns, by_time);
+    *decode_ns = (double)ns[ARRAY_SIZE(ns) / 2];
+
+out:
+    free(rgb);
+    sample_reader_close(reader);
+    jpeg_encoder_close(encoder);
+    image_painter_close(painter);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* Where samples come from: JPEG files with a label each, or generated token sequences.
+ *
+ * Images lie on disk as JPEG files of any size and are decoded with libjpeg-turbo, cropped to the
+ * middle square and resized to image_size by averaging areas, as a vision training job does. They are
+ * the user's own (one sub-folder a class) or a generated, learnable set, made once per JPEG size in
+ * the cache folder. Sequences are token ids of varying length whose class can be learnt from them.
+ *
+ * A tenth or so of the samples is held out of training, always the same ones. */
+#ifndef SCENARIOS_TRAINING_DATA_DATASET_H
+#define SCENARIOS_TRAINING_DATA_DATASET_H
+
+#include "harness/base/status.h"
+#include "scenarios/training/settings/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum split { SPLIT_TRAIN, SPLIT_HELD_OUT };
+
+struct dataset; /* read-only once open: threads may share it */
+
+/* What one thread needs to load samples: decoder handle and buffers. */
+struct sample_reader;
+
+/* Errors: BAD_USAGE when a size is out of range; BAD_INPUT when the folder has fewer than two classes
+ * or a class has no files; IO says which path. The first open of a generated set writes it to the
+ * cache folder: $CHOKEPOINT_CACHE, else $XDG_CACHE_HOME/chokepoint, else ~/.cache/chokepoint.
+ * Several processes may do so at once; a set is there whole or not at all. */
+enum status dataset_open(struct dataset **dataset, const struct dataset_config *config);
+void dataset_close(struct dataset *dataset);
+
+uint32_t dataset_count(const struct dataset *dataset, enum split split);
+int dataset_classes(const struct dataset *dataset);
+const char *dataset_class_name(const struct dataset *dataset, int label);
+
+/* Bytes of one sample's input: image_size^2 * 3 bytes, RGB by rows; or tokens int32 ids, 0 after the
+ * sequence's end. */
+size_t dataset_sample_bytes(const struct dataset *dataset);
+
+enum status sample_reader_open(struct sample_reader **reader, const struct dataset *dataset);
+void sample_reader_close(struct sample_reader *reader);
+
+/* Loads sample `index` of `split`. `length` is the sequence's length in tokens; for images 0. A file
+ * that is gone, cannot be read or cannot be decoded is BAD_INPUT and names the file; IO when the
+ * process is short of file descriptors. */
+enum status sample_load(struct sample_reader *reader, enum split split, uint32_t index, void *input,
+                        int32_t *label, int32_t *length);
+
+/* Host time to read and decode one generated sample of `jpeg_pixels`, the median over a few files
+ * made in memory: for choosing a size that gives a wanted ratio of host to device work. */
+enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns);
+
+#endif

@@ -1,0 +1,322 @@
+#include "scenarios/training/data/generated_images.h"
+
+#include "harness/base/random.h"
+#include "scenarios/training/data/cache_folder.h"
+#include "scenarios/training/data/jpeg.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIRECTIONS  5
+#define PI          3.14159265f
+#define FORMAT      1     /* of the set; another one goes to another folder */
+#define SEED        2026  /* of the set */
+#define CLOUDS      0.22f /* peak of the coarsest clouds, where 1 is black to white */
+#define CLOUD_DECAY 0.75f /* of the contrast, from octave to octave */
+#define CLOUD_CELLS 4     /* of the coarsest clouds, a side */
+
+/* Of the files of a class every tenth is held out: 4 x 103 + 6 x 102 remain, which is 1024. */
+static uint32_t files_of_class(int label)
+{
+    return label < 4 ? 114 : 113;
+}
+
+static void class_name(char name[32], int label)
+{
+    snprintf(name, 32, "%03d_degrees_%s", label / 2 * 180 / DIRECTIONS,
+             label % 2 == 0 ? "narrow" : "wide");
+}
+
+struct image_painter {
+    int pixels;
+    float *clouds, *coarser; /* squares of side `cells` */
+    int cells;               /* the least power of two that covers `pixels` */
+    uint8_t *rgb;
+};
+
+/* What one image shows; lengths are shares of the image's side. */
+struct scene {
+    float direction[2]; /* across the stripes, a unit vector */
+    float stripes;      /* over the image's side */
+    float phase, x, y, radius;
+    float background[3], difference[3]; /* 0 .. 1; to the other colour of the stripes */
+};
+
+enum status image_painter_open(struct image_painter **painter, int pixels)
+{
+    enum status status = STATUS_OK;
+    struct image_painter *made = calloc(1, sizeof *made);
+    size_t count;
+
+    *painter = made;
+    if (made == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to paint images of %d x %d pixels", pixels, pixels);
+    made->pixels = pixels;
+    for (made->cells = CLOUD_CELLS; made->cells < pixels;) made->cells *= 2;
+    count = (size_t)made->cells * (size_t)made->cells;
+    made->clouds = malloc(count * sizeof *made->clouds);
+    made->coarser = malloc(count * sizeof *made->coarser);
+    made->rgb = malloc((size_t)pixels * (size_t)pixels * 3);
+    if (made->clouds == NULL || made->coarser == NULL || made->rgb == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to paint images of %d x %d pixels", pixels, pixels);
+
+out:
+    if (status != STATUS_OK) {
+        image_painter_close(made);
+        *painter = NULL;
+    }
+    return status;
+}
+
+void image_painter_close(struct image_painter *painter)
+{
+    if (painter == NULL)
+        return;
+    free(painter->clouds);
+    free(painter->coarser);
+    free(painter->rgb);
+    free(painter);
+}
+
+static float draw_between(struct random *random, float least, float most)
+{
+    return least + (most - least) * random_uniform(random);
+}
+
+/* Doubles the side of a square that repeats at its borders: every other value is the mean of its two
+ * or four neighbours. */
+static void refine(float *fine, const float *coarse, int cells)
+{
+    for (int y = 0; y < cells; y++) {
+        const float *row = coarse + (size_t)y * (size_t)cells;
+        const float *below = coarse + (size_t)((y + 1) % cells) * (size_t)cells;
+        float *even = fine + (size_t)y * 4 * (size_t)cells, *odd = even + 2 * cells;
+
+        for (int x = 0; x < cells; x++) {
+            int right = (x + 1) % cells;
+            even[2 * x] = row[x];
+            even[2 * x + 1] = (row[x] + row[right]) / 2;
+            odd[2 * x] = (row[x] + below[x]) / 2;
+            odd[2 * x + 1] = (row[x] + row[right] + below[x] + below[right]) / 4;
+        }
+    }
+}
+
+/* Adds noise, even between -amplitude and amplitude; four values to a random word, as this is most of
+ * the work of painting. `count` is a multiple of four. */
+static void add_noise(float *values, size_t count, float amplitude, struct random *random)
+{
+    for (size_t i = 0; i < count; i += 4) {
+        uint64_t bits = random_bits(random);
+
+        for (size_t j = 0; j < 4; j++)
+            values[i + j] += amplitude * 0x1p-15f * (float)(int16_t)(uint16_t)(bits >> 16 * j);
+    }
+}
+
+/* Random midpoint displacement: each octave adds a part of what the one before did. */
+static void paint_clouds(struct image_painter *painter, struct random *random)
+{
+    float amplitude = CLOUDS;
+
+    memset(painter->clouds, 0, CLOUD_CELLS * CLOUD_CELLS * sizeof *painter->clouds);
+    for (int cells = CLOUD_CELLS;; cells *= 2) {
+        size_t count = (size_t)cells * (size_t)cells;
+
+        add_noise(painter->clouds, count, amplitude, random);
+        if (cells == painter->cells)
+            return;
+        memcpy(painter->coarser, painter->clouds, count * sizeof *painter->clouds);
+        refine(painter->clouds, painter->coarser, cells);
+        amplitude *= CLOUD_DECAY;
+    }
+}
+
+static struct scene draw_scene(struct random *random, int label)
+{
+    float jitter =
+        draw_between(random, -PI / 30, PI / 30); /* 6 of the 36 degrees between classes */
+    float angle = PI * (float)(label / 2) / DIRECTIONS + jitter;
+    float sign = random_below(random, 2) == 0 ? -1 : 1;
+    struct scene scene = { .direction = { cosf(angle), sinf(angle) } };
+
+    scene.stripes =
+        label % 2 == 0 ? draw_between(random, 5.5f, 6.5f) : draw_between(random, 3, 3.6f);
+    scene.phase = draw_between(random, 0, 2 * PI);
+    scene.x = draw_between(random, 0.35f, 0.65f);
+    scene.y = draw_between(random, 0.35f, 0.65f);
+    scene.radius = draw_between(random, 0.3f, 0.45f);
+    for (int c = 0; c < 3; c++) {
+        float tint = 0.1f * cosf(2 * PI * ((float)label / GENERATED_CLASSES + (float)c / 3));
+
+        scene.background[c] = 0.5f + tint + draw_between(random, -0.2f, 0.2f);
+        scene.difference[c] = sign * draw_between(random, 0.2f, 0.6f);
+    }
+    return scene;
+}
+
+static float clamp(float value)
+{
+    return value < 0 ? 0 : value > 1 ? 1 : value;
+}
+
+static uint8_t to_byte(float value)
+{
+    int byte = (int)(255 * value + 0.5f);
+
+    return (uint8_t)(byte < 0 ? 0 : byte > 255 ? 255 : byte);
+}
+
+/* How much of the stripes' colour a point has, -0.5 to 0.5; 0 outside the disc. */
+static float stripe_at(const struct scene *scene, float x, float y)
+{
+    float dx = x - scene->x, dy = y - scene->y, square = dx * dx + dy * dy;
+    float across, rim;
+
+    if (square >= scene->radius * scene->radius)
+        return 0;
+    across = scene->direction[0] * x + scene->direction[1] * y;
+    rim = clamp((scene->radius - sqrtf(square)) * 10); /* a soft one */
+    return rim * 0.5f * sinf(2 * PI * scene->stripes * across + scene->phase);
+}
+
+const uint8_t *image_painter_paint(struct image_painter *painter, int label, uint32_t number)
+{
+    struct random random = random_seed(SEED, (uint64_t)label << 32 | number);
+    struct scene scene = draw_scene(&random, label);
+    float share = 1 / (float)painter->pixels;
+    uint8_t *pixel = painter->rgb;
+
+    paint_clouds(painter, &random);
+    for (int y = 0; y < painter->pixels; y++) {
+        const float *clouds = painter->clouds + (size_t)y * (size_t)painter->cells;
+
+        for (int x = 0; x < painter->pixels; x++, pixel += 3) {
+            float stripe = stripe_at(&scene, ((float)x + 0.5f) * share, ((float)y + 0.5f) * share);
+
+            for (int c = 0; c < 3; c++)
+                pixel[c] = to_byte(scene.background[c] + scene.difference[c] * stripe + clouds[x]);
+        }
+    }
+    return painter->rgb;
+}
+
+static enum status write_file(const char *path, const void *bytes, size_t count)
+{
+    enum status status = STATUS_OK;
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const char *next = bytes;
+
+    while (file >= 0 && count > 0) {
+        ssize_t written = write(file, next, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            break;
+        next += written;
+        count -= (size_t)written;
+    }
+    if (file < 0 || count > 0)
+        FAIL(STATUS_IO,
+             "%.300s cannot be written: %s; make room, or set CHOKEPOINT_CACHE to a folder "
+             "on another disk",
+             path, strerror(errno));
+
+out:
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+static enum status write_class(const char *folder, int label, struct image_painter *painter,
+                               struct jpeg_encoder *encoder)
+{
+    enum status status = STATUS_OK;
+    char name[32], path[PATH_MAX];
+
+    class_name(name, label);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (mkdir(path, 0777) != 0)
+        FAIL(STATUS_IO, "the folder %.300s cannot be made: %s; set CHOKEPOINT_CACHE to another",
+             path, strerror(errno));
+    for (uint32_t i = 0; i < files_of_class(label); i++) {
+        const uint8_t *file;
+        size_t bytes;
+
+        TRY(jpeg_encode(encoder, image_painter_paint(painter, label, i), painter->pixels,
+                        painter->pixels, GENERATED_QUALITY, &file, &bytes));
+        snprintf(path, sizeof path, "%s/%s/%05u.jpg", folder, name, i);
+        TRY(write_file(path, file, bytes));
+    }
+
+out:
+    return status;
+}
+
+static enum status write_set(void *context, const char *folder)
+{
+    enum status status = STATUS_OK;
+    int pixels = *(const int *)context;
+    struct image_painter *painter = NULL;
+    struct jpeg_encoder *encoder = NULL;
+
+    TRY(image_painter_open(&painter, pixels));
+    TRY(jpeg_encoder_open(&encoder));
+    for (int label = 0; label < GENERATED_CLASSES; label++)
+        TRY(write_class(folder, label, painter, encoder));
+
+out:
+    image_painter_close(painter);
+    jpeg_encoder_close(encoder);
+    return status;
+}
+
+static uint32_t count_files(const char *folder)
+{
+    uint32_t count = 0;
+    DIR *stream = opendir(folder);
+
+    if (stream == NULL)
+        return 0;
+    for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream))
+        count += entry->d_name[0] != '.';
+    closedir(stream);
+    return count;
+}
+
+/* Cleaners of temporary folders may take some of the files. */
+static bool has_all_files(void *context, const char *folder)
+{
+    (void)context;
+
+    for (int label = 0; label < GENERATED_CLASSES; label++) {
+        char name[32], path[PATH_MAX];
+
+        class_name(name, label);
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        if (count_files(path) != files_of_class(label))
+            return false;
+    }
+    return true;
+}
+
+enum status generated_images_get(char path[PATH_MAX], int pixels)
+{
+    char name[64];
+    const struct cache_entry entry = {
+        .name = name,
+        .context = &pixels,
+        .is_whole = has_all_files,
+        .fill = write_set,
+    };
+
+    snprintf(name, sizeof name, "images-v%d-%dpx", FORMAT, pixels);
+    return cache_folder_get(path, &entry);
+}

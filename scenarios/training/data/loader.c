@@ -1,0 +1,600 @@
+/* Slots and two counters under one mutex.
+ *
+ * Every batch lives in a slot. Batches are claimed in order: whoever claims one copies the indices of
+ * its samples into the slot, so that one permutation, the claimed epoch's, is all the loader keeps,
+ * and no order can depend on who loads when. A slot goes
+ *
+ *     FREE -> LOADING (claimed) -> READY or FAILED -> TAKEN (the caller's) -> FREE
+ *
+ * `claimed` counts batches claimed, `taken` those handed out. Workers claim while claimed - taken <
+ * workers * prefetch and a slot is free, so the batch that the caller waits for is always the lowest
+ * that is claimed or the next to be, and waiting cannot end in a deadlock: if nothing is claimed and
+ * no slot is free, the caller holds them all, which is an error. Only the caller's thread allocates.
+ *
+ * A failure stays in its slot and is raised when its turn comes, each time that the caller asks. */
+#include "scenarios/training/data/loader.h"
+
+#include "harness/base/clock.h"
+#include "harness/base/random.h"
+#include "scenarios/training/data/sample_cache.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
+#define ALIGNMENT    256                        /* of offsets in a batch */
+
+/* A worker that has waited so long over a batch, and so many times what it worked, for a core or for a
+ * file, gives way to more than its own training. */
+#define STARVED_NS    50000000
+#define STARVED_TIMES 10
+
+enum slot_state { SLOT_FREE, SLOT_LOADING, SLOT_READY, SLOT_FAILED, SLOT_TAKEN };
+
+struct slot {
+    struct batch batch; /* first: a batch is turned back into its slot by its address */
+    enum slot_state state;
+    uint32_t *samples; /* which ones, [layout.samples] */
+    int64_t rested_ns; /* in pauses, while it was loaded */
+    struct status_error error;
+};
+
+struct loader {
+    const struct dataset *dataset;
+    struct loader_config config;
+    struct batch_layout layout;
+    struct batch_memory memory;
+    struct sample_cache *cache;   /* INPUT_CACHED only */
+    struct sample_reader *reader; /* the caller's, with 0 workers */
+    int64_t batches_per_epoch;
+
+    pthread_t *threads;
+    int thread_count;           /* of those to be joined */
+    struct status_error broken; /* why threads could not be started; OK otherwise */
+    atomic_bool is_stopping;
+    atomic_bool is_paused; /* until the caller wants a batch; set with the mutex held */
+
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t claimable, loaded;
+    struct slot *slots;
+    int slot_count, slots_max;
+    int64_t claimed, taken;
+    int active;        /* threads that are loading, and not paused */
+    int64_t claim_end; /* claims stop here: threads end, and are started anew for the next batch */
+    int64_t epoch;     /* whose order `order` is; -1 at first */
+    uint32_t *order, order_count;
+    struct loader_statistics statistics;
+};
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+struct batch_layout batch_layout(const struct dataset *dataset, int samples)
+{
+    struct batch_layout layout = { .samples = samples };
+    size_t column = aligned((size_t)samples * sizeof(int32_t));
+
+    layout.sample_bytes = dataset_sample_bytes(dataset);
+    layout.labels_offset = aligned((size_t)samples * layout.sample_bytes);
+    layout.lengths_offset = layout.labels_offset + column;
+    layout.bytes = layout.lengths_offset + column;
+    return layout;
+}
+
+int64_t batch_tokens(const struct batch_layout *layout, const void *memory)
+{
+    const int32_t *lengths = (const void *)((const char *)memory + layout->lengths_offset);
+    int64_t tokens = 0;
+
+    for (int i = 0; layout->lengths_offset > 0 && i < layout->samples; i++) tokens += lengths[i];
+    return tokens;
+}
+
+/* --- Batches ----------------------------------------------------------------------------------- */
+
+/* Copies sample `index` from the cache, or loads it. */
+static enum status put_sample(struct loader *loader, struct sample_reader *reader, uint32_t index,
+                              void *input, int32_t *label, int32_t *length, bool *is_replaced)
+{
+    if (loader->cache == NULL)
+        return sample_load_usable(reader, loader->dataset, index, input, label, length,
+                                  is_replaced);
+    sample_cache_get(loader->cache, index, input, label, length, is_replaced);
+    return STATUS_OK;
+}
+
+/* Waits for the end of a pause. With the mutex held, by a thread that is loading. */
+static void rest(struct loader *loader, struct slot *slot)
+{
+    int64_t begin = clock_ns();
+
+    loader->active--;
+    pthread_cond_signal(&loader->loaded);
+    while (atomic_load(&loader->is_paused) && !atomic_load(&loader->is_stopping))
+        pthread_cond_wait(&loader->claimable, &loader->mutex);
+    loader->active++;
+    slot->rested_ns += clock_ns() - begin;
+}
+
+static void rest_if_paused(struct loader *loader, struct slot *slot)
+{
+    if (!atomic_load_explicit(&loader->is_paused, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&loader->mutex);
+    rest(loader, slot);
+    pthread_mutex_unlock(&loader->mutex);
+}
+
+/* Loads the samples of a claimed slot, by any thread, without the mutex. *reader is opened when it is
+ * needed, so that a failure of that has a batch to be reported with. */
+static enum status load_batch(struct loader *loader, struct slot *slot,
+                              struct sample_reader **reader, int64_t *damaged)
+{
+    enum status status = STATUS_OK;
+    const struct batch_layout *layout = &loader->layout;
+    unsigned char *memory = slot->batch.memory;
+    int32_t *labels = (int32_t *)(void *)(memory + layout->labels_offset);
+    int32_t *lengths = (int32_t *)(void *)(memory + layout->lengths_offset);
+
+    *damaged = 0;
+    if (*reader == NULL && loader->cache == NULL)
+        TRY(sample_reader_open(reader, loader->dataset));
+    for (int i = 0; i < layout->samples; i++) {
+        bool is_replaced;
+
+        rest_if_paused(loader, slot);
+        if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
+            FAIL(STATUS_INTERRUPTED, "the loader was closed");
+        TRY(put_sample(loader, *reader, slot->samples[i], memory + (size_t)i * layout->sample_bytes,
+                       &labels[i], &lengths[i], &is_replaced));
+        *damaged += is_replaced;
+    }
+
+out:
+    return status;
+}
+
+/* The order of the epoch depends on the seed and its number only. */
+static void shuffle(struct loader *loader, int64_t epoch)
+{
+    struct random random = random_seed(loader->config.seed, ORDER_STREAM + (uint64_t)epoch);
+
+    if (loader->epoch == epoch)
+        return;
+    for (uint32_t i = 0; i < loader->order_count; i++) loader->order[i] = i;
+    random_shuffle(&random, loader->order, loader->order_count);
+    loader->epoch = epoch;
+}
+
+/* Gives the next batch in order to a free slot. With the mutex held. */
+static void claim(struct loader *loader, struct slot *slot)
+{
+    int64_t place = loader->claimed % loader->batches_per_epoch;
+    size_t samples = (size_t)loader->layout.samples;
+
+    shuffle(loader, loader->claimed / loader->batches_per_epoch);
+    memcpy(slot->samples, loader->order + (size_t)place * samples, samples * sizeof *slot->samples);
+    slot->rested_ns = 0;
+    slot->batch.index = loader->claimed++;
+    slot->state = SLOT_LOADING;
+}
+
+/* Linux lets no thread leave the idle class without a privilege, so who starves there is replaced: the
+ * threads end with what is claimed. With the mutex held. */
+static void end_threads(struct loader *loader)
+{
+    loader->config.gives_way = false;
+    loader->claim_end = loader->claimed;
+    pthread_cond_broadcast(&loader->claimable);
+}
+
+static bool is_starved(const struct loader *loader, int64_t wall_ns, int64_t cpu_ns)
+{
+    return loader->config.gives_way && loader->config.workers > 0 && wall_ns > STARVED_NS &&
+           wall_ns > STARVED_TIMES * cpu_ns;
+}
+
+/* Loads a claimed slot. With the mutex held, but not while loading. */
+static void load_claimed(struct loader *loader, struct slot *slot, struct sample_reader **reader)
+{
+    int64_t begin_ns = clock_ns(), begin_cpu_ns = clock_thread_cpu_ns(), wall_ns, damaged;
+    enum status status;
+
+    loader->active++;
+    pthread_mutex_unlock(&loader->mutex);
+    status = load_batch(loader, slot, reader, &damaged);
+    if (status != STATUS_OK)
+        slot->error = *status_last();
+    pthread_mutex_lock(&loader->mutex);
+    loader->active--;
+    slot->state = status == STATUS_OK ? SLOT_READY : SLOT_FAILED;
+    loader->statistics.damaged += damaged;
+    wall_ns = clock_ns() - begin_ns - slot->rested_ns;
+    loader->statistics.load_ns += wall_ns;
+    if (is_starved(loader, wall_ns, clock_thread_cpu_ns() - begin_cpu_ns))
+        end_threads(loader);
+}
+
+static struct slot *find_free(struct loader *loader)
+{
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state == SLOT_FREE)
+            return &loader->slots[i];
+    return NULL;
+}
+
+/* The slot of the batch that is to be handed out next, whatever its state. */
+static struct slot *find_next(struct loader *loader)
+{
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state != SLOT_FREE && loader->slots[i].state != SLOT_TAKEN &&
+            loader->slots[i].batch.index == loader->taken)
+            return &loader->slots[i];
+    return NULL;
+}
+
+/* --- Workers ----------------------------------------------------------------------------------- */
+
+static int64_t batches_ahead(const struct loader *loader)
+{
+    return (int64_t)loader->config.workers * loader->config.prefetch;
+}
+
+static bool is_done(const struct loader *loader)
+{
+    return atomic_load(&loader->is_stopping) || loader->claimed == loader->claim_end;
+}
+
+/* Decoding can wait a moment; the thread that queues the step, and a device that shares the host's
+ * cores, cannot. A lower priority alone does not help them: Linux lets whoever runs end its slice of
+ * milliseconds before a thread that wakes up, save where the one that runs is of the idle class
+ * (sched(7)), and takes a core that only such threads use for a free one. */
+static void give_way(void)
+{
+    const struct sched_param idle = { .sched_priority = 0 };
+
+    if (pthread_setschedparam(pthread_self(), SCHED_IDLE, &idle) != 0)
+        return; /* then it works at the priority it has */
+}
+
+/* Where threads that are started now end: with the epoch of the next batch, or never. */
+static int64_t next_claim_end(const struct loader *loader)
+{
+    int64_t epochs = loader->claimed / loader->batches_per_epoch;
+
+    return loader->config.persistent_workers ? INT64_MAX : (epochs + 1) * loader->batches_per_epoch;
+}
+
+static void *work(void *argument)
+{
+    struct loader *loader = argument;
+    struct sample_reader *reader = NULL;
+    bool gives_way;
+
+    pthread_mutex_lock(&loader->mutex);
+    gives_way = loader->config.gives_way;
+    pthread_mutex_unlock(&loader->mutex);
+    if (gives_way)
+        give_way();
+    pthread_mutex_lock(&loader->mutex);
+    while (!is_done(loader)) {
+        struct slot *slot = find_free(loader);
+
+        if (atomic_load(&loader->is_paused) || slot == NULL ||
+            loader->claimed - loader->taken >= batches_ahead(loader)) {
+            pthread_cond_wait(&loader->claimable, &loader->mutex);
+            continue;
+        }
+        claim(loader, slot);
+        if (is_done(loader)) /* The others would wait for a claim that nobody can make. */
+            pthread_cond_broadcast(&loader->claimable);
+        load_claimed(loader, slot, &reader);
+        pthread_cond_signal(&loader->loaded);
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    sample_reader_close(reader);
+    return NULL;
+}
+
+/* Starts a thread that no signal is delivered to: those are the main thread's. */
+static int start_thread(struct loader *loader, pthread_t *thread)
+{
+    sigset_t all, before;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(thread, NULL, work, loader);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0)
+        pthread_setname_np(*thread, "loader");
+    return error;
+}
+
+static enum status start_threads(struct loader *loader)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < loader->config.workers; i++) {
+        int error = start_thread(loader, &loader->threads[i]);
+
+        if (error != 0)
+            FAIL(STATUS_REFUSED, "loader thread %d of %d cannot be started: %s; use fewer workers",
+                 i + 1, loader->config.workers, strerror(error));
+        loader->thread_count++;
+        loader->statistics.threads_started++;
+    }
+
+out:
+    return status;
+}
+
+static void join_threads(struct loader *loader)
+{
+    for (int i = 0; i < loader->thread_count; i++) pthread_join(loader->threads[i], NULL);
+    loader->thread_count = 0;
+}
+
+/* --- The caller's side ------------------------------------------------------------------------- */
+
+static enum status add_slot(struct loader *loader)
+{
+    enum status status = STATUS_OK;
+    struct slot *slot = &loader->slots[loader->slot_count];
+
+    slot->samples = malloc((size_t)loader->layout.samples * sizeof *slot->samples);
+    if (slot->samples == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a batch of %d samples", loader->layout.samples);
+    TRY(loader->memory.alloc(loader->memory.context, loader->layout.bytes, &slot->batch.memory));
+    memset(slot->batch.memory, 0, loader->layout.bytes); /* Gaps are copied to the device too. */
+    pthread_mutex_lock(&loader->mutex);
+    loader->slot_count++;
+    pthread_mutex_unlock(&loader->mutex);
+
+out:
+    if (status != STATUS_OK) {
+        free(slot->samples);
+        slot->samples = NULL;
+    }
+    return status;
+}
+
+/* Allocates a slot when the caller's last batch is still his and the workers would go short. */
+static enum status top_up(struct loader *loader)
+{
+    enum status status = STATUS_OK;
+    int64_t wanted = batches_ahead(loader) > 0 ? batches_ahead(loader) : 1;
+
+    for (;;) {
+        int64_t usable = 0;
+
+        pthread_mutex_lock(&loader->mutex);
+        for (int i = 0; i < loader->slot_count; i++) usable += loader->slots[i].state != SLOT_TAKEN;
+        pthread_mutex_unlock(&loader->mutex);
+        if (usable >= wanted || loader->slot_count == loader->slots_max)
+            goto out;
+        TRY(add_slot(loader));
+        pthread_cond_signal(&loader->claimable);
+    }
+
+out:
+    return status;
+}
+
+static enum status check(const struct dataset *dataset, const struct loader_config *config,
+                         int samples, int batches_max)
+{
+    enum status status = STATUS_OK;
+    uint32_t count = dataset_count(dataset, SPLIT_TRAIN);
+
+    if (config->workers < 0 || config->prefetch < 1)
+        FAIL(STATUS_BAD_USAGE,
+             "%d workers with a prefetch of %d batches are impossible; workers are "
+             "0 or more, prefetch is 1 or more",
+             config->workers, config->prefetch);
+    if (samples < 1 || (uint32_t)samples > count)
+        FAIL(STATUS_BAD_USAGE,
+             "a batch of %d samples cannot be made from %u training samples; choose "
+             "1 to %u",
+             samples, count, count);
+    if (batches_max <= (int64_t)config->workers * config->prefetch)
+        FAIL(STATUS_INTERNAL, "%d batches are too few for %d workers with a prefetch of %d",
+             batches_max, config->workers, config->prefetch);
+
+out:
+    return status;
+}
+
+enum status loader_open(struct loader **loader, const struct dataset *dataset,
+                        const struct loader_config *config, int samples, int batches_max,
+                        const struct batch_memory *memory)
+{
+    enum status status = STATUS_OK;
+    struct loader *made = NULL;
+
+    TRY(check(dataset, config, samples, batches_max));
+    made = calloc(1, sizeof *made);
+    if (made == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data loader");
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->claimable, NULL);
+    pthread_cond_init(&made->loaded, NULL);
+    made->dataset = dataset;
+    made->config = *config;
+    made->layout = batch_layout(dataset, samples);
+    made->memory = *memory;
+    made->slots_max = batches_max;
+    made->order_count = dataset_count(dataset, SPLIT_TRAIN);
+    made->batches_per_epoch = made->order_count / (uint32_t)samples;
+    made->claim_end = next_claim_end(made);
+    made->epoch = -1;
+    made->slots = calloc((size_t)batches_max, sizeof *made->slots);
+    made->order = malloc(made->order_count * sizeof *made->order);
+    made->threads = calloc((size_t)config->workers + 1, sizeof *made->threads);
+    if (made->slots == NULL || made->order == NULL || made->threads == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data loader of %u samples", made->order_count);
+    if (config->input == INPUT_CACHED)
+        TRY(sample_cache_open(&made->cache, dataset));
+    TRY(top_up(made));
+    TRY(start_threads(made));
+
+out:
+    if (status != STATUS_OK) {
+        loader_close(made);
+        made = NULL;
+    }
+    *loader = made;
+    return status;
+}
+
+void loader_close(struct loader *loader)
+{
+    if (loader == NULL)
+        return;
+    pthread_mutex_lock(&loader->mutex);
+    atomic_store(&loader->is_stopping, true);
+    pthread_cond_broadcast(&loader->claimable);
+    pthread_mutex_unlock(&loader->mutex);
+    join_threads(loader);
+    for (int i = 0; i < loader->slot_count; i++) {
+        loader->memory.free(loader->memory.context, loader->slots[i].batch.memory);
+        free(loader->slots[i].samples);
+    }
+    free(loader->slots);
+    free(loader->order);
+    free(loader->threads);
+    sample_cache_close(loader->cache);
+    sample_reader_close(loader->reader);
+    pthread_cond_destroy(&loader->claimable);
+    pthread_cond_destroy(&loader->loaded);
+    pthread_mutex_destroy(&loader->mutex);
+    free(loader);
+}
+
+/* Whether what threads may claim is used up: the epoch, or what was claimed when one starved. */
+static bool threads_have_ended(struct loader *loader)
+{
+    bool ended;
+
+    pthread_mutex_lock(&loader->mutex);
+    ended = loader->config.workers > 0 && loader->taken == loader->claim_end;
+    pthread_mutex_unlock(&loader->mutex);
+    return ended;
+}
+
+/* Waits for the last thread to go and starts new ones. */
+static enum status restart_threads(struct loader *loader)
+{
+    enum status status = STATUS_OK;
+
+    join_threads(loader);
+    loader->claim_end = next_claim_end(loader);
+    TRY(start_threads(loader));
+
+out:
+    if (status != STATUS_OK)
+        loader->broken = *status_last(); /* No thread may be left to wait for. */
+    return status;
+}
+
+/* Waits for the next batch's slot to be loaded; without workers loads it. With the mutex held. NULL
+ * when the caller holds every slot. */
+static struct slot *wait_for_next(struct loader *loader)
+{
+    for (;;) {
+        struct slot *slot = find_next(loader);
+
+        if (slot != NULL && slot->state != SLOT_LOADING)
+            return slot;
+        if (slot == NULL && find_free(loader) == NULL)
+            return NULL;
+        if (loader->config.workers > 0) {
+            pthread_cond_wait(&loader->loaded, &loader->mutex);
+            continue;
+        }
+        slot = find_free(loader);
+        claim(loader, slot);
+        load_claimed(loader, slot, &loader->reader);
+    }
+}
+
+enum status loader_next(struct loader *loader, const struct batch **batch)
+{
+    enum status status = STATUS_OK;
+    struct slot *slot;
+    int64_t begin;
+
+    *batch = NULL;
+    if (loader->broken.status != STATUS_OK)
+        TRY(status_raise(&loader->broken));
+    TRY(top_up(loader));
+    begin = clock_ns();
+    if (threads_have_ended(loader))
+        TRY(restart_threads(loader));
+    pthread_mutex_lock(&loader->mutex);
+    if (atomic_load(&loader->is_paused)) {
+        atomic_store(&loader->is_paused, false);
+        pthread_cond_broadcast(&loader->claimable);
+    }
+    slot = wait_for_next(loader);
+    loader->statistics.wait_ns += clock_ns() - begin;
+    if (slot != NULL && slot->state == SLOT_READY) {
+        slot->state = SLOT_TAKEN;
+        loader->taken++;
+        loader->statistics.batches++;
+        loader->statistics.samples += loader->layout.samples;
+        pthread_cond_signal(&loader->claimable);
+    }
+    pthread_mutex_unlock(&loader->mutex);
+    if (slot == NULL)
+        FAIL(STATUS_INTERNAL, "all %d batches are handed out; return one before taking the next",
+             loader->slots_max);
+    if (slot->state == SLOT_FAILED)
+        TRY(status_raise(&slot->error));
+    *batch = &slot->batch;
+
+out:
+    if (status != STATUS_OK)
+        status_context("loading training samples");
+    return status;
+}
+
+void loader_return(struct loader *loader, const struct batch *batch)
+{
+    struct slot *slot = loader->slots;
+
+    while (&slot->batch != batch) slot++;
+    pthread_mutex_lock(&loader->mutex);
+    slot->state = SLOT_FREE;
+    pthread_cond_signal(&loader->claimable);
+    pthread_mutex_unlock(&loader->mutex);
+}
+
+void loader_pause(struct loader *loader)
+{
+    pthread_mutex_lock(&loader->mutex);
+    atomic_store(&loader->is_paused, true);
+    while (loader->active > 0) pthread_cond_wait(&loader->loaded, &loader->mutex);
+    pthread_mutex_unlock(&loader->mutex);
+}
+
+int64_t loader_batches_per_epoch(const struct loader *loader)
+{
+    return loader->batches_per_epoch;
+}
+
+struct loader_statistics loader_statistics(struct loader *loader)
+{
+    struct loader_statistics statistics;
+
+    pthread_mutex_lock(&loader->mutex);
+    statistics = loader->statistics;
+    pthread_mutex_unlock(&loader->mutex);
+    return statistics;
+}

@@ -1,0 +1,542 @@
+#include "scenarios/training/model/encoder.h"
+
+#include "harness/base/random.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPS_OUTSIDE = 12, OPS_A_BLOCK = 20, TENSORS_OUTSIDE = 40, TENSORS_A_BLOCK = 70 };
+
+/* How a parameter's first values are made: uniform with this deviation, or this constant. */
+struct initial {
+    float deviation, constant;
+};
+
+struct builder {
+    struct encoder *encoder;
+    struct initial *initials; /* of each parameter */
+    struct tensor *stream;    /* the residual stream's gradient */
+    struct tensor *partial, *scratch;
+    struct tensor *attention_scratch; /* NULL: attention is naive */
+    int64_t scratch_floats;
+    bool library_attention;
+    int block;
+    bool fused;
+};
+
+size_t tensor_bytes(const struct tensor *tensor)
+{
+    return (size_t)tensor->elements * dtype_bytes(tensor->dtype);
+}
+
+static int round_up(int value)
+{
+    return (value + ROW_MULTIPLE - 1) / ROW_MULTIPLE * ROW_MULTIPLE;
+}
+
+struct model_shape encoder_shape(const struct training_config *config, int classes)
+{
+    const struct model_config *model = &config->model;
+    bool images = config->data.kind == DATA_IMAGES;
+    int samples = model->batch / config->launch.accumulate;
+
+    return (struct model_shape){
+        .samples = samples,
+        .tokens = model->tokens,
+        .width = model->width,
+        .blocks = model->blocks,
+        .heads = model->width / model->head_width,
+        .head_width = model->head_width,
+        .rows = samples * model->tokens,
+        .scores_width = round_up(model->tokens),
+        .classes = classes,
+        .classes_width = round_up(classes),
+        .hidden = 4 * model->width,
+        .patch = images ? model->patch : 0,
+        .image_size = images ? config->data.image_size : 0,
+        .patch_width = images ? 3 * model->patch * model->patch : 0,
+        .vocabulary = images ? 0 : config->data.vocabulary,
+        .dtype = model->precision == PRECISION_BF16 ? DTYPE_BF16 : DTYPE_F32,
+        .math = model->precision == PRECISION_TF32 ? MATH_TF32 : MATH_STRICT,
+    };
+}
+
+/* "block3.qkv", or the name alone outside the blocks. */
+static void name_in_block(const struct builder *builder, char *to, size_t size, const char *name)
+{
+    if (builder->block >= 0)
+        snprintf(to, size, "block%d.%s", builder->block, name);
+    else
+        snprintf(to, size, "%s", name);
+}
+
+static struct tensor *add_tensor(struct builder *builder, const char *name, enum dtype dtype,
+                                 enum memory_category category, int64_t elements)
+{
+    struct encoder *encoder = builder->encoder;
+    struct tensor *tensor = &encoder->tensors[encoder->tensor_count++];
+
+    name_in_block(builder, tensor->name, sizeof tensor->name, name);
+    tensor->dtype = dtype;
+    tensor->category = category;
+    tensor->elements = tensor->width = elements;
+    return tensor;
+}
+
+static struct tensor *add_matrix(struct builder *builder, const char *name,
+                                 enum memory_category category, int64_t rows, int64_t width)
+{
+    struct tensor *tensor =
+        add_tensor(builder, name, builder->encoder->shape.dtype, category, rows * width);
+
+    tensor->width = width;
+    return tensor;
+}
+
+/* An activation with a gradient of its own. */
+static struct tensor *activation(struct builder *builder, const char *name, int64_t rows,
+                                 int64_t width)
+{
+    struct tensor *tensor = add_matrix(builder, name, MEMORY_ACTIVATIONS, rows, width);
+
+    tensor->gradient = add_matrix(builder, name, MEMORY_ACTIVATION_GRADIENTS, rows, width);
+    return tensor;
+}
+
+/* An activation whose gradient is another tensor. */
+static struct tensor *activation_sharing(struct builder *builder, const char *name, int64_t rows,
+                                         int64_t width, struct tensor *gradient)
+{
+    struct tensor *tensor = add_matrix(builder, name, MEMORY_ACTIVATIONS, rows, width);
+
+    tensor->gradient = gradient;
+    return tensor;
+}
+
+static struct tensor *parameter(struct builder *builder, const char *name, int64_t rows,
+                                int64_t width, bool decays, struct initial initial)
+{
+    struct encoder *encoder = builder->encoder;
+    struct tensor *value = add_matrix(builder, name, MEMORY_PARAMETERS, rows, width);
+
+    value->gradient = add_matrix(builder, name, MEMORY_GRADIENTS, rows, width);
+    value->persistent = value->gradient->persistent = true;
+    builder->initials[encoder->parameter_count] = initial;
+    encoder->parameters[encoder->parameter_count++] =
+        (struct parameter){ .value = value, .decays = decays };
+    return value;
+}
+
+static struct tensor *weight(struct builder *builder, const char *name, int in, int out,
+                             double gain)
+{
+    struct initial initial = { .deviation = (float)(gain / sqrt(in)) };
+
+    return parameter(builder, name, in, out, true, initial);
+}
+
+static struct tensor *bias(struct builder *builder, const char *name, int width)
+{
+    return parameter(builder, name, 1, width, false, (struct initial){ 0, 0 });
+}
+
+static void add_op(struct builder *builder, const char *name, struct op op)
+{
+    name_in_block(builder, op.name, sizeof op.name, name);
+    op.block = builder->block;
+    builder->encoder->ops[builder->encoder->op_count++] = op;
+}
+
+/* mean, rstd and the parameters of one normalisation, whose result is `y`. */
+static struct norm_tensors norm_tensors(struct builder *builder, const char *name, struct tensor *y)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    char text[40];
+    struct norm_tensors norm = { .y = y, .partial = builder->partial };
+
+    snprintf(text, sizeof text, "%s.mean", name);
+    norm.mean = add_tensor(builder, text, DTYPE_F32, MEMORY_ACTIVATIONS, shape->rows);
+    snprintf(text, sizeof text, "%s.rstd", name);
+    norm.rstd = add_tensor(builder, text, DTYPE_F32, MEMORY_ACTIVATIONS, shape->rows);
+    snprintf(text, sizeof text, "%s.weight", name);
+    norm.weight = parameter(builder, text, 1, shape->width, false, (struct initial){ 0, 1 });
+    snprintf(text, sizeof text, "%s.bias", name);
+    norm.bias = bias(builder, text, shape->width);
+    norm.scratch = builder->fused ? NULL : builder->scratch;
+    return norm;
+}
+
+static struct tensor *add_front(struct builder *builder, const struct training_config *config)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    int width = shape->width;
+    struct initial embedding = { .deviation = 0.02f };
+    struct tensor *x =
+        activation_sharing(builder, "embedding", shape->rows, width, builder->stream);
+    struct tensor *positions =
+        parameter(builder, "positions", shape->tokens, width, false, embedding);
+
+    if (config->data.kind == DATA_IMAGES) {
+        int patches = shape->samples * (shape->tokens - 1);
+        struct tensor *cut =
+            activation_sharing(builder, "patches", patches, shape->patch_width, NULL);
+        struct tensor *product = activation(builder, "patch_product", patches, width);
+        add_op(builder, "image_patches", op_image_patches(shape, cut));
+        add_op(builder, "patch_linear",
+               op_linear(shape, product, cut,
+                         weight(builder, "patch_weight", shape->patch_width, width, 1), patches,
+                         shape->patch_width, width, shape->patch_width));
+        add_op(builder, "patch_embedding",
+               op_patch_embedding(shape, x, product, bias(builder, "patch_bias", width), positions,
+                                  builder->partial));
+    } else {
+        struct tensor *table =
+            parameter(builder, "token_table", shape->vocabulary, width, true, embedding);
+        add_op(builder, "token_embedding", op_token_embedding(shape, x, table, positions));
+    }
+    return x;
+}
+
+static void add_naive_attention(struct builder *builder, struct tensor *heads, struct tensor *q,
+                                struct tensor *k, struct tensor *v)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    struct tensor *scores =
+        activation(builder, "scores", (int64_t)shape->rows * shape->heads, shape->scores_width);
+
+    add_op(builder, "scores", op_scores(shape, scores, q, k));
+    add_op(builder, "softmax", op_softmax(shape, scores));
+    add_op(builder, "weighted_values", op_weighted_values(shape, heads, scores, v));
+}
+
+static void add_fused_attention(struct builder *builder, struct tensor *heads, struct tensor *q,
+                                struct tensor *k, struct tensor *v)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    struct tensor *lse = add_tensor(builder, "lse", DTYPE_F32, MEMORY_ACTIVATIONS,
+                                    (int64_t)shape->rows * shape->heads);
+
+    add_op(builder, builder->library_attention ? "fused_attention" : "tiled_attention",
+           op_fused_attention(shape, heads, lse, q, k, v, builder->attention_scratch,
+                              builder->library_attention));
+}
+
+/* From the normalised input `n` to the projected output, whose bias comes back in *projection_bias
+ * where it is still to be added (fused). */
+static struct tensor *add_attention(struct builder *builder, struct tensor *n,
+                                    struct tensor **projection_bias)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    int width = shape->width, rows = shape->rows;
+    struct tensor *qkv = activation(builder, "qkv", rows, 3 * width);
+    struct tensor *qkv_bias, *q = activation(builder, "q", rows, width);
+    struct tensor *k = activation(builder, "k", rows, width),
+                  *v = activation(builder, "v", rows, width);
+    struct tensor *heads = activation(builder, "heads", rows, width);
+    struct tensor *merged = activation(builder, "merged", rows, width);
+    struct tensor *projected =
+        activation_sharing(builder, "projected", rows, width, builder->stream);
+
+    add_op(builder, "qkv_linear",
+           op_linear(shape, qkv, n, weight(builder, "qkv_weight", width, 3 * width, 1), rows, width,
+                     3 * width, width));
+    qkv_bias = bias(builder, "qkv_bias", 3 * width);
+    if (!builder->fused)
+        add_op(builder, "qkv_bias",
+               op_bias(shape, qkv, qkv_bias, builder->partial, rows, 3 * width));
+    add_op(builder, "split_heads",
+           op_split_heads(shape, q, k, v, qkv, builder->fused ? qkv_bias : NULL, builder->partial));
+    if (builder->attention_scratch != NULL)
+        add_fused_attention(builder, heads, q, k, v);
+    else
+        add_naive_attention(builder, heads, q, k, v);
+    add_op(builder, "merge_heads", op_merge_heads(shape, merged, heads));
+    add_op(
+        builder, "projection_linear",
+        op_linear(shape, projected, merged,
+                  weight(builder, "projection_weight", width, width, 1 / sqrt(2.0 * shape->blocks)),
+                  rows, width, width, width));
+    *projection_bias = bias(builder, "projection_bias", width);
+    if (!builder->fused) {
+        add_op(builder, "projection_bias",
+               op_bias(shape, projected, *projection_bias, builder->partial, rows, width));
+        *projection_bias = NULL;
+    }
+    return projected;
+}
+
+static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct tensor **out_bias)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    int width = shape->width, hidden = shape->hidden, rows = shape->rows;
+    struct tensor *gelu = activation(builder, "gelu", rows, hidden);
+    struct tensor *expanded = activation_sharing(builder, "expanded", rows, hidden, gelu->gradient);
+    struct tensor *contracted =
+        activation_sharing(builder, "contracted", rows, width, builder->stream);
+    struct tensor *hidden_bias;
+
+    add_op(builder, "expand_linear",
+           op_linear(shape, expanded, n, weight(builder, "expand_weight", width, hidden, 1), rows,
+                     width, hidden, width));
+    hidden_bias = bias(builder, "expand_bias", hidden);
+    if (!builder->fused)
+        add_op(builder, "expand_bias",
+               op_bias(shape, expanded, hidden_bias, builder->partial, rows, hidden));
+    add_op(builder, "gelu",
+           op_gelu(shape, gelu, expanded, builder->fused ? hidden_bias : NULL, builder->partial));
+    add_op(
+        builder, "contract_linear",
+        op_linear(shape, contracted, gelu,
+                  weight(builder, "contract_weight", hidden, width, 1 / sqrt(2.0 * shape->blocks)),
+                  rows, hidden, width, hidden));
+    *out_bias = bias(builder, "contract_bias", width);
+    if (!builder->fused) {
+        add_op(builder, "contract_bias",
+               op_bias(shape, contracted, *out_bias, builder->partial, rows, width));
+        *out_bias = NULL;
+    }
+    return contracted;
+}
+
+/* x + attention(norm(x)), then that + mlp(norm(that)). */
+static struct tensor *add_block(struct builder *builder, struct tensor *x)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    int rows = shape->rows, width = shape->width;
+    struct tensor *n1 = activation(builder, "norm1", rows, width), *branch, *branch_bias;
+    struct norm_tensors norm = norm_tensors(builder, "norm1", n1);
+    struct tensor *middle, *n2, *y;
+
+    add_op(builder, "norm1", op_layernorm(shape, &norm, x, false));
+    branch = add_attention(builder, n1, &branch_bias);
+    middle = activation_sharing(builder, "middle", rows, width, builder->stream);
+    n2 = activation(builder, "norm2", rows, width);
+    norm = norm_tensors(builder, "norm2", n2);
+    if (builder->fused) {
+        add_op(builder, "residual1_norm2",
+               op_residual_layernorm(shape, &norm, middle, x, branch, branch_bias));
+    } else {
+        add_op(builder, "residual1", op_residual(shape, middle, x, branch, NULL, builder->partial));
+        add_op(builder, "norm2", op_layernorm(shape, &norm, middle, false));
+    }
+    branch = add_mlp(builder, n2, &branch_bias);
+    y = activation_sharing(builder, "out", rows, width, builder->stream);
+    add_op(builder, "residual2",
+           op_residual(shape, y, middle, branch, branch_bias, builder->partial));
+    return y;
+}
+
+/* The last norm, the classifier on every sample's class token, and the loss. */
+static void add_head(struct builder *builder, struct tensor *x)
+{
+    struct encoder *encoder = builder->encoder;
+    const struct model_shape *shape = &encoder->shape;
+    int samples = shape->samples, width = shape->width, classes = shape->classes_width;
+    struct tensor *n = activation(builder, "norm", shape->rows, width);
+    struct norm_tensors norm = norm_tensors(builder, "norm", n);
+    struct tensor *logits = activation(builder, "logits", samples, classes);
+    struct tensor *losses =
+        add_tensor(builder, "losses", DTYPE_F32, MEMORY_ACTIVATIONS, round_up(samples));
+
+    add_op(builder, "norm", op_layernorm(shape, &norm, x, true));
+    add_op(builder, "classifier",
+           op_linear(shape, logits, n, weight(builder, "classifier_weight", width, classes, 1),
+                     samples, width, classes, shape->tokens * width));
+    add_op(builder, "classifier_bias",
+           op_bias(shape, logits, bias(builder, "classifier_bias", classes), builder->partial,
+                   samples, classes));
+    encoder->logits = logits;
+    encoder->logits_op = encoder->op_count;
+    add_op(builder, "loss", op_loss(shape, losses, logits));
+}
+
+/* What every pass must move at least: each tensor it reads or writes, once. */
+static void count_bytes(struct pass *pass)
+{
+    for (int i = 0; i < PASS_READS; i++)
+        if (pass->reads[i] != NULL)
+            pass->bytes += (int64_t)tensor_bytes(pass->reads[i]);
+    for (int i = 0; i < PASS_WRITES; i++)
+        if (pass->writes[i] != NULL)
+            pass->bytes += (int64_t)tensor_bytes(pass->writes[i]);
+}
+
+/* Whose attention it is, and how much scratch that takes. */
+static enum status choose_attention(struct builder *builder, const struct training_config *config,
+                                    struct device *device)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    struct attention_shape wanted = attention_shape(shape, config->data.kind != DATA_IMAGES);
+    size_t bytes = 0;
+    enum status status = STATUS_OK;
+
+    builder->scratch_floats = (int64_t)shape->rows * shape->heads;
+    if (config->model.attention != ATTENTION_FUSED || !device_properties(device)->fused_attention)
+        return STATUS_OK;
+    status = device_attention_plan(device, &wanted, &bytes);
+    if (status == STATUS_UNSUPPORTED)
+        return STATUS_OK;
+    TRY(status);
+    builder->library_attention = true;
+    builder->scratch_floats = (int64_t)(bytes / sizeof(float)) + 1;
+
+out:
+    return status;
+}
+
+static void build_ops(struct builder *builder, const struct training_config *config)
+{
+    struct encoder *encoder = builder->encoder;
+    const struct model_shape *shape = &encoder->shape;
+    int parts = (shape->rows + COLUMN_CHUNK - 1) / COLUMN_CHUNK;
+    int widest =
+        shape->hidden > 2 * shape->classes_width ? shape->hidden : 2 * shape->classes_width;
+    struct tensor *x;
+
+    builder->block = -1;
+    builder->stream =
+        add_matrix(builder, "stream", MEMORY_ACTIVATION_GRADIENTS, shape->rows, shape->width);
+    builder->partial = add_tensor(builder, "column_partials", DTYPE_F32, MEMORY_WORKSPACE,
+                                  (int64_t)parts * widest);
+    builder->scratch =
+        add_matrix(builder, "norm_scratch", MEMORY_WORKSPACE, shape->rows, shape->width);
+    if (config->model.attention == ATTENTION_FUSED)
+        builder->attention_scratch = add_tensor(builder, "attention_scratch", DTYPE_F32,
+                                                MEMORY_WORKSPACE, builder->scratch_floats);
+    x = add_front(builder, config);
+    for (int i = 0; i < shape->blocks; i++) {
+        builder->block = i;
+        x = add_block(builder, x);
+    }
+    builder->block = -1;
+    add_head(builder, x);
+    for (int i = 0; i < encoder->op_count; i++) {
+        count_bytes(&encoder->ops[i].forward);
+        count_bytes(&encoder->ops[i].backward);
+    }
+}
+
+static enum status allocate_parameters(struct encoder *encoder)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < encoder->parameter_count; i++) {
+        struct parameter *p = &encoder->parameters[i];
+        struct tensor *value = p->value, *gradient = value->gradient;
+        TRY(memory_alloc(encoder->memory, value->category, tensor_bytes(value), &value->data));
+        TRY(memory_alloc(encoder->memory, gradient->category, tensor_bytes(gradient),
+                         &gradient->data));
+        p->master = value->data;
+        if (value->dtype != DTYPE_F32)
+            TRY(memory_alloc(encoder->memory, MEMORY_OPTIMIZER,
+                             (size_t)value->elements * sizeof(float), (void **)&p->master));
+    }
+
+out:
+    return status;
+}
+
+/* Made on the host in fp32, copied to the master, narrowed to the parameter. */
+static enum status set_parameters(struct encoder *encoder, const struct initial *initials,
+                                  uint64_t seed, struct stream *stream)
+{
+    struct random random = random_seed(seed, 1);
+    float *values = NULL;
+    int64_t longest = 0;
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < encoder->parameter_count; i++)
+        if (encoder->parameters[i].value->elements > longest)
+            longest = encoder->parameters[i].value->elements;
+    values = malloc((size_t)longest * sizeof *values);
+    if (values == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld initial values", (long long)longest);
+    for (int i = 0; i < encoder->parameter_count; i++) {
+        const struct parameter *p = &encoder->parameters[i];
+        const struct tensor *value = p->value;
+        for (int64_t j = 0; j < value->elements; j++)
+            values[j] = initials[i].deviation > 0
+                            ? initials[i].deviation * sqrtf(3) * (2 * random_uniform(&random) - 1)
+                            : initials[i].constant;
+        TRY(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
+                        (size_t)value->elements * sizeof *values));
+        if (value->dtype != DTYPE_F32)
+            TRY(LAUNCH(stream, value->dtype, cast_from_float, (long)value->elements,
+                       .y = value->data, .x = p->master));
+    }
+
+out:
+    free(values);
+    return status;
+}
+
+enum status encoder_open(struct encoder **opened, const struct training_config *config, int classes,
+                         struct memory *memory, struct stream *stream)
+{
+    enum status status = STATUS_OK;
+    struct encoder *encoder = calloc(1, sizeof *encoder);
+    struct builder builder = { .encoder = encoder };
+    size_t blocks = (size_t)config->model.blocks;
+
+    *opened = NULL;
+    if (encoder == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model");
+    encoder->shape = encoder_shape(config, classes);
+    encoder->memory = memory;
+    encoder->ops = calloc(OPS_OUTSIDE + OPS_A_BLOCK * blocks, sizeof *encoder->ops);
+    encoder->tensors = calloc(TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks, sizeof *encoder->tensors);
+    encoder->parameters =
+        calloc(TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks, sizeof *encoder->parameters);
+    builder.initials = calloc(TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks, sizeof *builder.initials);
+    builder.fused = config->model.elementwise == ELEMENTWISE_FUSED;
+    if (encoder->ops == NULL || encoder->tensors == NULL || encoder->parameters == NULL ||
+        builder.initials == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model's %zu blocks", blocks);
+    TRY(choose_attention(&builder, config, stream_device(stream)));
+    build_ops(&builder, config);
+    TRY(program_build(&encoder->train,
+                      config->model.checkpointing ? PROGRAM_CHECKPOINTING : PROGRAM_TRAIN,
+                      encoder->ops, encoder->op_count, encoder->op_count));
+    TRY(program_build(&encoder->evaluate, PROGRAM_FORWARD, encoder->ops, encoder->op_count,
+                      encoder->logits_op));
+    TRY(allocate_parameters(encoder));
+    TRY(set_parameters(encoder, builder.initials, config->seed, stream));
+    *opened = encoder;
+    encoder = NULL;
+
+out:
+    encoder_close(encoder);
+    free(builder.initials);
+    return status;
+}
+
+void encoder_close(struct encoder *encoder)
+{
+    if (encoder == NULL)
+        return;
+    for (int i = 0; i < encoder->parameter_count; i++) {
+        struct parameter *p = &encoder->parameters[i];
+        if (p->master != p->value->data)
+            memory_free(encoder->memory, p->master);
+    }
+    for (int i = 0; i < encoder->tensor_count; i++)
+        memory_free(encoder->memory, encoder->tensors[i].data);
+    program_free(encoder->train);
+    program_free(encoder->evaluate);
+    free(encoder->parameters);
+    free(encoder->tensors);
+    free(encoder->ops);
+    free(encoder);
+}
+
+int64_t encoder_parameters(const struct encoder *encoder)
+{
+    int64_t elements = 0;
+
+    for (int i = 0; i < encoder->parameter_count; i++)
+        elements += encoder->parameters[i].value->elements;
+    return elements;
+}

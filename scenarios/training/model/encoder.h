@@ -1,0 +1,45 @@
+/* The encoder: the transformer of model.h, built as an array of ops over its tensors.
+ *
+ * Pre-norm blocks (Xiong et al.: "On layer normalization in the transformer architecture", 2020) on
+ * patches of images (Dosovitskiy et al.: "An image is worth 16x16 words", 2021) or on token
+ * embeddings; attention looks both ways; the class token's last state goes to the classifier. */
+#ifndef SCENARIOS_TRAINING_MODEL_ENCODER_H
+#define SCENARIOS_TRAINING_MODEL_ENCODER_H
+
+#include "scenarios/training/model/program.h"
+#include "scenarios/training/settings/config.h"
+
+struct parameter {
+    struct tensor *value; /* its gradient is value->gradient */
+    float *master;        /* device memory, fp32; the value itself where that is fp32 */
+    bool decays;          /* products' weights do; biases, norms, positions do not */
+};
+
+struct encoder {
+    struct model_shape shape;
+    struct memory *memory;
+    struct op *ops;
+    int op_count, logits_op; /* ops up to here give the logits */
+    struct tensor *tensors;  /* never moved: ops point into it */
+    int tensor_count;
+    struct parameter *parameters;
+    int parameter_count;
+    struct tensor *logits; /* [samples, classes_width] */
+    struct program *train, *evaluate;
+};
+
+/* What the settings and the data make of the sizes. */
+struct model_shape encoder_shape(const struct training_config *config, int classes);
+
+/* Builds the ops and programs, allocates parameters, masters and gradients, and sets the parameters
+ * from the seed: uniform, with variance 1 / inputs for products (less for those that end a branch, as
+ * GPT-2 does), deviation 0.02 for embeddings; norms 1; biases 0. Queued on `stream`. */
+enum status encoder_open(struct encoder **encoder, const struct training_config *config,
+                         int classes, struct memory *memory, struct stream *stream);
+
+/* Frees everything; the stream's work must be done. NULL is allowed. */
+void encoder_close(struct encoder *encoder);
+
+int64_t encoder_parameters(const struct encoder *encoder); /* elements */
+
+#endif

@@ -1,0 +1,137 @@
+/* Tensors and ops: what the model is made of.
+ *
+ * The model is an array of ops. An op has a forward and a backward pass, and each pass names the
+ * tensors that it reads and writes: that is all the program (program.h) needs to know to allocate a
+ * tensor before its first use and free it after its last. A pass that writes a tensor without reading
+ * it defines it anew; one that does both changes it in place.
+ *
+ * Gradients of activations are tensors too. `gradient` of several tensors may be one and the same:
+ * a residual connection hands its gradient on to both addends, so the whole residual stream has one. */
+#ifndef SCENARIOS_TRAINING_MODEL_OP_H
+#define SCENARIOS_TRAINING_MODEL_OP_H
+
+#include "harness/device/device.h"
+#include "scenarios/training/memory/allocator.h"
+
+struct tensor {
+    char name[40];
+    enum dtype dtype;
+    enum memory_category category;
+    int64_t elements;
+    int64_t width;           /* elements of a row; as many as `elements`: one row, a vector */
+    bool persistent;         /* allocated for the whole run: parameters and their gradients */
+    void *data;              /* device memory; NULL while there is none */
+    struct tensor *gradient; /* same shape; NULL: none is wanted */
+};
+
+size_t tensor_bytes(const struct tensor *tensor);
+
+/* What the model's sizes are, resolved. rows = samples * tokens. */
+struct model_shape {
+    int samples, tokens, width, blocks, heads, head_width;
+    int rows;
+    int scores_width;           /* tokens rounded up to ROW_MULTIPLE: a row of attention scores */
+    int classes, classes_width; /* rounded up likewise */
+    int hidden;                 /* of the MLP: 4 * width */
+    int patch, image_size, patch_width; /* images: patch_width = 3 * patch^2 */
+    int vocabulary;                     /* sequences */
+    enum dtype dtype;
+    enum math math;
+};
+
+/* Where a pass runs, and on which part of the input. */
+struct op_context {
+    struct stream *stream;
+    const void *input; /* this micro-batch's images or token ids */
+    const int32_t *labels;
+    const int32_t *lengths; /* NULL: all sequences are full */
+    const struct step_state *state;
+    float *loss_ring;
+    float loss_scale; /* 1 / samples of the whole update */
+    bool accumulate;  /* a later micro-batch: gradients and loss are added to */
+};
+
+enum { PASS_READS = 8, PASS_WRITES = 7, COLUMN_CHUNK = 64 };
+
+struct op;
+typedef enum status op_run(const struct op *op, const struct op_context *context);
+
+struct pass {
+    op_run *run; /* NULL: nothing to do */
+    struct tensor *reads[PASS_READS], *writes[PASS_WRITES];
+    int64_t bytes; /* least traffic: every tensor read or written once */
+    int64_t flops; /* multiplications and additions of the products */
+};
+
+struct op {
+    char name[40]; /* "block0.qkv" */
+    int block;     /* -1: outside the blocks */
+    struct pass forward, backward;
+    const struct model_shape *shape;
+    int rows, in, out; /* linear: [rows, in] x [in, out]; others: rows of `in` elements */
+    int x_row;         /* linear: elements from one row of x to the next */
+};
+
+/* The ops, each filled from its tensors. A NULL tensor is one that the op does without. Partial sums
+ * of column gradients go through `partial`, fp32 [ceil(rows / COLUMN_CHUNK), 2 * width at most]. */
+
+/* y = x weight; weight is [in, out]. x_row is `in` unless rows of x lie further apart. */
+struct op op_linear(const struct model_shape *shape, struct tensor *y, struct tensor *x,
+                    struct tensor *weight, int rows, int in, int out, int x_row);
+
+/* x += bias, in place. Backward: the column sums of x's gradient. */
+struct op op_bias(const struct model_shape *shape, struct tensor *x, struct tensor *bias,
+                  struct tensor *partial, int rows, int width);
+
+/* y = gelu(x + bias), fused; or y = gelu(x) where bias is NULL. */
+struct op op_gelu(const struct model_shape *shape, struct tensor *y, struct tensor *x,
+                  struct tensor *bias, struct tensor *partial);
+
+struct norm_tensors {
+    struct tensor *y, *mean, *rstd; /* results; mean and rstd fp32 [rows] */
+    struct tensor *weight, *bias;
+    struct tensor *partial;
+    struct tensor *scratch; /* unfused backward: dx before it is added to the stream; else NULL */
+};
+
+/* y = layernorm(x). Backward adds to the stream's gradient, or defines it where `first`. */
+struct op op_layernorm(const struct model_shape *shape, const struct norm_tensors *norm,
+                       struct tensor *x, bool first);
+
+/* Fused: sum = x + branch + bias, y = layernorm(sum). */
+struct op op_residual_layernorm(const struct model_shape *shape, const struct norm_tensors *norm,
+                                struct tensor *sum, struct tensor *x, struct tensor *branch,
+                                struct tensor *branch_bias);
+
+/* sum = x + branch (+ bias, fused, where it is not NULL). */
+struct op op_residual(const struct model_shape *shape, struct tensor *sum, struct tensor *x,
+                      struct tensor *branch, struct tensor *branch_bias, struct tensor *partial);
+
+/* q, k, v from qkv (+ bias, fused, where it is not NULL). */
+struct op op_split_heads(const struct model_shape *shape, struct tensor *q, struct tensor *k,
+                         struct tensor *v, struct tensor *qkv, struct tensor *bias,
+                         struct tensor *partial);
+struct op op_scores(const struct model_shape *shape, struct tensor *scores, struct tensor *q,
+                    struct tensor *k);
+struct op op_softmax(const struct model_shape *shape, struct tensor *scores); /* in place */
+struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,
+                             struct tensor *scores, struct tensor *v);
+/* The three above as one: y = softmax(q k') v, which keeps only lse, fp32 [samples, heads, tokens].
+ * With `library` it is the device's library's and `scratch` is the workspace that its plan for
+ * attention_shape() asks for; else it is our kernels' and scratch is of lse's shape. */
+struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, struct tensor *lse,
+                             struct tensor *q, struct tensor *k, struct tensor *v,
+                             struct tensor *scratch, bool library);
+struct attention_shape attention_shape(const struct model_shape *shape, bool lengths);
+struct op op_merge_heads(const struct model_shape *shape, struct tensor *y, struct tensor *x);
+
+struct op op_image_patches(const struct model_shape *shape, struct tensor *patches);
+struct op op_patch_embedding(const struct model_shape *shape, struct tensor *y, struct tensor *x,
+                             struct tensor *bias, struct tensor *positions, struct tensor *partial);
+struct op op_token_embedding(const struct model_shape *shape, struct tensor *y,
+                             struct tensor *table, struct tensor *positions);
+
+/* The mean cross-entropy of a micro-batch goes to the loss ring; backward starts here. */
+struct op op_loss(const struct model_shape *shape, struct tensor *losses, struct tensor *logits);
+
+#endif

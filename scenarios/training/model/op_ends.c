@@ -1,0 +1,148 @@
+/* The two ends of the model: from the input to the first tokens, and from the logits to the loss. */
+#include "scenarios/training/model/op_build.h"
+
+static enum status image_patches_forward(const struct op *op, const struct op_context *context)
+{
+    const struct model_shape *shape = op->shape;
+    const struct tensor *patches = op->forward.writes[0];
+
+    return LAUNCH(context->stream, patches->dtype, image_patches,
+                  (long)shape->samples * (shape->tokens - 1), .patches = patches->data,
+                  .images = context->input, .size = shape->image_size, .patch = shape->patch,
+                  .width = shape->patch_width);
+}
+
+struct op op_image_patches(const struct model_shape *shape, struct tensor *patches)
+{
+    struct op op = { .shape = shape };
+
+    op.forward = (struct pass){ image_patches_forward, { NULL }, { patches }, 0, 0 };
+    return op;
+}
+
+static enum status patch_forward(const struct op *op, const struct op_context *context)
+{
+    const struct model_shape *shape = op->shape;
+    struct tensor *const *reads = op->forward.reads;
+
+    return LAUNCH(context->stream, reads[0]->dtype, patch_embedding_forward, shape->rows,
+                  .y = op->forward.writes[0]->data, .x = reads[0]->data, .bias = reads[1]->data,
+                  .positions = reads[2]->data, .width = shape->width, .tokens = shape->tokens);
+}
+
+static enum status positions_gradient(const struct op *op, const struct op_context *context,
+                                      const struct tensor *dpositions, const struct tensor *dy)
+{
+    const struct model_shape *shape = op->shape;
+
+    return LAUNCH(context->stream, dy->dtype, positions_backward, shape->tokens,
+                  .dpositions = dpositions->data, .dy = dy->data, .width = shape->width,
+                  .tokens = shape->tokens, .samples = shape->samples,
+                  .accumulate = context->accumulate);
+}
+
+static enum status patch_backward(const struct op *op, const struct op_context *context)
+{
+    const struct model_shape *shape = op->shape;
+    const struct tensor *dy = op->backward.reads[0], *dx = op->backward.writes[0];
+    int patches = shape->samples * (shape->tokens - 1);
+    enum status status = STATUS_OK;
+
+    TRY(positions_gradient(op, context, op->backward.writes[2], dy));
+    TRY(LAUNCH(context->stream, dy->dtype, patch_embedding_backward, patches, .dx = dx->data,
+               .dy = dy->data, .width = shape->width, .tokens = shape->tokens));
+    TRY(column_sums(context, op->backward.writes[1], dx, op->backward.writes[3], patches,
+                    shape->width));
+
+out:
+    return status;
+}
+
+struct op op_patch_embedding(const struct model_shape *shape, struct tensor *y, struct tensor *x,
+                             struct tensor *bias, struct tensor *positions, struct tensor *partial)
+{
+    struct op op = { .shape = shape };
+
+    op.forward = (struct pass){ patch_forward, { x, bias, positions }, { y }, 0, 0 };
+    op.backward = (struct pass){ patch_backward,
+                                 { y->gradient },
+                                 { x->gradient, bias->gradient, positions->gradient, partial },
+                                 0,
+                                 0 };
+    return op;
+}
+
+static enum status token_forward(const struct op *op, const struct op_context *context)
+{
+    const struct model_shape *shape = op->shape;
+    struct tensor *const *reads = op->forward.reads;
+
+    return LAUNCH(context->stream, reads[0]->dtype, token_embedding_forward, shape->rows,
+                  .y = op->forward.writes[0]->data, .ids = context->input, .table = reads[0]->data,
+                  .positions = reads[1]->data, .width = shape->width, .tokens = shape->tokens);
+}
+
+static enum status token_backward(const struct op *op, const struct op_context *context)
+{
+    const struct model_shape *shape = op->shape;
+    const struct tensor *dy = op->backward.reads[0];
+    enum status status = STATUS_OK;
+
+    TRY(positions_gradient(op, context, op->backward.writes[1], dy));
+    TRY(LAUNCH(context->stream, dy->dtype, token_embedding_backward, shape->vocabulary,
+               .dtable = op->backward.writes[0]->data, .dy = dy->data, .ids = context->input,
+               .width = shape->width, .count = shape->rows, .accumulate = context->accumulate));
+
+out:
+    return status;
+}
+
+struct op op_token_embedding(const struct model_shape *shape, struct tensor *y,
+                             struct tensor *table, struct tensor *positions)
+{
+    struct op op = { .shape = shape };
+
+    op.forward = (struct pass){ token_forward, { table, positions }, { y }, 0, 0 };
+    op.backward = (struct pass){
+        token_backward, { y->gradient }, { table->gradient, positions->gradient }, 0, 0
+    };
+    return op;
+}
+
+static enum status loss_forward(const struct op *op, const struct op_context *context)
+{
+    const struct model_shape *shape = op->shape;
+    const struct tensor *logits = op->forward.reads[0], *losses = op->forward.writes[0];
+    enum status status = STATUS_OK;
+
+    TRY(LAUNCH(context->stream, logits->dtype, cross_entropy_forward, shape->samples,
+               .loss = losses->data, .logits = logits->data, .labels = context->labels,
+               .width = shape->classes_width, .classes = shape->classes));
+    TRY(LAUNCH(context->stream, DTYPE_F32, loss_mean, 1, .ring = context->loss_ring,
+               .loss = losses->data, .state = context->state, .scale = context->loss_scale,
+               .count = shape->samples, .ring_length = LOSS_RING, .accumulate = context->accumulate,
+               .width = ROW_MULTIPLE));
+
+out:
+    return status;
+}
+
+static enum status loss_backward(const struct op *op, const struct op_context *context)
+{
+    const struct model_shape *shape = op->shape;
+    const struct tensor *logits = op->backward.reads[0], *dlogits = op->backward.writes[0];
+
+    return LAUNCH(context->stream, logits->dtype, cross_entropy_backward, shape->samples,
+                  .dlogits = dlogits->data, .logits = logits->data, .labels = context->labels,
+                  .state = context->state, .scale = context->loss_scale,
+                  .width = shape->classes_width, .classes = shape->classes);
+}
+
+struct op op_loss(const struct model_shape *shape, struct tensor *losses, struct tensor *logits)
+{
+    struct op op = { .shape = shape };
+
+    op.forward = (struct pass){ loss_forward, { logits }, { losses }, 0, 0 };
+    op.backward = (struct pass){ loss_backward, { logits }, { logits->gradient }, 0, 0 };
+    return op;
+}

@@ -1,0 +1,252 @@
+#include "scenarios/training/model/optimizer.h"
+
+#include "scenarios/training/model/encoder.h"
+
+#include <stdlib.h>
+
+/* Elements of a chunk of the multi-tensor table, and of a row of the norm's partial sums: enough that
+ * a row's work hides its overhead, few enough that rows of a small model fill a GPU. */
+enum { CHUNK = 2048 };
+
+struct moments {
+    float *m, *v;
+};
+
+struct optimizer {
+    struct optimizer_config config;
+    const struct parameter *parameters;
+    int count;
+    struct memory *memory;
+    struct stream *stream;
+    struct step_state *state;
+    struct moments *moments;
+    float *partial; /* [chunks]: each tensor's in order */
+    int chunks;
+    struct tensor_chunk *table; /* multi-tensor form */
+    float *work;                /* unfused form: as long as the longest tensor */
+};
+
+static int chunks_of(const struct tensor *tensor)
+{
+    return (int)((tensor->elements + CHUNK - 1) / CHUNK);
+}
+
+static float decay_of(const struct optimizer *optimizer, int index)
+{
+    return optimizer->parameters[index].decays ? (float)optimizer->config.decay : 0;
+}
+
+static enum status alloc_floats(struct optimizer *optimizer, enum memory_category category,
+                                int64_t count, float **floats)
+{
+    return memory_alloc(optimizer->memory, category, (size_t)count * sizeof(float),
+                        (void **)floats);
+}
+
+/* Moments begin at 0; the norm's partial sums and the work space need no value. */
+static enum status allocate(struct optimizer *optimizer)
+{
+    enum status status = STATUS_OK;
+    int64_t longest = 0;
+
+    for (int i = 0; i < optimizer->count; i++) {
+        const struct tensor *value = optimizer->parameters[i].value;
+        struct moments *moments = &optimizer->moments[i];
+        size_t bytes = (size_t)value->elements * sizeof(float);
+        TRY(alloc_floats(optimizer, MEMORY_OPTIMIZER, value->elements, &moments->m));
+        TRY(alloc_floats(optimizer, MEMORY_OPTIMIZER, value->elements, &moments->v));
+        TRY(device_memset(optimizer->stream, moments->m, 0, bytes));
+        TRY(device_memset(optimizer->stream, moments->v, 0, bytes));
+        optimizer->chunks += chunks_of(value);
+        if (value->elements > longest)
+            longest = value->elements;
+    }
+    TRY(alloc_floats(optimizer, MEMORY_WORKSPACE, optimizer->chunks, &optimizer->partial));
+    if (optimizer->config.form == OPTIMIZER_UNFUSED)
+        TRY(alloc_floats(optimizer, MEMORY_WORKSPACE, longest, &optimizer->work));
+    TRY(memory_alloc(optimizer->memory, MEMORY_OPTIMIZER, sizeof *optimizer->state,
+                     (void **)&optimizer->state));
+    TRY(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->state,
+                    &(struct step_state){ .step = -1, .loss_scale = 1 }, sizeof *optimizer->state));
+
+out:
+    return status;
+}
+
+/* The table of all tensors' chunks, made on the host and copied to the device. */
+static enum status make_table(struct optimizer *optimizer)
+{
+    enum status status = STATUS_OK;
+    size_t bytes = (size_t)optimizer->chunks * sizeof(struct tensor_chunk);
+    struct tensor_chunk *table = malloc(bytes);
+    int chunk = 0;
+
+    if (table == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a table of %d chunks", optimizer->chunks);
+    for (int i = 0; i < optimizer->count; i++) {
+        const struct parameter *p = &optimizer->parameters[i];
+        size_t element = dtype_bytes(p->value->dtype);
+        for (int64_t at = 0; at < p->value->elements; at += CHUNK) {
+            int64_t left = p->value->elements - at;
+            table[chunk++] = (struct tensor_chunk){
+                .parameter = (char *)p->value->data + (size_t)at * element,
+                .gradient = (char *)p->value->gradient->data + (size_t)at * element,
+                .master = p->master + at,
+                .m = optimizer->moments[i].m + at,
+                .v = optimizer->moments[i].v + at,
+                .decay = decay_of(optimizer, i),
+                .count = (int32_t)(left < CHUNK ? left : CHUNK),
+            };
+        }
+    }
+    TRY(memory_alloc(optimizer->memory, MEMORY_OPTIMIZER, bytes, (void **)&optimizer->table));
+    TRY(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->table, table, bytes));
+
+out:
+    free(table);
+    return status;
+}
+
+enum status optimizer_open(struct optimizer **opened, const struct optimizer_config *config,
+                           const struct parameter *parameters, int count, struct memory *memory,
+                           struct stream *stream)
+{
+    enum status status = STATUS_OK;
+    struct optimizer *optimizer = calloc(1, sizeof *optimizer);
+
+    *opened = NULL;
+    if (optimizer == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the optimizer");
+    optimizer->config = *config;
+    optimizer->parameters = parameters;
+    optimizer->count = count;
+    optimizer->memory = memory;
+    optimizer->stream = stream;
+    optimizer->moments = calloc((size_t)count, sizeof *optimizer->moments);
+    if (optimizer->moments == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the moments of %d tensors", count);
+    TRY(allocate(optimizer));
+    if (config->form == OPTIMIZER_MULTI_TENSOR)
+        TRY(make_table(optimizer));
+    *opened = optimizer;
+    optimizer = NULL;
+
+out:
+    optimizer_close(optimizer);
+    return status;
+}
+
+void optimizer_close(struct optimizer *optimizer)
+{
+    if (optimizer == NULL)
+        return;
+    for (int i = 0; optimizer->moments != NULL && i < optimizer->count; i++) {
+        memory_free(optimizer->memory, optimizer->moments[i].m);
+        memory_free(optimizer->memory, optimizer->moments[i].v);
+    }
+    memory_free(optimizer->memory, optimizer->partial);
+    memory_free(optimizer->memory, optimizer->work);
+    memory_free(optimizer->memory, optimizer->table);
+    memory_free(optimizer->memory, optimizer->state);
+    free(optimizer->moments);
+    free(optimizer);
+}
+
+struct step_state *optimizer_state(const struct optimizer *optimizer)
+{
+    return optimizer->state;
+}
+
+enum status optimizer_begin(struct optimizer *optimizer)
+{
+    return LAUNCH(optimizer->stream, DTYPE_F32, step_advance, 1, .state = optimizer->state,
+                  .rate = (float)optimizer->config.rate, .warmup = optimizer->config.warmup,
+                  .width = ROW_MULTIPLE);
+}
+
+static enum dtype dtype_of(const struct optimizer *optimizer)
+{
+    return optimizer->parameters[0].value->dtype;
+}
+
+/* Partial sums of squares by the form's own kernels, then one row that adds them up and sets the
+ * scale of all gradients. */
+static enum status queue_norm(struct optimizer *optimizer)
+{
+    enum status status = STATUS_OK;
+    int chunk = 0;
+
+    if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
+        TRY(LAUNCH(optimizer->stream, dtype_of(optimizer), square_sum_multi, optimizer->chunks,
+                   .partial = optimizer->partial, .table = optimizer->table, .width = CHUNK));
+    else
+        for (int i = 0; i < optimizer->count; i++) {
+            const struct tensor *gradient = optimizer->parameters[i].value->gradient;
+            TRY(LAUNCH(optimizer->stream, gradient->dtype, square_sum, chunks_of(gradient),
+                       .partial = optimizer->partial + chunk, .x = gradient->data,
+                       .count = gradient->elements, .width = CHUNK));
+            chunk += chunks_of(gradient);
+        }
+    TRY(LAUNCH(optimizer->stream, DTYPE_F32, gradient_norm_finish, 1, .state = optimizer->state,
+               .partial = optimizer->partial, .count = optimizer->chunks,
+               .max_norm = (float)optimizer->config.max_norm, .width = ROW_MULTIPLE));
+
+out:
+    return status;
+}
+
+static enum status update_tensor(struct optimizer *optimizer, int index)
+{
+    const struct parameter *p = &optimizer->parameters[index];
+    const struct tensor *value = p->value;
+
+    return LAUNCH(optimizer->stream, value->dtype, adamw, (long)value->elements,
+                  .parameter = value->data, .gradient = value->gradient->data, .master = p->master,
+                  .m = optimizer->moments[index].m, .v = optimizer->moments[index].v,
+                  .state = optimizer->state, .decay = decay_of(optimizer, index));
+}
+
+static enum status update_tensor_unfused(struct optimizer *optimizer, int index)
+{
+    const struct parameter *p = &optimizer->parameters[index];
+    const struct tensor *value = p->value, *gradient = value->gradient;
+    const struct step_state *state = optimizer->state;
+    struct stream *stream = optimizer->stream;
+    float *m = optimizer->moments[index].m, *v = optimizer->moments[index].v;
+    float *work = optimizer->work;
+    long count = (long)value->elements;
+    enum dtype dtype = value->dtype;
+    enum status status = STATUS_OK;
+
+    TRY(LAUNCH(stream, dtype, adamw_decay, count, .master = p->master, .state = state,
+               .decay = decay_of(optimizer, index)));
+    TRY(LAUNCH(stream, dtype, adamw_momentum, count, .m = m, .gradient = gradient->data,
+               .state = state));
+    TRY(LAUNCH(stream, dtype, adamw_variance, count, .v = v, .gradient = gradient->data,
+               .state = state));
+    TRY(LAUNCH(stream, dtype, adamw_root, count, .work = work, .v = v));
+    TRY(LAUNCH(stream, dtype, adamw_denominator, count, .work = work, .state = state));
+    TRY(LAUNCH(stream, dtype, adamw_update, count, .parameter = value->data, .master = p->master,
+               .m = m, .work = work, .state = state));
+
+out:
+    return status;
+}
+
+enum status optimizer_update(struct optimizer *optimizer)
+{
+    enum status status = STATUS_OK;
+
+    TRY(queue_norm(optimizer));
+    if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
+        TRY(LAUNCH(optimizer->stream, dtype_of(optimizer), adamw_multi, optimizer->chunks,
+                   .table = optimizer->table, .state = optimizer->state, .width = CHUNK));
+    else
+        for (int i = 0; i < optimizer->count; i++)
+            TRY(optimizer->config.form == OPTIMIZER_PER_TENSOR
+                    ? update_tensor(optimizer, i)
+                    : update_tensor_unfused(optimizer, i));
+
+out:
+    return status;
+}

@@ -1,0 +1,28 @@
+/* AdamW over all parameters, in three forms, with clipping by the gradient's norm.
+ *
+ * An update is: optimizer_begin() before forward (the step counter, rate and corrections on the
+ * device), then optimizer_update() after backward (the norm, then the weights). Both only queue. */
+#ifndef SCENARIOS_TRAINING_MODEL_OPTIMIZER_H
+#define SCENARIOS_TRAINING_MODEL_OPTIMIZER_H
+
+#include "scenarios/training/memory/allocator.h"
+
+struct optimizer;
+struct parameter; /* encoder.h */
+
+/* Allocates the moments and sets them and the step's state, queued on `stream`. `parameters` must
+ * outlive the optimizer. */
+enum status optimizer_open(struct optimizer **optimizer, const struct optimizer_config *config,
+                           const struct parameter *parameters, int count, struct memory *memory,
+                           struct stream *stream);
+
+/* Frees everything; the stream's work must be done. NULL is allowed. */
+void optimizer_close(struct optimizer *optimizer);
+
+/* In device memory, at the same address until close. */
+struct step_state *optimizer_state(const struct optimizer *optimizer);
+
+enum status optimizer_begin(struct optimizer *optimizer);
+enum status optimizer_update(struct optimizer *optimizer);
+
+#endif

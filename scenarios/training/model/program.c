@@ -1,0 +1,307 @@
+#include "scenarios/training/model/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A pass with the tensors that begin and end their lives with it. */
+struct entry {
+    struct program_entry what;
+    const struct pass *pass;
+    struct tensor *allocate[PASS_WRITES];
+    struct tensor *release[PASS_READS + PASS_WRITES];
+    int allocations, releases;
+};
+
+struct program {
+    struct entry *entries;
+    int length;
+    struct trace *trace;                /* NULL: nothing is recorded */
+    struct trace_operation *operations; /* [length], from the first program_trace() on */
+};
+
+static bool among(struct tensor *const *tensors, int count, const struct tensor *tensor)
+{
+    for (int i = 0; i < count; i++)
+        if (tensors[i] == tensor)
+            return true;
+    return false;
+}
+
+static bool reads(const struct pass *pass, const struct tensor *tensor)
+{
+    return among(pass->reads, PASS_READS, tensor);
+}
+
+static bool writes(const struct pass *pass, const struct tensor *tensor)
+{
+    return among(pass->writes, PASS_WRITES, tensor);
+}
+
+static bool defines(const struct pass *pass, const struct tensor *tensor)
+{
+    return writes(pass, tensor) && !reads(pass, tensor);
+}
+
+/* The last entry that uses what `index` has made of `tensor`; `index` itself when none does. */
+static int last_use(const struct program *program, int index, const struct tensor *tensor)
+{
+    int last = index;
+
+    for (int i = index + 1; i < program->length; i++) {
+        const struct pass *pass = program->entries[i].pass;
+        if (defines(pass, tensor))
+            break;
+        if (reads(pass, tensor) || writes(pass, tensor))
+            last = i;
+    }
+    return last;
+}
+
+/* Whether a later entry reads anything that `index` has written. */
+static bool is_needed(const struct program *program, int index)
+{
+    const struct pass *pass = program->entries[index].pass;
+
+    for (int w = 0; w < PASS_WRITES; w++)
+        if (pass->writes[w] != NULL &&
+            (pass->writes[w]->persistent || last_use(program, index, pass->writes[w]) > index))
+            return true;
+    return false;
+}
+
+static void append(struct program *program, const struct op *op, bool backward, bool recomputed)
+{
+    const struct pass *pass = backward ? &op->backward : &op->forward;
+
+    if (pass->run != NULL)
+        program->entries[program->length++] =
+            (struct entry){ .what = { op, backward, recomputed }, .pass = pass };
+}
+
+/* Backward of ops [first, last) in reverse, with their forward before it where it is recomputed. */
+static void append_backward(struct program *program, const struct op *ops, int first, int last,
+                            bool recompute)
+{
+    for (int i = first; recompute && i < last; i++) append(program, &ops[i], false, true);
+    for (int i = last; i-- > first;) append(program, &ops[i], true, false);
+}
+
+static void order(struct program *program, enum program_kind kind, const struct op *ops, int count)
+{
+    for (int i = 0; i < count; i++) append(program, &ops[i], false, false);
+    if (kind == PROGRAM_FORWARD)
+        return;
+    for (int last = count; last > 0;) {
+        int first = last - 1;
+        while (first > 0 && ops[first - 1].block == ops[last - 1].block) first--;
+        append_backward(program, ops, first, last,
+                        kind == PROGRAM_CHECKPOINTING && ops[first].block >= 0);
+        last = first;
+    }
+}
+
+/* From the back, so that what only a dropped entry needed is dropped too. */
+static void drop_needless_recomputation(struct program *program)
+{
+    for (int i = program->length; i-- > 0;) {
+        if (!program->entries[i].what.recomputed || is_needed(program, i))
+            continue;
+        for (int j = i; j + 1 < program->length; j++) program->entries[j] = program->entries[j + 1];
+        program->length--;
+    }
+}
+
+static void find_lives(struct program *program)
+{
+    for (int i = 0; i < program->length; i++) {
+        struct entry *entry = &program->entries[i];
+        for (int w = 0; w < PASS_WRITES; w++) {
+            struct tensor *tensor = entry->pass->writes[w];
+            if (tensor == NULL || tensor->persistent || !defines(entry->pass, tensor) ||
+                among(entry->allocate, entry->allocations, tensor))
+                continue;
+            struct entry *end = &program->entries[last_use(program, i, tensor)];
+            entry->allocate[entry->allocations++] = tensor;
+            end->release[end->releases++] = tensor;
+        }
+    }
+}
+
+enum status program_build(struct program **built, enum program_kind kind, const struct op *ops,
+                          int count, int until)
+{
+    enum status status = STATUS_OK;
+    struct program *program = calloc(1, sizeof *program);
+
+    *built = NULL;
+    if (program == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the program of %d ops", count);
+    program->entries = calloc((size_t)count * 3, sizeof *program->entries);
+    if (program->entries == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the program of %d ops", count);
+    order(program, kind, ops, kind == PROGRAM_FORWARD ? until : count);
+    drop_needless_recomputation(program);
+    find_lives(program);
+    *built = program;
+    program = NULL;
+
+out:
+    program_free(program);
+    return status;
+}
+
+void program_free(struct program *program)
+{
+    if (program == NULL)
+        return;
+    free(program->entries);
+    free(program->operations);
+    free(program);
+}
+
+/* --- Traces --- */
+
+static const char *const trace_types[DTYPE_COUNT] = {
+    [DTYPE_F32] = "float",
+    [DTYPE_BF16] = "c10::BFloat16",
+    [DTYPE_F16] = "c10::Half",
+};
+
+static void describe(struct trace_operation *operation, const struct entry *entry,
+                     const struct op *first)
+{
+    const struct program_entry *what = &entry->what;
+
+    _Static_assert((int)TRACE_INPUTS >= (int)PASS_READS, "a trace shows every tensor read");
+    snprintf(operation->name, sizeof operation->name, "%s%s", what->op->name,
+             what->backward     ? " backward"
+             : what->recomputed ? " recomputed"
+                                : "");
+    operation->sequence = what->op - first;
+    operation->backward = what->backward;
+    operation->bytes = entry->pass->bytes;
+    operation->flops = entry->pass->flops;
+    for (int i = 0; i < PASS_READS; i++) {
+        const struct tensor *tensor = entry->pass->reads[i];
+        if (tensor == NULL)
+            continue;
+        operation->inputs[operation->input_count++] = (struct trace_input){
+            .rows = tensor->width < tensor->elements ? tensor->elements / tensor->width : 0,
+            .width = tensor->width,
+            .type = trace_types[tensor->dtype],
+        };
+    }
+}
+
+enum status program_trace(struct program *program, struct trace *trace)
+{
+    enum status status = STATUS_OK;
+    size_t length = (size_t)program->length;
+
+    if (trace != NULL && program->operations == NULL) {
+        program->operations = calloc(length > 0 ? length : 1, sizeof *program->operations);
+        if (program->operations == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory to trace a program of %zu passes", length);
+        for (size_t i = 0; i < length; i++)
+            describe(&program->operations[i], &program->entries[i], program->entries[0].what.op);
+    }
+    program->trace = trace;
+
+out:
+    return status;
+}
+
+/* --- Running --- */
+
+static enum status release(struct tensor *tensor, struct memory *memory)
+{
+    void *data = tensor->data;
+
+    tensor->data = NULL;
+    return memory_free(memory, data);
+}
+
+static enum status run_entry(struct entry *entry, const struct op_context *context,
+                             struct memory *memory, const struct tensor *keep)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < entry->allocations; i++) {
+        struct tensor *tensor = entry->allocate[i];
+        TRY(memory_alloc(memory, tensor->category, tensor_bytes(tensor), &tensor->data));
+    }
+    TRY(entry->pass->run(entry->what.op, context));
+    for (int i = 0; i < entry->releases; i++)
+        if (entry->release[i] != keep)
+            TRY(release(entry->release[i], memory));
+
+out:
+    if (status != STATUS_OK)
+        status_context("%s %s", entry->what.op->name,
+                       entry->what.backward ? "backward" : "forward");
+    return status;
+}
+
+enum status program_run(struct program *program, const struct op_context *context,
+                        struct memory *memory, struct tensor *keep)
+{
+    struct device *device = stream_device(context->stream);
+    enum status status = STATUS_OK;
+    bool backward = false; /* recomputation belongs to backward */
+    int done = 0;
+
+    phase_push(device, "forward");
+    for (; done < program->length; done++) {
+        struct entry *entry = &program->entries[done];
+        int64_t start_ns;
+        if (!backward && entry->what.backward) {
+            backward = true;
+            phase_pop(device);
+            phase_push(device, "backward");
+        }
+        start_ns = trace_clock(program->trace);
+        TRY(run_entry(entry, context, memory, keep));
+        if (start_ns != 0)
+            trace_add_operator(program->trace, &program->operations[done], start_ns);
+    }
+
+out:
+    phase_pop(device);
+    if (status != STATUS_OK) {
+        struct status_error error = *status_last();
+        for (int i = 0; i <= done && i < program->length; i++) {
+            struct entry *entry = &program->entries[i];
+            for (int a = 0; a < entry->allocations; a++)
+                if (entry->allocate[a]->data != NULL && entry->allocate[a] != keep)
+                    release(entry->allocate[a], memory);
+        }
+        status_raise(&error);
+    }
+    return status;
+}
+
+int program_length(const struct program *program)
+{
+    return program->length;
+}
+
+struct program_entry program_entry(const struct program *program, int index)
+{
+    return program->entries[index].what;
+}
+
+int64_t program_bytes(const struct program *program)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < program->length; i++) bytes += program->entries[i].pass->bytes;
+    return bytes;
+}
+
+int64_t program_flops(const struct program *program)
+{
+    int64_t flops = 0;
+
+    for (int i = 0; i < program->length; i++) flops += program->entries[i].pass->flops;
+    return flops;
+}

@@ -1,0 +1,47 @@
+/* The program: the order in which the ops' passes run, with every tensor's life.
+ *
+ * Forward, then backward in reverse; with checkpointing each block's forward stands once more before
+ * its backward, less what nothing reads any more. From what the passes read and write follows when a
+ * tensor is allocated and freed: before the pass that defines it, after the last one that uses that
+ * definition. A captured graph captures one run of a program. */
+#ifndef SCENARIOS_TRAINING_MODEL_PROGRAM_H
+#define SCENARIOS_TRAINING_MODEL_PROGRAM_H
+
+#include "harness/trace/record/buffer.h"
+#include "scenarios/training/model/op.h"
+
+enum program_kind {
+    PROGRAM_FORWARD,       /* only the forward passes, to the logits */
+    PROGRAM_TRAIN,         /* forward and backward */
+    PROGRAM_CHECKPOINTING, /* forward and backward, each block's activations recomputed */
+};
+
+struct program;
+
+/* `ops` and their tensors must outlive the program. Forward programs stop before op number `until`. */
+enum status program_build(struct program **program, enum program_kind kind, const struct op *ops,
+                          int count, int until);
+void program_free(struct program *program);
+
+/* Queues all passes once, allocating and freeing as it goes. `keep` (may be NULL) is a tensor that is
+ * left allocated for the caller to free. After an error nothing but `keep` stays allocated. */
+enum status program_run(struct program *program, const struct op_context *context,
+                        struct memory *memory, struct tensor *keep);
+
+/* Records a row for each pass that is queued from now on, with the shapes of what it reads; with NULL, as
+ * at first, no longer. The program must live until the trace is written. OUT_OF_MEMORY. */
+enum status program_trace(struct program *program, struct trace *trace);
+
+/* For tests and `train`: what is run when. */
+int program_length(const struct program *program);
+struct program_entry {
+    const struct op *op;
+    bool backward, recomputed;
+};
+struct program_entry program_entry(const struct program *program, int index);
+
+/* Sums over one run. */
+int64_t program_bytes(const struct program *program);
+int64_t program_flops(const struct program *program);
+
+#endif

@@ -1,0 +1,131 @@
+/* Every setting of the training step: one sub-struct per module, and a module is given only its own.
+ *
+ * Settings are read and printed as text by the one table in knobs.h. */
+#ifndef SCENARIOS_TRAINING_SETTINGS_CONFIG_H
+#define SCENARIOS_TRAINING_SETTINGS_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* --- The model. What is 0 by role is filled in by knobs_resolve(), from the table in roles.c. --- */
+
+enum model_role { ROLE_LIGHT, ROLE_BALANCED, ROLE_HEAVY };
+enum precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_TF32, PRECISION_BF16 };
+enum elementwise { ELEMENTWISE_FUSED, ELEMENTWISE_UNFUSED };
+enum attention { ATTENTION_NAIVE, ATTENTION_FUSED };
+
+struct model_config {
+    enum model_role role;
+    int batch;      /* samples an update; 0: by role */
+    int tokens;     /* a sample, the class token included; 0: by role */
+    int width;      /* 0: by role; a multiple of ROW_MULTIPLE */
+    int blocks;     /* 0: by role */
+    int patch;      /* images: pixels a side, a multiple of 8; 0: by role. Sequences: 0 */
+    int head_width; /* elements of one attention head; 0: by role */
+    int classes;    /* set from the data */
+    enum precision precision;
+    enum elementwise elementwise;
+    enum attention attention;
+    bool checkpointing; /* keep only each block's input, recompute the rest in backward */
+};
+
+/* --- Data and the loader --- */
+
+enum data_kind { DATA_IMAGES, DATA_SEQUENCES, DATA_AUTO /* until knobs_resolve: by role */ };
+
+struct dataset_config {
+    enum data_kind kind;
+    char folder[512]; /* images: the user's; "": the generated set */
+    int image_size;   /* images: pixels a side that the model sees */
+    int jpeg_pixels;  /* generated images: pixels a side of the files; 0 for all others */
+    int tokens;       /* sequences: the longest, the class token (id 0) at position 0 included */
+    int vocabulary;   /* sequences: ids 0 .. vocabulary - 1 */
+    uint64_t seed;    /* sequences; the generated images are the same for every seed */
+};
+
+/* INPUT_RESIDENT: batches lie in device memory before the timing begins (the step does that, with a
+ * loader that decodes; to the loader it is INPUT_DECODED). INPUT_CACHED: decoded once, before the
+ * timing; a batch is assembled from host memory. INPUT_DECODED: read and decoded every time. */
+enum input { INPUT_RESIDENT, INPUT_CACHED, INPUT_DECODED };
+
+struct loader_config {
+    enum input input;
+    int workers;  /* threads; 0: the caller loads. -N until knobs_resolve: N per core of the host */
+    int prefetch; /* batches a worker keeps ready or under way, at least 1 */
+    bool persistent_workers; /* no: threads end with the epoch and are started anew */
+    bool gives_way;          /* workers run when no other thread of the machine wants their core */
+    uint64_t seed;
+};
+
+/* --- Copies of batches to the device --- */
+
+/* TRANSFER_OVERLAPPED: on a stream of its own, while the compute stream is still busy with earlier
+ * steps; compute waits for it on the device. TRANSFER_INLINE: asynchronously on the compute stream.
+ * TRANSFER_BLOCKING: the host waits. */
+enum transfer_mode { TRANSFER_OVERLAPPED, TRANSFER_INLINE, TRANSFER_BLOCKING };
+
+struct transfer_config {
+    enum transfer_mode mode;
+    bool pinned;           /* batches lie in pinned host memory */
+    bool one_copy;         /* one copy a batch; no: one per tensor */
+    int batches_in_flight; /* batches of host memory that copies may still be reading from */
+};
+
+/* --- The optimizer --- */
+
+enum optimizer_form {
+    OPTIMIZER_MULTI_TENSOR, /* one kernel for all tensors */
+    OPTIMIZER_PER_TENSOR,   /* one kernel a tensor */
+    OPTIMIZER_UNFUSED,      /* six kernels a tensor */
+};
+
+struct optimizer_config {
+    enum optimizer_form form;
+    double rate;     /* learning rate after warm-up */
+    double decay;    /* of weights; biases, norms and positions have none */
+    double max_norm; /* clipping; 0: none */
+    int warmup;      /* updates over which the rate rises linearly */
+};
+
+/* --- Device memory --- */
+
+enum allocator { ALLOCATOR_CACHING, ALLOCATOR_STREAM_ORDERED, ALLOCATOR_DIRECT };
+
+enum { MEMORY_BUDGET_ROLE = -1 };
+
+struct memory_config {
+    enum allocator allocator;
+    int64_t budget; /* bytes the step may reserve; 0: what the device has; MEMORY_BUDGET_ROLE: until
+                       knobs_resolve, what the role just fits into */
+};
+
+/* --- Launches --- */
+
+enum launch_mode { LAUNCH_EAGER, LAUNCH_GRAPH, LAUNCH_AUTO /* until knobs_resolve: by role */ };
+
+struct launch_config {
+    enum launch_mode mode;
+    int accumulate; /* micro-batches per update */
+};
+
+/* --- Reading the loss --- */
+
+enum { LOSS_RING = 1024 }; /* losses kept on the device: those of the last so many steps */
+
+struct logging_config {
+    int loss_every; /* steps between blocking reads of the loss, at least 1 */
+};
+
+struct training_config {
+    struct model_config model;
+    struct dataset_config data;
+    struct loader_config loader;
+    struct transfer_config transfer;
+    struct optimizer_config optimizer;
+    struct memory_config memory;
+    struct launch_config launch;
+    struct logging_config logging;
+    uint64_t seed;
+};
+
+#endif

@@ -1,0 +1,27 @@
+/* How the values of knobs are read and written, by the knob's kind. */
+#ifndef SCENARIOS_TRAINING_SETTINGS_KNOB_VALUES_H
+#define SCENARIOS_TRAINING_SETTINGS_KNOB_VALUES_H
+
+#include "scenarios/training/settings/knobs.h"
+
+/* The types that a knob may have; which one, its kind says. */
+union knob_value {
+    unsigned choice;
+    bool yes;
+    int count;
+    double real;
+    int64_t bytes;
+    uint64_t seed;
+};
+
+size_t knob_value_size(const struct knob *knob);
+
+/* False where the knob does not take `text`. Nothing is skipped or guessed: "7 ", "+7" and "7.0" are no
+ * counts. */
+bool knob_value_parse(const struct knob *knob, const char *text, union knob_value *value);
+
+/* What knob_value_parse() reads back the same, and snprintf()'s result. */
+int knob_value_print(const struct knob *knob, const union knob_value *value, char *text,
+                     size_t size);
+
+#endif

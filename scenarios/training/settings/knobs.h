@@ -1,0 +1,59 @@
+/* The knobs: every setting of the training step as text, in one table.
+ *
+ * Scenarios, `train`'s flags, result files and `explain` all use this table, so a setting has one
+ * name, one set of values and one place where it is read. */
+#ifndef SCENARIOS_TRAINING_SETTINGS_KNOBS_H
+#define SCENARIOS_TRAINING_SETTINGS_KNOBS_H
+
+#include "harness/device/device.h"
+#include "scenarios/training/settings/config.h"
+
+enum knob_kind {
+    KNOB_CHOICE,  /* an enum: its values in order are `values` */
+    KNOB_YES_NO,  /* a bool: `values` are false's word and true's */
+    KNOB_COUNT,   /* an int within the range */
+    KNOB_WORKERS, /* an int: threads, or -N for N per core */
+    KNOB_REAL,    /* a double within the range */
+    KNOB_BYTES,   /* an int64_t, with a suffix: KiB, MiB, GiB; or `role` */
+    KNOB_SEED,    /* a uint64_t */
+};
+
+/* One row of the table: name, values and text are for help. */
+struct knob {
+    const char *name;   /* "loss_every"; as a flag: --loss-every */
+    const char *values; /* "eager|graph|auto", "1..1024" ... */
+    const char *text;   /* one line */
+    enum knob_kind kind;
+    size_t offset;      /* in struct training_config */
+    double least, most; /* numbers: the range */
+    const char *zero;   /* numbers: the word for 0, outside the range; NULL: none */
+};
+const struct knob *knobs_list(int *count);
+
+/* The healthy value of every knob; `auto` values are left to knobs_resolve. */
+void knobs_defaults(struct training_config *config);
+
+/* Sets one knob; '-' in a name is as good as '_'. BAD_USAGE names the nearest knob, or the values that
+ * the knob takes; then `config` is as it was. */
+enum status knob_set(struct training_config *config, const char *name, const char *value);
+
+/* Sets several, all or none: "model=balanced input=decoded workers=0". */
+enum status knobs_apply(struct training_config *config, const char *settings);
+
+/* Fills in what depends on the device and the model's role (sizes, launch mode, workers, precision),
+ * hands the seed and the sizes to the modules that use them, and refuses impossible combinations with
+ * the reason (REFUSED). What is filled in depends on no knob but model, data, tokens, patch and width,
+ * so that a scenario's knob never moves another; only memory_budget=role depends on precision, too. A
+ * resolved configuration resolves to itself; after a change of one of those knobs start again from an
+ * unresolved one. */
+enum status knobs_resolve(struct training_config *config, const struct device_properties *device);
+
+/* The value of a knob as knob_set takes it. `text` has room for `size` bytes; BAD_USAGE where that is
+ * too little, here and below. */
+enum status knob_get(const struct training_config *config, const char *name, char *text,
+                     size_t size);
+
+/* All knobs as "name=value name=value ...", in the table's order. */
+enum status knobs_print(const struct training_config *config, char *text, size_t size);
+
+#endif

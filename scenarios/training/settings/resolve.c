@@ -1,0 +1,259 @@
+/* From what was asked for to what is run: values that were left open are filled in from the role, the
+ * device and the host, and then one table refuses what cannot be. A row is a condition and a sentence;
+ * "{width}" in a sentence stands for "width=100", and a few other words in braces for what the
+ * settings led to. A setting that merely has no effect (workers without decoding) is not refused. */
+#include "scenarios/training/settings/knobs.h"
+#include "scenarios/training/settings/roles.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    JPEG_LEAST = 16,
+    JPEG_MOST = 1024, /* as the knob's range */
+    IMAGE_MOST = 1024,
+    BATCHES_AHEAD_MAX = 4096,
+};
+
+/* --- filling in ------------------------------------------------------------------------------- */
+
+static int or_role(int value, int of_role)
+{
+    return value > 0 ? value : of_role;
+}
+
+/* The whole root of a square number; 0 where it has none. */
+static int square_root(int number)
+{
+    int root = 0;
+
+    while (root * root < number) root++;
+    return root * root == number ? root : 0;
+}
+
+static int clamp(int value, int least, int most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static void fill_model(struct training_config *config, const struct role_sizes *sizes,
+                       const struct device_properties *device)
+{
+    struct model_config *model = &config->model;
+    bool images = config->data.kind == DATA_IMAGES;
+
+    model->batch = or_role(model->batch, sizes->batch);
+    model->tokens = or_role(model->tokens, images ? sizes->image_tokens : sizes->sequence_tokens);
+    model->width = or_role(model->width, sizes->width);
+    model->blocks = or_role(model->blocks, sizes->blocks);
+    model->head_width = or_role(model->head_width, role_head_width(model->width, device));
+    if (images)
+        model->patch = or_role(model->patch, sizes->patch);
+    if (model->precision == PRECISION_AUTO)
+        model->precision =
+            device->bf16_matrix_units && !sizes->fp32 ? PRECISION_BF16 : PRECISION_FP32;
+}
+
+/* Generated files are twice the size that the model sees: photographs on disk are larger than what is
+ * trained on (ImageNet's are about 500 x 375 pixels, for 224). The heavy role studies arithmetic, not
+ * input: there larger ones would only make every start slower. */
+static void fill_data(struct training_config *config, const struct role_sizes *sizes)
+{
+    struct dataset_config *data = &config->data;
+
+    data->tokens = config->model.tokens;
+    data->vocabulary = sizes->vocabulary;
+    data->image_size = 0;
+    if (data->kind != DATA_IMAGES)
+        return;
+    data->image_size = config->model.patch * square_root(config->model.tokens - 1);
+    if (data->jpeg_pixels == 0 && data->folder[0] == '\0') {
+        int times = config->model.role == ROLE_HEAVY ? 1 : 2;
+        data->jpeg_pixels = clamp(times * data->image_size, JPEG_LEAST, JPEG_MOST);
+    }
+}
+
+static void fill(struct training_config *config, const struct device_properties *device)
+{
+    const struct role_sizes *sizes = role_sizes(config->model.role, device);
+
+    if (config->data.kind == DATA_AUTO)
+        config->data.kind = config->data.folder[0] != '\0' ? DATA_IMAGES : sizes->data;
+    fill_model(config, sizes, device);
+    fill_data(config, sizes);
+    if (config->loader.workers < 0)
+        config->loader.workers = -config->loader.workers * device->host_cores;
+    if (config->memory.budget == MEMORY_BUDGET_ROLE)
+        config->memory.budget = config->model.precision == PRECISION_BF16
+                                    ? sizes->memory_budget_bf16
+                                    : sizes->memory_budget_fp32;
+    if (config->launch.mode == LAUNCH_AUTO)
+        config->launch.mode = sizes->graph ? LAUNCH_GRAPH : LAUNCH_EAGER;
+    config->data.seed = config->seed;
+    config->loader.seed = config->seed;
+}
+
+/* --- what cannot be --------------------------------------------------------------------------- */
+
+typedef bool condition(const struct training_config *config,
+                       const struct device_properties *device);
+
+/* A condition that looks at the settings alone, or at the device too. */
+#define SETTINGS(name, expression)                                                                 \
+    static bool name(const struct training_config *config, const struct device_properties *device) \
+    {                                                                                              \
+        (void)device;                                                                              \
+        return expression;                                                                         \
+    }
+#define DEVICE(name, expression)                                                                   \
+    static bool name(const struct training_config *config, const struct device_properties *device) \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+
+static bool is_images(const struct training_config *config)
+{
+    return config->data.kind == DATA_IMAGES;
+}
+
+SETTINGS(sequences_from_folder, !is_images(config) && config->data.folder[0] != '\0')
+SETTINGS(jpeg_of_folder, config->data.jpeg_pixels > 0 && config->data.folder[0] != '\0')
+SETTINGS(jpeg_of_sequences, config->data.jpeg_pixels > 0 && !is_images(config))
+SETTINGS(patch_of_sequences, config->model.patch > 0 && !is_images(config))
+SETTINGS(patch_not_of_eight, config->model.patch % 8 != 0)
+SETTINGS(patches_not_square, is_images(config) && config->data.image_size == 0)
+SETTINGS(image_too_large, config->data.image_size > IMAGE_MOST)
+SETTINGS(width_not_of_packs, config->model.width % ROW_MULTIPLE != 0)
+SETTINGS(width_not_of_heads, config->model.width % config->model.head_width != 0)
+SETTINGS(batch_not_divided, config->model.batch % config->launch.accumulate != 0)
+SETTINGS(too_many_rows, (int64_t)config->model.batch / config->launch.accumulate *
+                                config->model.tokens * config->model.width /
+                                config->model.head_width >
+                            INT32_MAX)
+DEVICE(no_tf32, config->model.precision == PRECISION_TF32 && !device->tf32)
+SETTINGS(graph_allocates,
+         config->launch.mode == LAUNCH_GRAPH && config->memory.allocator != ALLOCATOR_CACHING)
+SETTINGS(too_far_ahead,
+         (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
+DEVICE(budget_beyond_device, config->memory.budget > device->memory_bytes)
+SETTINGS(losses_overwritten, config->logging.loss_every > LOSS_RING)
+
+static const struct refusal {
+    condition *applies;
+    const char *reason;
+} refusals[] = {
+    { sequences_from_folder,
+      "{data} with the folder {folder}: a folder holds images, sequences are "
+      "generated; leave out the folder or set data=images" },
+    { jpeg_of_folder, "{jpeg_pixels} with the folder {folder}: its files are as large as they are; "
+                      "leave out the folder or set jpeg_pixels=auto" },
+    { jpeg_of_sequences,
+      "{jpeg_pixels} with {data}: sequences are not decoded from JPEG files; set "
+      "data=images or jpeg_pixels=auto" },
+    { patch_of_sequences, "{patch} with {data}: sequences have no patches; set data=images or "
+                          "patch=auto" },
+    { patch_not_of_eight, "{patch} with {data}: pixels are read eight at a time; set patch to a "
+                          "multiple of 8" },
+    { patches_not_square,
+      "{tokens} with {data}: a square image has a square number of patches, and "
+      "the class token is one more; set tokens to 5, 17, 65 or 197, say, or "
+      "data=sequences" },
+    { image_too_large,
+      "{patch} with {tokens}: images of {image_size} pixels a side are more than the "
+      "1024 that are supported; set patch or tokens lower" },
+    { width_not_of_packs,
+      "{width} on {device}: kernels work on rows of a multiple of 32 elements; set "
+      "width to one" },
+    { width_not_of_heads,
+      "{width} on {device}: attention heads are {head_width} elements wide there; "
+      "set width to a multiple of {head_width}" },
+    { batch_not_divided, "{batch} with {accumulate}: an update's samples are divided into "
+                         "micro-batches of one size; set "
+                         "batch to a multiple of accumulate" },
+    { too_many_rows, "{batch} with {tokens} and {width}: more than 2147483647 rows of attention "
+                     "scores; set batch lower or accumulate higher" },
+    { no_tf32,
+      "{precision} on {device}: the device does not round products to tf32; set precision to "
+      "auto, fp32 or bf16" },
+    { graph_allocates,
+      "{launch} with {allocation}: a graph keeps the addresses it was captured with, "
+      "so capture must not ask the device for memory; set launch=eager or "
+      "allocation=caching" },
+    { too_far_ahead,
+      "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set one "
+      "of them lower" },
+    { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
+                            "memory_budget lower or to device" },
+    { losses_overwritten,
+      "{loss_every}: the device keeps the losses of the last 1024 steps, and "
+      "between two reads older ones would be lost; set loss_every to 1024 or less" },
+};
+
+_Static_assert(LOSS_RING == 1024 && ROW_MULTIPLE == 32 && BATCHES_AHEAD_MAX == 4096,
+               "the sentences above name these");
+
+/* --- sentences -------------------------------------------------------------------------------- */
+
+/* What `word` in braces stands for. */
+static void expand(const char *word, const struct training_config *config,
+                   const struct device_properties *device, char *text, size_t size)
+{
+    char value[64];
+
+    if (strcmp(word, "device") == 0)
+        snprintf(text, size, "%s", device->name);
+    else if (strcmp(word, "memory_bytes") == 0)
+        snprintf(text, size, "%lld", (long long)device->memory_bytes);
+    else if (strcmp(word, "folder") == 0)
+        snprintf(text, size, "%.160s", config->data.folder);
+    else if (strcmp(word, "head_width") == 0)
+        snprintf(text, size, "%d", config->model.head_width);
+    else if (strcmp(word, "image_size") == 0)
+        snprintf(text, size, "%d", config->data.image_size);
+    else if (knob_get(config, word, value, sizeof value) == STATUS_OK)
+        snprintf(text, size, "%s=%s", word, value);
+    else
+        snprintf(text, size, "{%s}", word);
+}
+
+static void write_reason(const char *reason, const struct training_config *config,
+                         const struct device_properties *device, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    while (*reason != '\0' && used < size - 1) {
+        size_t plain = strcspn(reason, "{");
+        int length = snprintf(text + used, size - used, "%.*s", (int)plain, reason);
+
+        used = used + (size_t)length < size ? used + (size_t)length : size - 1;
+        reason += plain;
+        if (*reason == '{') {
+            char word[40];
+            snprintf(word, sizeof word, "%.*s", (int)strcspn(reason + 1, "}"), reason + 1);
+            expand(word, config, device, text + used, size - used);
+            used += strlen(text + used);
+            reason += strcspn(reason, "}") + 1;
+        }
+    }
+}
+
+enum status knobs_resolve(struct training_config *config, const struct device_properties *device)
+{
+    enum status status = STATUS_OK;
+    struct training_config filled = *config;
+
+    fill(&filled, device);
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        char reason[512];
+
+        if (!refusals[i].applies(&filled, device))
+            continue;
+        write_reason(refusals[i].reason, &filled, device, reason, sizeof reason);
+        FAIL(STATUS_REFUSED, "%s", reason);
+    }
+    *config = filled;
+
+out:
+    return status;
+}

@@ -1,0 +1,29 @@
+/* The sizes of the model by device and role: the one table of them. */
+#ifndef SCENARIOS_TRAINING_SETTINGS_ROLES_H
+#define SCENARIOS_TRAINING_SETTINGS_ROLES_H
+
+#include "harness/device/device.h"
+#include "scenarios/training/settings/config.h"
+
+struct role_sizes {
+    enum data_kind data; /* what the role trains on unless it is told */
+    int sequence_tokens; /* the class token included, here and below */
+    int image_tokens;
+    int patch; /* images: pixels a side */
+    int width, blocks, batch;
+    int vocabulary; /* sequences */
+    bool graph;     /* launch=auto is a graph */
+    bool fp32;      /* precision=auto is fp32: products too small to gain by matrix units */
+
+    /* memory_budget=role, by what activations are stored in: what the step reserves with healthy settings,
+     * and a little more; 0: not measured yet, the device's. */
+    int64_t memory_budget_fp32, memory_budget_bf16;
+};
+
+const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device);
+
+/* Elements of one attention head: 64 on CUDA, as vision transformers have them, where the width is
+ * more than one such head; else 32. */
+int role_head_width(int width, const struct device_properties *device);
+
+#endif

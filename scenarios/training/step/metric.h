@@ -1,0 +1,34 @@
+/* What is measured of a training step. Every metric is a flat number per window; times and counts
+ * are per step of the same samples in both variants. */
+#ifndef SCENARIOS_TRAINING_STEP_METRIC_H
+#define SCENARIOS_TRAINING_STEP_METRIC_H
+
+/* id, name in result files, unit ("" for counts), what it is */
+#define METRICS(X)                                                                                 \
+    X(STEP_TIME, "step_time", "us", "wall time of a step, host clock around the whole window")     \
+    X(STEP_TIME_P95, "step_time_p95", "us", "95th percentile of single steps, device events")      \
+    X(STEP_VARIATION, "step_variation", "", "standard deviation of single steps over their mean")  \
+    X(SAMPLES_PER_SECOND, "items_per_second", "/s", "samples trained on per second")               \
+    X(LAUNCHES_PER_STEP, "launches_per_step", "", "kernel and GEMM launches and graph launches")   \
+    X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \
+    X(COPIES_PER_STEP, "copies_per_step", "", "copies between host and device, and on the device") \
+    X(H2D_BYTES_PER_STEP, "h2d_bytes_per_step", "B", "bytes copied from host to device")           \
+    X(ALLOCATIONS_PER_STEP, "allocations_per_step", "", "device memory allocations")               \
+    X(SUBMISSION_TIME, "submission_time", "us", "host time spent queueing a step's device work")   \
+    X(DATA_WAIT, "data_wait", "us", "host time spent waiting for or loading the next batch")       \
+    X(DATA_WAIT_SHARE, "data_wait_share", "", "data_wait as a share of step_time")                 \
+    X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
+    X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")
+
+enum metric {
+#define METRIC_ID(id, name, unit, text) METRIC_##id,
+    METRICS(METRIC_ID)
+#undef METRIC_ID
+        METRIC_COUNT
+};
+
+const char *metric_name(enum metric metric);
+const char *metric_unit(enum metric metric);
+const char *metric_text(enum metric metric);
+
+#endif

@@ -1,0 +1,75 @@
+#include "scenarios/training/step/resident.h"
+
+#include <stdlib.h>
+
+enum { RESIDENT_BYTES = 64 << 20, RESIDENT_BATCHES = 128 };
+
+struct resident {
+    struct memory *memory;
+    void *batches;
+    size_t bytes; /* of a batch */
+    int64_t count;
+    int64_t *tokens; /* [count] */
+};
+
+enum status resident_open(struct resident **opened, struct loader *loader,
+                          const struct batch_layout *layout, struct memory *memory,
+                          struct stream *stream)
+{
+    enum status status = STATUS_OK;
+    struct resident *resident = calloc(1, sizeof *resident);
+    int64_t fit = RESIDENT_BYTES / (int64_t)layout->bytes;
+
+    *opened = NULL;
+    if (resident == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the resident batches");
+    resident->memory = memory;
+    resident->bytes = layout->bytes;
+    resident->count = loader_batches_per_epoch(loader);
+    if (resident->count > RESIDENT_BATCHES)
+        resident->count = RESIDENT_BATCHES;
+    if (resident->count > fit)
+        resident->count = fit > 0 ? fit : 1;
+    resident->tokens = calloc((size_t)resident->count, sizeof *resident->tokens);
+    if (resident->tokens == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld resident batches",
+             (long long)resident->count);
+    TRY(memory_alloc(memory, MEMORY_INPUT, (size_t)resident->count * resident->bytes,
+                     &resident->batches));
+    for (int64_t i = 0; i < resident->count; i++) {
+        const struct batch *batch;
+        TRY(loader_next(loader, &batch));
+        resident->tokens[i] = batch_tokens(layout, batch->memory);
+        status = device_copy(stream, COPY_HOST_TO_DEVICE,
+                             (char *)resident->batches + (size_t)i * resident->bytes, batch->memory,
+                             resident->bytes);
+        /* From pinned memory the copy is done; from pageable memory it is staged. */
+        loader_return(loader, batch);
+        TRY(status);
+    }
+    *opened = resident;
+    resident = NULL;
+
+out:
+    resident_close(resident);
+    return status;
+}
+
+void resident_close(struct resident *resident)
+{
+    if (resident == NULL)
+        return;
+    memory_free(resident->memory, resident->batches);
+    free(resident->tokens);
+    free(resident);
+}
+
+const void *resident_batch(const struct resident *resident, int64_t step)
+{
+    return (const char *)resident->batches + (size_t)(step % resident->count) * resident->bytes;
+}
+
+int64_t resident_tokens(const struct resident *resident, int64_t step)
+{
+    return resident->tokens[step % resident->count];
+}

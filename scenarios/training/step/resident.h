@@ -1,0 +1,22 @@
+/* Batches that lie in device memory before the first step: input that costs nothing to get. */
+#ifndef SCENARIOS_TRAINING_STEP_RESIDENT_H
+#define SCENARIOS_TRAINING_STEP_RESIDENT_H
+
+#include "scenarios/training/data/loader.h"
+#include "scenarios/training/memory/allocator.h"
+
+struct resident;
+
+/* Loads the first batches of the loader's order: an epoch of them, but at most 128 and 64 MiB. */
+enum status resident_open(struct resident **resident, struct loader *loader,
+                          const struct batch_layout *layout, struct memory *memory,
+                          struct stream *stream);
+void resident_close(struct resident *resident); /* NULL is allowed */
+
+/* Device memory of the batch of step `step`: they come round in order. */
+const void *resident_batch(const struct resident *resident, int64_t step);
+
+/* Tokens with data in the batch of step `step`; 0 where samples have no length. */
+int64_t resident_tokens(const struct resident *resident, int64_t step);
+
+#endif

@@ -1,0 +1,324 @@
+/* One training run: opening its parts, stepping, closing. */
+#include "scenarios/training/step/training_parts.h"
+
+#include "harness/base/clock.h"
+
+#include <stdlib.h>
+
+enum { EAGER_STEPS = 2 }; /* before a graph is captured: pools fill, primitives are made */
+
+static enum status batch_alloc(void *context, size_t bytes, void **memory)
+{
+    struct training *training = context;
+
+    return host_alloc(training->device, training->config.transfer.pinned, bytes, memory);
+}
+
+static void batch_free(void *context, void *memory)
+{
+    struct training *training = context;
+
+    host_free(training->device, training->config.transfer.pinned, memory);
+}
+
+static enum status open_loader(struct training *training)
+{
+    const struct training_config *config = &training->config;
+    struct loader_config loader = config->loader;
+    struct batch_memory memory = { batch_alloc, batch_free, training };
+    int batches_max = loader.workers * loader.prefetch + config->transfer.batches_in_flight + 2;
+
+    loader.gives_way = device_properties(training->device)->shares_host_cores;
+    if (loader.input == INPUT_RESIDENT)
+        loader.input = INPUT_DECODED;
+    return loader_open(&training->loader, training->dataset, &loader, training->layout.samples,
+                       batches_max, &memory);
+}
+
+/* Resident batches need the loader only now. */
+static enum status open_input(struct training *training)
+{
+    enum status status = STATUS_OK;
+
+    TRY(open_loader(training));
+    if (training->config.loader.input == INPUT_RESIDENT) {
+        TRY(resident_open(&training->resident, training->loader, &training->layout,
+                          training->memory, training->compute));
+        TRY(stream_synchronize(training->compute));
+        training->damaged = loader_statistics(training->loader).damaged;
+        loader_close(training->loader);
+        training->loader = NULL;
+    }
+    TRY(transfer_open(&training->transfer, &training->config.transfer, training->compute,
+                      training->memory, &training->layout, training->loader));
+
+out:
+    return status;
+}
+
+static enum status open_model(struct training *training)
+{
+    const struct training_config *config = &training->config;
+    enum status status = STATUS_OK;
+
+    TRY(encoder_open(&training->encoder, config, dataset_classes(training->dataset),
+                     training->memory, training->compute));
+    TRY(optimizer_open(&training->optimizer, &config->optimizer, training->encoder->parameters,
+                       training->encoder->parameter_count, training->memory, training->compute));
+    TRY(memory_alloc(training->memory, MEMORY_WORKSPACE, LOSS_RING * sizeof(float),
+                     (void **)&training->loss_ring));
+    TRY(device_memset(training->compute, training->loss_ring, 0, LOSS_RING * sizeof(float)));
+    TRY(host_alloc(training->device, true, sizeof *training->loss, (void **)&training->loss));
+
+out:
+    return status;
+}
+
+enum status training_open(struct training **opened, struct device *device,
+                          const struct training_config *config)
+{
+    enum status status = STATUS_OK;
+    struct training *training = calloc(1, sizeof *training);
+
+    *opened = NULL;
+    if (training == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a training run");
+    training->device = device;
+    training->config = *config;
+    TRY(dataset_open(&training->dataset, &config->data));
+    training->layout = batch_layout(training->dataset, config->model.batch);
+    TRY(stream_create(device, &training->compute));
+    TRY(memory_open(&training->memory, training->compute, &config->memory));
+    TRY(open_model(training));
+    TRY(open_input(training));
+    TRY(stream_synchronize(training->compute));
+    *opened = training;
+    training = NULL;
+
+out:
+    if (status != STATUS_OK && training != NULL) {
+        struct status_error error = *status_last();
+        training_close(training);
+        status_raise(&error);
+    }
+    return status;
+}
+
+void training_close(struct training *training)
+{
+    if (training == NULL)
+        return;
+    if (training->compute != NULL)
+        stream_synchronize(training->compute);
+    graph_destroy(training->graph);
+    transfer_close(training->transfer);
+    loader_close(training->loader);
+    resident_close(training->resident);
+    optimizer_close(training->optimizer);
+    encoder_close(training->encoder);
+    if (training->memory != NULL)
+        memory_free(training->memory, training->loss_ring);
+    if (training->loss != NULL)
+        host_free(training->device, true, training->loss);
+    memory_close(training->memory);
+    stream_destroy(training->compute);
+    dataset_close(training->dataset);
+    free(training);
+}
+
+enum status training_fetch(struct training *training)
+{
+    enum status status = STATUS_OK;
+
+    if (training->loader == NULL || training->ahead != NULL)
+        return STATUS_OK;
+    phase_push(training->device, "data");
+    status = transfer_reclaim(training->transfer);
+    if (status == STATUS_OK)
+        status = loader_next(training->loader, &training->ahead);
+    phase_pop(training->device);
+    return status;
+}
+
+enum status training_load(struct training *training)
+{
+    enum status status = STATUS_OK;
+    const struct batch *batch;
+
+    TRY(training_fetch(training));
+    batch = training->ahead;
+    training->ahead = NULL;
+    if (training->trace != NULL)
+        training_trace_input(training, batch);
+    phase_push(training->device, "h2d");
+    status = batch != NULL ? transfer_batch(training->transfer, batch)
+                           : transfer_resident(training->transfer,
+                                               resident_batch(training->resident, training->steps));
+    phase_pop(training->device);
+
+out:
+    return status;
+}
+
+struct op_context training_context(const struct training *training, int micro)
+{
+    const struct batch_layout *layout = &training->layout;
+    const char *input = transfer_input(training->transfer);
+    size_t first = (size_t)micro * (size_t)training->encoder->shape.samples;
+    bool sequences = training->config.data.kind == DATA_SEQUENCES;
+
+    return (struct op_context){
+        .stream = training->compute,
+        .input = input + first * layout->sample_bytes,
+        .labels = (const int32_t *)(const void *)(input + layout->labels_offset) + first,
+        .lengths = sequences
+                       ? (const int32_t *)(const void *)(input + layout->lengths_offset) + first
+                       : NULL,
+        .state = optimizer_state(training->optimizer),
+        .loss_ring = training->loss_ring,
+        .loss_scale = 1 / (float)layout->samples,
+        .accumulate = micro > 0,
+    };
+}
+
+/* Forward, backward and optimizer of one step: what a graph captures. */
+static enum status queue_step(struct training *training)
+{
+    enum status status = STATUS_OK;
+
+    TRY(optimizer_begin(training->optimizer));
+    for (int micro = 0; micro < training->config.launch.accumulate; micro++) {
+        struct op_context context = training_context(training, micro);
+        TRY(program_run(training->encoder->train, &context, training->memory, NULL));
+    }
+    phase_push(training->device, "optimizer");
+    status = optimizer_update(training->optimizer);
+    phase_pop(training->device);
+
+out:
+    return status;
+}
+
+/* A capture must be ended even when something in it failed; the first error is the one to report. */
+static enum status capture(struct training *training)
+{
+    enum status status = STATUS_OK, ended;
+    struct status_error error;
+
+    TRY(graph_begin(training->compute));
+    status = queue_step(training);
+    if (status != STATUS_OK)
+        error = *status_last();
+    ended = graph_end(training->compute, &training->graph);
+    memory_keep(training->memory, training->graph != NULL);
+    if (status != STATUS_OK)
+        status_raise(&error);
+    else
+        TRY(ended);
+
+out:
+    if (status != STATUS_OK)
+        status_context("capturing step %lld", (long long)training->steps);
+    return status;
+}
+
+enum status training_submit(struct training *training)
+{
+    bool graph = training->config.launch.mode == LAUNCH_GRAPH;
+    int64_t begin;
+    enum status status = STATUS_OK;
+
+    if (graph && training->graph == NULL && training->steps >= EAGER_STEPS)
+        TRY(capture(training));
+    begin = clock_ns();
+    if (training->graph != NULL) {
+        phase_push(training->device, "graph");
+        status = graph_launch(training->compute, training->graph);
+        phase_pop(training->device);
+        TRY(status);
+    } else {
+        TRY(queue_step(training));
+    }
+    training->submission_ns += clock_ns() - begin;
+
+out:
+    return status;
+}
+
+/* What `.item()` does: a blocking copy of the newest loss. */
+static enum status read_loss(struct training *training)
+{
+    const float *newest = training->loss_ring + training->steps % LOSS_RING;
+    enum status status = STATUS_OK;
+
+    phase_push(training->device, "log");
+    status = device_copy(training->compute, COPY_DEVICE_TO_HOST, training->loss, newest,
+                         sizeof *training->loss);
+    phase_pop(training->device);
+    return status;
+}
+
+enum status training_run(struct training *training, int64_t steps)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < steps; i++) {
+        int64_t start_ns = trace_clock(training->trace);
+        TRY(training_load(training));
+        TRY(training_submit(training));
+        if (training->step_events != NULL)
+            TRY(event_record(training->step_events[i], training->compute));
+        if ((training->steps + 1) % training->config.logging.loss_every == 0)
+            TRY(read_loss(training));
+        if (start_ns != 0)
+            training_trace_step(training, start_ns);
+        training->steps++;
+    }
+
+out:
+    if (status != STATUS_OK)
+        status_context("training step %lld", (long long)training->steps);
+    return status;
+}
+
+int64_t training_steps_done(const struct training *training)
+{
+    return training->steps;
+}
+
+enum status training_losses(struct training *training, int64_t first, int count, float *losses)
+{
+    enum status status = STATUS_OK;
+
+    if (first < 0 || count < 0 || first + count > training->steps ||
+        first < training->steps - LOSS_RING)
+        FAIL(STATUS_BAD_USAGE,
+             "losses of steps %lld to %lld were asked for; kept are the last %d of %lld",
+             (long long)first, (long long)(first + count - 1), LOSS_RING,
+             (long long)training->steps);
+    for (int i = 0; i < count; i++)
+        TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, &losses[i],
+                        training->loss_ring + (first + i) % LOSS_RING, sizeof losses[i]));
+
+out:
+    return status;
+}
+
+enum status training_pause(struct training *training)
+{
+    if (training->loader != NULL)
+        loader_pause(training->loader);
+    return device_synchronize(training->device);
+}
+
+int64_t training_damaged_samples(const struct training *training)
+{
+    if (training->loader == NULL)
+        return training->damaged;
+    return training->damaged + loader_statistics(training->loader).damaged;
+}
+
+int64_t training_period(const struct training_config *config)
+{
+    return config->logging.loss_every;
+}

@@ -1,0 +1,48 @@
+/* What a training run consists of: for the files that step, measure and evaluate it, and for tests
+ * that look inside. */
+#ifndef SCENARIOS_TRAINING_STEP_TRAINING_PARTS_H
+#define SCENARIOS_TRAINING_STEP_TRAINING_PARTS_H
+
+#include "scenarios/training/model/encoder.h"
+#include "scenarios/training/model/optimizer.h"
+#include "scenarios/training/step/resident.h"
+#include "scenarios/training/step/training.h"
+#include "scenarios/training/step/transfer.h"
+
+struct training {
+    struct device *device;
+    struct training_config config;
+    struct stream *compute;
+    struct dataset *dataset;
+    struct loader *loader;     /* NULL once all batches are resident */
+    const struct batch *ahead; /* fetched for the next step; NULL: none */
+    struct resident *resident;
+    struct memory *memory;
+    struct transfer *transfer;
+    struct encoder *encoder;
+    struct optimizer *optimizer;
+    struct batch_layout layout; /* of all micro-batches of a step together */
+    float *loss_ring;           /* device memory, [LOSS_RING] */
+    float *loss;                /* pinned host memory: the last one read */
+    struct graph *graph;        /* once captured */
+    int64_t steps;              /* done or queued */
+    int64_t submission_ns;      /* host time spent queueing device work, in all */
+    struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */
+    struct trace *trace;        /* NULL: nothing is recorded */
+    int64_t tokens;             /* with data, in the step that is under way; known while tracing */
+    int64_t damaged;            /* found while batches were made resident */
+};
+
+/* The parts of a step, in order. */
+enum status training_load(struct training *training);   /* data and h2d */
+enum status training_submit(struct training *training); /* forward, backward, optimizer */
+
+/* While tracing: a step's row, begun with the time of trace_clock(). */
+void training_trace_step(struct training *training, int64_t start_ns);
+/* While tracing: takes note of the step's input; `batch` is NULL where it is resident. */
+void training_trace_input(struct training *training, const struct batch *batch);
+
+/* Micro-batch number `micro` of the step's input. */
+struct op_context training_context(const struct training *training, int micro);
+
+#endif

@@ -1,0 +1,236 @@
+/* Measuring a training run: windows of steps, and host and device work each alone. */
+#include "harness/base/clock.h"
+#include "scenarios/training/step/training_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct training_counts read_counts(struct training *training)
+{
+    struct device_counters counters = device_counters(training->device);
+
+    return (struct training_counts){
+        .launches = counters.launches + counters.graph_launches,
+        .synchronizations = counters.synchronizations,
+        .copies = counters.copies,
+        .copy_bytes_h2d = counters.copy_bytes_h2d,
+        .device_allocations = memory_statistics(training->memory).device_allocations,
+        .wait_ns = training->loader != NULL ? loader_statistics(training->loader).wait_ns : 0,
+        .submission_ns = training->submission_ns,
+    };
+}
+
+/* Adds what came between two readings. */
+static void add_counts(struct training_counts *sum, const struct training_counts *from,
+                       const struct training_counts *to)
+{
+    sum->launches += to->launches - from->launches;
+    sum->synchronizations += to->synchronizations - from->synchronizations;
+    sum->copies += to->copies - from->copies;
+    sum->copy_bytes_h2d += to->copy_bytes_h2d - from->copy_bytes_h2d;
+    sum->device_allocations += to->device_allocations - from->device_allocations;
+    sum->wait_ns += to->wait_ns - from->wait_ns;
+    sum->submission_ns += to->submission_ns - from->submission_ns;
+}
+
+static enum status open_events(struct training *training, int64_t steps, struct event ***events)
+{
+    enum status status = STATUS_OK;
+
+    *events = calloc((size_t)steps, sizeof **events);
+    if (*events == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events", (long long)steps);
+    for (int64_t i = 0; i < steps; i++) TRY(event_create(training->device, true, &(*events)[i]));
+
+out:
+    return status;
+}
+
+static void close_events(struct event **events, int64_t steps)
+{
+    for (int64_t i = 0; events != NULL && i < steps; i++) event_destroy(events[i]);
+    free(events);
+}
+
+/* Adds the single steps between `steps` events. */
+static enum status read_steps(struct training_window *window, struct event **events, int64_t steps)
+{
+    enum status status = STATUS_OK;
+    int64_t count = window->step_count + steps - 1;
+    double *longer = realloc(window->step_ns, (size_t)(count + 1) * sizeof *longer);
+
+    if (longer == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld step times", (long long)count);
+    window->step_ns = longer;
+    for (int64_t i = 0; i + 1 < steps; i++)
+        TRY(event_elapsed(events[i], events[i + 1], &longer[window->step_count + i]));
+    window->step_count = count;
+
+out:
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* 95th percentile (nearest rank) in us, and deviation over mean, of single steps. */
+static enum status step_spread(const struct training_window *window, double *p95_us,
+                               double *variation)
+{
+    size_t count = (size_t)window->step_count;
+    double *sorted = NULL, sum = 0, squares = 0;
+    enum status status = STATUS_OK;
+
+    *p95_us = *variation = 0;
+    if (count == 0)
+        goto out;
+    sorted = malloc(count * sizeof *sorted);
+    if (sorted == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to sort %zu step times", count);
+    memcpy(sorted, window->step_ns, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_value);
+    *p95_us = sorted[(size_t)ceil(0.95 * (double)count) - 1] / 1e3;
+    for (size_t i = 0; i < count; i++) sum += sorted[i];
+    for (size_t i = 0; i < count; i++)
+        squares += (sorted[i] - sum / (double)count) * (sorted[i] - sum / (double)count);
+    if (count > 1 && sum > 0)
+        *variation = sqrt(squares / (double)(count - 1)) / (sum / (double)count);
+
+out:
+    free(sorted);
+    return status;
+}
+
+static enum status fill_metrics(struct training *training, struct training_window *window)
+{
+    const struct training_counts *counts = &window->counts;
+    struct memory_statistics memory = memory_statistics(training->memory);
+    double *metric = window->metric, steps = (double)window->steps;
+    enum status status = STATUS_OK;
+
+    metric[METRIC_STEP_TIME] = (double)window->wall_ns / steps / 1e3;
+    metric[METRIC_SAMPLES_PER_SECOND] = (double)window->samples / ((double)window->wall_ns / 1e9);
+    metric[METRIC_LAUNCHES_PER_STEP] = (double)counts->launches / steps;
+    metric[METRIC_SYNCS_PER_STEP] = (double)counts->synchronizations / steps;
+    metric[METRIC_COPIES_PER_STEP] = (double)counts->copies / steps;
+    metric[METRIC_H2D_BYTES_PER_STEP] = (double)counts->copy_bytes_h2d / steps;
+    metric[METRIC_ALLOCATIONS_PER_STEP] = (double)counts->device_allocations / steps;
+    metric[METRIC_SUBMISSION_TIME] = (double)counts->submission_ns / steps / 1e3;
+    metric[METRIC_DATA_WAIT] = (double)counts->wait_ns / steps / 1e3;
+    metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
+    metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
+    metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
+    TRY(step_spread(window, &metric[METRIC_STEP_TIME_P95], &metric[METRIC_STEP_VARIATION]));
+
+out:
+    return status;
+}
+
+enum status training_window(struct training *training, int64_t steps,
+                            struct training_window *window)
+{
+    struct event **events = NULL;
+    struct training_counts from, to;
+    bool fetches = training->ahead != NULL;
+    int64_t from_ns, from_cpu_ns;
+    enum status status = STATUS_OK;
+
+    if (steps < 1)
+        FAIL(STATUS_BAD_USAGE, "a window has at least 1 step, not %lld", (long long)steps);
+    TRY(open_events(training, steps, &events));
+    TRY(device_synchronize(training->device));
+    training->step_events = events;
+    from = read_counts(training);
+    from_cpu_ns = clock_process_cpu_ns();
+    from_ns = clock_ns();
+    TRY(training_run(training, steps));
+    if (fetches)
+        TRY(training_fetch(training));
+    to = read_counts(training);
+    TRY(device_synchronize(training->device));
+    window->wall_ns += clock_ns() - from_ns;
+    window->cpu_ns += clock_process_cpu_ns() - from_cpu_ns;
+    window->steps += steps;
+    window->samples += steps * training->layout.samples;
+    add_counts(&window->counts, &from, &to);
+    TRY(read_steps(window, events, steps));
+    TRY(fill_metrics(training, window));
+
+out:
+    training->step_events = NULL;
+    close_events(events, steps);
+    if (status != STATUS_OK)
+        training_window_release(window);
+    return status;
+}
+
+void training_window_release(struct training_window *window)
+{
+    free(window->step_ns);
+    window->step_ns = NULL;
+    window->step_count = 0;
+}
+
+/* One step with nothing queued before it: host time of loading and queueing, then the device time of
+ * a second run of the same step, whose input is there and whose launches no longer hold it up. */
+static enum status balance_step(struct training *training, struct event *begin, struct event *end,
+                                double *host_ns, double *device_ns)
+{
+    int64_t from;
+    enum status status = STATUS_OK;
+
+    TRY(device_synchronize(training->device));
+    from = clock_ns();
+    TRY(training_load(training));
+    TRY(training_submit(training));
+    *host_ns = (double)(clock_ns() - from);
+    training->steps++;
+    TRY(training_load(training));
+    TRY(device_synchronize(training->device));
+    TRY(event_record(begin, training->compute));
+    TRY(training_submit(training));
+    TRY(event_record(end, training->compute));
+    TRY(event_synchronize(end));
+    TRY(event_elapsed(begin, end, device_ns));
+    training->steps++;
+
+out:
+    return status;
+}
+
+/* What a step takes when nothing else gets in its way: other processes only ever add to it. */
+static double lower_quartile(double *values, int64_t count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return values[count / 4];
+}
+
+enum status training_balance(struct training *training, int64_t steps, double *host_ns,
+                             double *device_ns)
+{
+    struct event *begin = NULL, *end = NULL;
+    double *host = calloc((size_t)steps, sizeof *host),
+           *device = calloc((size_t)steps, sizeof *device);
+    enum status status = STATUS_OK;
+
+    if (host == NULL || device == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld step times", (long long)steps);
+    TRY(event_create(training->device, true, &begin));
+    TRY(event_create(training->device, true, &end));
+    for (int64_t i = 0; i < steps; i++)
+        TRY(balance_step(training, begin, end, &host[i], &device[i]));
+    *host_ns = lower_quartile(host, steps);
+    *device_ns = lower_quartile(device, steps);
+
+out:
+    event_destroy(begin);
+    event_destroy(end);
+    free(host);
+    free(device);
+    return status;
+}

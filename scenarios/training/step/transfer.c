@@ -1,0 +1,196 @@
+#include "scenarios/training/step/transfer.h"
+
+#include <stdlib.h>
+
+enum { STAGES = 2 }; /* device buffers between copy stream and input */
+
+/* A batch whose copy may not be done yet. */
+struct flight {
+    const struct batch *batch;
+    struct event *arrived;
+};
+
+struct transfer {
+    struct transfer_config config;
+    struct stream *compute, *copies; /* copies: only where they overlap */
+    struct memory *memory;
+    struct batch_layout layout;
+    struct loader *loader;
+    void *input;
+    void *stages[STAGES];
+    struct event *consumed[STAGES]; /* the input has been filled from the stage */
+    struct flight *flights;         /* a ring */
+    int64_t sent, returned;         /* batches, in order */
+};
+
+static enum status open_overlap(struct transfer *transfer)
+{
+    struct device *device = stream_device(transfer->compute);
+    enum status status = STATUS_OK;
+
+    TRY(stream_create(device, &transfer->copies));
+    for (int i = 0; i < STAGES; i++) {
+        TRY(memory_alloc(transfer->memory, MEMORY_INPUT, transfer->layout.bytes,
+                         &transfer->stages[i]));
+        TRY(event_create(device, false, &transfer->consumed[i]));
+    }
+    /* Whatever the compute stream did with this memory before is done. */
+    TRY(stream_synchronize(transfer->compute));
+
+out:
+    return status;
+}
+
+enum status transfer_open(struct transfer **opened, const struct transfer_config *config,
+                          struct stream *compute, struct memory *memory,
+                          const struct batch_layout *layout, struct loader *loader)
+{
+    enum status status = STATUS_OK;
+    struct transfer *transfer = calloc(1, sizeof *transfer);
+
+    *opened = NULL;
+    if (transfer == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the transfer");
+    transfer->config = *config;
+    transfer->compute = compute;
+    transfer->memory = memory;
+    transfer->layout = *layout;
+    transfer->loader = loader;
+    transfer->flights = calloc((size_t)config->batches_in_flight, sizeof *transfer->flights);
+    if (transfer->flights == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d batches in flight", config->batches_in_flight);
+    TRY(memory_alloc(memory, MEMORY_INPUT, layout->bytes, &transfer->input));
+    for (int i = 0; loader != NULL && i < config->batches_in_flight; i++)
+        TRY(event_create(stream_device(compute), false, &transfer->flights[i].arrived));
+    if (loader != NULL && config->mode == TRANSFER_OVERLAPPED)
+        TRY(open_overlap(transfer));
+    *opened = transfer;
+    transfer = NULL;
+
+out:
+    transfer_close(transfer);
+    return status;
+}
+
+void transfer_close(struct transfer *transfer)
+{
+    if (transfer == NULL)
+        return;
+    stream_destroy(transfer->copies);
+    if (transfer->sent > transfer->returned)
+        stream_synchronize(transfer->compute);
+    for (; transfer->returned < transfer->sent; transfer->returned++)
+        loader_return(
+            transfer->loader,
+            transfer->flights[transfer->returned % transfer->config.batches_in_flight].batch);
+    for (int i = 0; transfer->flights != NULL && i < transfer->config.batches_in_flight; i++)
+        event_destroy(transfer->flights[i].arrived);
+    for (int i = 0; i < STAGES; i++) {
+        event_destroy(transfer->consumed[i]);
+        memory_free(transfer->memory, transfer->stages[i]);
+    }
+    memory_free(transfer->memory, transfer->input);
+    free(transfer->flights);
+    free(transfer);
+}
+
+void *transfer_input(const struct transfer *transfer)
+{
+    return transfer->input;
+}
+
+enum status transfer_reclaim(struct transfer *transfer)
+{
+    enum status status = STATUS_OK;
+    int room = transfer->config.batches_in_flight;
+
+    while (transfer->returned < transfer->sent) {
+        struct flight *flight = &transfer->flights[transfer->returned % room];
+        bool full = transfer->sent - transfer->returned == room;
+        status = full ? event_synchronize(flight->arrived) : event_query(flight->arrived);
+        if (status == STATUS_NOT_READY) {
+            status = STATUS_OK;
+            break;
+        }
+        TRY(status);
+        loader_return(transfer->loader, flight->batch);
+        transfer->returned++;
+    }
+
+out:
+    return status;
+}
+
+static enum status copy_piece(const struct transfer *transfer, struct stream *stream, char *to,
+                              const char *from, size_t offset, size_t bytes)
+{
+    if (transfer->config.mode == TRANSFER_BLOCKING)
+        return device_copy(stream, COPY_HOST_TO_DEVICE, to + offset, from + offset, bytes);
+    return device_copy_async(stream, COPY_HOST_TO_DEVICE, to + offset, from + offset, bytes);
+}
+
+/* The batch in one copy, or one a tensor: each sample's input, the labels, the lengths. */
+static enum status copy_batch(const struct transfer *transfer, struct stream *stream, void *to,
+                              const void *from)
+{
+    const struct batch_layout *layout = &transfer->layout;
+    size_t column = (size_t)layout->samples * sizeof(int32_t);
+    enum status status = STATUS_OK;
+
+    if (transfer->config.one_copy) {
+        TRY(copy_piece(transfer, stream, to, from, 0, layout->bytes));
+        goto out;
+    }
+    for (int i = 0; i < layout->samples; i++)
+        TRY(copy_piece(transfer, stream, to, from, (size_t)i * layout->sample_bytes,
+                       layout->sample_bytes));
+    TRY(copy_piece(transfer, stream, to, from, layout->labels_offset, column));
+    TRY(copy_piece(transfer, stream, to, from, layout->lengths_offset, column));
+
+out:
+    return status;
+}
+
+/* Copy stream to stage, stage to input: the input itself is still being read by earlier steps. */
+static enum status copy_overlapped(struct transfer *transfer, const struct batch *batch,
+                                   struct event *arrived)
+{
+    int stage = (int)(transfer->sent % STAGES);
+    enum status status = STATUS_OK;
+
+    TRY(stream_wait_event(transfer->copies, transfer->consumed[stage]));
+    TRY(copy_batch(transfer, transfer->copies, transfer->stages[stage], batch->memory));
+    TRY(event_record(arrived, transfer->copies));
+    TRY(stream_wait_event(transfer->compute, arrived));
+    TRY(transfer_resident(transfer, transfer->stages[stage]));
+    TRY(event_record(transfer->consumed[stage], transfer->compute));
+
+out:
+    return status;
+}
+
+enum status transfer_batch(struct transfer *transfer, const struct batch *batch)
+{
+    struct flight *flight = &transfer->flights[transfer->sent % transfer->config.batches_in_flight];
+    enum status status = STATUS_OK;
+
+    flight->batch = batch;
+    if (transfer->config.mode == TRANSFER_OVERLAPPED) {
+        TRY(copy_overlapped(transfer, batch, flight->arrived));
+    } else {
+        TRY(copy_batch(transfer, transfer->compute, transfer->input, batch->memory));
+        TRY(event_record(flight->arrived, transfer->compute));
+    }
+    transfer->sent++;
+
+out:
+    if (status != STATUS_OK)
+        loader_return(transfer->loader, batch);
+    return status;
+}
+
+enum status transfer_resident(struct transfer *transfer, const void *batch)
+{
+    return device_copy_async(transfer->compute, COPY_DEVICE_TO_DEVICE, transfer->input, batch,
+                             transfer->layout.bytes);
+}
