@@ -34,7 +34,7 @@ struct own {
     int64_t elements;
     struct operand value, gradient;
     struct operand master; /* bf16 only; in fp32 the value is its own */
-    struct memory *memory;
+    struct allocator *allocator;
     struct set *sets; /* [copies] */
 };
 
@@ -99,7 +99,7 @@ static enum status open_set(struct bench_work *work, int copy)
         };
         at += (size_t)elements_of(own, i);
     }
-    TRY(optimizer_open(&set->optimizer, &config, set->parameters, own->tensors, own->memory,
+    TRY(optimizer_open(&set->optimizer, &config, set->parameters, own->tensors, own->allocator,
                        work->stream));
 
 out:
@@ -176,7 +176,8 @@ static enum status set_up(struct bench_work *work)
     TRY(operand_open(&own->gradient, work, dtype, own->elements));
     if (dtype != DTYPE_F32)
         TRY(operand_open(&own->master, work, DTYPE_F32, own->elements));
-    TRY(memory_open(&own->memory, work->stream, &(struct memory_config){ ALLOCATOR_CACHING, 0 }));
+    TRY(allocator_open(&own->allocator, work->stream,
+                       &(struct allocator_config){ ALLOCATION_CACHING, 0 }));
     own->sets = calloc((size_t)work->copies, sizeof *own->sets);
     if (own->sets == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d optimizers", work->copies);
@@ -200,7 +201,7 @@ static void tear_down(struct bench_work *work)
         free(own->sets[i].gradients);
     }
     free(own->sets);
-    memory_close(own->memory);
+    allocator_close(own->allocator);
     operand_release(&own->value, work);
     operand_release(&own->gradient, work);
     operand_release(&own->master, work);

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 
 struct own {
-    enum allocator allocator;
-    struct memory *memory; /* caching only */
+    enum allocation_mode mode;
+    struct allocator *allocator; /* caching only */
 };
 
 static enum status take(struct bench_work *work, void **block)
@@ -16,11 +16,10 @@ static enum status take(struct bench_work *work, void **block)
     const struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
 
-    if (own->allocator == ALLOCATOR_CACHING)
-        return memory_alloc(own->memory, MEMORY_WORKSPACE, bytes, block);
+    if (own->mode == ALLOCATION_CACHING)
+        return allocator_alloc(own->allocator, MEMORY_WORKSPACE, bytes, block);
     return device_alloc(work->device, work->stream,
-                        own->allocator == ALLOCATOR_DIRECT ? ALLOCATE_DIRECT
-                                                           : ALLOCATE_STREAM_ORDERED,
+                        own->mode == ALLOCATION_DIRECT ? ALLOCATE_DIRECT : ALLOCATE_STREAM_ORDERED,
                         bytes, block);
 }
 
@@ -28,11 +27,11 @@ static enum status give_back(struct bench_work *work, void *block)
 {
     const struct own *own = work->own;
 
-    if (own->allocator == ALLOCATOR_CACHING)
-        return memory_free(own->memory, block);
-    return device_free(
-        work->device, work->stream,
-        own->allocator == ALLOCATOR_DIRECT ? ALLOCATE_DIRECT : ALLOCATE_STREAM_ORDERED, block);
+    if (own->mode == ALLOCATION_CACHING)
+        return allocator_free(own->allocator, block);
+    return device_free(work->device, work->stream,
+                       own->mode == ALLOCATION_DIRECT ? ALLOCATE_DIRECT : ALLOCATE_STREAM_ORDERED,
+                       block);
 }
 
 static enum status run(struct bench_work *work, int64_t iterations)
@@ -79,11 +78,11 @@ static enum status set_up(struct bench_work *work)
     struct memory_info info;
     void *block;
 
-    own->allocator = (enum allocator)work->bench->variant;
+    own->mode = (enum allocation_mode)work->bench->variant;
     TRY(device_memory_info(work->device, &info));
-    if (own->allocator == ALLOCATOR_CACHING)
-        TRY(memory_open(&own->memory, work->stream,
-                        &(struct memory_config){ .allocator = ALLOCATOR_CACHING }));
+    if (own->mode == ALLOCATION_CACHING)
+        TRY(allocator_open(&own->allocator, work->stream,
+                           &(struct allocator_config){ .mode = ALLOCATION_CACHING }));
     TRY(take(work, &block));
     status = check(work, block, info.used);
     freed = give_back(work, block);
@@ -97,14 +96,14 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    memory_close(own->memory);
+    allocator_close(own->allocator);
 }
 
-#define LAT_ALLOC(name_, text_, allocator_)                                                        \
+#define LAT_ALLOC(name_, text_, mode_)                                                             \
     const struct bench bench_lat_alloc_##name_ = {                                                 \
         .name = "lat_alloc_" #name_,                                                               \
         .text = text_,                                                                             \
-        .variant = allocator_,                                                                     \
+        .variant = mode_,                                                                          \
         .arguments = { 4096, 1 << 20, 64 << 20 },                                                  \
         .own_bytes = sizeof(struct own),                                                           \
         .set_up = set_up,                                                                          \
@@ -112,8 +111,8 @@ static void tear_down(struct bench_work *work)
         .tear_down = tear_down,                                                                    \
     }
 
-LAT_ALLOC(direct, "N bytes allocated and freed, as cudaMalloc and cudaFree do", ALLOCATOR_DIRECT);
+LAT_ALLOC(direct, "N bytes allocated and freed, as cudaMalloc and cudaFree do", ALLOCATION_DIRECT);
 LAT_ALLOC(stream, "N bytes allocated and freed, as cudaMallocAsync and cudaFreeAsync do",
-          ALLOCATOR_STREAM_ORDERED);
+          ALLOCATION_STREAM_ORDERED);
 LAT_ALLOC(caching, "N bytes taken from the step's caching allocator and given back",
-          ALLOCATOR_CACHING);
+          ALLOCATION_CACHING);

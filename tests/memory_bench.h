@@ -15,17 +15,17 @@ enum { CAPACITY_MIB = 256, ROUNDING = 512, SEGMENT = 2 << 20 };
 struct bench {
     struct device *device;
     struct stream *stream;
-    struct memory *memory;
+    struct allocator *allocator;
 };
 
 /* `budget` in bytes; 0: what the device has. */
-struct bench bench_open(enum allocator allocator, size_t budget);
+struct bench bench_open(enum allocation_mode mode, size_t budget);
 
 /* Whatever the test did, nothing stays behind on the device. */
 void bench_close(struct bench *bench);
 
 /* The block stays the allocator's. */
-char *take(const struct bench *bench, enum memory_category category, size_t bytes);
+char *take(const struct bench *bench, enum allocator_category category, size_t bytes);
 void give(const struct bench *bench, void *block);
 
 int64_t device_used(const struct bench *bench);  /* bytes */

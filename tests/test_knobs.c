@@ -153,7 +153,7 @@ static void words_stand_for_the_enumerators_of_the_same_name(void **state)
     assert_false(config.transfer.one_copy);
     assert_int_equal(config.optimizer.form, OPTIMIZER_PER_TENSOR);
     assert_int_equal(config.launch.mode, LAUNCH_GRAPH);
-    assert_int_equal(config.memory.allocator, ALLOCATOR_STREAM_ORDERED);
+    assert_int_equal(config.allocator.mode, ALLOCATION_STREAM_ORDERED);
 }
 
 static void numbers_are_taken_as_written_or_not_at_all(void **state)
@@ -235,7 +235,7 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
             fail_msg("%s=%s was taken", cases[i].name, cases[i].value);
         assert_memory_equal(&config, &before, sizeof config);
     }
-    assert_int_equal(configured("memory_budget=3MiB").memory.budget, 3 << 20);
+    assert_int_equal(configured("memory_budget=3MiB").allocator.budget, 3 << 20);
 }
 
 static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
@@ -418,13 +418,13 @@ static void a_roles_budget_follows_the_precision(void **state)
 {
     const char *settings = "model=heavy memory_budget=role";
     struct device_properties amx = cpu;
-    int64_t fp32 = resolved(settings, &cpu).memory.budget;
+    int64_t fp32 = resolved(settings, &cpu).allocator.budget;
     (void)state;
 
     amx.bf16_matrix_units = true;
-    assert_in_range(resolved(settings, &amx).memory.budget, 1, fp32 - 1);
-    assert_int_equal(resolved("model=heavy memory_budget=role precision=fp32", &amx).memory.budget,
-                     fp32);
+    assert_in_range(resolved(settings, &amx).allocator.budget, 1, fp32 - 1);
+    assert_int_equal(
+        resolved("model=heavy memory_budget=role precision=fp32", &amx).allocator.budget, fp32);
 }
 
 /* One knob must not move another: a scenario's two variants differ in exactly one. */

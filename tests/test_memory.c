@@ -22,31 +22,31 @@ static void small_blocks_share_segments_and_large_ones_get_their_own(void **stat
         { 2 * MIB + 1, 2 * SEGMENT },
         { 5 * MIB, 3 * SEGMENT },
     };
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 0);
+    struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     char *first, *second;
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char *block = take(&bench, MEMORY_INPUT, cases[i].bytes);
-        assert_int_equal(memory_statistics(bench.memory).reserved, cases[i].reserved);
+        assert_int_equal(allocator_statistics(bench.allocator).reserved, cases[i].reserved);
         give(&bench, block);
-        assert_int_equal(memory_statistics(bench.memory).reserved, cases[i].reserved);
-        assert_int_equal(memory_trim(bench.memory), STATUS_OK);
-        assert_int_equal(memory_statistics(bench.memory).reserved, 0);
+        assert_int_equal(allocator_statistics(bench.allocator).reserved, cases[i].reserved);
+        assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+        assert_int_equal(allocator_statistics(bench.allocator).reserved, 0);
     }
     first = take(&bench, MEMORY_INPUT, MIB);
     second = take(&bench, MEMORY_INPUT, MIB);
-    assert_int_equal(memory_statistics(bench.memory).reserved, SEGMENT);
+    assert_int_equal(allocator_statistics(bench.allocator).reserved, SEGMENT);
     assert_ptr_equal(second, first + MIB);
     take(&bench, MEMORY_INPUT, 1);
-    assert_int_equal(memory_statistics(bench.memory).reserved, 2 * SEGMENT);
+    assert_int_equal(allocator_statistics(bench.allocator).reserved, 2 * SEGMENT);
     bench_close(&bench);
 }
 
 /* Whatever the order in which neighbours are freed, they become one again. */
 static void neighbours_merge_in_every_order(void **state)
 {
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 0);
+    struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     int orders = 0;
     (void)state;
 
@@ -65,19 +65,19 @@ static void neighbours_merge_in_every_order(void **state)
         assert_ptr_equal(whole[1], blocks[2]);
         for (int i = 0; i < 2; i++) give(&bench, whole[i]);
         assert_int_equal(device_calls(&bench), calls);
-        assert_int_equal(memory_statistics(bench.memory).reserved, SEGMENT);
+        assert_int_equal(allocator_statistics(bench.allocator).reserved, SEGMENT);
         orders++;
     }
     assert_int_equal(orders, 24);
-    assert_int_equal(memory_trim(bench.memory), STATUS_OK);
-    assert_int_equal(memory_statistics(bench.memory).reserved, 0);
+    assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+    assert_int_equal(allocator_statistics(bench.allocator).reserved, 0);
     bench_close(&bench);
 }
 
 static void a_request_takes_the_smallest_hole_that_fits(void **state)
 {
     static const size_t sizes[] = { 64 * KIB, 8 * KIB, 200 * KIB, 16 * KIB };
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 0);
+    struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     char *holes[ARRAY_SIZE(sizes)];
     (void)state;
 
@@ -96,7 +96,7 @@ static void a_request_takes_the_smallest_hole_that_fits(void **state)
 
 static void large_blocks_are_cut_only_when_the_rest_is_worth_it(void **state)
 {
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 0);
+    struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     char *whole = take(&bench, MEMORY_ACTIVATIONS, 8 * MIB), *part, *rest;
     int64_t calls = device_calls(&bench);
     (void)state;
@@ -104,7 +104,7 @@ static void large_blocks_are_cut_only_when_the_rest_is_worth_it(void **state)
     give(&bench, whole);
     part = take(&bench, MEMORY_ACTIVATIONS, 7 * MIB); /* the rest, 1 MiB, stays with it */
     assert_ptr_equal(part, whole);
-    assert_int_equal(memory_statistics(bench.memory).allocated_all, 7 * MIB);
+    assert_int_equal(allocator_statistics(bench.allocator).allocated_all, 7 * MIB);
     give(&bench, part);
     part = take(&bench, MEMORY_ACTIVATIONS, 3 * MIB);
     rest = take(&bench, MEMORY_ACTIVATIONS, 5 * MIB);
@@ -114,7 +114,7 @@ static void large_blocks_are_cut_only_when_the_rest_is_worth_it(void **state)
     give(&bench, rest);
     assert_ptr_equal(take(&bench, MEMORY_ACTIVATIONS, 8 * MIB), whole);
     assert_int_equal(device_calls(&bench), calls);
-    assert_int_equal(memory_statistics(bench.memory).device_allocations, 1);
+    assert_int_equal(allocator_statistics(bench.allocator).device_allocations, 1);
     bench_close(&bench);
 }
 
@@ -136,7 +136,7 @@ static void step_of_allocations(const struct bench *bench)
 
 static void from_the_second_step_on_the_device_is_not_asked(void **state)
 {
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 0);
+    struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     int64_t calls;
     (void)state;
 
@@ -153,15 +153,15 @@ static void without_a_cache_each_call_is_the_devices(void **state)
 {
     (void)state;
 
-    for (int allocator = ALLOCATOR_STREAM_ORDERED; allocator <= ALLOCATOR_DIRECT; allocator++) {
-        struct bench bench = bench_open((enum allocator)allocator, 0);
+    for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
+        struct bench bench = bench_open((enum allocation_mode)mode, 0);
         for (int step = 1; step <= 3; step++) {
             step_of_allocations(&bench);
             if (device_counters(bench.device).allocations != 60 * step ||
                 device_counters(bench.device).frees != 60 * step)
-                fail_msg("%s: %lld allocations", allocator_names[allocator],
+                fail_msg("%s: %lld allocations", allocator_names[mode],
                          (long long)device_counters(bench.device).allocations);
-            assert_int_equal(memory_statistics(bench.memory).reserved, 0);
+            assert_int_equal(allocator_statistics(bench.allocator).reserved, 0);
         }
         bench_close(&bench);
     }
@@ -171,16 +171,16 @@ static void without_a_cache_each_call_is_the_devices(void **state)
 
 static void a_refusal_says_what_was_asked_used_and_free(void **state)
 {
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 13 * MIB);
-    struct memory_statistics before, after;
+    struct bench bench = bench_open(ALLOCATION_CACHING, 13 * MIB);
+    struct allocator_statistics before, after;
     void *block;
     (void)state;
 
     take(&bench, MEMORY_PARAMETERS, 512 * KIB);
     take(&bench, MEMORY_ACTIVATIONS, 6 * MIB);
     take(&bench, MEMORY_ACTIVATIONS, 2 * MIB);
-    before = memory_statistics(bench.memory);
-    assert_int_equal(memory_alloc(bench.memory, MEMORY_ACTIVATION_GRADIENTS, 4 * MIB, &block),
+    before = allocator_statistics(bench.allocator);
+    assert_int_equal(allocator_alloc(bench.allocator, MEMORY_ACTIVATION_GRADIENTS, 4 * MIB, &block),
                      STATUS_DEVICE_OUT_OF_MEMORY);
     assert_null(block);
     assert_string_equal(
@@ -189,12 +189,12 @@ static void a_refusal_says_what_was_asked_used_and_free(void **state)
         "512.0 KiB, activations 8.00 MiB), 3.00 MiB of the memory budget of 13.00 MiB free, and "
         "1.50 MiB held free in smaller pieces; set batch lower, memory_budget higher or "
         "checkpointing=block");
-    after = memory_statistics(bench.memory);
+    after = allocator_statistics(bench.allocator);
     assert_memory_equal(&before, &after, sizeof before);
 
     take(&bench, MEMORY_ACTIVATION_GRADIENTS, 2 * MIB);
     take(&bench, MEMORY_ACTIVATION_GRADIENTS, MIB);
-    assert_int_equal(memory_alloc(bench.memory, MEMORY_INPUT, 600 * KIB, &block),
+    assert_int_equal(allocator_alloc(bench.allocator, MEMORY_INPUT, 600 * KIB, &block),
                      STATUS_DEVICE_OUT_OF_MEMORY);
     assert_non_null(strstr(status_last()->text,
                            "600.0 KiB asked for input (from a segment of 2 MiB), 11.50 MiB used"));
@@ -206,21 +206,21 @@ static void without_a_budget_the_device_is_the_limit(void **state)
 {
     (void)state;
 
-    for (int allocator = ALLOCATOR_CACHING; allocator <= ALLOCATOR_DIRECT; allocator++) {
-        struct bench bench = bench_open((enum allocator)allocator, 0);
+    for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
+        struct bench bench = bench_open((enum allocation_mode)mode, 0);
         void *block;
 
         take(&bench, MEMORY_OPTIMIZER, 200 * MIB);
-        assert_int_equal(memory_alloc(bench.memory, MEMORY_WORKSPACE, 100 * MIB, &block),
+        assert_int_equal(allocator_alloc(bench.allocator, MEMORY_WORKSPACE, 100 * MIB, &block),
                          STATUS_DEVICE_OUT_OF_MEMORY);
         assert_string_equal(status_last()->text,
                             "out of device memory: 100.00 MiB asked for workspace, 200.00 MiB used "
                             "(optimizer 200.00 "
                             "MiB), 56.00 MiB of the device's 256.00 MiB free; set batch lower or "
                             "checkpointing=block");
-        assert_int_equal(memory_alloc(bench.memory, MEMORY_WORKSPACE, SIZE_MAX, &block),
+        assert_int_equal(allocator_alloc(bench.allocator, MEMORY_WORKSPACE, SIZE_MAX, &block),
                          STATUS_DEVICE_OUT_OF_MEMORY);
-        assert_int_equal(memory_alloc(bench.memory, MEMORY_WORKSPACE, SIZE_MAX / 4, &block),
+        assert_int_equal(allocator_alloc(bench.allocator, MEMORY_WORKSPACE, SIZE_MAX / 4, &block),
                          STATUS_DEVICE_OUT_OF_MEMORY);
         take(&bench, MEMORY_WORKSPACE, 50 * MIB);
         bench_close(&bench);
@@ -231,16 +231,16 @@ static void the_budget_holds_to_the_byte_without_a_cache(void **state)
 {
     (void)state;
 
-    for (int allocator = ALLOCATOR_STREAM_ORDERED; allocator <= ALLOCATOR_DIRECT; allocator++) {
-        struct bench bench = bench_open((enum allocator)allocator, 10 * ROUNDING);
+    for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
+        struct bench bench = bench_open((enum allocation_mode)mode, 10 * ROUNDING);
         char *first = take(&bench, MEMORY_INPUT, 4 * ROUNDING);
         void *block;
 
         take(&bench, MEMORY_INPUT, 6 * ROUNDING);
-        assert_int_equal(memory_alloc(bench.memory, MEMORY_INPUT, 1, &block),
+        assert_int_equal(allocator_alloc(bench.allocator, MEMORY_INPUT, 1, &block),
                          STATUS_DEVICE_OUT_OF_MEMORY);
         give(&bench, first);
-        assert_int_equal(memory_alloc(bench.memory, MEMORY_INPUT, 4 * ROUNDING + 1, &block),
+        assert_int_equal(allocator_alloc(bench.allocator, MEMORY_INPUT, 4 * ROUNDING + 1, &block),
                          STATUS_DEVICE_OUT_OF_MEMORY);
         take(&bench, MEMORY_INPUT, 4 * ROUNDING);
         bench_close(&bench);
@@ -249,18 +249,18 @@ static void the_budget_holds_to_the_byte_without_a_cache(void **state)
 
 static void free_segments_go_back_before_anything_is_refused(void **state)
 {
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 6 * MIB);
+    struct bench bench = bench_open(ALLOCATION_CACHING, 6 * MIB);
     char *block = take(&bench, MEMORY_ACTIVATIONS, 6 * MIB);
     void *refused;
     (void)state;
 
     give(&bench, block);
-    assert_int_equal(memory_statistics(bench.memory).reserved, 6 * MIB);
+    assert_int_equal(allocator_statistics(bench.allocator).reserved, 6 * MIB);
     block = take(&bench, MEMORY_INPUT, 1);
-    assert_int_equal(memory_statistics(bench.memory).reserved, SEGMENT);
-    assert_int_equal(memory_statistics(bench.memory).peak_reserved, 6 * MIB);
+    assert_int_equal(allocator_statistics(bench.allocator).reserved, SEGMENT);
+    assert_int_equal(allocator_statistics(bench.allocator).peak_reserved, 6 * MIB);
     take(&bench, MEMORY_INPUT, 4 * MIB);
-    assert_int_equal(memory_alloc(bench.memory, MEMORY_INPUT, 2 * MIB, &refused),
+    assert_int_equal(allocator_alloc(bench.allocator, MEMORY_INPUT, 2 * MIB, &refused),
                      STATUS_DEVICE_OUT_OF_MEMORY);
     give(&bench, block);
     take(&bench, MEMORY_INPUT, 2 * MIB);
@@ -275,12 +275,12 @@ static void a_full_device_is_asked_again_after_a_trim(void **state)
     (void)state;
 
     setenv("CHOKEPOINT_FAIL", "alloc:2", 1);
-    bench = bench_open(ALLOCATOR_CACHING, 0);
+    bench = bench_open(ALLOCATION_CACHING, 0);
     unsetenv("CHOKEPOINT_FAIL");
     block = take(&bench, MEMORY_ACTIVATIONS, 4 * MIB);
     give(&bench, block);
     take(&bench, MEMORY_ACTIVATIONS, 6 * MIB); /* the second call fails, the third is answered */
-    assert_int_equal(memory_statistics(bench.memory).reserved, 6 * MIB);
+    assert_int_equal(allocator_statistics(bench.allocator).reserved, 6 * MIB);
     assert_int_equal(device_counters(bench.device).frees, 1);
     bench_close(&bench);
 }
@@ -289,20 +289,20 @@ static void a_failing_device_leaves_the_figures_as_they_were(void **state)
 {
     (void)state;
 
-    for (int allocator = ALLOCATOR_CACHING; allocator <= ALLOCATOR_DIRECT; allocator++) {
+    for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench;
-        struct memory_statistics before, after;
+        struct allocator_statistics before, after;
         void *block;
 
         setenv("CHOKEPOINT_FAIL", "alloc:2,alloc:3", 1);
-        bench = bench_open((enum allocator)allocator, 0);
+        bench = bench_open((enum allocation_mode)mode, 0);
         unsetenv("CHOKEPOINT_FAIL");
         take(&bench, MEMORY_PARAMETERS, 3 * MIB);
-        before = memory_statistics(bench.memory);
-        assert_int_equal(memory_alloc(bench.memory, MEMORY_INPUT, 5 * MIB, &block),
+        before = allocator_statistics(bench.allocator);
+        assert_int_equal(allocator_alloc(bench.allocator, MEMORY_INPUT, 5 * MIB, &block),
                          STATUS_DEVICE_OUT_OF_MEMORY);
         assert_null(block);
-        after = memory_statistics(bench.memory);
+        after = allocator_statistics(bench.allocator);
         assert_memory_equal(&before, &after, sizeof before);
         bench_close(&bench);
     }
@@ -310,19 +310,19 @@ static void a_failing_device_leaves_the_figures_as_they_were(void **state)
 
 static void kept_segments_stay_even_when_memory_runs_out(void **state)
 {
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 6 * MIB);
+    struct bench bench = bench_open(ALLOCATION_CACHING, 6 * MIB);
     char *block = take(&bench, MEMORY_ACTIVATIONS, 4 * MIB);
     void *refused;
     (void)state;
 
     give(&bench, block);
-    memory_keep(bench.memory, true);
-    assert_int_equal(memory_trim(bench.memory), STATUS_OK);
-    assert_int_equal(memory_alloc(bench.memory, MEMORY_INPUT, 6 * MIB, &refused),
+    allocator_keep(bench.allocator, true);
+    assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+    assert_int_equal(allocator_alloc(bench.allocator, MEMORY_INPUT, 6 * MIB, &refused),
                      STATUS_DEVICE_OUT_OF_MEMORY);
     assert_int_equal(device_counters(bench.device).frees, 0);
-    assert_int_equal(memory_statistics(bench.memory).reserved, 4 * MIB);
-    memory_keep(bench.memory, false);
+    assert_int_equal(allocator_statistics(bench.allocator).reserved, 4 * MIB);
+    allocator_keep(bench.allocator, false);
     take(&bench, MEMORY_INPUT, 6 * MIB);
     assert_int_equal(device_counters(bench.device).frees, 1);
     bench_close(&bench);
@@ -332,8 +332,8 @@ static void kept_segments_stay_even_when_memory_runs_out(void **state)
 
 static void peaks_start_again_from_what_is_allocated(void **state)
 {
-    struct bench bench = bench_open(ALLOCATOR_CACHING, 0);
-    struct memory_statistics now;
+    struct bench bench = bench_open(ALLOCATION_CACHING, 0);
+    struct allocator_statistics now;
     char *block;
     (void)state;
 
@@ -341,23 +341,23 @@ static void peaks_start_again_from_what_is_allocated(void **state)
     block = take(&bench, MEMORY_ACTIVATIONS, 4 * MIB);
     give(&bench, block);
     take(&bench, MEMORY_INPUT, 2 * MIB - 1);
-    now = memory_statistics(bench.memory);
+    now = allocator_statistics(bench.allocator);
     assert_int_equal(now.peak[MEMORY_ACTIVATIONS], 4 * MIB);
     assert_int_equal(now.peak[MEMORY_INPUT], 2 * MIB);
     assert_int_equal(now.peak_all, 4 * MIB + 1024);
     assert_int_equal(now.peak_reserved, 4 * MIB + SEGMENT);
     give(&bench,
          take(&bench, MEMORY_ACTIVATIONS, 9 * MIB)); /* a segment that the trim gives back */
-    assert_int_equal(memory_statistics(bench.memory).peak_reserved, 14 * MIB + SEGMENT);
-    assert_int_equal(memory_trim(bench.memory), STATUS_OK);
-    memory_reset_peaks(bench.memory);
-    now = memory_statistics(bench.memory);
+    assert_int_equal(allocator_statistics(bench.allocator).peak_reserved, 14 * MIB + SEGMENT);
+    assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+    allocator_reset_peaks(bench.allocator);
+    now = allocator_statistics(bench.allocator);
     assert_int_equal(now.peak[MEMORY_ACTIVATIONS], 0);
     assert_int_equal(now.peak[MEMORY_PARAMETERS], 1024);
     assert_int_equal(now.peak_all, 2 * MIB + 1024);
     assert_int_equal(now.peak_reserved, 4 * MIB + SEGMENT);
     take(&bench, MEMORY_INPUT, 512);
-    assert_int_equal(memory_statistics(bench.memory).peak_all, 2 * MIB + 1536);
+    assert_int_equal(allocator_statistics(bench.allocator).peak_all, 2 * MIB + 1536);
     bench_close(&bench);
 }
 
@@ -365,19 +365,19 @@ static void freeing_what_was_not_given_out_is_an_error(void **state)
 {
     (void)state;
 
-    for (int allocator = ALLOCATOR_CACHING; allocator <= ALLOCATOR_DIRECT; allocator++) {
-        struct bench bench = bench_open((enum allocator)allocator, 0);
+    for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
+        struct bench bench = bench_open((enum allocation_mode)mode, 0);
         char *block = take(&bench, MEMORY_INPUT, 4096), address[40];
 
         give(&bench, NULL);
-        assert_int_equal(memory_free(bench.memory, block + 512), STATUS_INTERNAL);
-        assert_int_equal(memory_free(bench.memory, &bench), STATUS_INTERNAL);
-        assert_int_equal(memory_statistics(bench.memory).allocated_all, 4096);
+        assert_int_equal(allocator_free(bench.allocator, block + 512), STATUS_INTERNAL);
+        assert_int_equal(allocator_free(bench.allocator, &bench), STATUS_INTERNAL);
+        assert_int_equal(allocator_statistics(bench.allocator).allocated_all, 4096);
         give(&bench, block);
-        assert_int_equal(memory_free(bench.memory, block), STATUS_INTERNAL);
+        assert_int_equal(allocator_free(bench.allocator, block), STATUS_INTERNAL);
         snprintf(address, sizeof address, "%p", (void *)block);
         assert_non_null(strstr(status_last()->text, address));
-        assert_int_equal(memory_statistics(bench.memory).allocated_all, 0);
+        assert_int_equal(allocator_statistics(bench.allocator).allocated_all, 0);
         bench_close(&bench);
     }
 }
@@ -387,25 +387,26 @@ static void closing_frees_what_was_forgotten(void **state)
 {
     (void)state;
 
-    for (int allocator = ALLOCATOR_CACHING; allocator <= ALLOCATOR_DIRECT; allocator++) {
-        struct bench bench = bench_open((enum allocator)allocator, 0);
+    for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
+        struct bench bench = bench_open((enum allocation_mode)mode, 0);
 
         for (size_t i = 0; i < 1000; i++)
             take(&bench, MEMORY_WORKSPACE, i * 37 + (i % 100 == 0 ? 3 * MIB : 0));
-        assert_true(device_used(&bench) >= memory_statistics(bench.memory).allocated_all);
+        assert_true(device_used(&bench) >= allocator_statistics(bench.allocator).allocated_all);
         bench_close(&bench);
     }
-    memory_close(NULL);
+    allocator_close(NULL);
 }
 
 static void categories_have_the_names_of_memory_timelines(void **state)
 {
     (void)state;
 
-    assert_string_equal(memory_category_name(MEMORY_PARAMETERS), "parameters");
-    assert_string_equal(memory_category_name(MEMORY_ACTIVATION_GRADIENTS), "activation gradients");
-    assert_string_equal(memory_category_name(MEMORY_WORKSPACE), "workspace");
-    assert_string_equal(memory_category_name(MEMORY_CATEGORY_COUNT), "unknown");
+    assert_string_equal(allocator_category_name(MEMORY_PARAMETERS), "parameters");
+    assert_string_equal(allocator_category_name(MEMORY_ACTIVATION_GRADIENTS),
+                        "activation gradients");
+    assert_string_equal(allocator_category_name(MEMORY_WORKSPACE), "workspace");
+    assert_string_equal(allocator_category_name(MEMORY_CATEGORY_COUNT), "unknown");
 }
 
 int main(void)

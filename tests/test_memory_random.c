@@ -9,7 +9,7 @@ enum { ORACLE_BLOCKS = 1500 };
 struct row {
     char *address;
     size_t bytes;
-    enum memory_category category;
+    enum allocator_category category;
     int byte; /* what the block was filled with */
 };
 
@@ -35,7 +35,7 @@ static int64_t oracle_allocated(const struct oracle *oracle)
 
 static void oracle_add(struct oracle *oracle, const struct row *row)
 {
-    enum memory_category category = row->category;
+    enum allocator_category category = row->category;
 
     assert_int_equal((uintptr_t)row->address % 256, 0);
     for (int i = 0; i < oracle->count; i++) {
@@ -64,7 +64,7 @@ static struct row oracle_remove(struct oracle *oracle, int index)
 
 static void assert_figures_agree(struct oracle *oracle, const struct bench *bench)
 {
-    struct memory_statistics now = memory_statistics(bench->memory);
+    struct allocator_statistics now = allocator_statistics(bench->allocator);
     int64_t sum = 0;
 
     for (int i = 0; i < MEMORY_CATEGORY_COUNT; i++) {
@@ -157,40 +157,40 @@ static void random_step(struct oracle *oracle, const struct bench *bench, struct
     if (oracle->count == ORACLE_BLOCKS)
         return;
     row.bytes = random_size(random);
-    row.category = (enum memory_category)random_below(random, MEMORY_CATEGORY_COUNT);
+    row.category = (enum allocator_category)random_below(random, MEMORY_CATEGORY_COUNT);
     row.byte = (int)random_below(random, 256);
     row.address = take(bench, row.category, row.bytes);
     oracle_add(oracle, &row);
     fill(bench, &row);
 }
 
-static struct memory_statistics random_run(enum allocator allocator, uint64_t seed, int steps)
+static struct allocator_statistics random_run(enum allocation_mode mode, uint64_t seed, int steps)
 {
     static struct oracle oracle;
-    struct bench bench = bench_open(allocator, 0);
+    struct bench bench = bench_open(mode, 0);
     struct random random = random_seed(seed, 0);
-    struct memory_statistics statistics;
+    struct allocator_statistics statistics;
     bool growing = true;
 
     memset(&oracle, 0, sizeof oracle);
     for (int i = 0; i < steps; i++) {
         random_step(&oracle, &bench, &random, &growing, (int64_t)(60 * MIB));
         assert_figures_agree(&oracle, &bench);
-        if (i % 64 == 0 && allocator != ALLOCATOR_STREAM_ORDERED)
-            assert_true(device_used(&bench) >= memory_statistics(bench.memory).reserved);
-        if (i % 64 == 0 && allocator == ALLOCATOR_CACHING)
-            assert_int_equal(device_used(&bench), memory_statistics(bench.memory).reserved);
+        if (i % 64 == 0 && mode != ALLOCATION_STREAM_ORDERED)
+            assert_true(device_used(&bench) >= allocator_statistics(bench.allocator).reserved);
+        if (i % 64 == 0 && mode == ALLOCATION_CACHING)
+            assert_int_equal(device_used(&bench), allocator_statistics(bench.allocator).reserved);
     }
-    statistics = memory_statistics(bench.memory);
+    statistics = allocator_statistics(bench.allocator);
     while (oracle.count > 0) {
         struct row row = oracle_remove(&oracle, oracle.count - 1);
         assert_filled(&bench, &row);
         give(&bench, row.address);
     }
     assert_figures_agree(&oracle, &bench);
-    assert_int_equal(memory_statistics(bench.memory).allocated_all, 0);
-    assert_int_equal(memory_trim(bench.memory), STATUS_OK);
-    assert_int_equal(memory_statistics(bench.memory).reserved, 0);
+    assert_int_equal(allocator_statistics(bench.allocator).allocated_all, 0);
+    assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+    assert_int_equal(allocator_statistics(bench.allocator).reserved, 0);
     assert_int_equal(device_synchronize(bench.device), STATUS_OK);
     assert_int_equal(device_used(&bench), 0);
     bench_close(&bench);
@@ -201,18 +201,18 @@ static void random_calls_agree_with_the_oracle(void **state)
 {
     (void)state;
 
-    for (uint64_t seed = 1; seed <= 3; seed++) random_run(ALLOCATOR_CACHING, seed, 6000);
-    random_run(ALLOCATOR_STREAM_ORDERED, 4, 2000);
-    random_run(ALLOCATOR_DIRECT, 5, 2000);
+    for (uint64_t seed = 1; seed <= 3; seed++) random_run(ALLOCATION_CACHING, seed, 6000);
+    random_run(ALLOCATION_STREAM_ORDERED, 4, 2000);
+    random_run(ALLOCATION_DIRECT, 5, 2000);
 }
 
 static void the_same_calls_give_the_same_figures_to_the_byte(void **state)
 {
     (void)state;
 
-    for (int allocator = ALLOCATOR_CACHING; allocator <= ALLOCATOR_DIRECT; allocator++) {
-        struct memory_statistics first = random_run((enum allocator)allocator, 9, 1500),
-                                 second = random_run((enum allocator)allocator, 9, 1500);
+    for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
+        struct allocator_statistics first = random_run((enum allocation_mode)mode, 9, 1500),
+                                    second = random_run((enum allocation_mode)mode, 9, 1500);
         assert_memory_equal(&first, &second, sizeof first);
         assert_true(first.peak_all > (int64_t)(30 * MIB));
     }
@@ -221,11 +221,11 @@ static void the_same_calls_give_the_same_figures_to_the_byte(void **state)
 /* Peaks of what is allocated do not depend on who allocates it. */
 static void all_allocators_count_alike(void **state)
 {
-    struct memory_statistics caching = random_run(ALLOCATOR_CACHING, 11, 1500);
+    struct allocator_statistics caching = random_run(ALLOCATION_CACHING, 11, 1500);
     (void)state;
 
-    for (int allocator = ALLOCATOR_STREAM_ORDERED; allocator <= ALLOCATOR_DIRECT; allocator++) {
-        struct memory_statistics other = random_run((enum allocator)allocator, 11, 1500);
+    for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
+        struct allocator_statistics other = random_run((enum allocation_mode)mode, 11, 1500);
         assert_memory_equal(caching.allocated, other.allocated, sizeof other.allocated);
         assert_memory_equal(caching.peak, other.peak, sizeof other.peak);
         assert_int_equal(caching.peak_all, other.peak_all);

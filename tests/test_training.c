@@ -241,12 +241,12 @@ static void fused_attention_keeps_no_square_of_the_tokens(void **state)
 static void nothing_stays_allocated_but_what_lives_on(void **state)
 {
     struct training *training = open_training(*state, "model=light launch=eager");
-    struct memory_statistics before, after;
+    struct allocator_statistics before, after;
 
     assert_ok(training_run(training, 1));
-    before = memory_statistics(training->memory);
+    before = allocator_statistics(training->allocator);
     assert_ok(training_run(training, 5));
-    after = memory_statistics(training->memory);
+    after = allocator_statistics(training->allocator);
     assert_int_equal(before.allocated[MEMORY_ACTIVATIONS], 0);
     assert_int_equal(before.allocated[MEMORY_ACTIVATION_GRADIENTS], 0);
     assert_int_equal(before.allocated_all, after.allocated_all);

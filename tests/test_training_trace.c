@@ -16,7 +16,7 @@ struct run {
     struct training *training;
     struct trace *trace;
     struct device_counters counters; /* of the recorded part */
-    struct memory_statistics begin, end;
+    struct allocator_statistics begin, end;
     struct kineto_file file;
     struct trace_events events;
 };
@@ -48,14 +48,14 @@ static void run_traced(struct run *run, const char *settings, const char *name)
     assert_ok(training_run(run->training, WARMUP));
     assert_ok(device_synchronize(run->device));
     before = device_counters(run->device);
-    run->begin = memory_statistics(run->training->memory);
+    run->begin = allocator_statistics(run->training->allocator);
     trace_begin(run->trace);
     assert_ok(training_trace(run->training, run->trace));
     assert_ok(training_run(run->training, STEPS));
     assert_ok(device_synchronize(run->device));
     trace_end(run->trace);
     run->counters = difference(before, device_counters(run->device));
-    run->end = memory_statistics(run->training->memory);
+    run->end = allocator_statistics(run->training->allocator);
     about.device = device_properties(run->device);
     assert_ok(kineto_write(trace_folder_path(name), run->trace, &about));
     run->file = kineto_file_read(trace_folder_path(name));
@@ -160,7 +160,7 @@ static const cJSON *last_memory(const struct run *run, const char *category)
 static void check_memory(const struct run *run)
 {
     for (int c = 0; c < MEMORY_CATEGORY_COUNT; c++) {
-        const char *name = memory_category_name((enum memory_category)c);
+        const char *name = allocator_category_name((enum allocator_category)c);
         int64_t bytes = 0;
         for (int i = 0; i < run->events.count; i++) {
             const struct trace_event *event = &run->events.list[i];

@@ -224,7 +224,7 @@ static enum status write_trace(struct session *session)
         .name = name,
         .settings = settings,
         .device = &session->device,
-        .memory_budget = config_of(session)->memory.budget,
+        .memory_budget = config_of(session)->allocator.budget,
         .steps = session->plan.steps,
         .windows = session->plan.windows,
         .step_time_us = stats_median(session->wait_us, session->plan.windows),

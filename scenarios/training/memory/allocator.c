@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct memory {
+struct allocator {
     struct stream *stream;
     struct device *device;
-    struct memory_config config;
-    struct memory_statistics statistics;
+    struct allocator_config config;
+    struct allocator_statistics statistics;
     struct blocks blocks;
     bool keep;           /* segments stay */
     struct trace *trace; /* NULL: nothing is recorded */
@@ -34,7 +34,7 @@ static const char *const category_names[MEMORY_CATEGORY_COUNT] = {
     [MEMORY_WORKSPACE] = "workspace",
 };
 
-const char *memory_category_name(enum memory_category category)
+const char *allocator_category_name(enum allocator_category category)
 {
     return (unsigned)category < MEMORY_CATEGORY_COUNT ? category_names[category] : "unknown";
 }
@@ -53,81 +53,82 @@ static void raise_to(int64_t *peak, int64_t now)
 }
 
 /* After the totals have changed by `bytes`. */
-static void record_change(const struct memory *memory, const void *address, int64_t bytes,
-                          enum memory_category category)
+static void record_change(const struct allocator *allocator, const void *address, int64_t bytes,
+                          enum allocator_category category)
 {
-    const struct memory_statistics *now = &memory->statistics;
+    const struct allocator_statistics *now = &allocator->statistics;
 
-    if (memory->trace == NULL)
+    if (allocator->trace == NULL)
         return;
-    trace_add_memory(memory->trace,
+    trace_add_memory(allocator->trace,
                      &(struct trace_memory){ .address = (uint64_t)(uintptr_t)address,
                                              .bytes = bytes,
-                                             .category = memory_category_name(category),
+                                             .category = allocator_category_name(category),
                                              .category_allocated = now->allocated[category],
                                              .allocated = now->allocated_all,
                                              .reserved = now->reserved });
 }
 
-void memory_trace(struct memory *memory, struct trace *trace)
+void allocator_trace(struct allocator *allocator, struct trace *trace)
 {
-    memory->trace = trace;
+    allocator->trace = trace;
     for (int i = 0; i < MEMORY_CATEGORY_COUNT; i++)
-        record_change(memory, NULL, 0, (enum memory_category)i);
+        record_change(allocator, NULL, 0, (enum allocator_category)i);
 }
 
-static void use_begin(struct memory *memory, struct block *block, int64_t requested,
-                      enum memory_category category)
+static void use_begin(struct allocator *allocator, struct block *block, int64_t requested,
+                      enum allocator_category category)
 {
-    struct memory_statistics *now = &memory->statistics;
+    struct allocator_statistics *now = &allocator->statistics;
 
     block->requested = requested;
     block->category = category;
-    block_use(&memory->blocks, block);
+    block_use(&allocator->blocks, block);
     now->allocated[category] += requested;
     now->allocated_all += requested;
     raise_to(&now->peak[category], now->allocated[category]);
     raise_to(&now->peak_all, now->allocated_all);
-    record_change(memory, block->address, requested, category);
+    record_change(allocator, block->address, requested, category);
 }
 
-static void use_end(struct memory *memory, struct block *block)
+static void use_end(struct allocator *allocator, struct block *block)
 {
-    block_unuse(&memory->blocks, block);
-    memory->statistics.allocated[block->category] -= block->requested;
-    memory->statistics.allocated_all -= block->requested;
-    record_change(memory, block->address, -block->requested, block->category);
+    block_unuse(&allocator->blocks, block);
+    allocator->statistics.allocated[block->category] -= block->requested;
+    allocator->statistics.allocated_all -= block->requested;
+    record_change(allocator, block->address, -block->requested, block->category);
     block->requested = 0;
 }
 
 /* --- what the device gives -------------------------------------------------------------------- */
 
-static enum allocation device_way(const struct memory *memory)
+static enum allocation device_way(const struct allocator *allocator)
 {
-    return memory->config.allocator == ALLOCATOR_STREAM_ORDERED ? ALLOCATE_STREAM_ORDERED
-                                                                : ALLOCATE_DIRECT;
+    return allocator->config.mode == ALLOCATION_STREAM_ORDERED ? ALLOCATE_STREAM_ORDERED
+                                                               : ALLOCATE_DIRECT;
 }
 
-static bool within_budget(const struct memory *memory, int64_t bytes)
+static bool within_budget(const struct allocator *allocator, int64_t bytes)
 {
-    return memory->config.budget == 0 ||
-           bytes <= memory->config.budget - memory->statistics.reserved;
+    return allocator->config.budget == 0 ||
+           bytes <= allocator->config.budget - allocator->statistics.reserved;
 }
 
 /* DEVICE_OUT_OF_MEMORY, without a sentence yet, where the budget has no room. */
-static enum status reserve(struct memory *memory, int64_t bytes, struct block **reserved)
+static enum status reserve(struct allocator *allocator, int64_t bytes, struct block **reserved)
 {
     enum status status = STATUS_OK;
-    struct memory_statistics *now = &memory->statistics;
+    struct allocator_statistics *now = &allocator->statistics;
     struct block *block = NULL;
     void *address;
 
-    if (!within_budget(memory, bytes)) {
+    if (!within_budget(allocator, bytes)) {
         status = STATUS_DEVICE_OUT_OF_MEMORY;
         goto out;
     }
-    TRY(block_new(&memory->blocks, &block));
-    TRY(device_alloc(memory->device, memory->stream, device_way(memory), (size_t)bytes, &address));
+    TRY(block_new(&allocator->blocks, &block));
+    TRY(device_alloc(allocator->device, allocator->stream, device_way(allocator), (size_t)bytes,
+                     &address));
     now->device_allocations++;
     now->reserved += bytes;
     raise_to(&now->peak_reserved, now->reserved);
@@ -137,39 +138,39 @@ static enum status reserve(struct memory *memory, int64_t bytes, struct block **
 
 out:
     if (status != STATUS_OK && block != NULL)
-        block_drop(&memory->blocks, block);
+        block_drop(&allocator->blocks, block);
     return status;
 }
 
 /* Gives a block that is in no list and is a whole piece of the device's back. */
-static enum status give_back(struct memory *memory, struct block *block)
+static enum status give_back(struct allocator *allocator, struct block *block)
 {
     enum status status = STATUS_OK;
     void *address = block->address;
 
-    memory->statistics.reserved -= block->bytes;
-    block_drop(&memory->blocks, block);
-    TRY(device_free(memory->device, memory->stream, device_way(memory), address));
+    allocator->statistics.reserved -= block->bytes;
+    block_drop(&allocator->blocks, block);
+    TRY(device_free(allocator->device, allocator->stream, device_way(allocator), address));
 
 out:
     return status;
 }
 
-enum status memory_trim(struct memory *memory)
+enum status allocator_trim(struct allocator *allocator)
 {
     enum status status = STATUS_OK;
     struct block *block;
 
-    while (!memory->keep && (block = block_take_segment(&memory->blocks)) != NULL)
-        TRY(give_back(memory, block));
+    while (!allocator->keep && (block = block_take_segment(&allocator->blocks)) != NULL)
+        TRY(give_back(allocator, block));
 
 out:
     return status;
 }
 
-void memory_keep(struct memory *memory, bool keep)
+void allocator_keep(struct allocator *allocator, bool keep)
 {
-    memory->keep = keep;
+    allocator->keep = keep;
 }
 
 /* --- out of memory ---------------------------------------------------------------------------- */
@@ -207,7 +208,7 @@ static void say_bytes(struct sentence *sentence, int64_t bytes)
         say(sentence, "%lld bytes", (long long)bytes);
 }
 
-static void say_used(struct sentence *sentence, const struct memory_statistics *now)
+static void say_used(struct sentence *sentence, const struct allocator_statistics *now)
 {
     const char *separator = " (";
 
@@ -224,12 +225,12 @@ static void say_used(struct sentence *sentence, const struct memory_statistics *
 }
 
 /* What could still be reserved: of the budget, or of the device. */
-static void say_free(struct sentence *sentence, struct memory *memory)
+static void say_free(struct sentence *sentence, struct allocator *allocator)
 {
-    const struct memory_statistics *now = &memory->statistics;
+    const struct allocator_statistics *now = &allocator->statistics;
     struct memory_info info = { 0 };
-    int64_t budget = memory->config.budget, pieces = now->reserved - now->allocated_all;
-    bool known = device_memory_info(memory->device, &info) == STATUS_OK;
+    int64_t budget = allocator->config.budget, pieces = now->reserved - now->allocated_all;
+    bool known = device_memory_info(allocator->device, &info) == STATUS_OK;
 
     if (budget > 0 && (!known || budget - now->reserved <= info.free)) {
         say_bytes(sentence, budget - now->reserved);
@@ -249,35 +250,35 @@ static void say_free(struct sentence *sentence, struct memory *memory)
 }
 
 /* Whether budget and device have room for an allocation all the same. */
-static bool has_room(struct memory *memory, int64_t bytes)
+static bool has_room(struct allocator *allocator, int64_t bytes)
 {
     struct memory_info info;
 
-    if (memory->config.allocator == ALLOCATOR_CACHING)
+    if (allocator->config.mode == ALLOCATION_CACHING)
         bytes = round_up(bytes, SEGMENT_BYTES);
-    return within_budget(memory, bytes) && device_memory_info(memory->device, &info) == STATUS_OK &&
-           info.free >= bytes;
+    return within_budget(allocator, bytes) &&
+           device_memory_info(allocator->device, &info) == STATUS_OK && info.free >= bytes;
 }
 
 /* `device` is what the device said where it refused although it has room, else NULL. */
-static enum status out_of_memory(struct memory *memory, enum memory_category category, size_t bytes,
-                                 const struct status_error *device)
+static enum status out_of_memory(struct allocator *allocator, enum allocator_category category,
+                                 size_t bytes, const struct status_error *device)
 {
     enum status status = STATUS_OK;
     struct sentence figures = { 0 };
-    bool cut = memory->config.allocator == ALLOCATOR_CACHING && bytes <= SMALL_MAX;
+    bool cut = allocator->config.mode == ALLOCATION_CACHING && bytes <= SMALL_MAX;
 
     say_bytes(&figures, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
     say(&figures, " asked for %s", category_names[category]);
     if (cut) /* or it would seem to fit */
         say(&figures, " (from a segment of %d MiB)", SEGMENT_BYTES >> 20);
     say(&figures, ", ");
-    say_used(&figures, &memory->statistics);
+    say_used(&figures, &allocator->statistics);
     say(&figures, ", ");
-    say_free(&figures, memory);
+    say_free(&figures, allocator);
     FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
          "out of device memory: %s; set batch lower%s or checkpointing=block%s%s%s", figures.text,
-         memory->config.budget > 0 ? ", memory_budget higher" : "",
+         allocator->config.budget > 0 ? ", memory_budget higher" : "",
          device != NULL ? " (the device: " : "", device != NULL ? device->text : "",
          device != NULL ? ")" : "");
 
@@ -289,39 +290,39 @@ out:
 
 /* A new piece of the device's memory. When there is no room for it, free segments are given back
  * first. */
-static enum status reserve_or_trim(struct memory *memory, int64_t bytes, struct block **block)
+static enum status reserve_or_trim(struct allocator *allocator, int64_t bytes, struct block **block)
 {
-    enum status status = reserve(memory, bytes, block);
+    enum status status = reserve(allocator, bytes, block);
 
-    if (status != STATUS_DEVICE_OUT_OF_MEMORY || memory->config.allocator != ALLOCATOR_CACHING)
+    if (status != STATUS_DEVICE_OUT_OF_MEMORY || allocator->config.mode != ALLOCATION_CACHING)
         return status;
-    TRY(memory_trim(memory));
-    status = reserve(memory, bytes, block);
+    TRY(allocator_trim(allocator));
+    status = reserve(allocator, bytes, block);
 
 out:
     return status;
 }
 
 /* A free block of at least `bytes`, in no list, cut to size. */
-static enum status cached_block(struct memory *memory, int64_t bytes, struct block **found)
+static enum status cached_block(struct allocator *allocator, int64_t bytes, struct block **found)
 {
     enum status status = STATUS_OK;
     bool small = bytes <= SMALL_MAX;
-    struct block *block = block_take(&memory->blocks, bytes, small);
+    struct block *block = block_take(&allocator->blocks, bytes, small);
 
     if (block == NULL)
-        TRY(reserve_or_trim(memory, small ? SEGMENT_BYTES : round_up(bytes, SEGMENT_BYTES),
+        TRY(reserve_or_trim(allocator, small ? SEGMENT_BYTES : round_up(bytes, SEGMENT_BYTES),
                             &block));
     block->small = small;
-    block_cut(&memory->blocks, block, bytes);
+    block_cut(&allocator->blocks, block, bytes);
     *found = block;
 
 out:
     return status;
 }
 
-enum status memory_alloc(struct memory *memory, enum memory_category category, size_t bytes,
-                         void **address)
+enum status allocator_alloc(struct allocator *allocator, enum allocator_category category,
+                            size_t bytes, void **address)
 {
     enum status status = STATUS_OK;
     struct block *block = NULL;
@@ -331,88 +332,90 @@ enum status memory_alloc(struct memory *memory, enum memory_category category, s
     if ((unsigned)category >= MEMORY_CATEGORY_COUNT)
         FAIL(STATUS_INTERNAL, "memory category %d does not exist", (int)category);
     if (bytes > INT64_MAX / 2) /* beyond every device, and rounding it up might overflow */
-        return out_of_memory(memory, category, bytes, NULL);
+        return out_of_memory(allocator, category, bytes, NULL);
     rounded = round_up(bytes > 0 ? (int64_t)bytes : 1, BLOCK_ROUNDING);
-    if (memory->config.allocator == ALLOCATOR_CACHING)
-        status = cached_block(memory, rounded, &block);
+    if (allocator->config.mode == ALLOCATION_CACHING)
+        status = cached_block(allocator, rounded, &block);
     else
-        status = reserve_or_trim(memory, rounded, &block);
+        status = reserve_or_trim(allocator, rounded, &block);
     if (status == STATUS_DEVICE_OUT_OF_MEMORY) {
         struct status_error device = *status_last();
-        return out_of_memory(memory, category, bytes, has_room(memory, rounded) ? &device : NULL);
+        return out_of_memory(allocator, category, bytes,
+                             has_room(allocator, rounded) ? &device : NULL);
     }
     TRY(status);
-    use_begin(memory, block, rounded, category);
+    use_begin(allocator, block, rounded, category);
     *address = block->address;
 
 out:
     return status;
 }
 
-enum status memory_free(struct memory *memory, void *address)
+enum status allocator_free(struct allocator *allocator, void *address)
 {
     enum status status = STATUS_OK;
     struct block *block;
 
     if (address == NULL)
         return STATUS_OK;
-    block = block_find(&memory->blocks, address);
+    block = block_find(&allocator->blocks, address);
     if (block == NULL)
         FAIL(STATUS_INTERNAL, "block %p cannot be freed: it was not given out, or is free already",
              address);
-    use_end(memory, block);
-    if (memory->config.allocator == ALLOCATOR_CACHING)
-        block_free(&memory->blocks, block);
+    use_end(allocator, block);
+    if (allocator->config.mode == ALLOCATION_CACHING)
+        block_free(&allocator->blocks, block);
     else
-        TRY(give_back(memory, block));
+        TRY(give_back(allocator, block));
 
 out:
     return status;
 }
 
-enum status memory_open(struct memory **opened, struct stream *stream,
-                        const struct memory_config *config)
+enum status allocator_open(struct allocator **opened, struct stream *stream,
+                           const struct allocator_config *config)
 {
     enum status status = STATUS_OK;
-    struct memory *memory = calloc(1, sizeof *memory);
+    struct allocator *allocator = calloc(1, sizeof *allocator);
 
     *opened = NULL;
-    if (memory == NULL)
+    if (allocator == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "the host has no memory left for an allocator");
-    TRY(blocks_init(&memory->blocks));
-    memory->stream = stream;
-    memory->device = stream_device(stream);
-    memory->config = *config;
-    *opened = memory;
-    memory = NULL;
+    TRY(blocks_init(&allocator->blocks));
+    allocator->stream = stream;
+    allocator->device = stream_device(stream);
+    allocator->config = *config;
+    *opened = allocator;
+    allocator = NULL;
 
 out:
-    free(memory);
+    free(allocator);
     return status;
 }
 
 /* Errors do not stop the rest from being freed, and there is nobody left to act on them. */
-void memory_close(struct memory *memory)
+void allocator_close(struct allocator *allocator)
 {
     struct block *block;
 
-    if (memory == NULL)
+    if (allocator == NULL)
         return;
-    stream_synchronize(memory->stream);
-    while ((block = block_any(&memory->blocks)) != NULL) memory_free(memory, block->address);
-    while ((block = block_take_segment(&memory->blocks)) != NULL) give_back(memory, block);
-    blocks_release(&memory->blocks);
-    free(memory);
+    stream_synchronize(allocator->stream);
+    while ((block = block_any(&allocator->blocks)) != NULL)
+        allocator_free(allocator, block->address);
+    while ((block = block_take_segment(&allocator->blocks)) != NULL) give_back(allocator, block);
+    blocks_release(&allocator->blocks);
+    free(allocator);
 }
 
-struct memory_statistics memory_statistics(const struct memory *memory)
+struct allocator_statistics allocator_statistics(const struct allocator *allocator)
 {
-    return memory->statistics;
+    return allocator->statistics;
 }
 
-void memory_reset_peaks(struct memory *memory)
+void allocator_reset_peaks(struct allocator *allocator)
 {
-    struct memory_statistics *now = &memory->statistics;
+    struct allocator_statistics *now = &allocator->statistics;
 
     memcpy(now->peak, now->allocated, sizeof now->peak);
     now->peak_all = now->allocated_all;

@@ -1,9 +1,9 @@
 /* The step's own allocator, over the device's raw allocation.
  *
- * ALLOCATOR_CACHING keeps freed blocks and gives them out again without asking the device, in the
+ * ALLOCATION_CACHING keeps freed blocks and gives them out again without asking the device, in the
  * manner of PyTorch's caching allocator: sizes are rounded up to 512 bytes, small blocks (1 MiB and
  * less) are cut from 2 MiB segments, larger ones get segments of their own, and neighbours that are
- * free are merged. ALLOCATOR_STREAM_ORDERED and ALLOCATOR_DIRECT ask the device each time.
+ * free are merged. ALLOCATION_STREAM_ORDERED and ALLOCATION_DIRECT ask the device each time.
  *
  * All of it is one stream's memory: what is freed may be given out again at once, because later work
  * of the stream runs after earlier work. It is the same on every device, so its figures add up
@@ -16,7 +16,7 @@
 #include "scenarios/training/settings/config.h"
 
 /* Categories of PyTorch's memory timeline. */
-enum memory_category {
+enum allocator_category {
     MEMORY_PARAMETERS,
     MEMORY_GRADIENTS,
     MEMORY_OPTIMIZER,
@@ -26,11 +26,11 @@ enum memory_category {
     MEMORY_WORKSPACE,
     MEMORY_CATEGORY_COUNT
 };
-const char *memory_category_name(enum memory_category category);
+const char *allocator_category_name(enum allocator_category category);
 
-struct memory;
+struct allocator;
 
-struct memory_statistics {
+struct allocator_statistics {
     int64_t allocated[MEMORY_CATEGORY_COUNT];
     int64_t peak[MEMORY_CATEGORY_COUNT]; /* each category's own */
     int64_t allocated_all, peak_all;     /* of the sum */
@@ -38,29 +38,29 @@ struct memory_statistics {
     int64_t device_allocations;          /* calls to the device */
 };
 
-enum status memory_open(struct memory **memory, struct stream *stream,
-                        const struct memory_config *config);
+enum status allocator_open(struct allocator **allocator, struct stream *stream,
+                           const struct allocator_config *config);
 
 /* Everything must have been freed or is freed here. Waits for the stream. NULL is allowed. */
-void memory_close(struct memory *memory);
+void allocator_close(struct allocator *allocator);
 
 /* DEVICE_OUT_OF_MEMORY says what was asked, used and free, by category. At least 256-byte aligned. */
-enum status memory_alloc(struct memory *memory, enum memory_category category, size_t bytes,
-                         void **block);
-enum status memory_free(struct memory *memory, void *block); /* NULL is allowed */
+enum status allocator_alloc(struct allocator *allocator, enum allocator_category category,
+                            size_t bytes, void **block);
+enum status allocator_free(struct allocator *allocator, void *block); /* NULL is allowed */
 
 /* Gives free segments back to the device. Memory that has run out is trimmed before it is refused. */
-enum status memory_trim(struct memory *memory);
+enum status allocator_trim(struct allocator *allocator);
 
 /* While `keep`, no segment goes back to the device. A captured graph needs that: it runs on addresses
  * that are free by now, and they must stay this step's. */
-void memory_keep(struct memory *memory, bool keep);
+void allocator_keep(struct allocator *allocator, bool keep);
 
 /* Records every block that is given out or taken back from now on, and first a row a category that says
  * what is allocated; with NULL, as at first, nothing. */
-void memory_trace(struct memory *memory, struct trace *trace);
+void allocator_trace(struct allocator *allocator, struct trace *trace);
 
-struct memory_statistics memory_statistics(const struct memory *memory);
-void memory_reset_peaks(struct memory *memory);
+struct allocator_statistics allocator_statistics(const struct allocator *allocator);
+void allocator_reset_peaks(struct allocator *allocator);
 
 #endif

@@ -21,7 +21,7 @@ struct block {
     char *address;
     int64_t bytes;     /* of the block: at least those asked for */
     int64_t requested; /* in use: rounded; else 0 */
-    enum memory_category category;
+    enum allocator_category category;
     bool small; /* of a segment of small blocks */
     bool is_free;
     struct block *left, *right;   /* neighbours in the segment; NULL at its ends */

@@ -74,7 +74,7 @@ static void name_in_block(const struct builder *builder, char *to, size_t size, 
 }
 
 static struct tensor *add_tensor(struct builder *builder, const char *name, enum dtype dtype,
-                                 enum memory_category category, int64_t elements)
+                                 enum allocator_category category, int64_t elements)
 {
     struct encoder *encoder = builder->encoder;
     struct tensor *tensor = &encoder->tensors[encoder->tensor_count++];
@@ -87,7 +87,7 @@ static struct tensor *add_tensor(struct builder *builder, const char *name, enum
 }
 
 static struct tensor *add_matrix(struct builder *builder, const char *name,
-                                 enum memory_category category, int64_t rows, int64_t width)
+                                 enum allocator_category category, int64_t rows, int64_t width)
 {
     struct tensor *tensor =
         add_tensor(builder, name, builder->encoder->shape.dtype, category, rows * width);
@@ -426,13 +426,14 @@ static enum status allocate_parameters(struct encoder *encoder)
     for (int i = 0; i < encoder->parameter_count; i++) {
         struct parameter *p = &encoder->parameters[i];
         struct tensor *value = p->value, *gradient = value->gradient;
-        TRY(memory_alloc(encoder->memory, value->category, tensor_bytes(value), &value->data));
-        TRY(memory_alloc(encoder->memory, gradient->category, tensor_bytes(gradient),
-                         &gradient->data));
+        TRY(allocator_alloc(encoder->allocator, value->category, tensor_bytes(value),
+                            &value->data));
+        TRY(allocator_alloc(encoder->allocator, gradient->category, tensor_bytes(gradient),
+                            &gradient->data));
         p->master = value->data;
         if (value->dtype != DTYPE_F32)
-            TRY(memory_alloc(encoder->memory, MEMORY_OPTIMIZER,
-                             (size_t)value->elements * sizeof(float), (void **)&p->master));
+            TRY(allocator_alloc(encoder->allocator, MEMORY_OPTIMIZER,
+                                (size_t)value->elements * sizeof(float), (void **)&p->master));
     }
 
 out:
@@ -474,7 +475,7 @@ out:
 }
 
 enum status encoder_open(struct encoder **opened, const struct training_config *config, int classes,
-                         struct memory *memory, struct stream *stream)
+                         struct allocator *allocator, struct stream *stream)
 {
     enum status status = STATUS_OK;
     struct encoder *encoder = calloc(1, sizeof *encoder);
@@ -485,7 +486,7 @@ enum status encoder_open(struct encoder **opened, const struct training_config *
     if (encoder == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model");
     encoder->shape = encoder_shape(config, classes);
-    encoder->memory = memory;
+    encoder->allocator = allocator;
     encoder->ops = calloc(OPS_OUTSIDE + OPS_A_BLOCK * blocks, sizeof *encoder->ops);
     encoder->tensors = calloc(TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks, sizeof *encoder->tensors);
     encoder->parameters =
@@ -520,10 +521,10 @@ void encoder_close(struct encoder *encoder)
     for (int i = 0; i < encoder->parameter_count; i++) {
         struct parameter *p = &encoder->parameters[i];
         if (p->master != p->value->data)
-            memory_free(encoder->memory, p->master);
+            allocator_free(encoder->allocator, p->master);
     }
     for (int i = 0; i < encoder->tensor_count; i++)
-        memory_free(encoder->memory, encoder->tensors[i].data);
+        allocator_free(encoder->allocator, encoder->tensors[i].data);
     program_free(encoder->train);
     program_free(encoder->evaluate);
     free(encoder->parameters);

@@ -17,7 +17,7 @@ struct parameter {
 
 struct encoder {
     struct model_shape shape;
-    struct memory *memory;
+    struct allocator *allocator;
     struct op *ops;
     int op_count, logits_op; /* ops up to here give the logits */
     struct tensor *tensors;  /* never moved: ops point into it */
@@ -35,7 +35,7 @@ struct model_shape encoder_shape(const struct training_config *config, int class
  * from the seed: uniform, with variance 1 / inputs for products (less for those that end a branch, as
  * GPT-2 does), deviation 0.02 for embeddings; norms 1; biases 0. Queued on `stream`. */
 enum status encoder_open(struct encoder **encoder, const struct training_config *config,
-                         int classes, struct memory *memory, struct stream *stream);
+                         int classes, struct allocator *allocator, struct stream *stream);
 
 /* Frees everything; the stream's work must be done. NULL is allowed. */
 void encoder_close(struct encoder *encoder);

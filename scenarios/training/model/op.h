@@ -16,7 +16,7 @@
 struct tensor {
     char name[40];
     enum dtype dtype;
-    enum memory_category category;
+    enum allocator_category category;
     int64_t elements;
     int64_t width;           /* elements of a row; as many as `elements`: one row, a vector */
     bool persistent;         /* allocated for the whole run: parameters and their gradients */

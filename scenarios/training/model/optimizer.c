@@ -16,7 +16,7 @@ struct optimizer {
     struct optimizer_config config;
     const struct parameter *parameters;
     int count;
-    struct memory *memory;
+    struct allocator *allocator;
     struct stream *stream;
     struct step_state *state;
     struct moments *moments;
@@ -36,11 +36,11 @@ static float decay_of(const struct optimizer *optimizer, int index)
     return optimizer->parameters[index].decays ? (float)optimizer->config.decay : 0;
 }
 
-static enum status alloc_floats(struct optimizer *optimizer, enum memory_category category,
+static enum status alloc_floats(struct optimizer *optimizer, enum allocator_category category,
                                 int64_t count, float **floats)
 {
-    return memory_alloc(optimizer->memory, category, (size_t)count * sizeof(float),
-                        (void **)floats);
+    return allocator_alloc(optimizer->allocator, category, (size_t)count * sizeof(float),
+                           (void **)floats);
 }
 
 /* Moments begin at 0; the norm's partial sums and the work space need no value. */
@@ -64,8 +64,8 @@ static enum status allocate(struct optimizer *optimizer)
     TRY(alloc_floats(optimizer, MEMORY_WORKSPACE, optimizer->chunks, &optimizer->partial));
     if (optimizer->config.form == OPTIMIZER_UNFUSED)
         TRY(alloc_floats(optimizer, MEMORY_WORKSPACE, longest, &optimizer->work));
-    TRY(memory_alloc(optimizer->memory, MEMORY_OPTIMIZER, sizeof *optimizer->state,
-                     (void **)&optimizer->state));
+    TRY(allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, sizeof *optimizer->state,
+                        (void **)&optimizer->state));
     TRY(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->state,
                     &(struct step_state){ .step = -1, .loss_scale = 1 }, sizeof *optimizer->state));
 
@@ -99,7 +99,7 @@ static enum status make_table(struct optimizer *optimizer)
             };
         }
     }
-    TRY(memory_alloc(optimizer->memory, MEMORY_OPTIMIZER, bytes, (void **)&optimizer->table));
+    TRY(allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, bytes, (void **)&optimizer->table));
     TRY(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->table, table, bytes));
 
 out:
@@ -108,8 +108,8 @@ out:
 }
 
 enum status optimizer_open(struct optimizer **opened, const struct optimizer_config *config,
-                           const struct parameter *parameters, int count, struct memory *memory,
-                           struct stream *stream)
+                           const struct parameter *parameters, int count,
+                           struct allocator *allocator, struct stream *stream)
 {
     enum status status = STATUS_OK;
     struct optimizer *optimizer = calloc(1, sizeof *optimizer);
@@ -120,7 +120,7 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
     optimizer->config = *config;
     optimizer->parameters = parameters;
     optimizer->count = count;
-    optimizer->memory = memory;
+    optimizer->allocator = allocator;
     optimizer->stream = stream;
     optimizer->moments = calloc((size_t)count, sizeof *optimizer->moments);
     if (optimizer->moments == NULL)
@@ -141,13 +141,13 @@ void optimizer_close(struct optimizer *optimizer)
     if (optimizer == NULL)
         return;
     for (int i = 0; optimizer->moments != NULL && i < optimizer->count; i++) {
-        memory_free(optimizer->memory, optimizer->moments[i].m);
-        memory_free(optimizer->memory, optimizer->moments[i].v);
+        allocator_free(optimizer->allocator, optimizer->moments[i].m);
+        allocator_free(optimizer->allocator, optimizer->moments[i].v);
     }
-    memory_free(optimizer->memory, optimizer->partial);
-    memory_free(optimizer->memory, optimizer->work);
-    memory_free(optimizer->memory, optimizer->table);
-    memory_free(optimizer->memory, optimizer->state);
+    allocator_free(optimizer->allocator, optimizer->partial);
+    allocator_free(optimizer->allocator, optimizer->work);
+    allocator_free(optimizer->allocator, optimizer->table);
+    allocator_free(optimizer->allocator, optimizer->state);
     free(optimizer->moments);
     free(optimizer);
 }

@@ -13,8 +13,8 @@ struct parameter; /* encoder.h */
 /* Allocates the moments and sets them and the step's state, queued on `stream`. `parameters` must
  * outlive the optimizer. */
 enum status optimizer_open(struct optimizer **optimizer, const struct optimizer_config *config,
-                           const struct parameter *parameters, int count, struct memory *memory,
-                           struct stream *stream);
+                           const struct parameter *parameters, int count,
+                           struct allocator *allocator, struct stream *stream);
 
 /* Frees everything; the stream's work must be done. NULL is allowed. */
 void optimizer_close(struct optimizer *optimizer);

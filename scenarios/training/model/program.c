@@ -213,27 +213,27 @@ out:
 
 /* --- Running --- */
 
-static enum status release(struct tensor *tensor, struct memory *memory)
+static enum status release(struct tensor *tensor, struct allocator *allocator)
 {
     void *data = tensor->data;
 
     tensor->data = NULL;
-    return memory_free(memory, data);
+    return allocator_free(allocator, data);
 }
 
 static enum status run_entry(struct entry *entry, const struct op_context *context,
-                             struct memory *memory, const struct tensor *keep)
+                             struct allocator *allocator, const struct tensor *keep)
 {
     enum status status = STATUS_OK;
 
     for (int i = 0; i < entry->allocations; i++) {
         struct tensor *tensor = entry->allocate[i];
-        TRY(memory_alloc(memory, tensor->category, tensor_bytes(tensor), &tensor->data));
+        TRY(allocator_alloc(allocator, tensor->category, tensor_bytes(tensor), &tensor->data));
     }
     TRY(entry->pass->run(entry->what.op, context));
     for (int i = 0; i < entry->releases; i++)
         if (entry->release[i] != keep)
-            TRY(release(entry->release[i], memory));
+            TRY(release(entry->release[i], allocator));
 
 out:
     if (status != STATUS_OK)
@@ -243,7 +243,7 @@ out:
 }
 
 enum status program_run(struct program *program, const struct op_context *context,
-                        struct memory *memory, struct tensor *keep)
+                        struct allocator *allocator, struct tensor *keep)
 {
     struct device *device = stream_device(context->stream);
     enum status status = STATUS_OK;
@@ -260,7 +260,7 @@ enum status program_run(struct program *program, const struct op_context *contex
             phase_push(device, "backward");
         }
         start_ns = trace_clock(program->trace);
-        TRY(run_entry(entry, context, memory, keep));
+        TRY(run_entry(entry, context, allocator, keep));
         if (start_ns != 0)
             trace_add_operator(program->trace, &program->operations[done], start_ns);
     }
@@ -273,7 +273,7 @@ out:
             struct entry *entry = &program->entries[i];
             for (int a = 0; a < entry->allocations; a++)
                 if (entry->allocate[a]->data != NULL && entry->allocate[a] != keep)
-                    release(entry->allocate[a], memory);
+                    release(entry->allocate[a], allocator);
         }
         status_raise(&error);
     }

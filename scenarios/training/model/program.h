@@ -26,7 +26,7 @@ void program_free(struct program *program);
 /* Queues all passes once, allocating and freeing as it goes. `keep` (may be NULL) is a tensor that is
  * left allocated for the caller to free. After an error nothing but `keep` stays allocated. */
 enum status program_run(struct program *program, const struct op_context *context,
-                        struct memory *memory, struct tensor *keep);
+                        struct allocator *allocator, struct tensor *keep);
 
 /* Records a row for each pass that is queued from now on, with the shapes of what it reads; with NULL, as
  * at first, no longer. The program must live until the trace is written. OUT_OF_MEMORY. */

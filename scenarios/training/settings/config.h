@@ -89,12 +89,12 @@ struct optimizer_config {
 
 /* --- Device memory --- */
 
-enum allocator { ALLOCATOR_CACHING, ALLOCATOR_STREAM_ORDERED, ALLOCATOR_DIRECT };
+enum allocation_mode { ALLOCATION_CACHING, ALLOCATION_STREAM_ORDERED, ALLOCATION_DIRECT };
 
 enum { MEMORY_BUDGET_ROLE = -1 };
 
-struct memory_config {
-    enum allocator allocator;
+struct allocator_config {
+    enum allocation_mode mode;
     int64_t budget; /* bytes the step may reserve; 0: what the device has; MEMORY_BUDGET_ROLE: until
                        knobs_resolve, what the role just fits into */
 };
@@ -122,7 +122,7 @@ struct training_config {
     struct loader_config loader;
     struct transfer_config transfer;
     struct optimizer_config optimizer;
-    struct memory_config memory;
+    struct allocator_config allocator;
     struct launch_config launch;
     struct logging_config logging;
     uint64_t seed;

@@ -83,10 +83,10 @@ static void fill(struct training_config *config, const struct device_properties 
     fill_data(config, sizes);
     if (config->loader.workers < 0)
         config->loader.workers = -config->loader.workers * device->host_cores;
-    if (config->memory.budget == MEMORY_BUDGET_ROLE)
-        config->memory.budget = config->model.precision == PRECISION_BF16
-                                    ? sizes->memory_budget_bf16
-                                    : sizes->memory_budget_fp32;
+    if (config->allocator.budget == MEMORY_BUDGET_ROLE)
+        config->allocator.budget = config->model.precision == PRECISION_BF16
+                                       ? sizes->memory_budget_bf16
+                                       : sizes->memory_budget_fp32;
     if (config->launch.mode == LAUNCH_AUTO)
         config->launch.mode = sizes->graph ? LAUNCH_GRAPH : LAUNCH_EAGER;
     config->data.seed = config->seed;
@@ -132,10 +132,10 @@ SETTINGS(too_many_rows, (int64_t)config->model.batch / config->launch.accumulate
                             INT32_MAX)
 DEVICE(no_tf32, config->model.precision == PRECISION_TF32 && !device->tf32)
 SETTINGS(graph_allocates,
-         config->launch.mode == LAUNCH_GRAPH && config->memory.allocator != ALLOCATOR_CACHING)
+         config->launch.mode == LAUNCH_GRAPH && config->allocator.mode != ALLOCATION_CACHING)
 SETTINGS(too_far_ahead,
          (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
-DEVICE(budget_beyond_device, config->memory.budget > device->memory_bytes)
+DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
 SETTINGS(losses_overwritten, config->logging.loss_every > LOSS_RING)
 
 static const struct refusal {

@@ -50,15 +50,15 @@ static enum status run_forward(struct training *training, float *logits)
     void *widened = NULL;
     enum status status = STATUS_OK;
 
-    TRY(program_run(encoder->evaluate, &context, training->memory, tensor));
-    TRY(memory_alloc(training->memory, MEMORY_WORKSPACE, bytes, &widened));
+    TRY(program_run(encoder->evaluate, &context, training->allocator, tensor));
+    TRY(allocator_alloc(training->allocator, MEMORY_WORKSPACE, bytes, &widened));
     TRY(LAUNCH(training->compute, tensor->dtype, cast_to_float, (long)tensor->elements,
                .y = widened, .x = tensor->data));
     TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, logits, widened, bytes));
 
 out:
-    memory_free(training->memory, widened);
-    memory_free(training->memory, tensor->data);
+    allocator_free(training->allocator, widened);
+    allocator_free(training->allocator, tensor->data);
     tensor->data = NULL;
     return status;
 }

@@ -5,7 +5,7 @@
 enum { RESIDENT_BYTES = 64 << 20, RESIDENT_BATCHES = 128 };
 
 struct resident {
-    struct memory *memory;
+    struct allocator *allocator;
     void *batches;
     size_t bytes; /* of a batch */
     int64_t count;
@@ -13,7 +13,7 @@ struct resident {
 };
 
 enum status resident_open(struct resident **opened, struct loader *loader,
-                          const struct batch_layout *layout, struct memory *memory,
+                          const struct batch_layout *layout, struct allocator *allocator,
                           struct stream *stream)
 {
     enum status status = STATUS_OK;
@@ -23,7 +23,7 @@ enum status resident_open(struct resident **opened, struct loader *loader,
     *opened = NULL;
     if (resident == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the resident batches");
-    resident->memory = memory;
+    resident->allocator = allocator;
     resident->bytes = layout->bytes;
     resident->count = loader_batches_per_epoch(loader);
     if (resident->count > RESIDENT_BATCHES)
@@ -34,8 +34,8 @@ enum status resident_open(struct resident **opened, struct loader *loader,
     if (resident->tokens == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld resident batches",
              (long long)resident->count);
-    TRY(memory_alloc(memory, MEMORY_INPUT, (size_t)resident->count * resident->bytes,
-                     &resident->batches));
+    TRY(allocator_alloc(allocator, MEMORY_INPUT, (size_t)resident->count * resident->bytes,
+                        &resident->batches));
     for (int64_t i = 0; i < resident->count; i++) {
         const struct batch *batch;
         TRY(loader_next(loader, &batch));
@@ -59,7 +59,7 @@ void resident_close(struct resident *resident)
 {
     if (resident == NULL)
         return;
-    memory_free(resident->memory, resident->batches);
+    allocator_free(resident->allocator, resident->batches);
     free(resident->tokens);
     free(resident);
 }

@@ -9,7 +9,7 @@ struct resident;
 
 /* Loads the first batches of the loader's order: an epoch of them, but at most 128 and 64 MiB. */
 enum status resident_open(struct resident **resident, struct loader *loader,
-                          const struct batch_layout *layout, struct memory *memory,
+                          const struct batch_layout *layout, struct allocator *allocator,
                           struct stream *stream);
 void resident_close(struct resident *resident); /* NULL is allowed */
 

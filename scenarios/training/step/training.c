@@ -43,14 +43,14 @@ static enum status open_input(struct training *training)
     TRY(open_loader(training));
     if (training->config.loader.input == INPUT_RESIDENT) {
         TRY(resident_open(&training->resident, training->loader, &training->layout,
-                          training->memory, training->compute));
+                          training->allocator, training->compute));
         TRY(stream_synchronize(training->compute));
         training->damaged = loader_statistics(training->loader).damaged;
         loader_close(training->loader);
         training->loader = NULL;
     }
     TRY(transfer_open(&training->transfer, &training->config.transfer, training->compute,
-                      training->memory, &training->layout, training->loader));
+                      training->allocator, &training->layout, training->loader));
 
 out:
     return status;
@@ -62,11 +62,11 @@ static enum status open_model(struct training *training)
     enum status status = STATUS_OK;
 
     TRY(encoder_open(&training->encoder, config, dataset_classes(training->dataset),
-                     training->memory, training->compute));
+                     training->allocator, training->compute));
     TRY(optimizer_open(&training->optimizer, &config->optimizer, training->encoder->parameters,
-                       training->encoder->parameter_count, training->memory, training->compute));
-    TRY(memory_alloc(training->memory, MEMORY_WORKSPACE, LOSS_RING * sizeof(float),
-                     (void **)&training->loss_ring));
+                       training->encoder->parameter_count, training->allocator, training->compute));
+    TRY(allocator_alloc(training->allocator, MEMORY_WORKSPACE, LOSS_RING * sizeof(float),
+                        (void **)&training->loss_ring));
     TRY(device_memset(training->compute, training->loss_ring, 0, LOSS_RING * sizeof(float)));
     TRY(host_alloc(training->device, true, sizeof *training->loss, (void **)&training->loss));
 
@@ -88,7 +88,7 @@ enum status training_open(struct training **opened, struct device *device,
     TRY(dataset_open(&training->dataset, &config->data));
     training->layout = batch_layout(training->dataset, config->model.batch);
     TRY(stream_create(device, &training->compute));
-    TRY(memory_open(&training->memory, training->compute, &config->memory));
+    TRY(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY(open_model(training));
     TRY(open_input(training));
     TRY(stream_synchronize(training->compute));
@@ -116,11 +116,11 @@ void training_close(struct training *training)
     resident_close(training->resident);
     optimizer_close(training->optimizer);
     encoder_close(training->encoder);
-    if (training->memory != NULL)
-        memory_free(training->memory, training->loss_ring);
+    if (training->allocator != NULL)
+        allocator_free(training->allocator, training->loss_ring);
     if (training->loss != NULL)
         host_free(training->device, true, training->loss);
-    memory_close(training->memory);
+    allocator_close(training->allocator);
     stream_destroy(training->compute);
     dataset_close(training->dataset);
     free(training);
@@ -189,7 +189,7 @@ static enum status queue_step(struct training *training)
     TRY(optimizer_begin(training->optimizer));
     for (int micro = 0; micro < training->config.launch.accumulate; micro++) {
         struct op_context context = training_context(training, micro);
-        TRY(program_run(training->encoder->train, &context, training->memory, NULL));
+        TRY(program_run(training->encoder->train, &context, training->allocator, NULL));
     }
     phase_push(training->device, "optimizer");
     status = optimizer_update(training->optimizer);
@@ -210,7 +210,7 @@ static enum status capture(struct training *training)
     if (status != STATUS_OK)
         error = *status_last();
     ended = graph_end(training->compute, &training->graph);
-    memory_keep(training->memory, training->graph != NULL);
+    allocator_keep(training->allocator, training->graph != NULL);
     if (status != STATUS_OK)
         status_raise(&error);
     else

@@ -17,7 +17,7 @@ struct training {
     struct loader *loader;     /* NULL once all batches are resident */
     const struct batch *ahead; /* fetched for the next step; NULL: none */
     struct resident *resident;
-    struct memory *memory;
+    struct allocator *allocator;
     struct transfer *transfer;
     struct encoder *encoder;
     struct optimizer *optimizer;

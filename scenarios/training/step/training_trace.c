@@ -1,4 +1,4 @@
-/* What the training step itself adds to a trace: steps here; operators in program.c, memory in memory.c,
+/* What the training step itself adds to a trace: steps here; operators in program.c, memory in allocator.c,
  * phases by the device. */
 #include "scenarios/training/step/training_parts.h"
 
@@ -7,7 +7,7 @@ enum status training_trace(struct training *training, struct trace *trace)
     enum status status = STATUS_OK;
 
     TRY(program_trace(training->encoder->train, trace));
-    memory_trace(training->memory, trace);
+    allocator_trace(training->allocator, trace);
     training->trace = trace;
 
 out:

@@ -15,7 +15,7 @@ static struct training_counts read_counts(struct training *training)
         .synchronizations = counters.synchronizations,
         .copies = counters.copies,
         .copy_bytes_h2d = counters.copy_bytes_h2d,
-        .device_allocations = memory_statistics(training->memory).device_allocations,
+        .device_allocations = allocator_statistics(training->allocator).device_allocations,
         .wait_ns = training->loader != NULL ? loader_statistics(training->loader).wait_ns : 0,
         .submission_ns = training->submission_ns,
     };
@@ -109,7 +109,7 @@ out:
 static enum status fill_metrics(struct training *training, struct training_window *window)
 {
     const struct training_counts *counts = &window->counts;
-    struct memory_statistics memory = memory_statistics(training->memory);
+    struct allocator_statistics memory = allocator_statistics(training->allocator);
     double *metric = window->metric, steps = (double)window->steps;
     enum status status = STATUS_OK;
 

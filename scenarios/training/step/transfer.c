@@ -13,7 +13,7 @@ struct flight {
 struct transfer {
     struct transfer_config config;
     struct stream *compute, *copies; /* copies: only where they overlap */
-    struct memory *memory;
+    struct allocator *allocator;
     struct batch_layout layout;
     struct loader *loader;
     void *input;
@@ -30,8 +30,8 @@ static enum status open_overlap(struct transfer *transfer)
 
     TRY(stream_create(device, &transfer->copies));
     for (int i = 0; i < STAGES; i++) {
-        TRY(memory_alloc(transfer->memory, MEMORY_INPUT, transfer->layout.bytes,
-                         &transfer->stages[i]));
+        TRY(allocator_alloc(transfer->allocator, MEMORY_INPUT, transfer->layout.bytes,
+                            &transfer->stages[i]));
         TRY(event_create(device, false, &transfer->consumed[i]));
     }
     /* Whatever the compute stream did with this memory before is done. */
@@ -42,7 +42,7 @@ out:
 }
 
 enum status transfer_open(struct transfer **opened, const struct transfer_config *config,
-                          struct stream *compute, struct memory *memory,
+                          struct stream *compute, struct allocator *allocator,
                           const struct batch_layout *layout, struct loader *loader)
 {
     enum status status = STATUS_OK;
@@ -53,13 +53,13 @@ enum status transfer_open(struct transfer **opened, const struct transfer_config
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the transfer");
     transfer->config = *config;
     transfer->compute = compute;
-    transfer->memory = memory;
+    transfer->allocator = allocator;
     transfer->layout = *layout;
     transfer->loader = loader;
     transfer->flights = calloc((size_t)config->batches_in_flight, sizeof *transfer->flights);
     if (transfer->flights == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d batches in flight", config->batches_in_flight);
-    TRY(memory_alloc(memory, MEMORY_INPUT, layout->bytes, &transfer->input));
+    TRY(allocator_alloc(allocator, MEMORY_INPUT, layout->bytes, &transfer->input));
     for (int i = 0; loader != NULL && i < config->batches_in_flight; i++)
         TRY(event_create(stream_device(compute), false, &transfer->flights[i].arrived));
     if (loader != NULL && config->mode == TRANSFER_OVERLAPPED)
@@ -87,9 +87,9 @@ void transfer_close(struct transfer *transfer)
         event_destroy(transfer->flights[i].arrived);
     for (int i = 0; i < STAGES; i++) {
         event_destroy(transfer->consumed[i]);
-        memory_free(transfer->memory, transfer->stages[i]);
+        allocator_free(transfer->allocator, transfer->stages[i]);
     }
-    memory_free(transfer->memory, transfer->input);
+    allocator_free(transfer->allocator, transfer->input);
     free(transfer->flights);
     free(transfer);
 }

@@ -15,7 +15,7 @@ struct transfer;
 /* Host batches of `loader` to device memory from `memory`, in order with `compute`. The loader may be
  * NULL where all batches come from device memory. */
 enum status transfer_open(struct transfer **transfer, const struct transfer_config *config,
-                          struct stream *compute, struct memory *memory,
+                          struct stream *compute, struct allocator *allocator,
                           const struct batch_layout *layout, struct loader *loader);
 
 /* Waits for the copies under way and returns their batches. NULL is allowed. */
