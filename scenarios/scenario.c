@@ -26,25 +26,32 @@ const char *scenario_nearest(const char *name)
     return nearest_name(name, names, count);
 }
 
+const struct where_row wheres[] = {
+#define WHERE_ROW(id, name, text, condition) [id] = { name, text },
+    WHERES(WHERE_ROW)
+};
+
+const struct balance_row balances[] = {
+#define BALANCE_ROW(id, name, over, under) [id] = { name, over, under },
+    BALANCES(BALANCE_ROW)
+};
+
+const struct loss_check_row loss_checks[] = {
+#define LOSS_CHECK_ROW(id, name, tolerance, text) [id] = { name, tolerance, text },
+    LOSS_CHECKS(LOSS_CHECK_ROW)
+};
+
 bool where_holds(enum where where, const struct device_properties *device)
 {
-    bool is_cuda = strcmp(device->kind, "cuda") == 0;
+#define WHERE_CONDITION(id, name, text, condition) [id] = condition,
+    const bool holds[] = { WHERES(WHERE_CONDITION) };
 
-    switch (where) {
-    case ANYWHERE:
-        return true;
-    case WHERE_CPU_DEVICE:
-        return !is_cuda;
-    case WHERE_CUDA:
-        return is_cuda;
-    case WHERE_CPU_BF16_UNITS:
-        return !is_cuda && device->bf16_matrix_units;
-    case WHERE_CUDA_BF16_UNITS:
-        return is_cuda && device->bf16_matrix_units;
-    case WHERE_FOUR_CORES:
-        return !device->shares_host_cores || device->host_cores >= 4;
-    }
-    return false;
+    return holds[where];
+}
+
+bool expectation_is_end(const struct expectation *expectation)
+{
+    return expectation->metric == METRIC_NONE;
 }
 
 const char *variant_name(enum variant variant)

@@ -13,15 +13,30 @@
 
 enum direction { SHRINKS, GROWS };
 
-/* What an expectation or an accepted finding is bound to. */
+/* Where an expectation or an accepted finding holds: id, name in result files, words, and the
+ * condition on `device`. The words are empty for anywhere. */
+#define WHERES(X)                                                                                  \
+    X(ANYWHERE, "anywhere", "", true)                                                              \
+    X(WHERE_CPU_DEVICE, "cpu_device", "on the CPU device", device->shares_host_cores)              \
+    X(WHERE_CUDA, "cuda", "on CUDA", !device->shares_host_cores)                                   \
+    X(WHERE_CPU_BF16_UNITS, "cpu_bf16_units", "on a CPU with matrix units for bf16 (AMX)",         \
+      device->shares_host_cores && device->bf16_matrix_units)                                      \
+    X(WHERE_CUDA_BF16_UNITS, "cuda_bf16_units", "on CUDA with matrix units for bf16",              \
+      !device->shares_host_cores && device->bf16_matrix_units)                                     \
+    X(WHERE_FOUR_CORES, "four_cores", "on a GPU, or on a host with at least four cores",           \
+      !device->shares_host_cores || device->host_cores >= 4)
 enum where {
-    ANYWHERE,
-    WHERE_CPU_DEVICE,
-    WHERE_CUDA,
-    WHERE_CPU_BF16_UNITS,  /* matrix units for bf16: a CPU's (AMX) */
-    WHERE_CUDA_BF16_UNITS, /* a GPU's */
-    WHERE_FOUR_CORES,      /* a GPU, or a host with at least four cores */
+#define WHERE_ID(id, name, text, condition) id,
+    WHERES(WHERE_ID)
+#undef WHERE_ID
 };
+
+struct where_row {
+    const char *name, *text;
+};
+extern const struct where_row wheres[]; /* by enum where */
+
+bool where_holds(enum where where, const struct device_properties *device);
 
 /* The factor by which a metric changes from before to after: before / after for SHRINKS, after /
  * before for GROWS. */
@@ -36,20 +51,53 @@ struct expectation {
     double before_above, after_below; /* bounds of the metric itself; 0: none */
 };
 
-/* Some effects exist only in a band of a ratio. The child measures both parts alone and picks the
- * pixel size of the JPEG files (with --data: takes the files as they are) that meets the band. */
-enum balance_kind { BALANCE_NONE, BALANCE_HOST_OVER_DEVICE, BALANCE_DEVICE_OVER_HOST };
+/* Whether a row is the end of a list of expectations: it names no metric. */
+bool expectation_is_end(const struct expectation *expectation);
+
+/* Some effects exist only while one side's work is within a band of the other's. The child measures
+ * both parts alone and picks the pixel size of the JPEG files that meets the band (with --data it takes
+ * the files as they are). Id, name in result files, and the two sides of the ratio. */
+#define BALANCES(X)                                                                                \
+    X(BALANCE_NONE, "none", "", "")                                                                \
+    X(BALANCE_HOST_OVER_DEVICE, "host_over_device", "host", "device")                              \
+    X(BALANCE_DEVICE_OVER_HOST, "device_over_host", "device", "host")
+enum balance_kind {
+#define BALANCE_ID(id, name, over, under) id,
+    BALANCES(BALANCE_ID)
+#undef BALANCE_ID
+};
+
+struct balance_row {
+    const char *name, *over, *under;
+};
+extern const struct balance_row balances[]; /* by enum balance_kind */
+
 struct balance {
     enum balance_kind kind;
     double low, high;
 };
 
-/* How far the losses of the first 8 steps may differ, relative to the largest of them. */
+/* How far the losses of the first 8 steps may differ: id, name in result files, the largest difference
+ * relative to the largest loss, and the same in words. LOSS_ORDER is for the same arithmetic in another
+ * order; its tolerance holds where both variants compute in fp32, else LOSS_16_BIT applies. LOSS_16_BIT
+ * is for another storage type. */
+#define LOSS_CHECKS(X)                                                                             \
+    X(LOSS_IDENTICAL, "identical", 0, "must be bit-identical")                                     \
+    X(LOSS_ORDER, "fp32_order", 1e-5,                                                              \
+      "must agree within 1e-5 in fp32, and within 2e-2 in tf32, bf16 or fp16")                     \
+    X(LOSS_16_BIT, "16_bit", 2e-2, "must agree within 2e-2")
 enum loss_check {
-    LOSS_IDENTICAL, /* the same arithmetic: the same bits */
-    LOSS_ORDER,  /* in another order: within 1e-5 where both compute in fp32, else as LOSS_16_BIT */
-    LOSS_16_BIT, /* another storage type: within 2e-2 */
+#define LOSS_CHECK_ID(id, name, tolerance, text) id,
+    LOSS_CHECKS(LOSS_CHECK_ID)
+#undef LOSS_CHECK_ID
 };
+
+struct loss_check_row {
+    const char *name;
+    double tolerance;
+    const char *text;
+};
+extern const struct loss_check_row loss_checks[]; /* by enum loss_check */
 
 struct accepted_finding {
     const char *id;
@@ -66,7 +114,7 @@ struct scenario {
     const char *knob, *before, *after;        /* the one difference */
     struct balance balance;
     enum loss_check loss;
-    struct expectation expect[SCENARIO_EXPECTATIONS];           /* ends with a row of zeros */
+    struct expectation expect[SCENARIO_EXPECTATIONS];           /* ends where none is named */
     struct accepted_finding accept[SCENARIO_FINDINGS];          /* ends with a NULL id */
     struct accepted_finding tolerated_after[SCENARIO_FINDINGS]; /* ends with a NULL id */
 };
@@ -78,9 +126,6 @@ const struct scenario *scenario_find(const char *name); /* NULL: none */
 
 /* The nearest name to `name`, for messages. */
 const char *scenario_nearest(const char *name);
-
-/* Whether something bound to `where` holds on a device. */
-bool where_holds(enum where where, const struct device_properties *device);
 
 /* Settings of a variant: base, then the knob. */
 enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };

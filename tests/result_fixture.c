@@ -40,7 +40,8 @@ static void start(struct scenario_result *result, const char *scenario)
 
 static void fill(struct repetition *repetition, double step_time_us)
 {
-    for (int metric = 0; metric < METRIC_COUNT; metric++) repetition->metric[metric] = metric;
+    for (int metric = METRIC_FIRST; metric < METRIC_COUNT; metric++)
+        repetition->metric[metric] = metric;
     repetition->metric[METRIC_STEP_TIME] = step_time_us;
     repetition->metric[METRIC_SAMPLES_PER_SECOND] = SAMPLES / (STEPS * step_time_us * 1e-6);
     repetition->metric[METRIC_SYNCS_PER_STEP] = 0;

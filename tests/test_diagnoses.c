@@ -47,7 +47,8 @@ static void put(struct variant_diagnosis *diagnosis, const char *words)
 
 static struct scenario_result result_with(const char *before, const char *after)
 {
-    struct scenario_result result = { .scenario = &scenario, .device = { .kind = "cpu" } };
+    struct scenario_result result = { .scenario = &scenario,
+                                      .device = { .kind = "cpu", .shares_host_cores = true } };
 
     result.pairs = 1;
     for (int v = 0; v < VARIANT_COUNT; v++) {

@@ -14,7 +14,7 @@ static struct record sample_repetition(double *step_ns)
     struct record record = { .type = RECORD_REPETITION, .variant = VARIANT_AFTER, .index = 3 };
     struct repetition *repetition = &record.repetition;
 
-    for (int m = 0; m < METRIC_COUNT; m++) repetition->metric[m] = 1.5 * m + 0.1;
+    for (int m = METRIC_FIRST; m < METRIC_COUNT; m++) repetition->metric[m] = 1.5 * m + 0.1;
     for (int i = 0; i < LOSS_STEPS; i++) repetition->losses[i] = 2.30258512f / (float)(i + 1);
     for (int i = 0; i < 3; i++) step_ns[i] = 1e6 / (i + 3);
     repetition->steps = 40;
@@ -38,6 +38,7 @@ static void a_repetition_comes_back_as_it_was(void **state)
 
     assert_non_null(line);
     assert_null(strchr(line, '\n'));
+    assert_null(strstr(line, metric_name(METRIC_NONE)));
     assert_true(record_parse(&back, line));
     assert_int_equal(back.type, RECORD_REPETITION);
     assert_int_equal(back.variant, VARIANT_AFTER);
@@ -47,7 +48,7 @@ static void a_repetition_comes_back_as_it_was(void **state)
     assert_true(back.repetition.cpu_ns == 234567890123456);
     assert_true(back.repetition.damaged_samples == 2 && back.repetition.warmup_steps == 58);
     assert_true(back.repetition.warmed_up);
-    for (int m = 0; m < METRIC_COUNT; m++)
+    for (int m = METRIC_FIRST; m < METRIC_COUNT; m++)
         assert_true(back.repetition.metric[m] == sent.repetition.metric[m]);
     assert_int_equal(back.repetition.step_count, 3);
     for (int i = 0; i < 3; i++) assert_float_equal(back.repetition.step_ns[i], step_ns[i], 1e-9);

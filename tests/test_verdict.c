@@ -33,7 +33,7 @@ static void begin(struct setting *setting, int pairs)
         setting->result.repetitions[v] = setting->repetitions[v];
         for (int i = 0; i < PAIRS; i++) {
             struct repetition *repetition = &setting->repetitions[v][i];
-            for (int m = 0; m < METRIC_COUNT; m++) repetition->metric[m] = 100;
+            for (int m = METRIC_FIRST; m < METRIC_COUNT; m++) repetition->metric[m] = 100;
             for (int s = 0; s < LOSS_STEPS; s++) repetition->losses[s] = 2 - 0.1f * (float)s;
         }
     }
@@ -297,6 +297,27 @@ static void a_cost_fails_only_above_its_bound(void **state)
     }
 }
 
+/* 5% of the step time, and nothing else: a row of the list, not its end. */
+static void a_step_time_that_only_has_to_change_is_judged(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    for (int direction = SHRINKS; direction <= GROWS; direction++) {
+        begin(&setting, PAIRS);
+        setting.scenario.expect[0] = (struct expectation){ .metric = METRIC_STEP_TIME,
+                                                           .direction = (enum direction)direction };
+        setting.scenario.expect[1] =
+            (struct expectation){ METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10 };
+        set(&setting, VARIANT_BEFORE, METRIC_SYNCS_PER_STEP, 2000, NULL);
+        set(&setting, direction == SHRINKS ? VARIANT_BEFORE : VARIANT_AFTER, METRIC_STEP_TIME, 150,
+            quiet);
+        assert_int_equal(give(&setting), VERDICT_REPRODUCED);
+        assert_int_equal(setting.result.expectation_count, 2);
+        assert_true(setting.result.expectations[0].effect.factor > 1.4);
+    }
+}
+
 static void a_cost_alone_reproduces_nothing(void **state)
 {
     struct setting setting;
@@ -525,6 +546,7 @@ int main(void)
         cmocka_unit_test(effects_are_medians_of_paired_factors),
         cmocka_unit_test(outcomes_follow_the_interval),
         cmocka_unit_test(a_cost_fails_only_above_its_bound),
+        cmocka_unit_test(a_step_time_that_only_has_to_change_is_judged),
         cmocka_unit_test(a_cost_alone_reproduces_nothing),
         cmocka_unit_test(an_aa_comparison_says_whether_the_same_looks_different),
         cmocka_unit_test(an_aa_comparison_expects_nothing_but_identical_losses),

@@ -43,18 +43,14 @@ static void print_point(const struct console *console, const char *word, const c
 
 static void print_expectations(const struct console *console, const struct scenario *scenario)
 {
-    for (int i = 0; i < SCENARIO_EXPECTATIONS; i++) {
+    for (int i = 0; i < SCENARIO_EXPECTATIONS && !expectation_is_end(&scenario->expect[i]); i++) {
         const struct expectation *expectation = &scenario->expect[i];
         char promise[160], sentence[512];
-        if (expectation->at_least == 0 && expectation->at_most == 0 &&
-            expectation->before_above == 0 && expectation->after_below == 0 &&
-            !expectation->exact && expectation->metric == (enum metric)0)
-            break;
         summary_expectation(promise, sizeof promise, expectation);
         snprintf(sentence, sizeof sentence, "%s%s%s%s%s", promise,
                  expectation->is_cost ? ", the price of the fix" : "",
                  expectation->exact ? ", the same in every repetition" : "",
-                 expectation->where != ANYWHERE ? ", " : "", summary_where(expectation->where));
+                 expectation->where != ANYWHERE ? ", " : "", wheres[expectation->where].text);
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 4, console->width, sentence);
         fprintf(console->stream, "    %s", console->dim);
@@ -66,27 +62,22 @@ static void print_expectations(const struct console *console, const struct scena
 /* When the effect exists, and what proves that both variants compute the same. */
 static void print_conditions(const struct console *console, const struct scenario *scenario)
 {
-    static const char *const losses[] = {
-        [LOSS_IDENTICAL] = "The losses of the first steps must be the same bits in both.",
-        [LOSS_ORDER] =
-            "The losses of the first steps must agree within 1e-5 in fp32, 2e-2 in fewer bits.",
-        [LOSS_16_BIT] = "The losses of the first steps must agree within 2e-2.",
-    };
     const struct balance *balance = &scenario->balance;
     char sentence[256];
 
     if (balance->kind != BALANCE_NONE) {
-        snprintf(
-            sentence, sizeof sentence,
-            "The effect exists where %s work is %g to %g of %s work: the size of the JPEG files "
-            "is chosen for that.",
-            balance->kind == BALANCE_HOST_OVER_DEVICE ? "host" : "device", balance->low,
-            balance->high, balance->kind == BALANCE_HOST_OVER_DEVICE ? "device" : "host");
+        snprintf(sentence, sizeof sentence,
+                 "The effect shows only while %s work is between %g and %g times %s work; the size "
+                 "of the JPEG files is chosen to meet that.",
+                 balances[balance->kind].over, balance->low, balance->high,
+                 balances[balance->kind].under);
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 2, console->width, sentence);
     }
+    snprintf(sentence, sizeof sentence, "The losses of the first steps %s.",
+             loss_checks[scenario->loss].text);
     fputs("  ", console->stream);
-    wrap_print(console->stream, 2, 2, console->width, losses[scenario->loss]);
+    wrap_print(console->stream, 2, 2, console->width, sentence);
 }
 
 /* A flag: the knob's name with '-' for '_'. */

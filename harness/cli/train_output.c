@@ -172,7 +172,7 @@ void train_json(struct json *json, cJSON *object, const struct measurement *meas
     json_number(json, object, "seconds", measurement->seconds);
     json_number(json, object, "steps_per_second", measurement_steps_per_second(measurement));
     json_number(json, object, "step_time_p50", measurement->step_p50);
-    for (int i = 0; i < METRIC_COUNT; i++)
+    for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
         json_number(json, object, metric_name((enum metric)i), measurement->metric[i]);
     json_number(json, object, "loss", measurement->loss);
     json_number(json, object, "held_out_accuracy", measurement->accuracy);

@@ -136,7 +136,7 @@ static bool add_repetition(cJSON *object, const struct record *record)
     cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
     bool ok = metrics != NULL;
 
-    for (int m = 0; m < METRIC_COUNT; m++)
+    for (int m = METRIC_FIRST; m < METRIC_COUNT; m++)
         ok = ok && add_number(metrics, metric_name((enum metric)m), repetition->metric[m]);
     return ok && add_text(object, "variant", variant_name(record->variant)) &&
            add_number(object, "index", record->index) &&
@@ -365,7 +365,7 @@ static bool parse_repetition(struct record *record, const cJSON *object)
     repetition->warmed_up = flag(object, "warmed_up");
     parse_vitals(&repetition->vitals[0], cJSON_GetObjectItemCaseSensitive(object, "vitals_before"));
     parse_vitals(&repetition->vitals[1], cJSON_GetObjectItemCaseSensitive(object, "vitals_after"));
-    for (int m = 0; m < METRIC_COUNT; m++)
+    for (int m = METRIC_FIRST; m < METRIC_COUNT; m++)
         repetition->metric[m] = number(metrics, metric_name((enum metric)m));
     return cJSON_IsObject(metrics) && record->index >= 0 &&
            parse_variant(&record->variant, object) &&

@@ -100,17 +100,6 @@ out:
 
 /* --- Losses --- */
 
-double loss_tolerance(enum loss_check check)
-{
-    static const double tolerances[] = {
-        [LOSS_IDENTICAL] = 0,
-        [LOSS_ORDER] = 1e-5,
-        [LOSS_16_BIT] = 2e-2,
-    };
-
-    return tolerances[check];
-}
-
 static bool is_fp32(const char *settings)
 {
     struct training_config config;
@@ -157,7 +146,7 @@ bool losses_compare(enum loss_check check, const struct repetition *before,
         if (isnan(*difference))
             return false;
     }
-    return *difference <= loss_tolerance(check);
+    return *difference <= loss_checks[check].tolerance;
 }
 
 /* --- Expectations --- */
@@ -308,12 +297,6 @@ out:
 
 /* --- The whole --- */
 
-static bool is_end(const struct expectation *row)
-{
-    return row->metric == 0 && row->direction == 0 && !(row->at_least > 0) && !(row->at_most > 0) &&
-           !row->exact && !(row->before_above > 0) && !(row->after_below > 0);
-}
-
 /* The reasons of all expectations with that outcome; returns how many there are. */
 static int reasons_of(struct scenario_result *result, enum outcome outcome)
 {
@@ -416,7 +399,8 @@ static void conclude(struct scenario_result *result)
                  "%s do not compute the same: their losses differ by %.3g of their size in the "
                  "first %d steps, and %.3g is allowed",
                  result->protocol.aa ? "two runs with the same settings" : "before and after",
-                 result->loss_difference, LOSS_STEPS, loss_tolerance(verdict_loss_check(result)));
+                 result->loss_difference, LOSS_STEPS,
+                 loss_checks[verdict_loss_check(result)].tolerance);
     } else if (result->protocol.aa) {
         conclude_sameness(result);
     } else {
@@ -435,7 +419,7 @@ enum status verdict_give(struct scenario_result *result)
     TRY(effect_measure(&result->step_time, before, after, result->pairs,
                        result->protocol.repetitions, METRIC_STEP_TIME, SHRINKS));
     result->expectation_count = 0;
-    for (int i = 0; i < promised && !is_end(&scenario->expect[i]); i++) {
+    for (int i = 0; i < promised && !expectation_is_end(&scenario->expect[i]); i++) {
         TRY(judge(&result->expectations[i], &scenario->expect[i], result));
         result->expectation_count++;
     }

@@ -31,7 +31,6 @@ enum status effect_measure(struct effect *effect, const struct repetition *befor
  * loss that is not finite agrees with nothing. */
 bool losses_compare(enum loss_check check, const struct repetition *before,
                     const struct repetition *after, int pairs, double *difference);
-double loss_tolerance(enum loss_check check);
 
 /* What applies to a result: of A/A the same bits; LOSS_ORDER is for products of fp32 only, and a sum of
  * fewer bits rounds as LOSS_16_BIT allows, in whatever order. */

@@ -96,7 +96,7 @@ static void add_repetition(const struct variant_rows *rows, int index)
     json_number(rows->json, row, "real_time", repetition->metric[METRIC_STEP_TIME]);
     json_number(rows->json, row, "cpu_time", column_cpu_time(repetition, METRIC_STEP_TIME));
     json_text(rows->json, row, "time_unit", "us");
-    for (int metric = 0; metric < METRIC_COUNT; metric++)
+    for (int metric = METRIC_FIRST; metric < METRIC_COUNT; metric++)
         if (metric != METRIC_STEP_TIME)
             json_known_number(rows->json, row, metric_name((enum metric)metric),
                               repetition->metric[metric]);
@@ -113,7 +113,7 @@ static void add_aggregate(const struct variant_rows *rows, const struct aggregat
     json_number(rows->json, row, "cpu_time",
                 aggregate_column(rows, aggregate, column_cpu_time, METRIC_STEP_TIME));
     json_text(rows->json, row, "time_unit", "us");
-    for (int metric = 0; metric < METRIC_COUNT; metric++)
+    for (int metric = METRIC_FIRST; metric < METRIC_COUNT; metric++)
         if (metric != METRIC_STEP_TIME)
             json_known_number(
                 rows->json, row, metric_name((enum metric)metric),

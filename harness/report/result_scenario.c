@@ -8,30 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const wheres[] = {
-    [ANYWHERE] = "anywhere",
-    [WHERE_CPU_DEVICE] = "cpu_device",
-    [WHERE_CUDA] = "cuda",
-    [WHERE_CPU_BF16_UNITS] = "cpu_bf16_units",
-    [WHERE_CUDA_BF16_UNITS] = "cuda_bf16_units",
-    [WHERE_FOUR_CORES] = "four_cores",
-};
-
-static const char *const loss_checks[] = {
-    [LOSS_IDENTICAL] = "identical",
-    [LOSS_ORDER] = "fp32_order",
-    [LOSS_16_BIT] = "16_bit",
-};
-
-static const char *const balance_kinds[] = {
-    [BALANCE_NONE] = "none",
-    [BALANCE_HOST_OVER_DEVICE] = "host_over_device",
-    [BALANCE_DEVICE_OVER_HOST] = "device_over_host",
-};
-
-/* A name that this program does not know yet stays readable. */
-#define NAME_OF(names, value) ((size_t)(value) < ARRAY_SIZE(names) ? (names)[value] : "unknown")
-
 static void add_interval(struct json *json, cJSON *to, const char *name,
                          const struct effect *effect)
 {
@@ -82,7 +58,7 @@ static void add_expectation(struct json *json, cJSON *expectations,
     add_bound(json, object, "at_most", expectation->at_most);
     add_bound(json, object, "before_above", expectation->before_above);
     add_bound(json, object, "after_below", expectation->after_below);
-    json_text(json, object, "where", NAME_OF(wheres, expectation->where));
+    json_text(json, object, "where", wheres[expectation->where].name);
     json_bool(json, object, "exact", expectation->exact);
     json_bool(json, object, "is_cost", expectation->is_cost);
     json_text(json, object, "outcome", outcome_name(result->outcome));
@@ -97,7 +73,7 @@ static void add_losses(struct json *json, cJSON *object, const struct scenario_r
 {
     cJSON *losses = json_object(json, object, "losses");
 
-    json_text(json, losses, "check", NAME_OF(loss_checks, verdict_loss_check(result)));
+    json_text(json, losses, "check", loss_checks[verdict_loss_check(result)].name);
     json_bool(json, losses, "agree", result->losses_agree);
     json_number(json, losses, "difference", result->loss_difference);
 }
@@ -112,7 +88,7 @@ static void add_balance(struct json *json, cJSON *object, const struct scenario_
         return;
     }
     balance = json_object(json, object, "balance");
-    json_text(json, balance, "kind", NAME_OF(balance_kinds, wanted->kind));
+    json_text(json, balance, "kind", balances[wanted->kind].name);
     json_number(json, balance, "low", wanted->low);
     json_number(json, balance, "high", wanted->high);
     json_bool(json, balance, "measured", result->balance.measured);
@@ -233,7 +209,7 @@ static void add_repetition(struct json *json, cJSON *samples, const struct repet
     add_vitals(json, object, "vitals_before", &repetition->vitals[0]);
     add_vitals(json, object, "vitals_after", &repetition->vitals[1]);
     metrics = json_object(json, object, "metrics");
-    for (int metric = 0; metric < METRIC_COUNT; metric++)
+    for (int metric = METRIC_FIRST; metric < METRIC_COUNT; metric++)
         json_known_number(json, metrics, metric_name((enum metric)metric),
                           repetition->metric[metric]);
     for (int i = 0; i < LOSS_STEPS; i++) losses[i] = repetition->losses[i];

@@ -126,25 +126,6 @@ void summary_expectation(char *text, size_t size, const struct expectation *expe
         append(text, size, ", below %g after", expectation->after_below);
 }
 
-const char *summary_where(enum where where)
-{
-    switch (where) {
-    case ANYWHERE:
-        return "";
-    case WHERE_CPU_DEVICE:
-        return "on the CPU device";
-    case WHERE_CUDA:
-        return "on CUDA";
-    case WHERE_CPU_BF16_UNITS:
-        return "on a CPU with matrix units for bf16";
-    case WHERE_CUDA_BF16_UNITS:
-        return "on CUDA, with matrix units for bf16";
-    case WHERE_FOUR_CORES:
-        return "on a GPU, or with at least four cores";
-    }
-    return "";
-}
-
 bool summary_is_unmet(const struct expectation_result *expectation)
 {
     return expectation->outcome == OUTCOME_NOT_MET || expectation->outcome == OUTCOME_UNDECIDED;

@@ -23,9 +23,6 @@ int summary_rows(const struct scenario_result *result, struct summary_row rows[S
 /* What an expectation asks for: "syncs_per_step at least 10x less", "step_time at most 1.4x more". */
 void summary_expectation(char *text, size_t size, const struct expectation *expectation);
 
-/* What an expectation is bound to: "on CUDA"; "" for anywhere. */
-const char *summary_where(enum where where);
-
 /* What was compared: "loss_every 1 -> 20", "loss_every 1 -> 1 (A/A)". */
 void summary_change(char *text, size_t size, const struct scenario_result *result);
 

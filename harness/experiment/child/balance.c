@@ -43,12 +43,13 @@ void balance_explain(const struct balance *balance, const struct balance_result 
     char pixels[64] = "";
 
     if (result->jpeg_pixels > 0)
-        snprintf(pixels, sizeof pixels, " with JPEG files of %d pixels", result->jpeg_pixels);
+        snprintf(pixels, sizeof pixels, ", with JPEG files of %d pixels", result->jpeg_pixels);
     snprintf(text, size,
-             "host work is %.1f us and device work %.1f us a step%s, %s is %.3g: the effect exists "
-             "from %.3g to %.3g",
-             result->host_ns / 1e3, result->device_ns / 1e3, pixels,
-             host_first ? "host over device" : "device over host", result->ratio, balance->low,
+             "%s work takes %.3g times as long as %s work (%.1f us and %.1f us per step%s); the "
+             "effect shows only between %.3g and %.3g times",
+             balances[balance->kind].over, result->ratio, balances[balance->kind].under,
+             (host_first ? result->host_ns : result->device_ns) / 1e3,
+             (host_first ? result->device_ns : result->host_ns) / 1e3, pixels, balance->low,
              balance->high);
 }
 

@@ -20,11 +20,15 @@
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
     X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")
 
+/* METRIC_NONE ends lists of metrics. It is never measured, and its place in an array of
+ * [METRIC_COUNT] is not used: loops start at METRIC_FIRST. */
 enum metric {
+    METRIC_NONE,
 #define METRIC_ID(id, name, unit, text) METRIC_##id,
     METRICS(METRIC_ID)
 #undef METRIC_ID
-        METRIC_COUNT
+        METRIC_COUNT,
+    METRIC_FIRST = METRIC_NONE + 1
 };
 
 const char *metric_name(enum metric metric);
