@@ -252,7 +252,7 @@ no_include_points_up_a_floor()
 planted()
 {
     rm -rf "$work/tree"
-    mkdir -p "$work/tree/harness/status" "$work/tree/harness/device" "$(dirname "$work/tree/$1")"
+    mkdir -p "$work/tree/harness/base" "$work/tree/harness/device" "$(dirname "$work/tree/$1")"
     echo '#include "harness/base/status.h"' >"$work/tree/harness/device/honest.c"
     floors "$work/tree"
     expect_status 0
@@ -264,9 +264,9 @@ planted()
 
 an_include_that_points_up_is_named()
 {
-    planted harness/status/bad.c harness/device/device.h 'harness/device lies above harness/status'
-    planted harness/trace/bad.h scenarios/scenario.h 'scenarios lies above harness/trace'
-    planted scenarios/training/bad.c scenarios/scenario.h 'scenarios lies above scenarios/training'
+    planted harness/base/bad.c harness/device/device.h 'harness/device lies above harness/base'
+    planted harness/trace/read/bad.h scenarios/scenario.h 'scenarios lies above harness/trace/read'
+    planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios lies above scenarios/training/step'
     planted harness/device/cpu/bad.c harness/experiment/experiment.h 'harness/experiment lies above'
     planted tests/bad.c harness/cli/options.h 'harness/cli lies above tests'
     planted kernels/bad.c harness/base/status.h 'kernels includes nothing but kernels'
