@@ -54,14 +54,14 @@ static void spread_of_known_samples(void **state)
 static void what_was_not_measured_stays_so(void **state)
 {
     static const double values[] = { 1, NAN, 3, 4, 5, 6, 7 };
-    struct interval interval = stats_median_interval(values, 7);
+    struct confidence_interval interval = stats_median_interval(values, 7);
     (void)state;
 
     assert_true(isnan(stats_median(values, 7)));
     assert_true(isnan(stats_mean(values, 7)));
     assert_true(isnan(stats_cv(values, 7)));
     assert_true(isnan(interval.low) && isnan(interval.high));
-    assert_false(interval_is_enough(&interval));
+    assert_false(stats_interval_is_enough(&interval));
     assert_int_equal(stats_change(&interval, 1.05), CHANGE_UNDECIDED);
     assert_true(isnan(stats_median(values, 0)));
     assert_true(isnan(stats_mean(values, 0)));
@@ -99,14 +99,14 @@ static void ranks_of_the_interval_are_those_of_the_binomial(void **state)
 static void interval_is_second_to_eighth_of_nine(void **state)
 {
     static const double values[] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 };
-    struct interval interval = stats_median_interval(values, 9);
+    struct confidence_interval interval = stats_median_interval(values, 9);
     (void)state;
 
     assert_true(interval.low == 2 && interval.high == 8);
-    assert_true(interval_is_enough(&interval));
+    assert_true(stats_interval_is_enough(&interval));
     interval = stats_median_interval(values, 6);
     assert_true(interval.low == 1 && interval.high == 9);
-    assert_true(interval_is_enough(&interval));
+    assert_true(stats_interval_is_enough(&interval));
 }
 
 static void below_six_samples_the_whole_range_is_not_enough(void **state)
@@ -116,9 +116,9 @@ static void below_six_samples_the_whole_range_is_not_enough(void **state)
     (void)state;
 
     for (int count = 1; count <= 5; count++) {
-        struct interval interval = stats_median_interval(values, count);
+        struct confidence_interval interval = stats_median_interval(values, count);
         assert_float_equal(interval.coverage, coverage[count - 1], 1e-9);
-        assert_false(interval_is_enough(&interval));
+        assert_false(stats_interval_is_enough(&interval));
     }
     assert_true(stats_median_interval(values, 5).low == 1);
     assert_true(stats_median_interval(values, 5).high == 5);
@@ -162,7 +162,7 @@ static void interval_holds_the_true_median_as_often_as_it_says(void **state)
         double values[20], said = 0;
         int held = 0;
         for (int round = 0; round < ROUNDS; round++) {
-            struct interval interval;
+            struct confidence_interval interval;
             for (int i = 0; i < counts[c]; i++) values[i] = skewed_sample(&random);
             interval = stats_median_interval(values, counts[c]);
             held += interval.low <= 1 && 1 <= interval.high;
@@ -187,7 +187,7 @@ static void all_looks_together_hold_the_median(void **state)
         bool misses = false;
         for (int i = 0; i < MOST; i++) values[i] = skewed_sample(&random);
         for (int count = 6; count <= MOST; count += 3) {
-            struct interval interval = stats_looked_interval(values, count, 6, 3);
+            struct confidence_interval interval = stats_looked_interval(values, count, 6, 3);
             misses |= !(interval.low <= 1 && 1 <= interval.high);
         }
         missed += misses;
@@ -216,7 +216,7 @@ static void factors_pair_by_pair(void **state)
 static void a_difference_needs_the_whole_interval(void **state)
 {
     static const struct {
-        struct interval interval;
+        struct confidence_interval interval;
         enum change change;
     } cases[] = {
         { { 1.06, 1.30, 0.96 }, CHANGE_LARGER },

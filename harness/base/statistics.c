@@ -120,14 +120,15 @@ int stats_looked_rank(int count, int first, int group, double *coverage)
     return rank;
 }
 
-struct interval stats_median_interval(const double *values, int count)
+struct confidence_interval stats_median_interval(const double *values, int count)
 {
     return stats_looked_interval(values, count, count, 1);
 }
 
-struct interval stats_looked_interval(const double *values, int count, int first, int group)
+struct confidence_interval stats_looked_interval(const double *values, int count, int first,
+                                                 int group)
 {
-    struct interval interval = { NAN, NAN, 0 };
+    struct confidence_interval interval = { NAN, NAN, 0 };
     double *order = sorted(values, count);
     int rank;
 
@@ -144,7 +145,7 @@ struct interval stats_looked_interval(const double *values, int count, int first
     return interval;
 }
 
-bool interval_is_enough(const struct interval *interval)
+bool stats_interval_is_enough(const struct confidence_interval *interval)
 {
     return interval->coverage > WANTED_COVERAGE && interval->low <= interval->high;
 }
@@ -161,9 +162,9 @@ void stats_paired_factors(const double *larger, const double *smaller, int count
     }
 }
 
-enum change stats_change(const struct interval *interval, double least)
+enum change stats_change(const struct confidence_interval *interval, double least)
 {
-    if (!interval_is_enough(interval))
+    if (!stats_interval_is_enough(interval))
         return CHANGE_UNDECIDED;
     if (interval->low > least)
         return CHANGE_LARGER;

@@ -20,7 +20,7 @@ double stats_cv(const double *values, int count);        /* deviation over mean 
 double stats_percentile(const double *values, int count, double percent);
 
 /* An interval that holds the true median with probability `coverage`. */
-struct interval {
+struct confidence_interval {
     double low, high;
     double coverage;
 };
@@ -32,16 +32,17 @@ struct interval {
 int stats_interval_rank(int count, double *coverage);
 
 /* The interval of the median of these samples. Fewer than 6: the whole range with its coverage, which
- * is at most 94%; interval_is_enough() tells. */
-struct interval stats_median_interval(const double *values, int count);
+ * is at most 94%; stats_interval_is_enough() tells. */
+struct confidence_interval stats_median_interval(const double *values, int count);
 
 /* The same for one who took more samples because fewer told nothing: looking again is another chance
  * to be wrong. So the looks share the 5%: at `first` samples and after every `group` more; each took
  * what it needed, and the one at `count` has what is left (a union bound). All looks together hold the
  * median with `coverage`. */
 int stats_looked_rank(int count, int first, int group, double *coverage);
-struct interval stats_looked_interval(const double *values, int count, int first, int group);
-bool interval_is_enough(const struct interval *interval);
+struct confidence_interval stats_looked_interval(const double *values, int count, int first,
+                                                 int group);
+bool stats_interval_is_enough(const struct confidence_interval *interval);
 
 /* factors[i] is by how much sample i of one side is larger: larger[i] / smaller[i]. Two zeros are equal
  * (1); over 0 it is infinite. Negative samples have no factor (NaN). */
@@ -51,7 +52,7 @@ void stats_paired_factors(const double *larger, const double *smaller, int count
  * "no difference" needs it inside 1/least .. least; else it is undecided, as it is when the interval
  * holds the median with 95% or less. */
 enum change { CHANGE_UNDECIDED, CHANGE_NONE, CHANGE_LARGER, CHANGE_SMALLER };
-enum change stats_change(const struct interval *interval, double least);
+enum change stats_change(const struct confidence_interval *interval, double least);
 
 enum { LEAST_EFFECT_PERCENT = 5 }; /* where nothing else is stated */
 

@@ -146,14 +146,14 @@ static struct line line_of_aggregate(const struct bench_result *result,
 
 static void print_median(struct bench_console *console, const struct bench_result *result)
 {
-    struct interval interval = stats_median_interval(result->real_ns, result->count);
+    struct confidence_interval interval = stats_median_interval(result->real_ns, result->count);
     enum { MEDIAN = 1 };
     struct line line = line_of_aggregate(result, &bench_aggregates[MEDIAN]);
 
     snprintf(line.name, sizeof line.name, "%s", result->name);
     line.iterations = result->iterations;
     print_line(console, &line, counters_of(result));
-    if (!console->tabular && interval_is_enough(&interval))
+    if (!console->tabular && stats_interval_is_enough(&interval))
         fprintf(console->console.stream, " noise=%.1f%%",
                 50 * (interval.high - interval.low) / line.real_ns);
     fputc('\n', console->console.stream);

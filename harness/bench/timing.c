@@ -92,9 +92,9 @@ out:
 
 static bool is_known_well(const struct bench_result *result, double noise)
 {
-    struct interval interval = stats_median_interval(result->real_ns, result->count);
+    struct confidence_interval interval = stats_median_interval(result->real_ns, result->count);
 
-    return interval_is_enough(&interval) &&
+    return stats_interval_is_enough(&interval) &&
            (interval.high - interval.low) / 2 <=
                noise * stats_median(result->real_ns, result->count);
 }

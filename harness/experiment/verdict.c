@@ -65,14 +65,14 @@ out:
     return status;
 }
 
-static struct interval series_interval(const double *values, const struct series *series)
+static struct confidence_interval series_interval(const double *values, const struct series *series)
 {
     return stats_looked_interval(values, series->count, series->first, EXTRA_PAIRS);
 }
 
 static void effect_of(struct effect *effect, const struct series *series)
 {
-    struct interval interval = series_interval(series->factor, series);
+    struct confidence_interval interval = series_interval(series->factor, series);
 
     effect->before = stats_median(series->value[VARIANT_BEFORE], series->count);
     effect->after = stats_median(series->value[VARIANT_AFTER], series->count);
@@ -164,7 +164,7 @@ static void worsen(struct expectation_result *result, enum outcome outcome, cons
 }
 
 /* Whether all of an interval keeps to `least` .. `most` (0: no bound). */
-static enum outcome keeps(const struct interval *interval, double least, double most)
+static enum outcome keeps(const struct confidence_interval *interval, double least, double most)
 {
     if ((least > 0 && interval->high < least) || (most > 0 && interval->low > most))
         return OUTCOME_NOT_MET;
@@ -175,7 +175,8 @@ static enum outcome keeps(const struct interval *interval, double least, double 
 
 /* Judges a figure by its interval and says what was expected of it. `what` names it. */
 static void judge_interval(struct expectation_result *result, const char *what, double figure,
-                           const struct interval *interval, int pairs, double least, double most)
+                           const struct confidence_interval *interval, int pairs, double least,
+                           double most)
 {
     enum outcome outcome = keeps(interval, least, most);
     char bounds[64] = "", reason[sizeof result->reason];
@@ -186,7 +187,7 @@ static void judge_interval(struct expectation_result *result, const char *what, 
     else
         snprintf(bounds, sizeof bounds, "at %s %.4g", least > 0 ? "least" : "most",
                  least > 0 ? least : most);
-    if (!result->expectation->exact && !interval_is_enough(interval)) {
+    if (!result->expectation->exact && !stats_interval_is_enough(interval)) {
         outcome = OUTCOME_UNDECIDED;
         snprintf(reason, sizeof reason,
                  "%s is %.4g (all: %.4g to %.4g), expected %s; %d pairs give no 95%% interval, use "
@@ -217,7 +218,7 @@ static void judge_factor(struct expectation_result *result, int pairs)
 {
     const struct expectation *expectation = result->expectation;
     const struct effect *effect = &result->effect;
-    const struct interval interval = { effect->low, effect->high, effect->coverage };
+    const struct confidence_interval interval = { effect->low, effect->high, effect->coverage };
     double least = least_factor(expectation);
     enum change change = stats_change(&interval, 1 + LEAST_EFFECT_PERCENT / 100.0);
     char what[96];
@@ -236,7 +237,7 @@ static void judge_factor(struct expectation_result *result, int pairs)
 static void judge_variant(struct expectation_result *result, enum variant variant,
                           const struct series *series, double least, double most)
 {
-    struct interval interval = series_interval(series->value[variant], series);
+    struct confidence_interval interval = series_interval(series->value[variant], series);
     char what[96];
 
     if (!(least > 0 || most > 0))
@@ -339,8 +340,8 @@ static void conclude_promises(struct scenario_result *result)
 }
 
 /* Why an A/A comparison did not come out the same. */
-static void explain_difference(struct scenario_result *result, const struct interval *interval,
-                               double least)
+static void explain_difference(struct scenario_result *result,
+                               const struct confidence_interval *interval, double least)
 {
     const char *name = metric_name(METRIC_STEP_TIME), *note;
 
@@ -351,7 +352,7 @@ static void explain_difference(struct scenario_result *result, const struct inte
     }
     if (result->verdict == VERDICT_DIFFERENT)
         note = "a false alarm: does anything else run on this machine?";
-    else if (interval_is_enough(interval))
+    else if (stats_interval_is_enough(interval))
         note = "too noisy to say: use more --repetitions or a quieter machine";
     else
         note = "too few pairs for a 95% interval: use --repetitions 6 or more";
@@ -372,7 +373,7 @@ static void conclude_sameness(struct scenario_result *result)
         [CHANGE_SMALLER] = VERDICT_DIFFERENT,
     };
     const struct effect *effect = &result->step_time;
-    const struct interval interval = { effect->low, effect->high, effect->coverage };
+    const struct confidence_interval interval = { effect->low, effect->high, effect->coverage };
     const double least = 1 + LEAST_EFFECT_PERCENT / 100.0;
 
     result->verdict = verdicts[stats_change(&interval, least)];
