@@ -1,4 +1,5 @@
 /* The training step: every setting computes the same thing, and costs what it should. */
+#include "harness/base/statistics.h"
 #include "tests/training_fixture.h"
 
 #include <math.h>
@@ -267,6 +268,20 @@ static void a_window_counts_its_steps_and_samples(void **state)
     training_window_release(&window);
 }
 
+/* The 95th percentile of 9 steps is between the two longest. */
+static void a_windows_spread_is_that_of_its_single_steps(void **state)
+{
+    struct training_window window = window_of(*state, "model=balanced", 10);
+    double p95_us = stats_percentile(window.step_ns, 9, 95) / 1e3;
+
+    assert_near(window.metric[METRIC_STEP_TIME_P95], p95_us, 1e-9 * p95_us);
+    assert_near(window.metric[METRIC_STEP_VARIATION], stats_cv(window.step_ns, 9), 1e-9);
+    training_window_release(&window);
+    window = window_of(*state, "model=balanced", 1);
+    assert_true(isnan(window.metric[METRIC_STEP_TIME_P95]));
+    training_window_release(&window);
+}
+
 static void a_window_adds_up_over_slices_with_other_steps_between(void **state)
 {
     struct training_window window = { 0 };
@@ -368,6 +383,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
         cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
+        cmocka_unit_test(a_windows_spread_is_that_of_its_single_steps),
         cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
         cmocka_unit_test(fetching_batches_ahead_changes_neither_their_order_nor_a_bit),
         cmocka_unit_test(too_little_memory_is_a_clear_error),

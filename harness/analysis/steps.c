@@ -3,8 +3,8 @@
 
 #include "harness/analysis/event_names.h"
 #include "harness/analysis/intervals.h"
+#include "harness/base/statistics.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,36 +127,21 @@ out:
     return status;
 }
 
-static int by_length(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 static enum status summarise(struct steps *steps)
 {
     enum status status = STATUS_OK;
-    int64_t count = steps->count, *lengths = malloc((size_t)(count + 1) * sizeof *lengths);
-    double squares = 0;
+    int count = (int)steps->count;
+    double *lengths = malloc((size_t)(count + 1) * sizeof *lengths);
 
     if (lengths == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)count);
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d steps", count);
     if (count == 0)
         goto out;
-    for (int64_t i = 0; i < count; i++) {
-        lengths[i] = steps->items[i].duration_ns;
-        steps->mean_ns += (double)lengths[i] / (double)count;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        double off = (double)lengths[i] - steps->mean_ns;
-        squares += off * off;
-    }
-    steps->stddev_ns = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-    qsort(lengths, (size_t)count, sizeof *lengths, by_length);
-    steps->min_ns = lengths[0];
-    steps->max_ns = lengths[count - 1];
-    steps->median_ns = ((double)lengths[(count - 1) / 2] + (double)lengths[count / 2]) / 2;
+    for (int i = 0; i < count; i++) lengths[i] = (double)steps->items[i].duration_ns;
+    steps->mean_ns = stats_mean(lengths, count);
+    steps->min_ns = (int64_t)stats_percentile(lengths, count, 0);
+    steps->median_ns = stats_median(lengths, count);
+    steps->max_ns = (int64_t)stats_percentile(lengths, count, 100);
 
 out:
     free(lengths);

@@ -40,9 +40,8 @@ struct step {
 struct steps {
     struct step *items; /* by start */
     int64_t count;
-    double mean_ns, stddev_ns; /* of the sample; 0 for fewer than two */
+    double mean_ns, median_ns;
     int64_t min_ns, max_ns;
-    double median_ns;
 };
 
 /* OUT_OF_MEMORY. The timeline and its trace must live longer. Release in every case. */

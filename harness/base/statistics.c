@@ -13,6 +13,11 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+void stats_sort(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, ascending);
+}
+
 /* A sorted copy for the caller to free. NULL when there is nothing to sort, a sample is NaN (which has
  * no place in an order) or memory is out: in each case the answer is NaN. */
 static double *sorted(const double *values, int count)
@@ -25,7 +30,7 @@ static double *sorted(const double *values, int count)
     copy = count > 0 ? malloc((size_t)count * sizeof *copy) : NULL;
     if (copy != NULL) {
         memcpy(copy, values, (size_t)count * sizeof *copy);
-        qsort(copy, (size_t)count, sizeof *copy, ascending);
+        stats_sort(copy, count);
     }
     return copy;
 }

@@ -19,6 +19,9 @@ double stats_cv(const double *values, int count);        /* deviation over mean 
  * do by default). */
 double stats_percentile(const double *values, int count, double percent);
 
+/* Ascending, in place. */
+void stats_sort(double *values, int count);
+
 /* An interval that holds the true median with probability `coverage`. */
 struct confidence_interval {
     double low, high;

@@ -7,16 +7,11 @@
 
 static void finish(struct measurement *measurement, const struct training_window *all)
 {
-    double *metric = measurement->metric;
-    int count = (int)all->step_count;
-
     measurement->steps = all->steps;
     measurement->samples = all->samples;
     measurement->seconds = (double)all->wall_ns * 1e-9;
-    memcpy(metric, all->metric, sizeof measurement->metric);
-    metric[METRIC_STEP_TIME_P95] = stats_percentile(all->step_ns, count, 95) / 1e3;
-    metric[METRIC_STEP_VARIATION] = stats_cv(all->step_ns, count);
-    measurement->step_p50 = stats_median(all->step_ns, count) / 1e3;
+    memcpy(measurement->metric, all->metric, sizeof measurement->metric);
+    measurement->step_p50 = stats_median(all->step_ns, (int)all->step_count) / 1e3;
 }
 
 /* Adds a window to all of them and reports it. */

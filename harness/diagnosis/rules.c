@@ -2,6 +2,7 @@
 
 #include "harness/analysis/phases.h"
 #include "harness/analysis/products.h"
+#include "harness/base/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,13 +20,6 @@ static const struct event_device *busiest(const struct summary *summary)
     return most != NULL ? trace_file_device(summary->trace, most->device) : NULL;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 static enum status find_loadings(struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -39,7 +33,7 @@ static enum status find_loadings(struct facts *facts)
         const struct idle_time *time = &summary->idle.steps[i];
         facts->loadings[i] = (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
     }
-    qsort(facts->loadings, (size_t)count, sizeof *facts->loadings, by_value);
+    stats_sort(facts->loadings, (int)count);
 
 out:
     return status;

@@ -2,6 +2,7 @@
 #include "harness/diagnosis/rules.h"
 
 #include "harness/analysis/event_names.h"
+#include "harness/base/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,12 +23,10 @@ static const struct idle_time *all(const struct facts *facts)
 /* Exposed loading of the step at the middle; without steps the mean. */
 static double typical_loading(const struct facts *facts)
 {
-    int64_t count = facts->summary->steps.count;
-
     if (facts->loadings == NULL)
         return per_step(facts,
                         all(facts)->free_ns[HOST_LOADING] + all(facts)->drained_ns[HOST_LOADING]);
-    return (facts->loadings[(count - 1) / 2] + facts->loadings[count / 2]) / 2;
+    return stats_median(facts->loadings, (int)facts->summary->steps.count);
 }
 
 /* In a loop that waits for the device before it loads, both add up. Without the wait the longer one would

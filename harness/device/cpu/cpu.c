@@ -6,6 +6,7 @@
 #include "harness/device/cpu/cpu.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/statistics.h"
 #include "harness/device/cpu/gemm.h"
 #include "harness/device/cpu/health.h"
 #include "harness/device/cpu/isa.h"
@@ -106,13 +107,6 @@ static enum status run_nothing(struct cpu_stream *stream, const struct item *ite
 
 static const struct work nothing = { .run = run_nothing };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The host's time for one launch, doorbell included: the median over runs that never fill the
  * queue. */
 static enum status measure_launch(struct cpu_device *device)
@@ -135,8 +129,7 @@ static enum status measure_launch(struct cpu_device *device)
         ns[run] = (double)(clock_ns() - start_ns) / LAUNCHES;
         TRY(cpu_stream_synchronize(stream));
     }
-    qsort(ns, RUNS, sizeof *ns, by_value);
-    device->base.properties.launch_ns = ns[RUNS / 2];
+    device->base.properties.launch_ns = stats_median(ns, RUNS);
 
 out:
     if (stream != NULL)

@@ -4,6 +4,7 @@
  * A block has 256 threads whatever the kernel: kernels share nothing between warps, so the block's
  * size decides only how many of them an SM is given at a time. */
 #include "harness/base/clock.h"
+#include "harness/base/statistics.h"
 #include "harness/device/cuda/cuda.h"
 #include "harness/device/cuda/geometry.h"
 #include "harness/device/cuda/kernels.h"
@@ -122,13 +123,6 @@ out:
     return status;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Over runs that are short enough never to fill the queue, whose length is not documented. */
 enum status launch_measure(struct cuda_device *device, double *launch_ns)
 {
@@ -145,8 +139,7 @@ enum status launch_measure(struct cuda_device *device, double *launch_ns)
         ns[run] = (double)(clock_ns() - start_ns) / LAUNCHES;
         TRY(cuda_stream_synchronize(stream));
     }
-    qsort(ns, RUNS, sizeof *ns, by_value);
-    *launch_ns = ns[RUNS / 2];
+    *launch_ns = stats_median(ns, RUNS);
 
 out:
     if (stream != NULL)

@@ -3,6 +3,7 @@
 #include "scenarios/training/data/dataset.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/statistics.h"
 #include "scenarios/training/data/generated_images.h"
 #include "scenarios/training/data/image_folder.h"
 #include "scenarios/training/data/jpeg.h"
@@ -241,16 +242,9 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
     return load_image(reader, file->path, dataset->config.image_size, input);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Times one file in memory, opened by path as files on disk are. */
 static enum status time_file(struct sample_reader *reader, const uint8_t *jpeg, size_t bytes,
-                             int image_size, uint8_t *rgb, int64_t *ns)
+                             int image_size, uint8_t *rgb, double *ns)
 {
     enum status status = STATUS_OK;
     char path[64];
@@ -263,7 +257,7 @@ static enum status time_file(struct sample_reader *reader, const uint8_t *jpeg, 
         int64_t begin = clock_ns();
 
         TRY(load_image(reader, path, image_size, rgb));
-        ns[i] = clock_ns() - begin;
+        ns[i] = (double)(clock_ns() - begin);
     }
 
 out:
@@ -281,7 +275,7 @@ enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns
     struct jpeg_encoder *encoder = NULL;
     struct sample_reader *reader = NULL;
     uint8_t *rgb = NULL;
-    int64_t ns[TIMED_SAMPLES * TIMINGS_A_FILE];
+    double ns[TIMED_SAMPLES * TIMINGS_A_FILE];
 
     TRY(check(&config));
     TRY(image_painter_open(&painter, jpeg_pixels));
@@ -299,8 +293,7 @@ enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns
                         GENERATED_QUALITY, &jpeg, &bytes));
         TRY(time_file(reader, jpeg, bytes, image_size, rgb, ns + i * TIMINGS_A_FILE));
     }
-    qsort(ns, ARRAY_SIZE(ns), sizeof *ns, by_time);
-    *decode_ns = (double)ns[ARRAY_SIZE(ns) / 2];
+    *decode_ns = stats_median(ns, ARRAY_SIZE(ns));
 
 out:
     free(rgb);

@@ -31,9 +31,9 @@ struct training_window {
     int64_t wall_ns; /* synchronised host clock around each slice */
     int64_t cpu_ns;  /* of the whole process meanwhile: on the CPU device the device's work too */
     struct training_counts counts;
-    double metric[METRIC_COUNT];
-    int64_t step_count; /* single steps measured: steps - 1 in every slice */
-    double *step_ns;    /* [step_count], differences of end-of-step device events; malloc'd */
+    double metric[METRIC_COUNT]; /* NaN: not measured, as is the spread of a single step */
+    int64_t step_count;          /* single steps measured: steps - 1 in every slice */
+    double *step_ns; /* [step_count], differences of end-of-step device events; malloc'd */
 };
 
 /* `config` is resolved (knobs_resolve). Loads or generates the data, sets the parameters, starts the

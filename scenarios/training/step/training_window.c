@@ -1,10 +1,9 @@
 /* Measuring a training run: windows of steps, and host and device work each alone. */
 #include "harness/base/clock.h"
+#include "harness/base/statistics.h"
 #include "scenarios/training/step/training_parts.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct training_counts read_counts(struct training *training)
 {
@@ -71,47 +70,12 @@ out:
     return status;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* 95th percentile (nearest rank) in us, and deviation over mean, of single steps. */
-static enum status step_spread(const struct training_window *window, double *p95_us,
-                               double *variation)
-{
-    size_t count = (size_t)window->step_count;
-    double *sorted = NULL, sum = 0, squares = 0;
-    enum status status = STATUS_OK;
-
-    *p95_us = *variation = 0;
-    if (count == 0)
-        goto out;
-    sorted = malloc(count * sizeof *sorted);
-    if (sorted == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to sort %zu step times", count);
-    memcpy(sorted, window->step_ns, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_value);
-    *p95_us = sorted[(size_t)ceil(0.95 * (double)count) - 1] / 1e3;
-    for (size_t i = 0; i < count; i++) sum += sorted[i];
-    for (size_t i = 0; i < count; i++)
-        squares += (sorted[i] - sum / (double)count) * (sorted[i] - sum / (double)count);
-    if (count > 1 && sum > 0)
-        *variation = sqrt(squares / (double)(count - 1)) / (sum / (double)count);
-
-out:
-    free(sorted);
-    return status;
-}
-
-static enum status fill_metrics(struct training *training, struct training_window *window)
+static void fill_metrics(struct training *training, struct training_window *window)
 {
     const struct training_counts *counts = &window->counts;
     struct allocator_statistics memory = allocator_statistics(training->allocator);
     double *metric = window->metric, steps = (double)window->steps;
-    enum status status = STATUS_OK;
+    int singles = (int)window->step_count;
 
     metric[METRIC_STEP_TIME] = (double)window->wall_ns / steps / 1e3;
     metric[METRIC_SAMPLES_PER_SECOND] = (double)window->samples / ((double)window->wall_ns / 1e9);
@@ -125,10 +89,8 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
-    TRY(step_spread(window, &metric[METRIC_STEP_TIME_P95], &metric[METRIC_STEP_VARIATION]));
-
-out:
-    return status;
+    metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
+    metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);
 }
 
 enum status training_window(struct training *training, int64_t steps,
@@ -159,7 +121,7 @@ enum status training_window(struct training *training, int64_t steps,
     window->samples += steps * training->layout.samples;
     add_counts(&window->counts, &from, &to);
     TRY(read_steps(window, events, steps));
-    TRY(fill_metrics(training, window));
+    fill_metrics(training, window);
 
 out:
     training->step_events = NULL;
@@ -203,11 +165,10 @@ out:
     return status;
 }
 
-/* What a step takes when nothing else gets in its way: other processes only ever add to it. */
-static double lower_quartile(double *values, int64_t count)
+/* The lower quartile: other processes only ever add to a step's time. */
+static double undisturbed(const double *values, int64_t count)
 {
-    qsort(values, (size_t)count, sizeof *values, by_value);
-    return values[count / 4];
+    return stats_percentile(values, (int)count, 25);
 }
 
 enum status training_balance(struct training *training, int64_t steps, double *host_ns,
@@ -224,8 +185,8 @@ enum status training_balance(struct training *training, int64_t steps, double *h
     TRY(event_create(training->device, true, &end));
     for (int64_t i = 0; i < steps; i++)
         TRY(balance_step(training, begin, end, &host[i], &device[i]));
-    *host_ns = lower_quartile(host, steps);
-    *device_ns = lower_quartile(device, steps);
+    *host_ns = undisturbed(host, steps);
+    *device_ns = undisturbed(device, steps);
 
 out:
     event_destroy(begin);
