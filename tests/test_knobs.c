@@ -197,8 +197,14 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
         { "memory_budget", "1025", "1025" },
         { "memory_budget", "device", "device" },
         { "memory_budget", "0", "device" },
-        { "memory_budget", "1.5GiB", NULL },
-        { "memory_budget", "1GB", NULL },
+        { "memory_budget", "2G", "2GiB" }, /* as --device-memory takes it */
+        { "memory_budget", "1.5GiB", "1536MiB" },
+        { "memory_budget", "1GB", "1GiB" },
+        { "memory_budget", "9007199254740993", "9007199254740993" }, /* 2^53 + 1 */
+        { "memory_budget", "+1", NULL },
+        { "memory_budget", "0x10", NULL },
+        { "memory_budget", "1e3", NULL },
+        { "memory_budget", "1..5G", NULL },
         { "memory_budget", "GiB", NULL },
         { "memory_budget", "1 GiB", NULL },
         { "memory_budget", "8589934592GiB", NULL }, /* 2^63 */

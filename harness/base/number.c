@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 enum status number_integer(int64_t *number, const char *option, const char *text, int64_t least,
@@ -41,28 +42,36 @@ out:
     return status;
 }
 
-enum status number_bytes(int64_t *bytes, const char *option, const char *text)
+bool number_read_bytes(const char *text, int64_t *bytes)
 {
     static const struct {
         const char *suffix;
         int shift;
     } units[] = { { "", 0 },     { "B", 0 },   { "K", 10 },   { "KB", 10 }, { "KiB", 10 },
                   { "M", 20 },   { "MB", 20 }, { "MiB", 20 }, { "G", 30 },  { "GB", 30 },
-                  { "GiB", 30 }, { "T", 40 },  { "TiB", 40 } };
-    enum status status = STATUS_OK;
-    double value;
+                  { "GiB", 30 }, { "T", 40 },  { "TB", 40 },  { "TiB", 40 } };
+    size_t length = strspn(text, "0123456789.");
     char *end;
+    long double value = strtold(text, &end); /* whose 64 bits hold every int64_t */
 
-    errno = 0;
-    value = strtod(text, &end);
-    for (size_t i = 0; errno == 0 && end != text && i < ARRAY_SIZE(units); i++) {
-        double scaled = value * (double)((int64_t)1 << units[i].shift);
-        if (strcasecmp(end, units[i].suffix) != 0 || !(scaled >= 1 && scaled < 0x1p62))
+    if (!isdigit((unsigned char)text[0]) || end != text + length)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        long double scaled = value * (long double)((int64_t)1 << units[i].shift);
+        if (strcasecmp(end, units[i].suffix) != 0 || !(scaled >= 1 && scaled < 0x1p63L))
             continue;
         *bytes = (int64_t)scaled;
-        goto out;
+        return true;
     }
-    FAIL(STATUS_BAD_USAGE, "--%s=%s: give bytes above 0, as in 512MiB or 2G", option, text);
+    return false;
+}
+
+enum status number_bytes(int64_t *bytes, const char *option, const char *text)
+{
+    enum status status = STATUS_OK;
+
+    if (!number_read_bytes(text, bytes))
+        FAIL(STATUS_BAD_USAGE, "--%s=%s: give bytes above 0, as in 512MiB or 2G", option, text);
 
 out:
     return status;

@@ -1,6 +1,8 @@
 /* A kind of value is a row: its size, how it is read, how it is written. */
 #include "scenarios/training/settings/knob_values.h"
 
+#include "harness/base/number.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,37 +154,23 @@ static int print_real(const struct knob *knob, const union knob_value *value, ch
     return length;
 }
 
-static const struct {
-    const char *suffix;
-    int64_t bytes;
-} units[] = { { "GiB", 1 << 30 }, { "MiB", 1 << 20 }, { "KiB", 1 << 10 }, { "", 1 } };
-
 static bool parse_bytes(const struct knob *knob, const char *text, union knob_value *value)
 {
-    const char *suffix;
-    uint64_t number;
-
     if (strcmp(text, "role") == 0) {
         value->bytes = MEMORY_BUDGET_ROLE;
         return true;
     }
-    if (!parse_digits(text, &number, &suffix))
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-        if (strcmp(suffix, units[i].suffix) != 0)
-            continue;
-        if (number > (uint64_t)(INT64_MAX / units[i].bytes))
-            return false;
-        value->bytes = (int64_t)number * units[i].bytes;
-        return within(knob, (double)value->bytes);
-    }
-    return false;
+    return number_read_bytes(text, &value->bytes) && within(knob, (double)value->bytes);
 }
 
 /* In the largest unit that divides it. */
 static int print_bytes(const struct knob *knob, const union knob_value *value, char *text,
                        size_t size)
 {
+    static const struct {
+        const char *suffix;
+        int64_t bytes;
+    } units[] = { { "GiB", 1 << 30 }, { "MiB", 1 << 20 }, { "KiB", 1 << 10 }, { "", 1 } };
     size_t i = 0;
     (void)knob;
 
