@@ -153,6 +153,32 @@ static void the_cost_of_tracing_comes_back_as_it_was(void **state)
     free(line);
 }
 
+/* Fields are numbered, so that two that change places are noticed, too. */
+static void every_field_of_a_device_comes_back(void **state)
+{
+    struct record back, sent;
+    int number = 0;
+    char *line;
+    (void)state;
+
+    memset(&sent, 0, sizeof sent); /* padding included: the structs are compared byte by byte */
+    sent.type = RECORD_SCENARIO;
+#define FILL_TEXT(field, size) snprintf(sent.device.field, size, "t%d", ++number);
+#define FILL_INT(field)        sent.device.field = ++number;
+#define FILL_INT64(field)      sent.device.field = ++number + (INT64_C(1) << 40);
+#define FILL_BOOL(field)       sent.device.field = true;
+#define FILL_DOUBLE(field)     sent.device.field = ++number + 0.5;
+    DEVICE_FIELDS(FILL_TEXT, FILL_INT, FILL_INT64, FILL_BOOL, FILL_DOUBLE)
+    line = record_print(&sent);
+
+    assert_true(record_parse(&back, line));
+    assert_int_equal(back.device.cuda_runtime, sent.device.cuda_runtime);
+    assert_string_equal(back.device.attention_library, sent.device.attention_library);
+    assert_memory_equal(&back.device, &sent.device, sizeof sent.device);
+    record_release(&back);
+    free(line);
+}
+
 static void device_settings_and_balance_come_back_as_they_were(void **state)
 {
     struct record back, sent = {
@@ -325,6 +351,7 @@ int main(void)
         cmocka_unit_test(losses_keep_every_bit),
         cmocka_unit_test(what_is_not_finite_is_null_and_comes_back_as_nan),
         cmocka_unit_test(the_cost_of_tracing_comes_back_as_it_was),
+        cmocka_unit_test(every_field_of_a_device_comes_back),
         cmocka_unit_test(device_settings_and_balance_come_back_as_they_were),
         cmocka_unit_test(texts_may_hold_anything),
         cmocka_unit_test(no_line_that_was_cut_is_a_record),

@@ -46,33 +46,47 @@ struct device_options {
     struct activity_sink sink;
 };
 
-struct device_properties {
-    char kind[8];           /* "cpu" or "cuda": what --device said */
-    char name[96];          /* "CPU device (AMD EPYC, 2 cores)", "NVIDIA H200" */
-    char isa[64];           /* what the kernels were built for: "avx512bf16", "sm_90" */
-    char gemm_library[64];  /* "oneDNN 2.6.3", "cuBLAS 13.0.2" */
-    int index;              /* of the GPU; 0 on the CPU device */
-    int64_t memory_bytes;   /* capacity */
-    int64_t cache_bytes;    /* the cache before the memory: a GPU's L2; 0: not known */
-    int memory_bus_bits;    /* of the device memory; 0: not known */
-    int multiprocessors;    /* SMs; the CPU device: 1 a stream's worker */
-    int warp_lanes;         /* threads in a warp; 1 on the CPU device */
-    int host_cores;         /* this process may run on */
-    bool shares_host_cores; /* the CPU device: host and device work compete */
-    double launch_ns;       /* measured at open: host time of one eager launch, median */
-    int spin_ns;            /* as in the options */
-    bool doorbell;
-    bool bf16_matrix_units; /* bf16 GEMM is at least twice as fast as fp32 */
-    bool fp16_matrix_units;
-    bool tf32;
-    bool fused_attention;   /* of a library: device_attention() may be planned */
-    int compute_capability; /* 90 for sm_90; 0 on the CPU device */
+/* Every property, once: the struct, the records between processes and result files are made from this
+ * list, in its order. Users of the table say what becomes of a text, an int, an int64_t, a bool and a
+ * double. */
+#define DEVICE_FIELDS(TEXT, INT, INT64, BOOL, DOUBLE)                                              \
+    TEXT(kind, 8)           /* "cpu" or "cuda": what --device said */                              \
+    TEXT(name, 96)          /* "CPU device (AMD EPYC, 2 cores)", "NVIDIA H200" */                  \
+    TEXT(isa, 64)           /* what the kernels were built for: "avx512bf16", "sm_90" */           \
+    TEXT(gemm_library, 64)  /* "oneDNN 2.6.3", "cuBLAS 13.0.2" */                                  \
+    INT(index)              /* of the GPU; 0 on the CPU device */                                  \
+    INT64(memory_bytes)     /* capacity */                                                         \
+    INT(multiprocessors)    /* SMs; the CPU device: 1, the worker of a stream */                   \
+    INT(warp_lanes)         /* threads in a warp; 1 on the CPU device */                           \
+    INT(host_cores)         /* this process may run on */                                          \
+    BOOL(shares_host_cores) /* the CPU device: host and device work compete */                     \
+    DOUBLE(launch_ns)       /* measured at open: host time of one eager launch, median */          \
+    INT(spin_ns)            /* as in the options */                                                \
+    BOOL(doorbell)          /* the CPU device: a launch makes a system call, as a driver does */   \
+    BOOL(bf16_matrix_units) /* bf16 GEMM is at least twice as fast as fp32 */                      \
+    BOOL(fp16_matrix_units)                                                                        \
+    BOOL(tf32)                                                                                     \
+    BOOL(fused_attention)   /* by a library: device_attention() may be planned */                  \
+    INT(compute_capability) /* 90 for sm_90; 0 on the CPU device */                                \
+    INT64(cache_bytes)      /* the cache before the memory: a GPU's L2; 0: unknown */              \
+    INT(memory_bus_bits)    /* of the device memory; 0: unknown */                                 \
+    INT(cuda_runtime)       /* the runtime in use, 13000 for CUDA 13.0; 0: unknown, or no GPU */   \
+    INT(cuda_driver)        /* the newest CUDA that the driver supports, likewise */               \
+    INT(attention_cuda)     /* the CUDA that the attention library was built for, likewise */      \
+    TEXT(attention_library, 160) /* "cuDNN 9.19.0", or why there is none; "" on the CPU device */
 
-    /* As 13000 for CUDA 13.0: the runtime in use, the newest that the driver knows, and what the library of
-     * fused attention was built for. 0: not known, or the CPU device. */
-    int cuda_runtime, cuda_driver, attention_cuda;
-    char
-        attention_library[160]; /* "cuDNN 9.19.0"; where there is none, why; "" on the CPU device */
+struct device_properties {
+#define TEXT(field, size) char field[size];
+#define INT(field)        int field;
+#define INT64(field)      int64_t field;
+#define BOOL(field)       bool field;
+#define DOUBLE(field)     double field;
+    DEVICE_FIELDS(TEXT, INT, INT64, BOOL, DOUBLE)
+#undef TEXT
+#undef INT
+#undef INT64
+#undef BOOL
+#undef DOUBLE
 };
 
 /* Of the raw device allocations (direct and stream-ordered). */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define UNKNOWN(field) .field = NAN,
 #define VITALS_UNKNOWN                                                                             \
     {                                                                                              \
-        .clock_mhz = NAN, .memory_clock_mhz = NAN, .temperature_c = NAN, .power_w = NAN,           \
-        .power_limited_ns = NAN, .thermal_limited_ns = NAN, .limits = -1                           \
+        DEVICE_VITALS(UNKNOWN).limits = -1                                                         \
     }
 
 const struct device_vitals device_vitals_unknown = VITALS_UNKNOWN;
@@ -34,10 +34,9 @@ const struct device_health device_health_unknown = {
 
 bool vitals_are_known(const struct device_vitals *vitals)
 {
-    return isfinite(vitals->clock_mhz) || isfinite(vitals->memory_clock_mhz) ||
-           isfinite(vitals->temperature_c) || isfinite(vitals->power_w) ||
-           isfinite(vitals->power_limited_ns) || isfinite(vitals->thermal_limited_ns) ||
-           vitals->limits >= 0;
+#define IS_KNOWN(field) isfinite(vitals->field) ||
+    return DEVICE_VITALS(IS_KNOWN) vitals->limits >= 0;
+#undef IS_KNOWN
 }
 
 int vitals_throttled(const struct device_vitals *first, const struct device_vitals *second)

@@ -21,12 +21,21 @@ enum {
     LIMIT_HARDWARE = 16 /* the hardware's own slowdown, for a reason that it does not name */
 };
 
+/* Every vital sign that is a number, once: the struct, the records between processes and result files
+ * are made from this list. The limited times count since the driver was loaded: the difference of two
+ * readings is the time that the clocks were held down between them. */
+#define DEVICE_VITALS(X)                                                                           \
+    X(clock_mhz) /* of the multiprocessors, or of the host's first core */                         \
+    X(memory_clock_mhz)                                                                            \
+    X(temperature_c)                                                                               \
+    X(power_w)                                                                                     \
+    X(power_limited_ns)                                                                            \
+    X(thermal_limited_ns)
+
 struct device_vitals {
-    double clock_mhz, memory_clock_mhz; /* of the multiprocessors, or of the host's first core */
-    double temperature_c, power_w;
-    /* Time that the clocks were held down for, since the driver was loaded: differences tell of what
-     * happened between two readings. */
-    double power_limited_ns, thermal_limited_ns;
+#define DOUBLE(field) double field;
+    DEVICE_VITALS(DOUBLE)
+#undef DOUBLE
     int limits; /* LIMIT_* together, now */
 };
 

@@ -12,30 +12,6 @@
 static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "repetition", "tracing",
                                                            "skipped",  "error",      "end" };
 
-/* The fields of device_properties by kind, under their own names. */
-#define DEVICE_TEXTS(X) X(kind) X(name) X(isa) X(gemm_library)
-#define DEVICE_INTEGERS(X)                                                                         \
-    X(index)                                                                                       \
-    X(multiprocessors)                                                                             \
-    X(warp_lanes)                                                                                  \
-    X(host_cores)                                                                                  \
-    X(spin_ns)                                                                                     \
-    X(compute_capability)
-#define VITALS(X)                                                                                  \
-    X(clock_mhz)                                                                                   \
-    X(memory_clock_mhz)                                                                            \
-    X(temperature_c)                                                                               \
-    X(power_w)                                                                                     \
-    X(power_limited_ns)                                                                            \
-    X(thermal_limited_ns)
-#define DEVICE_FLAGS(X)                                                                            \
-    X(shares_host_cores)                                                                           \
-    X(doorbell)                                                                                    \
-    X(bf16_matrix_units)                                                                           \
-    X(fp16_matrix_units)                                                                           \
-    X(tf32)                                                                                        \
-    X(fused_attention)
-
 /* --- Writing: every function returns false when memory is out --- */
 
 /* cJSON writes null when the value is not finite. */
@@ -73,17 +49,14 @@ static bool add_device(cJSON *object, const struct device_properties *device)
     cJSON *to = cJSON_AddObjectToObject(object, "device");
     bool ok = to != NULL;
 
-#define ADD_TEXT(field)    ok = ok && add_text(to, #field, device->field);
-#define ADD_INTEGER(field) ok = ok && add_number(to, #field, (double)device->field);
-#define ADD_FLAG(field)    ok = ok && add_flag(to, #field, device->field);
-    DEVICE_TEXTS(ADD_TEXT)
-    DEVICE_INTEGERS(ADD_INTEGER)
-    DEVICE_FLAGS(ADD_FLAG)
+#define ADD_TEXT(field, size) ok = ok && add_text(to, #field, device->field);
+#define ADD_NUMBER(field)     ok = ok && add_number(to, #field, (double)device->field);
+#define ADD_FLAG(field)       ok = ok && add_flag(to, #field, device->field);
+    DEVICE_FIELDS(ADD_TEXT, ADD_NUMBER, ADD_NUMBER, ADD_FLAG, ADD_NUMBER)
 #undef ADD_TEXT
-#undef ADD_INTEGER
+#undef ADD_NUMBER
 #undef ADD_FLAG
-    ok = ok && add_number(to, "memory_bytes", (double)device->memory_bytes);
-    return ok && add_number(to, "launch_ns", device->launch_ns);
+    return ok;
 }
 
 static bool add_settings(cJSON *object, const struct record *record)
@@ -125,7 +98,7 @@ static bool add_vitals(cJSON *object, const char *name, const struct device_vita
     to = cJSON_AddObjectToObject(object, name);
     ok = to != NULL && add_number(to, "limits", vitals->limits);
 #define ADD_VITAL(field) ok = ok && add_number(to, #field, vitals->field);
-    VITALS(ADD_VITAL)
+    DEVICE_VITALS(ADD_VITAL)
 #undef ADD_VITAL
     return ok;
 }
@@ -262,17 +235,17 @@ static void text(const cJSON *object, const char *name, char *to, size_t size)
 
 static bool parse_device(struct device_properties *device, const cJSON *from)
 {
-#define GET_TEXT(field)    text(from, #field, device->field, sizeof device->field);
-#define GET_INTEGER(field) device->field = small_integer(from, #field);
-#define GET_FLAG(field)    device->field = flag(from, #field);
-    DEVICE_TEXTS(GET_TEXT)
-    DEVICE_INTEGERS(GET_INTEGER)
-    DEVICE_FLAGS(GET_FLAG)
+#define GET_TEXT(field, size) text(from, #field, device->field, size);
+#define GET_INT(field)        device->field = small_integer(from, #field);
+#define GET_INT64(field)      device->field = integer(from, #field);
+#define GET_BOOL(field)       device->field = flag(from, #field);
+#define GET_DOUBLE(field)     device->field = number(from, #field);
+    DEVICE_FIELDS(GET_TEXT, GET_INT, GET_INT64, GET_BOOL, GET_DOUBLE)
 #undef GET_TEXT
-#undef GET_INTEGER
-#undef GET_FLAG
-    device->memory_bytes = integer(from, "memory_bytes");
-    device->launch_ns = number(from, "launch_ns");
+#undef GET_INT
+#undef GET_INT64
+#undef GET_BOOL
+#undef GET_DOUBLE
     return device->kind[0] != '\0';
 }
 
@@ -342,7 +315,7 @@ static void parse_vitals(struct device_vitals *vitals, const cJSON *from)
 {
     *vitals = device_vitals_unknown;
 #define GET_VITAL(field) vitals->field = number(from, #field);
-    VITALS(GET_VITAL)
+    DEVICE_VITALS(GET_VITAL)
 #undef GET_VITAL
     if (cJSON_IsObject(from))
         vitals->limits = small_integer(from, "limits");

@@ -105,24 +105,15 @@ void result_device_add(struct json *json, cJSON *to, const char *name,
 {
     cJSON *object = json_object(json, to, name);
 
-    json_text(json, object, "kind", device->kind);
-    json_text(json, object, "name", device->name);
-    json_text(json, object, "isa", device->isa);
-    json_text(json, object, "gemm_library", device->gemm_library);
-    json_integer(json, object, "index", device->index);
-    json_integer(json, object, "memory_bytes", device->memory_bytes);
-    json_integer(json, object, "multiprocessors", device->multiprocessors);
-    json_integer(json, object, "warp_lanes", device->warp_lanes);
-    json_integer(json, object, "host_cores", device->host_cores);
-    json_bool(json, object, "shares_host_cores", device->shares_host_cores);
-    json_number(json, object, "launch_ns", device->launch_ns);
-    json_integer(json, object, "spin_ns", device->spin_ns);
-    json_bool(json, object, "doorbell", device->doorbell);
-    json_bool(json, object, "bf16_matrix_units", device->bf16_matrix_units);
-    json_bool(json, object, "fp16_matrix_units", device->fp16_matrix_units);
-    json_bool(json, object, "tf32", device->tf32);
-    json_bool(json, object, "fused_attention", device->fused_attention);
-    json_integer(json, object, "compute_capability", device->compute_capability);
+#define ADD_TEXT(field, size) json_text(json, object, #field, device->field);
+#define ADD_INTEGER(field)    json_integer(json, object, #field, device->field);
+#define ADD_BOOL(field)       json_bool(json, object, #field, device->field);
+#define ADD_DOUBLE(field)     json_number(json, object, #field, device->field);
+    DEVICE_FIELDS(ADD_TEXT, ADD_INTEGER, ADD_INTEGER, ADD_BOOL, ADD_DOUBLE)
+#undef ADD_TEXT
+#undef ADD_INTEGER
+#undef ADD_BOOL
+#undef ADD_DOUBLE
 }
 
 static void add_tracing(struct json *json, cJSON *to, const char *name,
@@ -186,12 +177,9 @@ static void add_vitals(struct json *json, cJSON *object, const char *name,
     if (!vitals_are_known(vitals))
         return;
     to = json_object(json, object, name);
-    json_known_number(json, to, "clock_mhz", vitals->clock_mhz);
-    json_known_number(json, to, "memory_clock_mhz", vitals->memory_clock_mhz);
-    json_known_number(json, to, "temperature_c", vitals->temperature_c);
-    json_known_number(json, to, "power_w", vitals->power_w);
-    json_known_number(json, to, "power_limited_ns", vitals->power_limited_ns);
-    json_known_number(json, to, "thermal_limited_ns", vitals->thermal_limited_ns);
+#define ADD_VITAL(field) json_known_number(json, to, #field, vitals->field);
+    DEVICE_VITALS(ADD_VITAL)
+#undef ADD_VITAL
     json_text(json, to, "limits", limits_print(limits, sizeof limits, vitals->limits));
 }
 
