@@ -209,7 +209,7 @@ static void tear_down(struct bench_work *work)
 
 #define ADAMW(form, text_, variant_)                                                               \
     BENCH_KERNEL(adamw_##form, .text = text_, .variant = variant_, .arguments = { 1, 8 },          \
-                 .arguments_cuda = { 1, 4 }, .own_bytes = sizeof(struct own), .set_up = set_up,    \
+                 .arguments_large = { 1, 4 }, .own_bytes = sizeof(struct own), .set_up = set_up,   \
                  .run = run, .tear_down = tear_down)
 
 ADAMW(multi_tensor, "an update of N blocks' parameters, one kernel; items are parameters",

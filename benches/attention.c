@@ -265,7 +265,7 @@ static const char *lack_library(const struct bench *bench, const struct device_p
         .lack = lack_,                                                                             \
         .roof = ROOF_PRODUCTS,                                                                     \
         .arguments = { 64, 256, 1024 },                                                            \
-        .arguments_cuda = { 256, 1024, 4096 },                                                     \
+        .arguments_large = { 256, 1024, 4096 },                                                    \
         .own_bytes = sizeof(struct own),                                                           \
         .set_up = set_up_##form,                                                                   \
         .run = run_##form,                                                                         \

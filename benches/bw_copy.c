@@ -123,7 +123,7 @@ static void tear_down(struct bench_work *work)
         .variant = way,                                                                            \
         .roof = roof_,                                                                             \
         .arguments = { 64 << 10, 4 << 20, 64 << 20 },                                              \
-        .arguments_cuda = { 64 << 10, 1 << 20, 16 << 20, 256 << 20 },                              \
+        .arguments_large = { 64 << 10, 1 << 20, 16 << 20, 256 << 20 },                             \
         .own_bytes = sizeof(struct own),                                                           \
         .set_up = set_up,                                                                          \
         .run = run,                                                                                \

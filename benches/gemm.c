@@ -156,12 +156,12 @@ static const char *lack_fp16(const struct bench *bench, const struct device_prop
     GEMM(name##_fp16, text, variant, DTYPE_F16, MATH_STRICT, lack_fp16, __VA_ARGS__)
 #define GEMM_STEP(name, text, variant)                                                             \
     GEMM(name##_fp32, text, variant, DTYPE_F32, MATH_STRICT, NULL, .arguments = { 64, 128 },       \
-         .arguments_cuda = { 384, 768 });                                                          \
+         .arguments_large = { 384, 768 });                                                         \
     GEMM(name##_bf16, text, variant, DTYPE_BF16, MATH_STRICT, NULL, .arguments = { 64, 128 },      \
-         .arguments_cuda = { 384, 768 })
+         .arguments_large = { 384, 768 })
 
 GEMM_TYPES(gemm, "the product of two N by N matrices", SQUARE, .arguments = { 64, 256, 1024 },
-           .arguments_cuda = { 256, 1024, 4096, 8192 });
+           .arguments_large = { 256, 1024, 4096, 8192 });
 GEMM_STEP(gemm_qkv, "the step's tokens of width N times the weights of queries, keys, values", QKV);
 GEMM_STEP(gemm_out, "the step's tokens of width N times attention's output weights", OUT);
 GEMM_STEP(gemm_up, "the step's tokens of width N times the MLP's first weights", UP);

@@ -105,7 +105,7 @@ static void tear_down(struct bench_work *work)
         .text = text_,                                                                             \
         .variant = way,                                                                            \
         .arguments = { ROW_MULTIPLE, 1 << 18 },                                                    \
-        .arguments_cuda = { ROW_MULTIPLE, 1 << 25 },                                               \
+        .arguments_large = { ROW_MULTIPLE, 1 << 25 },                                              \
         .own_bytes = sizeof(struct own),                                                           \
         .set_up = set_up,                                                                          \
         .run = run,                                                                                \

@@ -90,5 +90,5 @@ static void tear_down(struct bench_work *work)
 }
 
 BENCH_KERNEL(layernorm, .text = "N rows of 512 elements normalised, one read and one write of each",
-             .arguments = { 32, 2048 }, .arguments_cuda = { 128, 8192, 1 << 17 },
+             .arguments = { 32, 2048 }, .arguments_large = { 128, 8192, 1 << 17 },
              .own_bytes = sizeof(struct own), .set_up = set_up, .run = run, .tear_down = tear_down);

@@ -17,12 +17,12 @@ enum direction { SHRINKS, GROWS };
  * condition on `device`. The words are empty for anywhere. */
 #define WHERES(X)                                                                                  \
     X(ANYWHERE, "anywhere", "", true)                                                              \
-    X(WHERE_CPU_DEVICE, "cpu_device", "on the CPU device", device->shares_host_cores)              \
-    X(WHERE_CUDA, "cuda", "on CUDA", !device->shares_host_cores)                                   \
+    X(WHERE_CPU_DEVICE, "cpu_device", "on the CPU device", !device->is_gpu)                        \
+    X(WHERE_CUDA, "cuda", "on CUDA", device->is_gpu)                                               \
     X(WHERE_CPU_BF16_UNITS, "cpu_bf16_units", "on a CPU with matrix units for bf16 (AMX)",         \
-      device->shares_host_cores && device->bf16_matrix_units)                                      \
+      !device->is_gpu && device->bf16_matrix_units)                                                \
     X(WHERE_CUDA_BF16_UNITS, "cuda_bf16_units", "on CUDA with matrix units for bf16",              \
-      !device->shares_host_cores && device->bf16_matrix_units)                                     \
+      device->is_gpu && device->bf16_matrix_units)                                                 \
     X(WHERE_FOUR_CORES, "four_cores", "on a GPU, or on a host with at least four cores",           \
       !device->shares_host_cores || device->host_cores >= 4)
 enum where {

@@ -332,8 +332,8 @@ static void only_what_a_bench_times_itself_counts_and_its_name_says_so(void **st
 
 static void cold_rows_leave_out_what_is_small_and_other_devices_have_their_own(void **state)
 {
-    const struct device_properties cpu = { .kind = "cpu" }, gpu = { .kind = "cuda" };
-    struct bench bench = { .name = "x", .arguments = { 1, 2, 3 }, .arguments_cuda = { 10, 20 } };
+    const struct device_properties cpu = { .kind = "cpu" }, gpu = { .is_gpu = true };
+    struct bench bench = { .name = "x", .arguments = { 1, 2, 3 }, .arguments_large = { 10, 20 } };
     int count;
     (void)state;
 
@@ -344,7 +344,7 @@ static void cold_rows_leave_out_what_is_small_and_other_devices_have_their_own(v
     bench.cold = true;
     assert_int_equal(bench_arguments(&bench, &cpu, &count)[0], 2);
     assert_int_equal(count, 2);
-    bench.arguments_cuda[1] = 0;
+    bench.arguments_large[1] = 0;
     assert_int_equal(bench_arguments(&bench, &gpu, &count)[0], 10);
     assert_int_equal(count, 1);
     bench.arguments[0] = 0;

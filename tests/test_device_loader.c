@@ -103,6 +103,30 @@ static void auto_falls_back_to_the_cpu_device(void **state)
     rmdir(folder);
 }
 
+static void the_name_that_opens_a_device_again_is_made_and_parsed(void **state)
+{
+    const struct device_properties cpu = { .kind = "cpu" };
+    const struct device_properties gpu = { .kind = "cuda", .is_gpu = true, .index = 3 };
+    static const struct {
+        const char *name;
+        bool gpu;
+    } cases[] = {
+        { "cuda", true },   { "cuda:0", true }, { "cuda:12", true },  { "cpu", false },
+        { "auto", false },  { "cuda:", false }, { "cuda:x", false },  { "cudas", false },
+        { "cpu:1", false }, { "", false },      { "cuda:1x", false },
+    };
+    char name[16];
+    (void)state;
+
+    device_name_print(name, sizeof name, &cpu);
+    assert_string_equal(name, "cpu");
+    device_name_print(name, sizeof name, &gpu);
+    assert_string_equal(name, "cuda:3");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (device_name_wants_gpu(cases[i].name) != cases[i].gpu)
+            fail_msg("\"%s\"", cases[i].name);
+}
+
 static void the_cpu_device_tells_its_properties(void **state)
 {
     const struct device_properties *properties;
@@ -121,6 +145,7 @@ static void the_cpu_device_tells_its_properties(void **state)
     assert_int_equal(sched_getaffinity(0, sizeof cores, &cores), 0);
     assert_int_equal(properties->host_cores, CPU_COUNT(&cores));
     assert_true(properties->shares_host_cores && properties->doorbell);
+    assert_false(properties->is_gpu || properties->clocks_rise_with_work);
     device_close(device);
 }
 
@@ -519,6 +544,7 @@ int main(void)
         cmocka_unit_test_teardown(a_library_that_is_no_plugin_is_refused, as_it_was),
         cmocka_unit_test_teardown(a_plugin_whose_library_is_missing_says_which, as_it_was),
         cmocka_unit_test_teardown(auto_falls_back_to_the_cpu_device, as_it_was),
+        cmocka_unit_test(the_name_that_opens_a_device_again_is_made_and_parsed),
         cmocka_unit_test_teardown(the_cpu_device_tells_its_properties, as_it_was),
         cmocka_unit_test_teardown(planned_faults_must_be_well_formed, as_it_was),
         cmocka_unit_test_teardown(the_nth_call_of_a_kind_fails_and_only_that, as_it_was),

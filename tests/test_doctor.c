@@ -300,6 +300,7 @@ static void a_folder_is_looked_at_without_making_it(void **state)
 /* --- a GPU --- */
 
 static const struct device_properties gpu = { .kind = "cuda",
+                                              .is_gpu = true,
                                               .name = "Test GPU",
                                               .isa = "sm_90",
                                               .gemm_library = "cuBLAS 13.0",

@@ -12,6 +12,7 @@
 /* --- Made-up traces ----------------------------------------------------------------------------- */
 
 static const struct device_properties gpu = { .kind = "cuda",
+                                              .is_gpu = true,
                                               .name = "NVIDIA Made Up",
                                               .index = 3,
                                               .memory_bytes = (int64_t)80 << 30,

@@ -452,13 +452,13 @@ static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **st
     }
 }
 
-static void windows_are_longer_on_cuda(void **state)
+static void windows_are_as_long_as_the_device_needs(void **state)
 {
     struct protocol protocol = protocol_of(1);
     (void)state;
 
     model_reset();
-    strcpy(model.properties.kind, "cuda");
+    model.properties.window_seconds_least = 0.3;
     assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
     assert_true(sent.records[0].window_seconds == 0.3);
     assert_int_equal(sent.records[1].repetition.steps, 120);
@@ -664,7 +664,7 @@ int main(void)
         cmocka_unit_test(other_load_in_the_first_pair_does_not_shorten_windows),
         cmocka_unit_test(warm_up_is_bounded_and_says_so),
         cmocka_unit_test(vitals_are_read_just_before_and_after_the_slices_of_a_pair),
-        cmocka_unit_test(windows_are_longer_on_cuda),
+        cmocka_unit_test(windows_are_as_long_as_the_device_needs),
         cmocka_unit_test(without_a_descriptor_nothing_is_sent),
         cmocka_unit_test(the_size_of_files_brings_the_ratio_into_the_band),
         cmocka_unit_test(a_good_ratio_is_left_alone),

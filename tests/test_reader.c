@@ -138,7 +138,7 @@ static void a_trace_is_read_whole(void **state)
     assert_int_equal(trace->devices[0].memory_bytes, 85899345920);
     assert_int_equal(trace->devices[0].multiprocessors, 132);
     assert_int_equal(trace->devices[0].memory_budget_bytes, 0);
-    assert_false(trace->devices[0].is_cpu_device);
+    assert_int_equal(trace->devices[0].shares_host_cores, -1);
     assert_int_equal(trace->devices[0].bf16_matrix_units, -1); /* the file does not say */
     assert_int_equal(trace->dropped_count, 0);
     assert_true(isnan(trace_file_overhead(trace)));

@@ -169,6 +169,7 @@ static void every_field_of_a_device_comes_back(void **state)
 #define FILL_BOOL(field)       sent.device.field = true;
 #define FILL_DOUBLE(field)     sent.device.field = ++number + 0.5;
     DEVICE_FIELDS(FILL_TEXT, FILL_INT, FILL_INT64, FILL_BOOL, FILL_DOUBLE)
+    DEVICE_TRAITS(FILL_BOOL, FILL_DOUBLE)
     line = record_print(&sent);
 
     assert_true(record_parse(&back, line));

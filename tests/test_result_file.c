@@ -342,6 +342,7 @@ static void a_gpu_tells_all_and_what_it_does_not_know_is_unknown(void **state)
     cJSON *root;
 
     strcpy(gpu.kind, "cuda");
+    gpu.is_gpu = true;
     strcpy(health.source, "NVML, driver 580.65.06");
     strcpy(health.trouble, "NVML, asked for mig_mode: Some error (999)");
     strcpy(health.local_cores, "0-15");

@@ -63,8 +63,8 @@ static void where_follows_the_device(void **state)
                                           large = { .shares_host_cores = true,
                                                     .host_cores = 4,
                                                     .bf16_matrix_units = true },
-                                          gpu = { .host_cores = 2 },
-                                          bf16_gpu = { .bf16_matrix_units = true };
+                                          gpu = { .is_gpu = true, .host_cores = 2 },
+                                          bf16_gpu = { .is_gpu = true, .bf16_matrix_units = true };
     static const struct {
         enum where where;
         bool small, large, gpu, bf16_gpu;

@@ -58,7 +58,6 @@ static void check_device(const struct trace_file *file)
     assert_int_equal(device->memory_bytes, 1000);
     assert_int_equal(device->memory_budget_bytes, 900);
     assert_int_equal(device->multiprocessors, 4);
-    assert_true(device->is_cpu_device);
     assert_int_equal(device->host_cores, 3);
     assert_int_equal(device->shares_host_cores, 1);
     assert_int_equal(device->launch_ns, 151);

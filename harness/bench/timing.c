@@ -27,9 +27,8 @@ struct bench_settings bench_settings_default(void)
 const int64_t *bench_arguments(const struct bench *bench, const struct device_properties *device,
                                int *count)
 {
-    bool is_cpu_device = strcmp(device->kind, "cpu") == 0;
-    const int64_t *list =
-        is_cpu_device || bench->arguments_cuda[0] == 0 ? bench->arguments : bench->arguments_cuda;
+    bool large = device->is_gpu && bench->arguments_large[0] != 0;
+    const int64_t *list = large ? bench->arguments_large : bench->arguments;
     int listed = 0, skipped;
 
     while (listed < BENCH_ARGUMENTS && list[listed] != 0) listed++;

@@ -374,10 +374,7 @@ out:
 static enum status run_bench(int argc, char **argv, int *exit_code)
 {
     static const struct argp_option rows[] = {
-        { "device", FLAG_DEVICE, "auto|cpu|cuda[:N]", 0,
-          "what to measure; auto: a GPU where one answers, else the CPU device", 1 },
-        { "device-memory", FLAG_DEVICE_MEMORY, "BYTES", 0,
-          "memory that the device has, or may use: 512MiB, 2G", 1 },
+        FLAGS_DEVICE("what to measure"),
         { "seed", FLAG_SEED, "N", 0, "of the data", 1 },
         { "benchmark_filter", FLAG_FILTER, "REGEX", 0,
           "only rows whose name it finds (POSIX extended); -REGEX: the others", 2 },

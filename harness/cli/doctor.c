@@ -67,14 +67,13 @@ static void check_environment(struct doctor *doctor)
     host_check_processors(checks, "", &doctor->machine);
     host_check_memory(checks, "");
     check_folders(checks, doctor->out);
-    gpu_check_driver(checks, "", strncmp(doctor->flags.device, "cuda", 4) == 0);
+    gpu_check_driver(checks, "", device_name_wants_gpu(doctor->flags.device));
 }
 
 static enum status check_device(struct doctor *doctor)
 {
     enum status status = STATUS_OK;
     const struct device_properties *properties = device_properties(doctor->device);
-    bool gpu = strcmp(properties->kind, "cuda") == 0;
     struct device_health health;
     struct cpu_times first, second;
     struct host_limits limits;
@@ -87,8 +86,8 @@ static enum status check_device(struct doctor *doctor)
     cpu_times_read(&second, "");
     /* Once more, since a GPU shows its clocks and its link only after work. */
     health = device_health(doctor->device);
-    gpu_check_health(&doctor->checks, properties, gpu ? &health : NULL, doctor->machine.affinity,
-                     getenv("CUDA_MPS_PIPE_DIRECTORY"));
+    gpu_check_health(&doctor->checks, properties, properties->is_gpu ? &health : NULL,
+                     doctor->machine.affinity, getenv("CUDA_MPS_PIPE_DIRECTORY"));
     tracing_check(&doctor->checks, doctor->flags.device);
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
 
@@ -152,10 +151,7 @@ out:
 static enum status run_doctor(int argc, char **argv, int *exit_code)
 {
     static const struct argp_option rows[] = {
-        { "device", FLAG_DEVICE, "auto|cpu|cuda[:N]", 0,
-          "what to check; auto: a GPU where one answers, else the CPU device", 1 },
-        { "device-memory", FLAG_DEVICE_MEMORY, "BYTES", 0,
-          "memory that the device has, or may use: 512MiB, 2G", 1 },
+        FLAGS_DEVICE("what to check"),
         { "out", FLAG_OUT, "DIR", 0,
           "the folder that results will be written to; chokepoint-result if not given", 2 },
         { "format", FLAG_FORMAT, "FORMAT", 0, "console, json or markdown", 3 },

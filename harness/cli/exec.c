@@ -161,7 +161,8 @@ out:
 static enum status run_exec(int argc, char **argv, int *exit_code)
 {
     static const struct argp_option rows[] = {
-        FLAGS_DEVICE,
+        FLAGS_DEVICE("where to train"),
+        FLAGS_DATA,
         FLAGS_PROTOCOL,
         { "window", FLAG_WINDOW, "SECONDS", 0, "about so long is one timed window", 2 },
         { "extra", FLAG_EXTRA, "N", 0,

@@ -39,25 +39,24 @@ enum flag {
 };
 
 /* Rows for a command's table of options. The last number orders them in --help. */
-#define FLAGS_DEVICE                                                                               \
+#define FLAGS_DEVICE(what)                                                                         \
     { "device",                                                                                    \
       FLAG_DEVICE,                                                                                 \
-      "auto|cpu|cuda[:N]",                                                                         \
+      DEVICE_NAMES,                                                                                \
       0,                                                                                           \
-      "where to train; auto: a GPU where one answers, else the CPU device",                        \
+      what "; auto: a GPU where one answers, else the CPU device",                                 \
       1 },                                                                                         \
-        { "device-memory",                                                                         \
-          FLAG_DEVICE_MEMORY,                                                                      \
-          "BYTES",                                                                                 \
-          0,                                                                                       \
-          "memory that the device has, or may use: 512MiB, 2G",                                    \
-          1 },                                                                                     \
-        { "data",                                                                                  \
-          FLAG_DATA,                                                                               \
-          "DIR",                                                                                   \
-          0,                                                                                       \
-          "train on the JPEG files in DIR, a sub-folder per class, instead of a generated set",    \
-          1 },                                                                                     \
+    {                                                                                              \
+        "device-memory", FLAG_DEVICE_MEMORY, "BYTES", 0,                                           \
+            "memory that the device has, or may use: 512MiB, 2G", 1                                \
+    }
+#define FLAGS_DATA                                                                                 \
+    { "data",                                                                                      \
+      FLAG_DATA,                                                                                   \
+      "DIR",                                                                                       \
+      0,                                                                                           \
+      "train on the JPEG files in DIR, a sub-folder per class, instead of a generated set",        \
+      1 },                                                                                         \
     {                                                                                              \
         "seed", FLAG_SEED, "N", 0, "weights, sample order and order of repetitions", 1             \
     }

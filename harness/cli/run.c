@@ -86,10 +86,7 @@ static enum status resolve_device(struct run *run)
     TRY(device_open(&device, run->flags.device, &options));
     run->device = *device_properties(device);
     run->health = device_health(device);
-    if (strcmp(run->device.kind, "cuda") == 0)
-        snprintf(run->device_name, sizeof run->device_name, "cuda:%d", run->device.index);
-    else
-        snprintf(run->device_name, sizeof run->device_name, "%s", run->device.kind);
+    device_name_print(run->device_name, sizeof run->device_name, &run->device);
     run->flags.device = run->device_name;
 
 out:
@@ -254,7 +251,8 @@ out:
 static enum status run_run(int argc, char **argv, int *exit_code)
 {
     static const struct argp_option rows[] = {
-        FLAGS_DEVICE,
+        FLAGS_DEVICE("where to train"),
+        FLAGS_DATA,
         FLAGS_PROTOCOL,
         { "no-trace", FLAG_NO_TRACE, NULL, 0,
           "leave out the traces: two short processes a scenario", 2 },

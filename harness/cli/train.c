@@ -69,10 +69,7 @@ static int add_knobs(struct train *train, int at)
 static void make_options(struct train *train)
 {
     static const struct argp_option own[] = {
-        { "device", FLAG_DEVICE, "auto|cpu|cuda[:N]", 0,
-          "where to train; auto: a GPU where one answers, else the CPU device", 1 },
-        { "device-memory", FLAG_DEVICE_MEMORY, "BYTES", 0,
-          "memory that the device has, or may use: 512MiB, 2G", 1 },
+        FLAGS_DEVICE("where to train"),
         { "steps", FLAG_STEPS, "N", 0, "steps to time after the warm-up; about 3 s if not given",
           1 },
         { "sweep", FLAG_SWEEP, "KNOB=A,B,C", 0,

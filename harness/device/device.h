@@ -75,6 +75,13 @@ struct device_options {
     INT(attention_cuda)     /* the CUDA that the attention library was built for, likewise */      \
     TEXT(attention_library, 160) /* "cuDNN 9.19.0", or why there is none; "" on the CPU device */
 
+/* How the program treats a device. Code tests these and never the kind's name, so a new kind of device
+ * only sets them. They travel between processes and appear in no file. */
+#define DEVICE_TRAITS(BOOL, DOUBLE)                                                                \
+    BOOL(is_gpu)                 /* memory and a link of its own, NVML's readings, large sizes */  \
+    BOOL(clocks_rise_with_work)  /* slow after idling: keep it busy before timing it */            \
+    DOUBLE(window_seconds_least) /* a shorter window is too noisy to compare; 0: any length does */
+
 struct device_properties {
 #define TEXT(field, size) char field[size];
 #define INT(field)        int field;
@@ -82,6 +89,7 @@ struct device_properties {
 #define BOOL(field)       bool field;
 #define DOUBLE(field)     double field;
     DEVICE_FIELDS(TEXT, INT, INT64, BOOL, DOUBLE)
+    DEVICE_TRAITS(BOOL, DOUBLE)
 #undef TEXT
 #undef INT
 #undef INT64
@@ -153,11 +161,20 @@ struct fused_attention {
     void *workspace;
 };
 
+/* What --device takes, for --help. */
+#define DEVICE_NAMES "auto|cpu|cuda[:N]"
+
 /* Opens the device called "auto" (a GPU where one answers, else the CPU device), "cpu", "cuda" or
  * "cuda:N". `options` may be NULL. Errors: NO_DEVICE and NO_LIBRARY say what is missing. */
 enum status device_open(struct device **device, const char *name,
                         const struct device_options *options);
 void device_close(struct device *device); /* waits for all work; NULL is allowed */
+
+/* The name that opens this very device again: "cpu", "cuda:1". */
+void device_name_print(char *name, size_t size, const struct device_properties *properties);
+
+/* Whether `name` asks for a GPU, before any device is open. "auto" does not. */
+bool device_name_wants_gpu(const char *name);
 
 const struct device_properties *device_properties(const struct device *device);
 struct device_counters device_counters(const struct device *device);

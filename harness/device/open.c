@@ -3,6 +3,7 @@
 #include "harness/device/plugin.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,17 +23,56 @@ out:
     return status;
 }
 
-/* "cuda:N" */
-static bool parse_index(const char *name, int *index)
+/* The kinds of devices, in the order in which "auto" tries them. */
+static const struct kind {
+    const char *name;
+    bool is_gpu; /* of which there may be several: "cuda:1" */
+} kinds[] = { { "cuda", true }, { "cpu", false } };
+
+/* ":N" */
+static bool parse_index(const char *text, int *index)
 {
-    const char *digits = name + strlen("cuda:");
     char *end;
 
-    if (strncmp(name, "cuda:", strlen("cuda:")) != 0 || !isdigit((unsigned char)*digits) ||
-        strlen(digits) > 4)
+    if (text[0] != ':' || !isdigit((unsigned char)text[1]) || strlen(text) > 5)
         return false;
-    *index = (int)strtol(digits, &end, 10);
+    *index = (int)strtol(text + 1, &end, 10);
     return *end == '\0';
+}
+
+static const struct kind *parse_name(const char *name, int *index)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        size_t length = strlen(kinds[i].name);
+        if (strncmp(name, kinds[i].name, length) != 0)
+            continue;
+        *index = 0;
+        if (name[length] == '\0' || (kinds[i].is_gpu && parse_index(name + length, index)))
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+void device_name_print(char *name, size_t size, const struct device_properties *properties)
+{
+    snprintf(name, size, properties->is_gpu ? "%s:%d" : "%s", properties->kind, properties->index);
+}
+
+bool device_name_wants_gpu(const char *name)
+{
+    int index;
+    const struct kind *kind = parse_name(name, &index);
+
+    return kind != NULL && kind->is_gpu;
+}
+
+static enum status open_any(struct device **device, const struct device_options *options)
+{
+    enum status status = STATUS_NO_DEVICE;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds) && status != STATUS_OK; i++)
+        status = open_driver(device, kinds[i].name, 0, options);
+    return status;
 }
 
 static enum status open_named(struct device **device, const char *name,
@@ -40,15 +80,13 @@ static enum status open_named(struct device **device, const char *name,
 {
     enum status status = STATUS_OK;
     int index = 0;
+    const struct kind *kind = parse_name(name, &index);
 
-    if (strcmp(name, "auto") == 0) {
-        if (open_driver(device, "cuda", 0, options) != STATUS_OK)
-            TRY(open_driver(device, "cpu", 0, options));
-    } else if (strcmp(name, "cpu") == 0) {
-        TRY(open_driver(device, "cpu", 0, options));
-    } else if (strcmp(name, "cuda") == 0 || parse_index(name, &index)) {
-        TRY(open_driver(device, "cuda", index, options));
-    } else
+    if (strcmp(name, "auto") == 0)
+        TRY(open_any(device, options));
+    else if (kind != NULL)
+        TRY(open_driver(device, kind->name, index, options));
+    else
         FAIL(STATUS_BAD_USAGE, "there is no device \"%s\"; give auto, cpu, cuda or cuda:N", name);
 
 out:

@@ -14,42 +14,44 @@ struct facts {
     const struct device_properties *device;
     const struct device_health *health;
     const struct host_limits *host;
-    bool gpu;
 };
 
 static double copy_bound(const struct facts *facts)
 {
-    return facts->gpu ? 0.7 * gpu_link_bytes_per_second(facts->health->pcie_generation_max,
-                                                        facts->health->pcie_width_max)
-                      : 0.6 * facts->host->copy_bytes_per_second;
+    return facts->device->is_gpu
+               ? 0.7 * gpu_link_bytes_per_second(facts->health->pcie_generation_max,
+                                                 facts->health->pcie_width_max)
+               : 0.6 * facts->host->copy_bytes_per_second;
 }
 
 /* Staging adds a copy on the host. */
 static double pageable_bound(const struct facts *facts)
 {
-    return facts->gpu ? fmin(0.5 * facts->host->copy_bytes_per_second, copy_bound(facts)) / 2
-                      : 0.3 * facts->host->copy_bytes_per_second;
+    return facts->device->is_gpu
+               ? fmin(0.5 * facts->host->copy_bytes_per_second, copy_bound(facts)) / 2
+               : 0.3 * facts->host->copy_bytes_per_second;
 }
 
 /* Every byte is read and written. Stores that bypass the caches spare memcpy the read of what it
  * overwrites; a kernel's ordinary stores do not: so a third less is still the memory's best. */
 static double memory_bound(const struct facts *facts)
 {
-    return facts->gpu ? 0.75 * gpu_memory_bytes_per_second(facts->device, facts->health)
-                      : 0.4 * 2 * facts->host->copy_bytes_per_second;
+    return facts->device->is_gpu ? 0.75 * gpu_memory_bytes_per_second(facts->device, facts->health)
+                                 : 0.4 * 2 * facts->host->copy_bytes_per_second;
 }
 
 static double within_bound(const struct facts *facts)
 {
-    return facts->gpu ? memory_bound(facts) : 0.6 * 2 * facts->host->copy_bytes_per_second;
+    return facts->device->is_gpu ? memory_bound(facts)
+                                 : 0.6 * 2 * facts->host->copy_bytes_per_second;
 }
 
 /* A stream's worker computes on one core. */
 static double fp32_bound(const struct facts *facts)
 {
-    return facts->gpu ? 0.6 * gpu_fp32_flops(facts->device, facts->health)
-                      : 0.5 * facts->device->multiprocessors * facts->host->clock_hz *
-                            facts->host->flops_per_cycle;
+    return facts->device->is_gpu ? 0.6 * gpu_fp32_flops(facts->device, facts->health)
+                                 : 0.5 * facts->device->multiprocessors * facts->host->clock_hz *
+                                       facts->host->flops_per_cycle;
 }
 
 /* A core with instructions for bf16 is no slower than in fp32. Else 16-bit types are widened first, which
@@ -59,8 +61,8 @@ static double sixteen_bound(const struct facts *facts, enum dtype dtype)
     bool native = dtype == DTYPE_BF16 &&
                   (strstr(facts->device->isa, "bf16") != NULL || facts->device->bf16_matrix_units);
 
-    return facts->gpu ? 0.6 * gpu_matrix_flops(facts->device, facts->health)
-                      : (native ? 1 : 0.5) * fp32_bound(facts);
+    return facts->device->is_gpu ? 0.6 * gpu_matrix_flops(facts->device, facts->health)
+                                 : (native ? 1 : 0.5) * fp32_bound(facts);
 }
 
 static double bf16_bound(const struct facts *facts)
@@ -82,12 +84,12 @@ static double tf32_bound(const struct facts *facts)
  * what NVIDIA's tools and others call usual is 2 to 10 (HTA: "CPU launch is between 5-20 us"). */
 static double launch_bound(const struct facts *facts)
 {
-    return facts->gpu ? 10e3 : 0.5 * facts->host->round_trip_ns;
+    return facts->device->is_gpu ? 10e3 : 0.5 * facts->host->round_trip_ns;
 }
 
 static double wait_bound(const struct facts *facts)
 {
-    return facts->gpu ? 30e3 : 1.5 * facts->host->round_trip_ns;
+    return facts->device->is_gpu ? 30e3 : 1.5 * facts->host->round_trip_ns;
 }
 
 static const char slow_products[] =
@@ -236,8 +238,8 @@ static void check_capability(struct checks *checks, const struct capability *cap
     }
     settings.min_seconds = 0.03;
     settings.max_seconds = 0.4;
-    if (bench_measure(&result, bench, capability->argument[facts->gpu], device, &settings) !=
-        STATUS_OK) {
+    if (bench_measure(&result, bench, capability->argument[facts->device->is_gpu], device,
+                      &settings) != STATUS_OK) {
         checks_add(checks, capability->name, CHECK_FAIL, "", status_last()->text, "failed");
         return;
     }
@@ -257,7 +259,6 @@ void performance_check(struct checks *checks, struct device *device,
         .device = device_properties(device),
         .health = health,
         .host = limits,
-        .gpu = strcmp(device_properties(device)->kind, "cuda") == 0,
     };
 
     checks->group = "performance";

@@ -53,6 +53,7 @@ static bool add_device(cJSON *object, const struct device_properties *device)
 #define ADD_NUMBER(field)     ok = ok && add_number(to, #field, (double)device->field);
 #define ADD_FLAG(field)       ok = ok && add_flag(to, #field, device->field);
     DEVICE_FIELDS(ADD_TEXT, ADD_NUMBER, ADD_NUMBER, ADD_FLAG, ADD_NUMBER)
+    DEVICE_TRAITS(ADD_FLAG, ADD_NUMBER)
 #undef ADD_TEXT
 #undef ADD_NUMBER
 #undef ADD_FLAG
@@ -241,6 +242,7 @@ static bool parse_device(struct device_properties *device, const cJSON *from)
 #define GET_BOOL(field)       device->field = flag(from, #field);
 #define GET_DOUBLE(field)     device->field = number(from, #field);
     DEVICE_FIELDS(GET_TEXT, GET_INT, GET_INT64, GET_BOOL, GET_DOUBLE)
+    DEVICE_TRAITS(GET_BOOL, GET_DOUBLE)
 #undef GET_TEXT
 #undef GET_INT
 #undef GET_INT64

@@ -93,7 +93,7 @@ void device_context(struct json *json, cJSON *context, const struct device_prope
     add(json, context, "device_memory_bytes", "%lld", (long long)device->memory_bytes);
     add(json, context, "device_launch_ns", "%.0f", device->launch_ns);
     add(json, context, "host_cores", "%d", device->host_cores);
-    add_health(json, context, health, strcmp(device->kind, "cpu") != 0);
+    add_health(json, context, health, device->is_gpu);
     json_text(json, context, "real_time_clock", "CLOCK_MONOTONIC");
     json_text(json, context, "cpu_time_clock", "CLOCK_PROCESS_CPUTIME_ID");
 }

@@ -84,11 +84,11 @@ static int64_t count_kernels(const struct kernels *kernels, bool wanted, int64_t
     return count;
 }
 
-/* Of the CPU device, whose blocks are rows, occupancy says nothing. */
+/* Occupancy says nothing about the CPU device, which has no blocks but rows. */
 static bool has_occupancy(const struct trace_file *trace)
 {
     for (int i = 0; i < trace->device_count; i++)
-        if (trace->devices[i].is_cpu_device)
+        if (trace->devices[i].shares_host_cores == 1)
             return false;
     return true;
 }

@@ -65,6 +65,8 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     properties->multiprocessors = gpu.multiProcessorCount;
     properties->warp_lanes = gpu.warpSize;
     properties->host_cores = cores();
+    properties->is_gpu = properties->clocks_rise_with_work = true;
+    properties->window_seconds_least = 0.3; /* Clocks and launches vary more than on the host. */
     properties->fp16_matrix_units = found->compute_capability >= 75;
     properties->bf16_matrix_units = properties->tf32 = found->compute_capability >= 80;
 

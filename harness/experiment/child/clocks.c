@@ -2,8 +2,6 @@
 
 #include "harness/base/clock.h"
 
-#include <string.h>
-
 enum { SIDE = 2048 }; /* fp32 products of this size fill every GPU; 16 MiB a matrix */
 
 #define RAISE_SECONDS 0.2
@@ -61,7 +59,7 @@ out:
 
 enum status clocks_raise(struct device *device)
 {
-    return strcmp(device_properties(device)->kind, "cuda") == 0
+    return device_properties(device)->clocks_rise_with_work
                ? clocks_raise_for(device, RAISE_SECONDS)
                : STATUS_OK;
 }

@@ -11,7 +11,7 @@
 /* Keeps the device busy with products for about `seconds` and waits for them. */
 enum status clocks_raise_for(struct device *device, double seconds);
 
-/* Does so for 0.2 s on CUDA, and nothing on the CPU device. */
+/* Does so for 0.2 s on a device whose clocks rise with work, and nothing on others. */
 enum status clocks_raise(struct device *device);
 
 #endif

@@ -6,14 +6,13 @@
 #include "harness/experiment/records.h"
 #include "harness/experiment/verdict.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ORDER_STREAM = 0x70616972 }; /* of random numbers: "pair" */
-
-#define CUDA_WINDOW_SECONDS 0.3 /* at least; clocks and launches vary more there */
 
 /* Everything of one scenario in this process. */
 struct session {
@@ -276,10 +275,8 @@ static enum status open_device(struct session *session)
     enum status status = STATUS_OK;
 
     TRY(device_open(&session->device, session->protocol->device, &options));
-    session->plan.seconds = session->protocol->window_seconds;
-    if (strcmp(device_properties(session->device)->kind, "cuda") == 0 &&
-        session->plan.seconds < CUDA_WINDOW_SECONDS)
-        session->plan.seconds = CUDA_WINDOW_SECONDS;
+    session->plan.seconds = fmax(session->protocol->window_seconds,
+                                 device_properties(session->device)->window_seconds_least);
 
 out:
     return status;

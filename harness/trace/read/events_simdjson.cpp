@@ -502,8 +502,6 @@ int event_parse_devices(struct event_parser *parser, const char *bytes, size_t l
                 text.copy(device.name, sizeof device.name - 1);
             else if (name == "isa")
                 text.copy(device.isa, sizeof device.isa - 1);
-            else if (name == "kind")
-                device.is_cpu_device = text == "cpu";
             else if (whole_number(text, number))
                 take_device(device, name, number);
         }

@@ -83,7 +83,6 @@ struct event_device {
     int compute_major, compute_minor; /* NVIDIA's compute capability, or the 9.0 of AMD's gfx90a */
 
     /* In our own traces only, as the device's properties have them. */
-    bool is_cpu_device;
     char isa[64]; /* "sm_90"; "": unknown */
     int host_cores, shares_host_cores;
     int64_t launch_ns; /* host time of an eager launch */

@@ -457,18 +457,14 @@ static void name_process(struct writer *writer, int64_t pid, const char *label, 
     sort_row(writer, "process_sort_index", pid, 0, sort);
 }
 
-static bool is_cpu_device(const struct writer *writer)
-{
-    return strcmp(writer->about->device->kind, "cpu") == 0;
-}
-
 static void name_places(struct writer *writer)
 {
-    int device = writer->about->device->index;
+    const struct device_properties *properties = writer->about->device;
+    int device = properties->index;
     char name[48];
 
     name_process(writer, writer->host, "CPU", writer->host);
-    snprintf(name, sizeof name, is_cpu_device(writer) ? "CPU device %d" : "GPU %d", device);
+    snprintf(name, sizeof name, properties->is_gpu ? "GPU %d" : "CPU device %d", device);
     name_process(writer, device, name, DEVICE_SORT + device);
     for (int i = 0; i < writer->place_count; i++) {
         const struct place *place = &writer->places[i];

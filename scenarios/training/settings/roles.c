@@ -3,8 +3,6 @@
  * stands the step that was measured with healthy settings, and where. */
 #include "scenarios/training/settings/roles.h"
 
-#include <string.h>
-
 enum { ROLE_COUNT = ROLE_HEAVY + 1 };
 
 static const struct role_sizes cpu_sizes[ROLE_COUNT] = {
@@ -41,7 +39,7 @@ static const struct role_sizes cpu_sizes[ROLE_COUNT] = {
       .memory_budget_bf16 = 32 << 20 }, /* 29.3 MiB */
 };
 
-static const struct role_sizes cuda_sizes[ROLE_COUNT] = {
+static const struct role_sizes gpu_sizes[ROLE_COUNT] = {
     [ROLE_LIGHT] = /* not measured yet */
     { .data = DATA_SEQUENCES,
       .sequence_tokens = 16,
@@ -72,17 +70,12 @@ static const struct role_sizes cuda_sizes[ROLE_COUNT] = {
       .vocabulary = 256 },
 };
 
-static bool is_cpu_device(const struct device_properties *device)
-{
-    return strcmp(device->kind, "cpu") == 0;
-}
-
 const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device)
 {
-    return is_cpu_device(device) ? &cpu_sizes[role] : &cuda_sizes[role];
+    return device->is_gpu ? &gpu_sizes[role] : &cpu_sizes[role];
 }
 
 int role_head_width(int width, const struct device_properties *device)
 {
-    return is_cpu_device(device) || width <= 64 ? 32 : 64;
+    return device->is_gpu && width > 64 ? 64 : 32;
 }

@@ -22,7 +22,7 @@ struct role_sizes {
 
 const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device);
 
-/* Elements of one attention head: 64 on CUDA, as vision transformers have them, where the width is
+/* Elements of one attention head: 64 on a GPU, as vision transformers have them, where the width is
  * more than one such head; else 32. */
 int role_head_width(int width, const struct device_properties *device);
 
