@@ -193,9 +193,14 @@ int64_t training_damaged_samples(const struct training *training)
     return model.damaged;
 }
 
-int64_t training_period(const struct training_config *config)
+int64_t training_period(const struct training_config *configs, int count)
 {
-    return config->logging.loss_every;
+    int64_t period = 1;
+
+    for (int i = 0; i < count; i++)
+        if (configs[i].logging.loss_every > period)
+            period = configs[i].logging.loss_every;
+    return period;
 }
 
 /* --- The device --- */

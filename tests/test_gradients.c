@@ -22,7 +22,7 @@ static double loss_and_gradients(struct training *training)
         assert_ok(program_run(training->encoder->train, &context, training->allocator, NULL));
     }
     assert_ok(device_copy(training->compute, COPY_DEVICE_TO_HOST, &loss,
-                          training->loss_ring + training->steps % LOSS_RING, sizeof loss));
+                          training_loss_ring(training) + training->steps % LOSS_RING, sizeof loss));
     training->steps++; /* the ring's place follows the optimizer's count */
     return loss;
 }

@@ -121,21 +121,6 @@ static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void 
     }
 }
 
-static void the_period_is_that_of_both_variants(void **state)
-{
-    struct training_config configs[2] = { 0 };
-    (void)state;
-
-    configs[0].logging.loss_every = 6;
-    configs[1].logging.loss_every = 20;
-    assert_int_equal(window_period(configs, 2), 60);
-    assert_int_equal(window_period(configs, 1), 6);
-    configs[0].logging.loss_every = 1;
-    assert_int_equal(window_period(configs, 2), 20);
-    configs[1].logging.loss_every = 0;
-    assert_int_equal(window_period(configs, 2), 1);
-}
-
 /* --- Pairs --- */
 
 static void every_repetition_trains_on_the_same_samples(void **state)
@@ -649,7 +634,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_hold_whole_periods_and_windows_an_even_number_of_slices),
-        cmocka_unit_test(the_period_is_that_of_both_variants),
         cmocka_unit_test(every_repetition_trains_on_the_same_samples),
         cmocka_unit_test(a_first_pair_is_run_and_thrown_away),
         cmocka_unit_test(slices_alternate_and_only_one_run_works_at_a_time),

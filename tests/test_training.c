@@ -339,6 +339,21 @@ static void too_little_memory_is_a_clear_error(void **state)
     assert_int_equal(status, STATUS_DEVICE_OUT_OF_MEMORY);
 }
 
+static void the_period_is_that_of_all_configurations(void **state)
+{
+    struct training_config configs[2] = { 0 };
+    (void)state;
+
+    configs[0].logging.loss_every = 6;
+    configs[1].logging.loss_every = 20;
+    assert_int_equal(training_period(configs, 2), 60);
+    assert_int_equal(training_period(configs, 1), 6);
+    configs[0].logging.loss_every = 1;
+    assert_int_equal(training_period(configs, 2), 20);
+    configs[1].logging.loss_every = 0;
+    assert_int_equal(training_period(configs, 2), 1);
+}
+
 /* Chance is a tenth for the ten classes of images and an eighth for those of sequences. */
 static void held_out_samples_are_learnt(void **state)
 {
@@ -387,6 +402,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
         cmocka_unit_test(fetching_batches_ahead_changes_neither_their_order_nor_a_bit),
         cmocka_unit_test(too_little_memory_is_a_clear_error),
+        cmocka_unit_test(the_period_is_that_of_all_configurations),
         cmocka_unit_test(held_out_samples_are_learnt),
     };
     if (argc > 1)

@@ -63,7 +63,7 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     enum status status = STATUS_OK;
     struct training *training = NULL;
     struct training_window all = { 0 };
-    int64_t period = training_period(config), total, chunk;
+    int64_t period = training_period(config, 1), total, chunk;
     double step_seconds = 0;
 
     *measurement = (struct measurement){ .accuracy = NAN, .loss = NAN };

@@ -112,7 +112,7 @@ static enum status run_pilot_pair(struct session *session)
     for (int v = 0; v < VARIANT_COUNT; v++)
         if (is_run(session, (enum variant)v))
             configs[count++] = session->configs[v];
-    session->plan.period = window_period(configs, count);
+    session->plan.period = training_period(configs, count);
     for (int i = 0; i < count; i++)
         TRY(window_pilot(session->device, &configs[i], &session->plan, &step_ns[i]));
     window_plan_steps(&session->plan, step_ns, count);

@@ -59,9 +59,9 @@ static void plan(struct session *session, const struct pace *pace)
     const struct trace_need need = {
         .step_us = pace->us,
         .launches = pace->launches,
-        .period = window_period(session->configs, VARIANT_COUNT),
-        .alike = training_period(&session->configs[VARIANT_BEFORE]) ==
-                 training_period(&session->configs[VARIANT_AFTER]),
+        .period = training_period(session->configs, VARIANT_COUNT),
+        .alike = training_period(&session->configs[VARIANT_BEFORE], 1) ==
+                 training_period(&session->configs[VARIANT_AFTER], 1),
         .quick = session->protocol->quick,
     };
 

@@ -15,28 +15,6 @@ enum {
 #define SLICE_NS    1e7
 #define WARM_WITHIN 0.05 /* two consecutive quarters that agree so well are warm */
 
-static int64_t greatest_common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-int64_t window_period(const struct training_config *configs, int count)
-{
-    int64_t period = 1;
-
-    for (int i = 0; i < count; i++) {
-        int64_t own = training_period(&configs[i]);
-        if (own > 1)
-            period = period / greatest_common_divisor(period, own) * own;
-    }
-    return period;
-}
-
 int64_t window_whole_periods(int64_t steps, int64_t period)
 {
     return (steps + period - 1) / period * period;

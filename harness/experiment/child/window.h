@@ -27,9 +27,6 @@ struct window_plan {
     double seconds; /* about what a window lasts */
 };
 
-/* Steps after which everything periodic in any of `count` settings has come round. */
-int64_t window_period(const struct training_config *configs, int count);
-
 /* The steps of the fewest whole periods that hold `steps`. */
 int64_t window_whole_periods(int64_t steps, int64_t period);
 

@@ -1,11 +1,7 @@
 /* One training run: opening its parts, stepping, closing. */
 #include "scenarios/training/step/training_parts.h"
 
-#include "harness/base/clock.h"
-
 #include <stdlib.h>
-
-enum { EAGER_STEPS = 2 }; /* before a graph is captured: pools fill, primitives are made */
 
 static enum status batch_alloc(void *context, size_t bytes, void **memory)
 {
@@ -65,10 +61,7 @@ static enum status open_model(struct training *training)
                      training->allocator, training->compute));
     TRY(optimizer_open(&training->optimizer, &config->optimizer, training->encoder->parameters,
                        training->encoder->parameter_count, training->allocator, training->compute));
-    TRY(allocator_alloc(training->allocator, MEMORY_WORKSPACE, LOSS_RING * sizeof(float),
-                        (void **)&training->loss_ring));
-    TRY(device_memset(training->compute, training->loss_ring, 0, LOSS_RING * sizeof(float)));
-    TRY(host_alloc(training->device, true, sizeof *training->loss, (void **)&training->loss));
+    TRY(periodic_open(training));
 
 out:
     return status;
@@ -111,15 +104,12 @@ void training_close(struct training *training)
     if (training->compute != NULL)
         stream_synchronize(training->compute);
     graph_destroy(training->graph);
+    periodic_close(training);
     transfer_close(training->transfer);
     loader_close(training->loader);
     resident_close(training->resident);
     optimizer_close(training->optimizer);
     encoder_close(training->encoder);
-    if (training->allocator != NULL)
-        allocator_free(training->allocator, training->loss_ring);
-    if (training->loss != NULL)
-        host_free(training->device, true, training->loss);
     allocator_close(training->allocator);
     stream_destroy(training->compute);
     dataset_close(training->dataset);
@@ -175,87 +165,10 @@ struct op_context training_context(const struct training *training, int micro)
                        ? (const int32_t *)(const void *)(input + layout->lengths_offset) + first
                        : NULL,
         .state = optimizer_state(training->optimizer),
-        .loss_ring = training->loss_ring,
+        .loss_ring = training_loss_ring(training),
         .loss_scale = 1 / (float)layout->samples,
         .accumulate = micro > 0,
     };
-}
-
-/* Forward, backward and optimizer of one step: what a graph captures. */
-static enum status queue_step(struct training *training)
-{
-    enum status status = STATUS_OK;
-
-    TRY(optimizer_begin(training->optimizer));
-    for (int micro = 0; micro < training->config.launch.accumulate; micro++) {
-        struct op_context context = training_context(training, micro);
-        TRY(program_run(training->encoder->train, &context, training->allocator, NULL));
-    }
-    phase_push(training->device, "optimizer");
-    status = optimizer_update(training->optimizer);
-    phase_pop(training->device);
-
-out:
-    return status;
-}
-
-/* A capture must be ended even when something in it failed; the first error is the one to report. */
-static enum status capture(struct training *training)
-{
-    enum status status = STATUS_OK, ended;
-    struct status_error error;
-
-    TRY(graph_begin(training->compute));
-    status = queue_step(training);
-    if (status != STATUS_OK)
-        error = *status_last();
-    ended = graph_end(training->compute, &training->graph);
-    allocator_keep(training->allocator, training->graph != NULL);
-    if (status != STATUS_OK)
-        status_raise(&error);
-    else
-        TRY(ended);
-
-out:
-    if (status != STATUS_OK)
-        status_context("capturing step %lld", (long long)training->steps);
-    return status;
-}
-
-enum status training_submit(struct training *training)
-{
-    bool graph = training->config.launch.mode == LAUNCH_GRAPH;
-    int64_t begin;
-    enum status status = STATUS_OK;
-
-    if (graph && training->graph == NULL && training->steps >= EAGER_STEPS)
-        TRY(capture(training));
-    begin = clock_ns();
-    if (training->graph != NULL) {
-        phase_push(training->device, "graph");
-        status = graph_launch(training->compute, training->graph);
-        phase_pop(training->device);
-        TRY(status);
-    } else {
-        TRY(queue_step(training));
-    }
-    training->submission_ns += clock_ns() - begin;
-
-out:
-    return status;
-}
-
-/* What `.item()` does: a blocking copy of the newest loss. */
-static enum status read_loss(struct training *training)
-{
-    const float *newest = training->loss_ring + training->steps % LOSS_RING;
-    enum status status = STATUS_OK;
-
-    phase_push(training->device, "log");
-    status = device_copy(training->compute, COPY_DEVICE_TO_HOST, training->loss, newest,
-                         sizeof *training->loss);
-    phase_pop(training->device);
-    return status;
 }
 
 enum status training_run(struct training *training, int64_t steps)
@@ -268,8 +181,7 @@ enum status training_run(struct training *training, int64_t steps)
         TRY(training_submit(training));
         if (training->step_events != NULL)
             TRY(event_record(training->step_events[i], training->compute));
-        if ((training->steps + 1) % training->config.logging.loss_every == 0)
-            TRY(read_loss(training));
+        TRY(periodic_run(training));
         if (start_ns != 0)
             training_trace_step(training, start_ns);
         training->steps++;
@@ -286,24 +198,6 @@ int64_t training_steps_done(const struct training *training)
     return training->steps;
 }
 
-enum status training_losses(struct training *training, int64_t first, int count, float *losses)
-{
-    enum status status = STATUS_OK;
-
-    if (first < 0 || count < 0 || first + count > training->steps ||
-        first < training->steps - LOSS_RING)
-        FAIL(STATUS_BAD_USAGE,
-             "losses of steps %lld to %lld were asked for; kept are the last %d of %lld",
-             (long long)first, (long long)(first + count - 1), LOSS_RING,
-             (long long)training->steps);
-    for (int i = 0; i < count; i++)
-        TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, &losses[i],
-                        training->loss_ring + (first + i) % LOSS_RING, sizeof losses[i]));
-
-out:
-    return status;
-}
-
 enum status training_pause(struct training *training)
 {
     if (training->loader != NULL)
@@ -316,9 +210,4 @@ int64_t training_damaged_samples(const struct training *training)
     if (training->loader == NULL)
         return training->damaged;
     return training->damaged + loader_statistics(training->loader).damaged;
-}
-
-int64_t training_period(const struct training_config *config)
-{
-    return config->logging.loss_every;
 }

@@ -85,7 +85,8 @@ enum status training_balance(struct training *training, int64_t steps, double *h
 /* Samples left out because they could not be decoded, so far. */
 int64_t training_damaged_samples(const struct training *training);
 
-/* Steps after which everything periodic has come round: loss_every and the like. */
-int64_t training_period(const struct training_config *config);
+/* Steps after which everything that is not done in every step has come round, in all of `count`
+ * configurations: the least common multiple of loss_every and the like. */
+int64_t training_period(const struct training_config *configs, int count);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/optimizer.h"
+#include "scenarios/training/step/periodic.h"
 #include "scenarios/training/step/resident.h"
 #include "scenarios/training/step/training.h"
 #include "scenarios/training/step/transfer.h"
@@ -22,8 +23,6 @@ struct training {
     struct encoder *encoder;
     struct optimizer *optimizer;
     struct batch_layout layout; /* of all micro-batches of a step together */
-    float *loss_ring;           /* device memory, [LOSS_RING] */
-    float *loss;                /* pinned host memory: the last one read */
     struct graph *graph;        /* once captured */
     int64_t steps;              /* done or queued */
     int64_t submission_ns;      /* host time spent queueing device work, in all */
@@ -31,11 +30,17 @@ struct training {
     struct trace *trace;        /* NULL: nothing is recorded */
     int64_t tokens;             /* with data, in the step that is under way; known while tracing */
     int64_t damaged;            /* found while batches were made resident */
+#define TRAINING_MEMBER(name) struct name *name;
+    PERIODICS(TRAINING_MEMBER)
+#undef TRAINING_MEMBER
 };
 
 /* The parts of a step, in order. */
 enum status training_load(struct training *training);   /* data and h2d */
 enum status training_submit(struct training *training); /* forward, backward, optimizer */
+
+/* Device memory, [LOSS_RING]: step N writes its loss to N % LOSS_RING. */
+float *training_loss_ring(const struct training *training);
 
 /* While tracing: a step's row, begun with the time of trace_clock(). */
 void training_trace_step(struct training *training, int64_t start_ns);

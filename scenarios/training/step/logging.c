@@ -1,0 +1,78 @@
+/* Reading the loss. The last op of every step writes the loss into a ring in device memory, so a step
+ * never waits for it; the host waits only where it reads one, as `loss.item()` does. */
+#include "scenarios/training/step/training_parts.h"
+
+#include <stdlib.h>
+
+struct logging {
+    float *ring; /* device memory, [LOSS_RING] */
+    float *read; /* pinned host memory: the loss that was read last */
+};
+
+static enum status open(struct training *training)
+{
+    enum status status = STATUS_OK;
+    struct logging *logging = calloc(1, sizeof *logging);
+
+    training->logging = logging;
+    if (logging == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the losses");
+    TRY(allocator_alloc(training->allocator, MEMORY_WORKSPACE, LOSS_RING * sizeof(float),
+                        (void **)&logging->ring));
+    TRY(device_memset(training->compute, logging->ring, 0, LOSS_RING * sizeof(float)));
+    TRY(host_alloc(training->device, true, sizeof *logging->read, (void **)&logging->read));
+
+out:
+    return status;
+}
+
+static enum status read_newest(struct training *training)
+{
+    struct logging *logging = training->logging;
+
+    return device_copy(training->compute, COPY_DEVICE_TO_HOST, logging->read,
+                       logging->ring + training->steps % LOSS_RING, sizeof *logging->read);
+}
+
+static void close(struct training *training)
+{
+    struct logging *logging = training->logging;
+
+    if (logging == NULL)
+        return;
+    allocator_free(training->allocator, logging->ring);
+    if (logging->read != NULL)
+        host_free(training->device, true, logging->read);
+    free(logging);
+}
+
+const struct periodic periodic_logging = {
+    .phase = "log",
+    .every = offsetof(struct training_config, logging.loss_every),
+    .open = open,
+    .run = read_newest,
+    .close = close,
+};
+
+float *training_loss_ring(const struct training *training)
+{
+    return training->logging->ring;
+}
+
+enum status training_losses(struct training *training, int64_t first, int count, float *losses)
+{
+    enum status status = STATUS_OK;
+
+    if (first < 0 || count < 0 || first + count > training->steps ||
+        first < training->steps - LOSS_RING)
+        FAIL(STATUS_BAD_USAGE,
+             "losses of steps %lld to %lld were asked for; kept are the last %d of %lld",
+             (long long)first, (long long)(first + count - 1), LOSS_RING,
+             (long long)training->steps);
+    for (int i = 0; i < count; i++)
+        TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, &losses[i],
+                        training->logging->ring + (first + i) % LOSS_RING, sizeof losses[i]));
+
+out:
+    return status;
+}

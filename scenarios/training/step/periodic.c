@@ -1,0 +1,61 @@
+#include "scenarios/training/step/periodic.h"
+
+#include "scenarios/training/step/training_parts.h"
+
+static const struct periodic *const rows[] = {
+#define PERIODIC_ROW(name) &periodic_##name,
+    PERIODICS(PERIODIC_ROW)
+#undef PERIODIC_ROW
+};
+
+static int steps_between(const struct periodic *row, const struct training_config *config)
+{
+    return *(const int *)(const void *)((const char *)config + row->every);
+}
+
+enum status periodic_open(struct training *training)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) TRY(rows[i]->open(training));
+
+out:
+    return status;
+}
+
+enum status periodic_run(struct training *training)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        int every = steps_between(rows[i], &training->config);
+
+        if (every == 0 || (training->steps + 1) % every != 0)
+            continue;
+        phase_push(training->device, rows[i]->phase);
+        status = rows[i]->run(training);
+        phase_pop(training->device);
+        TRY(status);
+    }
+
+out:
+    return status;
+}
+
+void periodic_close(struct training *training)
+{
+    for (size_t i = ARRAY_SIZE(rows); i-- > 0;) rows[i]->close(training);
+}
+
+int64_t training_period(const struct training_config *configs, int count)
+{
+    int64_t period = 1;
+
+    for (int c = 0; c < count; c++) {
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+            int64_t once = period, every = steps_between(rows[i], &configs[c]);
+            while (every > 0 && period % every != 0) period += once;
+        }
+    }
+    return period;
+}

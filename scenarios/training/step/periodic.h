@@ -1,0 +1,36 @@
+/* What a training step does only every so many steps, once its device work is queued: reading the
+ * loss, for example. Each is one row, so that the step itself names none of them.
+ *
+ * A new one is its file NAME.c with the row periodic_NAME, and its name in PERIODICS. */
+#ifndef SCENARIOS_TRAINING_STEP_PERIODIC_H
+#define SCENARIOS_TRAINING_STEP_PERIODIC_H
+
+#include "scenarios/training/settings/config.h"
+
+#include "harness/base/status.h"
+
+#include <stddef.h>
+
+struct training;
+
+struct periodic {
+    const char *phase; /* its name in traces */
+    size_t every;      /* offset in struct training_config of an int: steps per run; 0: never */
+    enum status (*open)(struct training *training);
+    enum status (*run)(struct training *training); /* after step training->steps is queued */
+    void (*close)(struct training *training);      /* also of what was opened only in part */
+};
+
+/* In the order in which they run. Each keeps a struct NAME of its own in training->NAME. */
+#define PERIODICS(X) X(logging)
+
+#define PERIODIC_ROW(name) extern const struct periodic periodic_##name;
+PERIODICS(PERIODIC_ROW)
+#undef PERIODIC_ROW
+
+/* For training.c: all rows' `open`, those `run` that are due, all `close`. */
+enum status periodic_open(struct training *training);
+enum status periodic_run(struct training *training);
+void periodic_close(struct training *training);
+
+#endif
