@@ -553,7 +553,7 @@ static void what_is_done_for_the_first_time_adds_up(void **state)
         assert_string_equal(found.findings.items[0].id, around[i].first);
         assert_float_equal((float)finding->lost_ns_per_step / 1e3F, around[i].lost_us, 1e-3);
         assert_non_null(strstr(finding->evidence, "2 kernels are"));
-        assert_non_null(strstr(finding->evidence, "3 ms of cudaLaunchKernel, for compiled"));
+        assert_non_null(strstr(finding->evidence, "3.00 ms of cudaLaunchKernel, for compiled"));
         if (!around[i].launched_before)
             assert_null(find(&found, "launch_bound"));
         forget(&found);

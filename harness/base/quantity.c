@@ -53,6 +53,14 @@ void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit)
                  unit[0] != '\0' ? " " : "", unit);
 }
 
+struct quantity_text quantity_time(double ns)
+{
+    struct quantity_text time;
+
+    quantity_print(time.text, ns / 1e3, "us");
+    return time;
+}
+
 void quantity_duration(char text[QUANTITY_SIZE], double seconds)
 {
     long whole = isfinite(seconds) && seconds > 0 ? lround(fmin(seconds, 1e9)) : 0;

@@ -130,20 +130,6 @@ bool facts_are_few(const struct facts *facts)
     return !facts->has_steps && facts->summary->timeline.work_count < RULE_WORK_LEAST;
 }
 
-struct time_text time_text(double ns)
-{
-    static const struct {
-        double ns;
-        const char *unit;
-    } units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
-    struct time_text text;
-    size_t i = 0;
-
-    while (i + 1 < ARRAY_SIZE(units) && ns < units[i].ns) i++;
-    snprintf(text.text, sizeof text.text, "%.3g %s", ns / units[i].ns, units[i].unit);
-    return text;
-}
-
 bool facts_of_whole(const struct facts *facts)
 {
     return !facts->has_steps && facts->steps < 2;
@@ -154,7 +140,7 @@ struct step_text step_text(const struct facts *facts)
     struct step_text step;
 
     snprintf(step.text, sizeof step.text, facts_of_whole(facts) ? "the trace's %s" : "a step of %s",
-             time_text(facts->step_ns).text);
+             quantity_time(facts->step_ns).text);
     return step;
 }
 

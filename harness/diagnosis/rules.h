@@ -7,6 +7,7 @@
 #define HARNESS_DIAGNOSIS_RULES_H
 
 #include "harness/analysis/first_uses.h"
+#include "harness/base/quantity.h"
 #include "harness/diagnosis/findings.h"
 
 #include <stdbool.h>
@@ -69,16 +70,10 @@ void finding_informs(struct finding *finding);
 /* Of so little that any share of it says nothing. */
 bool facts_are_few(const struct facts *facts);
 
-/* "2.09 ms" */
-struct time_text {
-    char text[24];
-};
-struct time_text time_text(double ns);
-
 /* What figures are a share of: "a step of 2.09 ms", "the trace's 80.1 ms" where nothing marks steps; and per
  * what they are: "a step", "in all". */
 struct step_text {
-    char text[40];
+    char text[48];
 };
 struct step_text step_text(const struct facts *facts);
 const char *facts_per(const struct facts *facts);

@@ -80,8 +80,8 @@ static bool judge_pageable_copy(struct finding *finding, const struct facts *fac
     snprintf(finding->evidence, sizeof finding->evidence,
              "copies from pageable memory take the device %s of %s, %.0f%% of that while "
              "no kernel runs; it is idle for %s while the host is in such calls",
-             time_text(copies.pageable_ns).text, step_text(facts).text, 100 * exposed_share(facts),
-             time_text(idle_in_calls(facts)).text);
+             quantity_time(copies.pageable_ns).text, step_text(facts).text,
+             100 * exposed_share(facts), quantity_time(idle_in_calls(facts)).text);
     return finding_costs(finding, facts,
                          copies.pageable_ns * exposed_share(facts) + idle_in_calls(facts));
 }
@@ -96,7 +96,7 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
              "%.4g copies %s between host and device, of %.3g KiB; they run for %s, and the "
              "device is idle for %s in their calls",
              copies.count, facts_per(facts), copies.bytes / copies.count / 1024,
-             time_text(copies.ns).text, time_text(idle_in_calls(facts)).text);
+             quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
     return finding_costs(finding, facts, copies.ns * exposed_share(facts) + idle_in_calls(facts));
 }
 
@@ -109,7 +109,7 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
     snprintf(finding->evidence, sizeof finding->evidence,
              "copies between host and device take %s of %s, %.0f%% of that while no "
              "kernel runs",
-             time_text(copies.ns).text, step_text(facts).text, 100 * exposed_share(facts));
+             quantity_time(copies.ns).text, step_text(facts).text, 100 * exposed_share(facts));
     return finding_costs(finding, facts, (copies.ns - copies.pageable_ns) * exposed_share(facts));
 }
 
@@ -162,7 +162,8 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
              "%.3g times %s data goes to the host and back in the middle of it, which takes %s "
              "of %s while nothing else runs",
              (double)trips.count / facts->steps, facts_per(facts),
-             time_text((double)trips.ns / facts->steps).text, time_text(facts->step_ns).text);
+             quantity_time((double)trips.ns / facts->steps).text,
+             quantity_time(facts->step_ns).text);
     return finding_costs(finding, facts, (double)trips.ns / facts->steps);
 }
 

@@ -170,7 +170,7 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
     finding->confidence = CONFIDENCE_LOW;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g kernels %s do one element-wise operation each, for %s of %s", share.count,
-             facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
+             facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
     return finding_costs(finding, facts, 0.5 * share.ns * busy_share(facts));
 }
 
@@ -188,7 +188,7 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
     ns = (double)(alone ? optimizer->host_total_ns : optimizer->device_total_ns) / facts->steps;
     snprintf(finding->evidence, sizeof finding->evidence,
              "the optimizer takes %s of the %s in %s: %.0f%%, where 15%% is enough",
-             time_text(ns).text, alone ? "host" : "device", step_text(facts).text,
+             quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
              100 * ns / facts->step_ns);
     return finding_costs(finding, facts,
                          (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));
@@ -204,7 +204,7 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
     finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g softmax kernels %s, over scores that lie in memory, take %s of %s", share.count,
-             facts_per(facts), time_text(share.ns).text, time_text(facts->step_ns).text);
+             facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
     if (is_cpu(facts->device))
         return facts->step_ns > 0 && ns / facts->step_ns >= RULE_SHARE_LEAST;
     return finding_costs(finding, facts, ns);
@@ -218,7 +218,7 @@ static bool judge_device_wait(struct finding *finding, const struct facts *facts
     snprintf(finding->evidence, sizeof finding->evidence,
              "the device is idle for %s of %s although work is queued, in gaps of 30 us "
              "and more",
-             time_text(stalled).text, step_text(facts).text);
+             quantity_time(stalled).text, step_text(facts).text);
     return finding_costs(finding, facts, stalled);
 }
 

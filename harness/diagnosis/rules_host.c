@@ -116,13 +116,14 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
         return false;
     if (facts->summary->timeline.host_alone)
         snprintf(finding->evidence, sizeof finding->evidence,
-                 "the loop waits for data, or prepares it, for %s of %s", time_text(exposed).text,
-                 step_text(facts).text);
+                 "the loop waits for data, or prepares it, for %s of %s",
+                 quantity_time(exposed).text, step_text(facts).text);
     else
         snprintf(finding->evidence, sizeof finding->evidence,
                  "the device is idle for %s of %s while the loop waits for data or "
                  "prepares it; it works for %s",
-                 time_text(exposed).text, step_text(facts).text, time_text(facts->busy_ns).text);
+                 quantity_time(exposed).text, step_text(facts).text,
+                 quantity_time(facts->busy_ns).text);
     if (!finding_costs(finding, facts, lost_to_loading(facts)))
         return false;
     if (facts->summary->timeline.host_alone) /* Who loads and who computes share the cores. */
@@ -150,8 +151,8 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
     snprintf(finding->evidence, sizeof finding->evidence,
              "%lld of %lld steps hold most of the wait for data, up to %s each; a step in the "
              "middle waits %s of %s",
-             (long long)waiting, (long long)count, time_text(facts->loadings[count - 1]).text,
-             time_text(typical_loading(facts)).text, time_text(facts->median_step_ns).text);
+             (long long)waiting, (long long)count, quantity_time(facts->loadings[count - 1]).text,
+             quantity_time(typical_loading(facts)).text, quantity_time(facts->median_step_ns).text);
     return finding_costs(finding, facts, lost_to_loading(facts));
 }
 
@@ -178,8 +179,9 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
              "waits %s after which the device has nothing left to do: %.3g; of the %s that the "
              "host then works, %s could pass while the device works its %s",
              facts_per(facts), (double)time->drained_count / facts->steps,
-             time_text(per_step(facts, time->idle_ns)).text,
-             time_text(per_step(facts, time->hidable_ns)).text, time_text(facts->busy_ns).text);
+             quantity_time(per_step(facts, time->idle_ns)).text,
+             quantity_time(per_step(facts, time->hidable_ns)).text,
+             quantity_time(facts->busy_ns).text);
     /* How late the host notices that its wait is over counts as well, yet no more than what it then does:
      * a thread that lost its core for once is no pattern. */
     return finding_costs(finding, facts,
@@ -195,10 +197,10 @@ static bool judge_phase(struct finding *finding, const struct facts *facts, enum
 
     if (facts->summary->timeline.host_alone)
         snprintf(finding->evidence, sizeof finding->evidence, "the loop %s for %s of %s", what,
-                 time_text(idle).text, step_text(facts).text);
+                 quantity_time(idle).text, step_text(facts).text);
     else
         snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is idle for %s of %s while the loop %s", time_text(idle).text,
+                 "the device is idle for %s of %s while the loop %s", quantity_time(idle).text,
                  step_text(facts).text, what);
     return finding_costs(finding, facts, idle);
 }
@@ -237,8 +239,8 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
              "what the operators around do before, the device is idle for %s of the %s that the "
              "trace is long; the longest call is %s of %.40s, for %.100s",
              (long long)uses->count, uses->count == 1 ? " is" : "s are",
-             time_text(idle_for_first_uses(facts)).text, time_text(facts->window_ns).text,
-             time_text((double)(uses->call->end_ns - uses->call->start_ns)).text,
+             quantity_time(idle_for_first_uses(facts)).text, quantity_time(facts->window_ns).text,
+             quantity_time((double)(uses->call->end_ns - uses->call->start_ns)).text,
              trace_file_name(trace, uses->call->name), trace_file_name(trace, uses->kernel->name));
     return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
 }
@@ -277,9 +279,9 @@ static void launch_evidence(struct finding *finding, const struct facts *facts, 
              "%s%.0f launches %s, %s each on the host; %.0f%% of them launch a kernel that is "
              "shorter than the call; the device is idle for %s of %s, waiting for launches",
              more, facts->launches, facts_per(facts),
-             time_text((double)launches->host_ns / fmax(1, (double)launches->count)).text,
-             100 * short_share(facts), time_text(lost_to_launches(facts)).text,
-             time_text(facts->step_ns).text);
+             quantity_time((double)launches->host_ns / fmax(1, (double)launches->count)).text,
+             100 * short_share(facts), quantity_time(lost_to_launches(facts)).text,
+             quantity_time(facts->step_ns).text);
 }
 
 static bool judge_launch_bound(struct finding *finding, const struct facts *facts)
@@ -358,7 +360,7 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
     if (isfinite(facts->product_fixed_ns))
         snprintf(more + length, sizeof more - (size_t)length,
                  "a product takes %s however small it is; ",
-                 time_text(facts->product_fixed_ns).text);
+                 quantity_time(facts->product_fixed_ns).text);
     finding->gain_is_least = isnan(facts->product_fixed_ns);
     launch_evidence(finding, facts, more);
     return finding_costs(finding, facts, lost_to_passes(facts));

@@ -243,7 +243,8 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g calls %s allocate or release memory, %s of %s", (double)all.count / facts->steps,
-             facts_per(facts), time_text((double)ns / facts->steps).text, step_text(facts).text);
+             facts_per(facts), quantity_time((double)ns / facts->steps).text,
+             step_text(facts).text);
     return finding_costs(finding, facts, (double)(ns < idle ? ns : idle) / facts->steps);
 }
 

@@ -13,8 +13,8 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
              "communication takes %s of %s, and for %s of that nothing is computed",
-             time_text((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
-             step_text(facts).text, time_text(exposed).text);
+             quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
+             step_text(facts).text, quantity_time(exposed).text);
     return finding_costs(finding, facts, exposed);
 }
 
@@ -54,7 +54,7 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
         finding->evidence, sizeof finding->evidence,
         "rank %lld communicates for %s %s, the others for %s: they wait for it",
         (long long)(facts->ranks[last].trace->rank >= 0 ? facts->ranks[last].trace->rank : last),
-        time_text(least).text, facts_per(facts), time_text(others).text);
+        quantity_time(least).text, facts_per(facts), quantity_time(others).text);
     return finding_costs(finding, facts, lost);
 }
 
