@@ -1,5 +1,7 @@
 #include "harness/text/json.h"
 
+#include "harness/base/utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,35 +40,8 @@ void json_bool(struct json *json, cJSON *to, const char *name, bool value)
     add(json, to, name, cJSON_CreateBool(value));
 }
 
-/* Bytes of the UTF-8 character at `text`; 0 when it is none (Unicode 15, table 3-7: no overlong forms,
- * no surrogates, nothing above U+10FFFF). */
-static size_t utf8_bytes(const unsigned char *text)
-{
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high;
-        size_t bytes;
-    } forms[] = {
-        { 0x00, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-        { 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-        if (text[0] < forms[i].first_low || text[0] > forms[i].first_high)
-            continue;
-        if (forms[i].bytes > 1 && (text[1] < forms[i].second_low || text[1] > forms[i].second_high))
-            return 0;
-        for (size_t j = 2; j < forms[i].bytes; j++)
-            if (text[j] < 0x80 || text[j] > 0xbf)
-                return 0;
-        return forms[i].bytes;
-    }
-    return 0;
-}
-
 void json_text(struct json *json, cJSON *to, const char *name, const char *value)
 {
-    static const char replacement[] = "\xef\xbf\xbd";
     char *clean, *end;
 
     if (value == NULL) {
@@ -79,8 +54,8 @@ void json_text(struct json *json, cJSON *to, const char *name, const char *value
         return;
     }
     while (*value != '\0') {
-        size_t bytes = utf8_bytes((const unsigned char *)value);
-        end = mempcpy(end, bytes > 0 ? value : replacement, bytes > 0 ? bytes : 3);
+        size_t bytes = utf8_bytes(value);
+        end = mempcpy(end, bytes > 0 ? value : UTF8_REPLACEMENT, bytes > 0 ? bytes : 3);
         value += bytes > 0 ? bytes : 1;
     }
     *end = '\0';

@@ -1,5 +1,7 @@
 #include "harness/trace/record/json_stream.h"
 
+#include "harness/base/utf8.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -72,24 +74,6 @@ void json_put_fraction(struct json_stream *json, double value)
     put_digits(json, put_sign(json, millionths), 7, 6);
 }
 
-/* The length of the UTF-8 sequence that `text` starts with, by RFC 3629; 0 when it is none. */
-static int utf8_length(const unsigned char *text)
-{
-    int length = text[0] < 0x80                       ? 1
-                 : text[0] >= 0xc2 && text[0] <= 0xdf ? 2
-                 : text[0] >= 0xe0 && text[0] <= 0xef ? 3
-                 : text[0] >= 0xf0 && text[0] <= 0xf4 ? 4
-                                                      : 0;
-
-    for (int i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-        (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-        return 0; /* overlong, a surrogate, or beyond U+10FFFF */
-    return length;
-}
-
 static void put_control(struct json_stream *json, unsigned char byte)
 {
     static const char hex[] = "0123456789abcdef";
@@ -113,9 +97,8 @@ void json_put_string(struct json_stream *json, const char *text)
         } else if (*at != '\0' && (*at < 0x20 || *at == 0x7f)) {
             put_control(json, *at++);
         } else if (*at >= 0x80) {
-            int length = utf8_length(at);
-            put(json, length > 0 ? (const char *)at : "\xef\xbf\xbd",
-                length > 0 ? (size_t)length : 3);
+            size_t length = utf8_bytes((const char *)at);
+            put(json, length > 0 ? (const char *)at : UTF8_REPLACEMENT, length > 0 ? length : 3);
             at += length > 0 ? length : 1;
         }
     }

@@ -1,0 +1,13 @@
+/* Text from elsewhere, a kernel's name or a path, may hold bytes that are no UTF-8. JSON must not. */
+#ifndef HARNESS_BASE_UTF8_H
+#define HARNESS_BASE_UTF8_H
+
+#include <stddef.h>
+
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, which stands for a byte that is none */
+
+/* Bytes of the character that `text` starts with; 0 when it is none (Unicode 15, table 3-7: no overlong
+ * forms, no surrogates, nothing above U+10FFFF). Reads no further than a '\0'. */
+size_t utf8_bytes(const char *text);
+
+#endif
