@@ -132,7 +132,7 @@ expect 2 "a trace of both variants at once" "$program" exec item_sync --trace="$
 says err "--trace takes one variant"
 expect 2 "a trace into a folder that is not there" "$program" exec launch_overhead --device=cpu \
     --variant=after --trace="$folder/missing/x.json.gz"
-says err "cannot write the trace $folder/missing/x.json.gz: No such file or directory"
+says err "cannot write $folder/missing/x.json.gz: No such file or directory"
 expect 0 "a trace that is not compressed" "$program" exec launch_overhead --device=cpu \
     --variant=after --trace="$folder/x.json"
 says out '"type":"tracing"'

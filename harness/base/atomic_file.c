@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,42 +9,41 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a user can do about an error of the file system. */
-static const char *advice(int error)
+enum status atomic_file_fail(const char *path, int error)
 {
-    switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-        return "free some space or choose another folder with --out";
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return "choose a folder that you may write to with --out";
-    case ENOENT:
-        return "the folder was removed meanwhile; choose one that stays with --out";
-    case EFBIG:
-        return "the limit on file sizes (ulimit -f) is too low for it";
-    default:
-        return "choose another folder with --out";
-    }
+    static const struct {
+        int error;
+        const char *advice;
+    } rows[] = {
+        { ENOSPC, "free some space or choose another folder" },
+        { EDQUOT, "free some space or choose another folder" },
+        { EACCES, "choose a folder that you may write to" },
+        { EPERM, "choose a folder that you may write to" },
+        { EROFS, "choose a folder that you may write to" },
+        { ENOENT, "create the folder or choose another" },
+        { EFBIG, "the limit on file sizes (ulimit -f) is too low for it" },
+    };
+    const char *advice = "choose another folder";
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i].error == error)
+            advice = rows[i].advice;
+    return status_fail(STATUS_IO, __FILE__, __LINE__, "cannot write %s: %s; %s", path,
+                       strerror(error), advice);
 }
 
 static enum status write_all(int descriptor, const char *path, const char *text, size_t bytes)
 {
-    enum status status = STATUS_OK;
-
     while (bytes > 0) {
         ssize_t written = write(descriptor, text, bytes);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            FAIL(STATUS_IO, "cannot write %s: %s; %s", path, strerror(errno), advice(errno));
+            return atomic_file_fail(path, errno);
         text += written;
         bytes -= (size_t)written;
     }
-
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The permissions that open() would have given: mkstemp gives the owner's only. */
@@ -75,32 +73,38 @@ static void sync_folder(const char *path)
     }
 }
 
+enum status atomic_file_open(char temporary[PATH_MAX], int *descriptor, const char *path)
+{
+    enum status status = STATUS_OK;
+
+    if (snprintf(temporary, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX)
+        FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", path);
+    *descriptor = mkostemp(temporary, O_CLOEXEC);
+    if (*descriptor < 0)
+        return atomic_file_fail(path, errno);
+    fchmod(*descriptor, default_mode());
+
+out:
+    return status;
+}
+
 enum status atomic_file_write(const char *path, const char *text, size_t bytes)
 {
     enum status status = STATUS_OK;
     char temporary[PATH_MAX];
-    int descriptor = -1;
-    bool there = false;
+    int descriptor;
 
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= sizeof temporary)
-        FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", path);
-    descriptor = mkostemp(temporary, O_CLOEXEC);
-    if (descriptor < 0)
-        FAIL(STATUS_IO, "cannot write %s: %s; %s", path, strerror(errno), advice(errno));
-    there = true;
-    TRY(write_all(descriptor, path, text, bytes));
-    if (fchmod(descriptor, default_mode()) != 0 || fsync(descriptor) != 0)
-        FAIL(STATUS_IO, "cannot write %s: %s; %s", path, strerror(errno), advice(errno));
-    if (rename(temporary, path) != 0)
-        FAIL(STATUS_IO, "cannot write %s: %s; %s", path, strerror(errno), advice(errno));
-    there = false;
-    sync_folder(path);
+    TRY(atomic_file_open(temporary, &descriptor, path));
+    status = write_all(descriptor, path, text, bytes);
+    if (status == STATUS_OK && (fsync(descriptor) != 0 || rename(temporary, path) != 0))
+        status = atomic_file_fail(path, errno);
+    close(descriptor);
+    if (status != STATUS_OK)
+        unlink(temporary);
+    else
+        sync_folder(path);
 
 out:
-    if (descriptor >= 0)
-        close(descriptor);
-    if (there)
-        unlink(temporary);
     return status;
 }
 
@@ -118,13 +122,13 @@ enum status folder_create(const char *path)
             continue;
         *end = '\0';
         if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            FAIL(STATUS_IO, "cannot create the folder %s: %s; %s", part, strerror(errno),
-                 errno == ENOENT ? "choose another folder with --out" : advice(errno));
+            FAIL(STATUS_IO, "cannot create the folder %s: %s; choose another with --out", part,
+                 strerror(errno));
         *end = '/';
     }
     if (mkdir(part, 0777) != 0 && errno != EEXIST)
-        FAIL(STATUS_IO, "cannot create the folder %s: %s; %s", part, strerror(errno),
-             advice(errno));
+        FAIL(STATUS_IO, "cannot create the folder %s: %s; choose another with --out", part,
+             strerror(errno));
     if (stat(part, &there) == 0 && !S_ISDIR(there.st_mode))
         FAIL(STATUS_IO, "%s is there already and is no folder; choose another with --out", part);
 
