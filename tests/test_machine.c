@@ -1,6 +1,6 @@
 /* What is told of the machine, from files that Linux would have. */
+#include "harness/base/machine.h"
 #include "harness/base/status.h"
-#include "harness/text/machine.h"
 #include "tests/cmocka_prelude.h"
 #include "tests/made_machine.h"
 

@@ -3,7 +3,7 @@
 #include "harness/base/atomic_file.h"
 #include "harness/bench/bench_rows.h"
 #include "harness/report/device_context.h"
-#include "harness/text/machine.h"
+#include "harness/text/machine_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>

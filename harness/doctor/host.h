@@ -5,8 +5,8 @@
 #ifndef HARNESS_DOCTOR_HOST_H
 #define HARNESS_DOCTOR_HOST_H
 
+#include "harness/base/machine.h"
 #include "harness/doctor/checks.h"
-#include "harness/text/machine.h"
 
 /* `machine` is what machine_read() found under the same root. */
 void host_check_processors(struct checks *checks, const char *root, const struct machine *machine);

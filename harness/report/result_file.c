@@ -5,7 +5,7 @@
 #include "harness/report/result_rows.h"
 #include "harness/report/result_scenario.h"
 #include "harness/text/json.h"
-#include "harness/text/machine.h"
+#include "harness/text/machine_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "harness/device/cpu/cpu.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/machine.h"
 #include "harness/base/statistics.h"
 #include "harness/device/cpu/gemm.h"
 #include "harness/device/cpu/health.h"
@@ -13,7 +14,6 @@
 #include "harness/device/cpu/memory.h"
 #include "harness/device/cpu/trace.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,65 +31,23 @@ static int64_t default_capacity(void)
     return quarter < most ? quarter : most;
 }
 
-static int cores(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-static void cpu_model(char *model, size_t size)
-{
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-
-    snprintf(model, size, "unknown CPU");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
-            line[strcspn(line, "\n")] = '\0';
-            snprintf(model, size, "%s", strchr(line, ':') + 2);
-            break;
-        }
-    if (file != NULL)
-        fclose(file);
-}
-
-/* Of the last level. (On some machines sysconf() gives the sum over all sockets.) */
-static int64_t cache_bytes(void)
-{
-    int64_t bytes = 0;
-
-    for (int i = 0; i < 8; i++) {
-        char path[64], unit = ' ';
-        long long size;
-        FILE *file;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        file = fopen(path, "r");
-        if (file == NULL)
-            continue;
-        if (fscanf(file, "%lld%c", &size, &unit) >= 1)
-            size *= unit == 'M' ? 1 << 20 : unit == 'K' ? 1 << 10 : 1;
-        else
-            size = 0;
-        bytes = size > bytes ? size : bytes;
-        fclose(file);
-    }
-    return bytes;
-}
-
 static void fill_properties(struct cpu_device *device)
 {
     struct device_properties *properties = &device->base.properties;
-    char model[64];
+    struct machine machine;
 
-    cpu_model(model, sizeof model);
-    properties->host_cores = cores();
+    machine_read(&machine, "");
+    properties->host_cores = machine.cores_allowed > 0 ? machine.cores_allowed : 1;
+    if (properties->host_cores == 1)
+        device->spin_ns = 0;
     snprintf(properties->kind, sizeof properties->kind, "cpu");
-    snprintf(properties->name, sizeof properties->name, "CPU device (%s, %d core%s)", model,
-             properties->host_cores, properties->host_cores == 1 ? "" : "s");
+    snprintf(properties->name, sizeof properties->name, "CPU device (%.63s, %d core%s)",
+             machine.cpu_model, properties->host_cores, properties->host_cores == 1 ? "" : "s");
     snprintf(properties->isa, sizeof properties->isa, "%s", isa_name());
     gemm_library(properties->gemm_library, sizeof properties->gemm_library);
-    properties->cache_bytes = cache_bytes();
+    for (int i = 0; i < machine.cache_count; i++) /* The last level is the largest. */
+        if (machine.caches[i].bytes > properties->cache_bytes)
+            properties->cache_bytes = machine.caches[i].bytes;
     properties->multiprocessors = 1;
     properties->warp_lanes = 1;
     properties->shares_host_cores = true;
@@ -223,8 +181,6 @@ static enum status cpu_open(struct device **result, int index, const struct driv
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the CPU device (%zu bytes)", sizeof *device);
     device->base.driver = &driver;
     device->spin_ns = options->spin_ns >= 0 ? options->spin_ns : DEFAULT_SPIN_NS;
-    if (cores() == 1)
-        device->spin_ns = 0;
     device->doorbell = !options->no_doorbell;
     pthread_rwlock_init(&device->streams_lock, NULL);
     pthread_mutex_init(&device->failure_lock, NULL);

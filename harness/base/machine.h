@@ -1,9 +1,7 @@
-/* The machine that a result was measured on, as Google Benchmark describes it, and what else decides a
- * training job's speed there. */
-#ifndef HARNESS_TEXT_MACHINE_H
-#define HARNESS_TEXT_MACHINE_H
-
-#include "harness/text/json.h"
+/* Facts of the machine that a result is measured on: those that Google Benchmark names, and what else
+ * decides a training job's speed there. */
+#ifndef HARNESS_BASE_MACHINE_H
+#define HARNESS_BASE_MACHINE_H
 
 #include <stdint.h>
 
@@ -38,8 +36,5 @@ struct machine {
 /* Reads all of it. `root` comes before /proc and /sys: "" is this machine, a test gives a folder. What
  * cannot be read is left out: nothing fails. */
 void machine_read(struct machine *machine, const char *root);
-
-/* Adds the members of Google Benchmark's `context`, in its order, and further ones as strings. */
-void machine_context(const struct machine *machine, struct json *json, cJSON *context);
 
 #endif

@@ -1,7 +1,6 @@
-#include "harness/text/machine.h"
+#include "harness/base/machine.h"
 
 #include "harness/base/system_file.h"
-#include "harness/text/commit.h"
 
 #include <math.h>
 #include <sched.h>
@@ -167,63 +166,4 @@ void machine_read(struct machine *machine, const char *root)
     machine->load_count = getloadavg(machine->load, 3);
     if (machine->load_count < 0)
         machine->load_count = 0;
-}
-
-static void add_caches(const struct machine *machine, struct json *json, cJSON *context)
-{
-    cJSON *caches = json_array(json, context, "caches");
-
-    for (int i = 0; i < machine->cache_count; i++) {
-        const struct machine_cache *cache = &machine->caches[i];
-        cJSON *object = json_object(json, caches, NULL);
-        json_text(json, object, "type", cache->type);
-        json_integer(json, object, "level", cache->level);
-        json_integer(json, object, "size", cache->bytes);
-        json_integer(json, object, "num_sharing", cache->sharing);
-    }
-}
-
-static void add_known_text(struct json *json, cJSON *context, const char *name, const char *value)
-{
-    if (value[0] != '\0')
-        json_text(json, context, name, value);
-}
-
-/* Custom members of a context are strings, whatever they hold. */
-static void add_integer_text(struct json *json, cJSON *context, const char *name, int64_t value)
-{
-    char digits[24];
-
-    snprintf(digits, sizeof digits, "%lld", (long long)value);
-    json_text(json, context, name, digits);
-}
-
-void machine_context(const struct machine *machine, struct json *json, cJSON *context)
-{
-    json_text(json, context, "date", machine->date);
-    json_text(json, context, "host_name", machine->host_name);
-    if (machine->executable[0] != '\0')
-        json_text(json, context, "executable", machine->executable);
-    json_integer(json, context, "num_cpus", machine->cpus);
-    json_integer(json, context, "mhz_per_cpu", machine->mhz);
-    if (machine->scaling != NOT_KNOWN)
-        json_bool(json, context, "cpu_scaling_enabled", machine->scaling == KNOWN_YES);
-    if (machine->aslr != NOT_KNOWN)
-        json_bool(json, context, "aslr_enabled", machine->aslr == KNOWN_YES);
-    add_caches(machine, json, context);
-    json_numbers(json, context, "load_avg", machine->load, machine->load_count, 6);
-    json_text(json, context, "library_version", "chokepoint " CHOKEPOINT_VERSION);
-#ifdef NDEBUG
-    json_text(json, context, "library_build_type", "release");
-#else
-    json_text(json, context, "library_build_type", "debug");
-#endif
-    json_integer(json, context, "json_schema_version", 1);
-    add_known_text(json, context, "commit", CHOKEPOINT_COMMIT);
-    add_known_text(json, context, "cpu_model", machine->cpu_model);
-    add_known_text(json, context, "kernel", machine->kernel);
-    add_integer_text(json, context, "memory_bytes", machine->memory_bytes);
-    add_integer_text(json, context, "cores_allowed", machine->cores_allowed);
-    add_known_text(json, context, "affinity", machine->affinity);
-    add_known_text(json, context, "cpu_quota", machine->cpu_quota);
 }

@@ -1,0 +1,11 @@
+/* The machine in the `context` of a result file. */
+#ifndef HARNESS_TEXT_MACHINE_CONTEXT_H
+#define HARNESS_TEXT_MACHINE_CONTEXT_H
+
+#include "harness/base/machine.h"
+#include "harness/text/json.h"
+
+/* Adds the members of Google Benchmark's `context`, in its order, and further ones as strings. */
+void machine_context(const struct machine *machine, struct json *json, cJSON *context);
+
+#endif
