@@ -2,7 +2,7 @@
  * on the host's clock, and nothing lost. Also says what only a real GPU can answer about CUPTI.
  *
  * The first test comes before anything is recorded: a process that is timed has no CUPTI in it. */
-#include "tests/cpu_device.h"
+#include "tests/fixtures/cpu_device.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #define TESTS_KERNELS_WORKBENCH_H
 
 #include "harness/base/random.h"
-#include "tests/cmocka_prelude.h"
+#include "tests/fixtures/cmocka_prelude.h"
 #include "tests/kernels/runner.h"
 
 /* What a tensor's elements are. REAL is the storage type under test. */

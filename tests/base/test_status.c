@@ -1,0 +1,92 @@
+/* Status codes: what is recorded, where, and how it travels. */
+#include "harness/base/status.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static enum status inner(int value)
+{
+    enum status status = STATUS_OK;
+
+    if (value < 0)
+        FAIL(STATUS_BAD_INPUT, "value %d is negative; give 0 or more", value);
+
+out:
+    return status;
+}
+
+static enum status outer(int value)
+{
+    enum status status = STATUS_OK;
+
+    TRY(inner(value));
+
+out:
+    if (status != STATUS_OK)
+        status_context("working on %d", value);
+    return status;
+}
+
+static void failure_keeps_sentence_place_expression_and_context(void **state)
+{
+    const struct status_error *error = status_last();
+    (void)state;
+
+    assert_int_equal(outer(-3), STATUS_BAD_INPUT);
+    assert_int_equal(error->status, STATUS_BAD_INPUT);
+    assert_string_equal(error->text, "value -3 is negative; give 0 or more");
+    assert_non_null(strstr(error->file, "tests/base/test_status.c"));
+    assert_true(error->line > 0);
+    assert_string_equal(error->expression, "inner(value)");
+    assert_string_equal(error->context, "working on -3");
+
+    status_context("in a test");
+    assert_string_equal(error->context, "in a test: working on -3");
+    assert_int_equal(outer(1), STATUS_OK);
+}
+
+static void *fail_elsewhere(void *argument)
+{
+    outer(-9);
+    *(struct status_error *)argument = *status_last();
+    return NULL;
+}
+
+static void errors_belong_to_their_thread_and_travel_by_value(void **state)
+{
+    struct status_error theirs;
+    pthread_t thread;
+    (void)state;
+
+    outer(-1);
+    assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &theirs), 0);
+    pthread_join(thread, NULL);
+    assert_non_null(strstr(status_last()->text, "-1"));
+    assert_int_equal(status_raise(&theirs), STATUS_BAD_INPUT);
+    assert_non_null(strstr(status_last()->text, "-9"));
+}
+
+static void every_status_has_a_name_a_text_and_an_exit_code(void **state)
+{
+    (void)state;
+
+    for (int i = 0; i < STATUS_COUNT; i++) {
+        assert_true(strlen(status_name((enum status)i)) > 0);
+        assert_true(strlen(status_text((enum status)i)) > 0);
+        assert_true(status_exit_code((enum status)i) >= (i != STATUS_OK));
+        assert_true(status_exit_code((enum status)i) <= 3);
+    }
+    assert_string_equal(status_name(STATUS_REFUSED), "REFUSED");
+    assert_string_equal(status_name(STATUS_COUNT), "unknown");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failure_keeps_sentence_place_expression_and_context),
+        cmocka_unit_test(errors_belong_to_their_thread_and_travel_by_value),
+        cmocka_unit_test(every_status_has_a_name_a_text_and_an_exit_code),
+    };
+    return cmocka_run_group_tests_name("status", tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+#!/bin/sh
+# `compare` as a gate meets it: exit codes, what is printed where, and what is refused.
+#
+# usage: test_compare_cli.sh PROGRAM
+set -u
+
+program=$1
+data=$(CDPATH='' cd -- "$(dirname -- "$0")/../compare/data" && pwd -P)
+# shellcheck source=tests/fixtures/command_line.sh
+. "$(dirname -- "$0")/../fixtures/command_line.sh"
+
+compare()
+{
+    "$program" compare "$@"
+}
+
+# run FILE TIME [DEVICE]: a file with one row of five repetitions around TIME us.
+run()
+{
+    {
+        printf '{"context": {"device_name": "%s"}, "benchmarks": [' "${3-A}"
+        separator=
+        for percent in 1000 1002 998 1001 999; do
+            printf '%s{"name": "x", "run_type": "iteration", "real_time": %s, "cpu_time": 1, "time_unit": "us", "bytes_per_second": %s}' \
+                "$separator" "$(($2 * percent / 1000))" "$((1000000000 / $2 * percent / 1000))"
+            separator=,
+        done
+        echo ']}'
+    } >"$folder/$1"
+}
+
+run base1.json 10000
+run base2.json 10040
+run base3.json 10020
+run slow1.json 11000
+run slow2.json 11040
+run slow3.json 11020
+run other.json 10000 B
+
+cd "$folder" || exit 1
+expect 0 "equals" compare base1.json base2.json
+says out "1 row: 1 same"
+expect 1 "slower" compare base1.json base2.json base3.json --new slow1.json slow2.json slow3.json
+says out "slower"
+expect 0 "faster" compare slow1.json slow2.json slow3.json --new base1.json base2.json base3.json
+says out "1 faster"
+expect 0 "a threshold above the change" compare base1.json --new slow1.json --threshold=20%
+says out "1 same"
+expect 0 "stated noise" compare base1.json slow1.json --noise=5%
+says out "1 undecided"
+says out "runs are said to vary by 5.0%"
+expect 1 "a rate that falls" compare base1.json slow1.json --metric=bytes_per_second
+says out "larger is better"
+expect 1 "markdown" compare base1.json slow1.json --format=markdown
+says out "| x | 9.98 ms | 11.0 ms | +10.0% |"
+says out "**slower** |"
+expect 1 "JSON" compare base1.json slow1.json --format=json
+if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys
+row = json.load(open(sys.argv[1]))["rows"][0]
+assert row["verdict"] == "slower" and 0.09 < row["change"] < 0.11, row' "$folder/out" ||
+        fail "the JSON is not right"
+fi
+
+mkdir folder
+cp base1.json folder/result.json
+expect 0 "a folder of results" compare folder base2.json
+expect 0 "Google Benchmark's own, without a row dropped" compare "$data/google_benchmark_171_a.json" \
+    "$data/google_benchmark_171_aggregates.json"
+says out "BM_fails"
+says out "not measured"
+says out '5 of base: failed: the "device" is gone'
+
+refuses "another device" 'base1.json has "A", other.json has "B"; --force' compare base1.json other.json
+expect 0 "another device, forced" compare base1.json other.json --force
+says out "Doubtful: another device"
+refuses "one file" "chokepoint compare BASE NEW" compare base1.json
+refuses "three files" "Put --new before the first" compare base1.json base2.json base3.json
+refuses "a file twice on one side" "base1.json is given twice" compare base1.json base1.json --new slow1.json
+refuses "no such file" "nowhere.json cannot be opened" compare base1.json nowhere.json
+head -c 100 base1.json >cut.json
+refuses "a file that was cut" "cut.json is not JSON" compare base1.json cut.json
+echo '{"traceEvents": []}' >trace.json
+refuses "another kind of JSON" 'no array "benchmarks"' compare base1.json trace.json
+refuses "a filter that finds nothing" "the filter finds" compare base1.json base2.json --filter=gemm
+refuses "an empty filter" "--filter is empty" compare base1.json base2.json --filter=
+refuses "a filter that is none" "no regular expression" compare base1.json base2.json '--filter=('
+refuses "a counter that no row has" "there are real_time, cpu_time, bytes_per_second" compare base1.json \
+    base2.json --metric=nope
+refuses "an unknown flag" "did you mean --threshold" compare base1.json base2.json --treshold=3
+refuses "a threshold that is none" "--threshold=much" compare base1.json base2.json --threshold=much
+
+finish

@@ -1,0 +1,123 @@
+#!/bin/sh
+# `diagnose` as a user meets it: exit codes, what is printed where, formats, and what is refused.
+#
+# usage: test_diagnose_cli.sh PROGRAM
+set -u
+
+program=$1
+# shellcheck source=tests/fixtures/command_line.sh
+. "$(dirname -- "$0")/../fixtures/command_line.sh"
+
+diagnose()
+{
+    "$program" diagnose "$@"
+}
+
+# event CATEGORY NAME PID TID TS DUR [ARGS]
+event()
+{
+    printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d, "ts": %d, "dur": %d, "args": {%s}}' \
+        "$1" "$2" "$3" "$4" "$5" "$6" "${7-}"
+}
+
+# trace FILE HEAD STEPS: steps of 100 us, each with a call of 5 us and its kernel of 60 us.
+trace()
+{
+    {
+        printf '{%s"traceEvents": [\n' "$2"
+        step=0
+        while [ "$step" -lt "$3" ]; do
+            [ "$step" -eq 0 ] || printf ',\n'
+            at=$((100 * step))
+            event user_annotation "ProfilerStep#$step" 9 9 "$at" 100
+            printf ',\n'
+            event cuda_runtime cudaLaunchKernel 9 9 $((at + 10)) 5 "\"correlation\": $((step + 1))"
+            printf ',\n'
+            event kernel gemm 0 7 $((at + 20)) 60 "\"correlation\": $((step + 1))"
+            step=$((step + 1))
+        done
+        printf '\n]}\n'
+    } >"$folder/$1"
+}
+
+trace whole.json '' 200
+gzip -k "$folder/whole.json"
+head -c 20000 "$folder/whole.json" >"$folder/cut.json"
+head -c 900 "$folder/whole.json.gz" >"$folder/cut.json.gz"
+printf 'nonsense\n' >"$folder/nonsense.json"
+: >"$folder/empty.json"
+printf '{"context": {}, "benchmarks": []}\n' >"$folder/result.json"
+trace rank0.json '"distributedInfo": {"rank": 0, "world_size": 2}, ' 20
+trace rank1.json '"distributedInfo": {"rank": 1, "world_size": 2}, ' 20
+
+# --- what is read ---
+expect 0 "help" diagnose --help
+says out "Examples:"
+for file in whole.json whole.json.gz; do
+    expect 0 "$file" diagnose "$folder/$file"
+    says out "Step: 100 us, mean of 200"
+    says out "Device: busy 60"
+    says out "Findings"
+    is_empty err
+done
+for file in cut.json cut.json.gz; do
+    expect 0 "$file, a trace cut short" diagnose "$folder/$file"
+    says out "Partial: "
+    says out "gemm"
+    expect 0 "$file as JSON" diagnose "$folder/$file" --format=json
+    says out '"partial":	true'
+done
+from_a_pipe()
+{
+    cat "$1" | diagnose /dev/stdin
+}
+expect 0 "a pipe" from_a_pipe "$folder/whole.json.gz"
+says out "mean of 200"
+expect 0 "the ranks of a run" diagnose "$folder/rank1.json" "$folder/rank0.json"
+says out "2 of 2 ranks"
+expect 0 "a trace twice" diagnose "$folder/whole.json" "$folder/whole.json"
+[ "$(grep -c '^Findings' "$folder/out")" -eq 2 ] || fail "not two pages"
+
+# --- formats ---
+expect 0 "JSON" diagnose "$folder/whole.json" --format=json
+says out '"file":'
+if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys
+def refuse(word): raise ValueError(word)
+trace, = json.load(open(sys.argv[1]), parse_constant=refuse)["traces"]
+assert trace["steps"] == {"count": 200, "mean_ns": 100000, "min_ns": 100000, "max_ns": 100000}
+assert trace["busy_ns"] == 200 * 60000 and trace["span_ns"] == 199 * 100000 + 60000
+assert sum(trace["idle"].values()) == trace["idle_ns"] == trace["span_ns"] - trace["busy_ns"]
+assert trace["partial"] is False' "$folder/out" >"$folder/err" 2>&1 || fail "the JSON is not right"
+fi
+expect 0 "Markdown" diagnose "$folder/whole.json" --format=markdown
+says out "### Findings"
+expect 0 "no colour where none is asked for" diagnose "$folder/whole.json"
+! grep -q "$(printf '\033')" "$folder/out" || fail "colours in a file"
+expect 0 "colour" diagnose "$folder/whole.json" --color=always
+grep -q "$(printf '\033')" "$folder/out" || fail "no colours"
+
+# --- what is refused ---
+refuses "no file named" "which trace?" diagnose
+refuses "no such file" "nowhere.json: No such file" diagnose "$folder/nowhere.json"
+refuses "a folder" "is a folder" diagnose "$folder"
+refuses "no JSON" "no trace" diagnose "$folder/nonsense.json"
+refuses "an empty file" "no trace" diagnose "$folder/empty.json"
+refuses "a result file" 'without "traceEvents"' diagnose "$folder/result.json"
+refuses "one of two" "nonsense.json" diagnose "$folder/whole.json" "$folder/nonsense.json"
+refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html
+refuses "an unknown flag" "did you mean --format?" diagnose "$folder/whole.json" --frmat=json
+if [ "$(id -u)" -ne 0 ]; then
+    chmod 000 "$folder/rank0.json"
+    refuses "a file that may not be read" "Permission denied" diagnose "$folder/rank0.json"
+fi
+if [ -e /dev/full ]; then
+    to_a_full_disk()
+    {
+        diagnose "$1" >/dev/full
+    }
+    expect 2 "a full disk" to_a_full_disk "$folder/whole.json"
+    says err "cannot write to standard output"
+fi
+
+finish

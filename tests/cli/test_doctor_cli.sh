@@ -1,0 +1,72 @@
+#!/bin/sh
+# `doctor` as a user and a script meet it: exit codes, formats, and what is refused. What it finds depends
+# on the machine, so the exit code is held against the rows.
+#
+# usage: test_doctor_cli.sh PROGRAM
+set -u
+
+program=$1
+# shellcheck source=tests/fixtures/command_line.sh
+. "$(dirname -- "$0")/../fixtures/command_line.sh"
+export CHOKEPOINT_CACHE="$folder/cache"
+
+doctor()
+{
+    "$program" doctor "$@"
+}
+
+expect any "JSON" doctor --device=cpu --format=json --out="$folder/results"
+is_empty err
+if [ -e "$folder/results" ] || [ -e "$folder/cache" ]; then
+    fail "it made a folder"
+fi
+if command -v python3 >/dev/null; then
+    python3 - "$folder/out" "$code" <<'END' || fail "the JSON is not right"
+import json
+import sys
+
+document = json.load(open(sys.argv[1]))
+checks = document["checks"]
+assert document["schema"] == 1
+names = [check["name"] for check in checks]
+assert len(set(names)) == len(names), names
+for check in checks:
+    assert list(check) == ["name", "status", "value", "expected", "advice"], check
+    assert check["status"] in ("ok", "low", "fail", "n/a"), check
+    assert all(isinstance(value, str) for value in check.values()), check
+    assert (check["advice"] == "") == (check["status"] == "ok"), check
+assert (sys.argv[2] == "1") == any(check["status"] == "fail" for check in checks), sys.argv[2]
+for name in """device cores cpu_governor cpu_turbo cpu_quota smt numa virtualisation load memory swap
+huge_pages cache_folder result_folder gpu_driver gpu_counters gpu_ecc gpu_throttle gpu_link copy_h2d memory_bandwidth
+gemm_fp32 launch wait numerics_gemm numerics_kernels numerics_jpeg gemm_bf16 tracing cpu_steal""".split():
+    assert name in names, name
+status = {check["name"]: check["status"] for check in checks}
+assert status["numerics_gemm"] == "ok" and status["device"] == "ok", status
+END
+fi
+
+# A device that fails in the middle: its rows fail, the others stand.
+expect 1 "a launch that fails" env CHOKEPOINT_FAIL=launch:1 "$program" doctor --device=cpu \
+    --format=markdown
+says out "| **fail** | "
+says out "| cores | "
+
+expect 3 "no such device" doctor --device=cuda:77
+says out "fail  device"
+says out "cores"
+says err "there is no device to check"
+expect 3 "no such device, as JSON" doctor --device=cuda:77 --format=json
+says out '"gpu_driver"'
+
+# A bad result folder.
+: >"$folder/file"
+expect 3 "a result folder that is a file" doctor --device=cuda:77 --format=json --out="$folder/file"
+says out "Not a directory"
+
+for wrong in --device=gpu --format=xml --formt=json argument; do
+    refuses "$wrong" "chokepoint: doctor: " doctor "$wrong"
+done
+expect 0 "help" doctor --help
+says out "Exit codes"
+
+finish

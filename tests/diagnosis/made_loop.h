@@ -1,0 +1,42 @@
+/* A training loop's trace, made by following a host thread and one stream: the host does one thing after
+ * the other, the device works what was launched in order, and a wait ends when the device is done. What a
+ * loop does is what it was given; times are microseconds, and of a step unless they say otherwise. */
+#ifndef TESTS_MADE_LOOP_H
+#define TESTS_MADE_LOOP_H
+
+#include "tests/fixtures/made_trace.h"
+
+struct made_loop {
+    const char
+        *about; /* members of the trace beside its events; NULL: a GPU of 1 GB, see the source */
+    int steps;
+    int loading; /* in the phase "data" */
+    int slow_every,
+        slow_loading; /* every so many steps, the last of them, loading takes that instead */
+    int copies, copy, copy_call; /* how many; each on the device; each call on the host */
+    int copy_bytes;
+    const char *copy_name; /* NULL: a pinned one to the device */
+    int passes; /* phases "forward" that the launches are spread over; 0: no such phase */
+    int launches;
+    int operator_time, call, kernel; /* of each launch: on the host before it, its call, its work */
+    int first_call;                  /* of the first launch of all; 0: as any */
+    int flops[2]; /* thousands, in turns: each takes the device 1 us more; 0: not stated */
+    int stall;    /* the device waits before each kernel, though it is queued */
+    const char *kernel_name;                  /* NULL: one of no kind */
+    int optimizer_launches, optimizer_kernel; /* in the phase "optimizer", on top */
+    int communication;                        /* a kernel on the same stream */
+    int trips;                                /* to the host and back amid the step, 1 MiB */
+    int wait_every;                           /* steps; 0: only at the end of all */
+    int logging, saving;                      /* after the wait */
+    int allocations, allocation; /* calls before the launches, releases in turns, each one's time */
+    int long_allocation;         /* of the first in the third step; 0: as any */
+    int allocating_steps;        /* the first so many; 0: all */
+    int lost;                    /* kernels that are not recorded, of ten */
+    int tokens, padded_tokens, samples;
+    int allocated_kib, peak_kib, growth_kib, reserved_kib; /* memory rows, if allocated_kib > 0 */
+    bool no_steps, no_calls;
+};
+
+struct analysed made_loop(const struct made_loop *loop);
+
+#endif

@@ -1,0 +1,657 @@
+/* Rules, each against a loop that has what it is about and one that nearly has. */
+#include "harness/diagnosis/findings.h"
+#include "tests/diagnosis/made_loop.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- What is found in a loop ----------------------------------------------------------------------- */
+
+struct found {
+    struct analysed analysed;
+    struct summary summary;
+    struct findings findings;
+};
+
+static struct found judge_trace(struct analysed analysed)
+{
+    struct found found = { .analysed = analysed };
+
+    assert_int_equal(summary_make(&found.summary, found.analysed.trace), STATUS_OK);
+    assert_int_equal(findings_make(&found.findings, &found.summary, 1, 0), STATUS_OK);
+    return found;
+}
+
+static struct found judge(const struct made_loop *loop)
+{
+    return judge_trace(made_loop(loop));
+}
+
+static void forget(struct found *found)
+{
+    findings_release(&found->findings);
+    summary_release(&found->summary);
+    made_release(&found->analysed);
+}
+
+static const struct finding *find(const struct found *found, const char *id)
+{
+    for (int64_t i = 0; i < found->findings.count; i++)
+        if (strcmp(found->findings.items[i].id, id) == 0)
+            return &found->findings.items[i];
+    return NULL;
+}
+
+/* Who reads a failure wants to know what was found instead. */
+static void list(const struct found *found, char *text, size_t size)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int64_t i = 0; i < found->findings.count && length < size; i++) {
+        const struct finding *finding = &found->findings.items[i];
+        length += (size_t)snprintf(text + length, size - length, "\n  %s, %s: %s", finding->id,
+                                   severity_name(finding->severity), finding->evidence);
+    }
+}
+
+static void check(const char *id, const struct made_loop *loop, bool wanted)
+{
+    struct found found = judge(loop);
+    char text[4096];
+
+    list(&found, text, sizeof text);
+    if ((find(&found, id) != NULL) != wanted)
+        fail_msg("%s is %s; found:%s", id, wanted ? "missing" : "there", text);
+    forget(&found);
+}
+
+/* --- Every rule ------------------------------------------------------------------------------------ */
+
+#define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
+#define OLD_GPU                                                                                    \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
+    "\"computeMajor\":6,\"computeMinor\":0}]"
+#define UNITS(has)                                                                                 \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"totalGlobalMem\":" \
+    "1073741824,\"bf16MatrixUnits\":" has ",\"fp16MatrixUnits\":0,\"tf32\":0,\"hostCores\":2,"     \
+    "\"sharesHostCores\":1}]"
+
+/* The device is busy throughout, and nothing else is to be said of it. */
+#define LONG_BUSY .launches = 20, .call = 2, .kernel = 50
+#define BUSY      .steps = 10, LONG_BUSY
+
+static const struct {
+    const char *id;
+    struct made_loop fires, misses;
+} cases[] = {
+    /* 800 us of loading, then 1000 of device work behind a wait: but for the wait, it would hide. */
+    { "host_sync",
+      { BUSY, .loading = 800, .wait_every = 1 },
+      { BUSY, .loading = 800, .wait_every = 20 } },
+    /* The same loop with more loading than the device works. */
+    { "data_loading",
+      { BUSY, .loading = 1500, .wait_every = 1 },
+      { BUSY, .loading = 800, .wait_every = 1 } },
+    { "data_loading", { BUSY, .loading = 1500 }, { BUSY, .loading = 900 } },
+    { "data_jitter",
+      { BUSY, .slow_every = 3, .slow_loading = 4000 },
+      { BUSY, .slow_every = 3, .slow_loading = 1000 } },
+    { "data_jitter", /* once is no pattern */
+      { LONG_BUSY, .steps = 12, .slow_every = 4, .slow_loading = 8000 },
+      { LONG_BUSY, .steps = 11, .slow_every = 6, .slow_loading = 8000 } },
+    { "data_loading",
+      { LONG_BUSY, .steps = 2, .slow_every = 2, .slow_loading = 4000 },
+      { LONG_BUSY, .steps = 5, .slow_every = 5, .slow_loading = 4000 } },
+    /* Every step waits for a little, and every third for much; or every one for much. */
+    { "data_jitter",
+      { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 80, .slow_every = 3,
+        .slow_loading = 6000 },
+      { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 1500, .slow_every = 3,
+        .slow_loading = 6000 } },
+    { "data_loading",
+      { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 1500, .slow_every = 3,
+        .slow_loading = 6000 },
+      { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 80, .slow_every = 3,
+        .slow_loading = 6000 } },
+    { "epoch_gap",
+      { LONG_BUSY, .steps = 20, .slow_every = 10, .slow_loading = 20000 },
+      { LONG_BUSY, .steps = 20, .slow_every = 5, .slow_loading = 10000 } },
+    { "logging_gap",
+      { BUSY, .wait_every = 1, .logging = 300 },
+      { BUSY, .wait_every = 1, .logging = 30 } },
+    { "save_pause",
+      { BUSY, .wait_every = 1, .saving = 300 },
+      { BUSY, .wait_every = 1, .saving = 30 } },
+    /* 5 us of kernel behind 10 of operator and call, or behind 4. */
+    { "launch_bound",
+      { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 50, .operator_time = 2, .call = 2, .kernel = 5 } },
+    /* Few launches behind much of the host's own work are no matter of launching. */
+    { "launch_bound",
+      { .steps = 10, .launches = 12, .operator_time = 100, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 8, .operator_time = 100, .call = 4, .kernel = 5 } },
+    { "launch_bound", /* the device keeps its queue, and takes its time between kernels */
+      { .steps = 10, .launches = 50, .call = 2, .kernel = 10, .stall = 3 },
+      { .steps = 10, .launches = 50, .call = 2, .kernel = 50, .stall = 3 } },
+    { "small_kernels",
+      { .steps = 10, .launches = 64, .passes = 16, .operator_time = 2, .call = 8, .kernel = 5 },
+      { .steps = 10, .launches = 64, .passes = 1, .operator_time = 2, .call = 8, .kernel = 5 } },
+    { "initialisation", { BUSY, .first_call = 4000 }, { BUSY, .first_call = 900 } },
+    { "pageable_copy",
+      { BUSY, .copies = 1, .copy = 200, .copy_call = 200, .copy_bytes = 1 << 20,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)" },
+      /* Small ones are staged at once. */
+      { BUSY, .copies = 1, .copy = 200, .copy_call = 2, .copy_bytes = 1 << 10,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)" } },
+    { "exposed_copy",
+      { BUSY, .copies = 1, .copy = 300, .copy_call = 2, .copy_bytes = 1 << 20 },
+      { BUSY, .copies = 1, .copy = 30, .copy_call = 2, .copy_bytes = 1 << 20 } },
+    { "small_copies",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 },
+      { BUSY, .copies = 4, .copy = 50, .copy_call = 5, .copy_bytes = 1 << 10 } },
+    /* Copies that do not say how large they are may be large. */
+    { "small_copies",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 },
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5 } },
+    { "exposed_copy",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5 },
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 } },
+    { "host_round_trip", { BUSY, .trips = 1 }, { BUSY, .copies = 2, .copy = 30, .copy_call = 2 } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = MATRIX_KERNEL },
+      { BUSY, .kernel_name = "ampere_bf16_s16816gemm_bf16_128x64_tn" } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "gemm_f32_nn_64x64x64", .about = UNITS("1") },
+      { BUSY, .kernel_name = "gemm_f32_nn_64x64x64", .about = UNITS("0") } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "gemm_f32_nt_16x64x16_b8", .about = UNITS("1") },
+      { BUSY, .kernel_name = "gemm_f32_nt_8x64x64_b8", .about = UNITS("1") } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = MATRIX_KERNEL },
+      { BUSY, .kernel_name = MATRIX_KERNEL, .about = OLD_GPU } },
+    { "padding_waste",
+      { BUSY, .samples = 8, .tokens = 300, .padded_tokens = 212 },
+      /* Rounding to 8 alone. */
+      { BUSY, .samples = 64, .tokens = 313, .padded_tokens = 199 } },
+    { "naive_attention",
+      { BUSY, .kernel_name = "softmax_forward_f32" },
+      { BUSY, .kernel_name = "cunn_LogSoftMaxForward" } },
+    { "naive_attention",
+      { BUSY, .kernel_name = "void softmax_warp_forward<float, float, 10, false, false>" },
+      { BUSY, .kernel_name = "void moe_topk_softmax_kernel<float, 64>" } },
+    { "optimizer_overhead",
+      { BUSY, .optimizer_launches = 10, .optimizer_kernel = 40 },
+      { BUSY, .optimizer_launches = 1, .optimizer_kernel = 150 } },
+    { "unfused_ops",
+      { BUSY, .kernel_name = "vectorized_elementwise_kernel" },
+      { BUSY, .kernel_name = "bias_gelu_forward_f32" } },
+    { "device_wait", { BUSY, .stall = 40 }, { BUSY, .stall = 3 } },
+    { "device_bound",
+      { BUSY },
+      { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 } },
+    /* A single kernel is all there is of its time, and tells nothing. */
+    { "device_bound",
+      { .steps = 10, .launches = 1, .call = 2, .kernel = 50, .no_steps = true },
+      { .steps = 1, .launches = 9, .call = 2, .kernel = 50, .no_steps = true } },
+    { "insufficient_data",
+      { .steps = 1, .launches = 9, .call = 2, .kernel = 50, .no_steps = true },
+      { BUSY } },
+    { "low_utilisation",
+      { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 },
+      { .steps = 10, .launches = 20, .operator_time = 15, .call = 2, .kernel = 20 } },
+    /* A whole trace that took no time was not idle either. */
+    { "low_utilisation",
+      { .steps = 1, .launches = 2, .operator_time = 40, .call = 2, .kernel = 2, .no_steps = true },
+      { .steps = 1, .launches = 1, .call = 2, .kernel = 0, .no_steps = true } },
+    { "exposed_communication", { BUSY, .communication = 300 }, { BUSY, .communication = 80 } },
+    { "activation_memory",
+      { BUSY, .allocated_kib = 600000, .peak_kib = 980000 },
+      { BUSY, .allocated_kib = 600000, .peak_kib = 900000 } },
+    /* Full, but not of what goes away within a step. */
+    { "activation_memory",
+      { BUSY, .allocated_kib = 900000, .peak_kib = 980000 },
+      { BUSY, .allocated_kib = 970000, .peak_kib = 980000 } },
+    { "memory_growth",
+      { BUSY, .allocated_kib = 1000, .growth_kib = 10 },
+      { BUSY, .allocated_kib = 1000, .peak_kib = 5000 } },
+    { "fragmentation",
+      { BUSY, .allocated_kib = 500000, .reserved_kib = 700000 },
+      { BUSY, .allocated_kib = 500, .reserved_kib = 2048 } },
+    { "allocation_churn",
+      { BUSY, .allocations = 20, .allocation = 100 },
+      { BUSY, .allocations = 1, .allocation = 100 } },
+    /* An allocator that fills itself in the first steps is none that allocates in every one. */
+    { "allocation_churn",
+      { BUSY, .allocations = 40, .allocation = 100, .allocating_steps = 6 },
+      { BUSY, .allocations = 40, .allocation = 100, .allocating_steps = 4 } },
+    { "allocation_churn",
+      { BUSY, .allocations = 4, .allocation = 1000, .no_steps = true },
+      { BUSY, .allocations = 4, .allocation = 2000, .no_steps = true, .allocating_steps = 2 } },
+    { "allocation_churn",
+      { BUSY, .allocations = 3, .allocation = 600, .long_allocation = 20000 },
+      { BUSY, .allocations = 3, .allocation = 10, .long_allocation = 20000 } },
+    { "no_device_activity", { .steps = 10, .loading = 100 }, { BUSY } },
+    { "insufficient_data", { LONG_BUSY, .steps = 2 }, { BUSY } },
+    { "insufficient_data", { BUSY, .no_calls = true }, { BUSY } },
+    { "insufficient_data", { BUSY, .lost = 2 }, { BUSY, .lost = 1 } },
+    { "insufficient_data", { BUSY, .no_steps = true }, { BUSY } },
+};
+
+static void every_rule_fires_and_has_a_near_miss(void **state)
+{
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        check(cases[i].id, &cases[i].fires, true);
+        check(cases[i].id, &cases[i].misses, false);
+    }
+}
+
+/* --- What a finding says --------------------------------------------------------------------------- */
+
+static void the_first_finding_is_the_one_that_costs_most(void **state)
+{
+    static const struct {
+        const char *id;
+        struct made_loop loop;
+    } firsts[] = {
+        { "host_sync", { BUSY, .loading = 800, .wait_every = 1 } },
+        { "data_loading", { BUSY, .loading = 1500, .wait_every = 1 } },
+        { "launch_bound",
+          { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 } },
+        { "small_kernels",
+          { .steps = 10,
+            .launches = 64,
+            .passes = 16,
+            .operator_time = 2,
+            .call = 8,
+            .kernel = 5 } },
+        { "activation_memory",
+          { BUSY, .loading = 1500, .allocated_kib = 600000, .peak_kib = 980000 } },
+        { "memory_growth", { BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10 } },
+        { "data_loading",
+          { BUSY, .loading = 1500, .allocated_kib = 500000, .reserved_kib = 610000 } },
+        { "device_bound", { BUSY } },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
+        struct found found = judge(&firsts[i].loop);
+        assert_true(found.findings.count > 0);
+        assert_string_equal(found.findings.items[0].id, firsts[i].id);
+        forget(&found);
+    }
+}
+
+/* Both loops cost 1000 us of device work in every step. */
+static void a_wait_costs_the_shorter_of_host_and_device(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
+    struct found found = judge(&loop);
+    const struct finding *finding = find(&found, "host_sync");
+    (void)state;
+
+    /* Loading, and 2 us each of a call and of the wait's end. */
+    assert_non_null(finding);
+    assert_true(fabs(finding->lost_ns_per_step - 604e3) <= 3e3);
+    assert_true(fabs(finding->predicted_gain - 1604.0 / 1000) <= 0.01);
+    assert_int_equal(finding->severity, SEVERITY_MAJOR);
+    forget(&found);
+}
+
+/* Workers need cores: loading that takes one of two cores cannot be faster than it is. */
+static void loading_costs_what_workers_on_the_other_cores_would_save(void **state)
+{
+    static const struct {
+        const char *about;
+        double lost_us;
+    } devices[] = {
+        { NULL, 1500 }, /* nothing is known of the host: all of it */
+        { UNITS("0"), 1000 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+        struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1,
+                                  .about = devices[i].about };
+        struct found found = judge(&loop);
+        const struct finding *finding = find(&found, "data_loading");
+        assert_non_null(finding);
+        assert_true(fabs(finding->lost_ns_per_step / 1e3 - devices[i].lost_us) <= 10);
+        forget(&found);
+    }
+}
+
+static void lost_time_is_that_of_the_untraced_step(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
+    struct found found;
+    const struct finding *finding;
+    (void)state;
+
+    loop.about = UNITS("0") ",\"chokepoint\":{\"schema\":1,\"steps\":10,\"windows\":3,"
+                            "\"step_time_us\":802,\"traced_step_time_us\":1604}";
+    found = judge(&loop);
+    finding = find(&found, "host_sync");
+    assert_non_null(finding);
+    assert_true(fabs(finding->lost_ns_per_step - 302e3) <= 3e3);
+    assert_true(fabs(finding->predicted_gain - 1.604) <= 0.01);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM); /* tracing doubled the step */
+    forget(&found);
+}
+
+/* Sixteen passes over pieces, and one over all: the same work. */
+static void small_kernels_gain_what_one_pass_would(void **state)
+{
+    const struct made_loop whole = { .steps = 10,
+                                     .passes = 1,
+                                     .launches = 4,
+                                     .call = 26,
+                                     .kernel = 20,
+                                     .kernel_name = "sgemm",
+                                     .flops = { 64, 256 } };
+    const struct made_loop pieces = { .steps = 10,
+                                      .passes = 16,
+                                      .launches = 64,
+                                      .call = 26,
+                                      .kernel = 20,
+                                      .kernel_name = "sgemm",
+                                      .flops = { 4, 16 } };
+    (void)state;
+
+    for (int optimizer = 0; optimizer <= 60; optimizer += 30) { /* kernels, which stay */
+        struct made_loop loops[] = { pieces, whole };
+        struct found before, after;
+        const struct finding *finding;
+        double gain;
+        for (int i = 0; i < 2; i++) {
+            loops[i].optimizer_launches = optimizer;
+            loops[i].optimizer_kernel = 30;
+        }
+        before = judge(&loops[0]);
+        after = judge(&loops[1]);
+        finding = find(&before, "small_kernels");
+        assert_non_null(finding);
+        assert_null(find(&after, "small_kernels"));
+        assert_false(finding->gain_is_least);
+        gain = (double)before.summary.timeline.all.span_ns /
+               (double)after.summary.timeline.all.span_ns;
+        assert_true(fabs(finding->predicted_gain / gain - 1) <= 0.05);
+        forget(&before);
+        forget(&after);
+    }
+}
+
+/* Work that hardly differs does not tell what of it is fixed. */
+static void without_unequal_work_a_gain_is_a_bound(void **state)
+{
+    const struct made_loop loop = { .steps = 10,
+                                    .passes = 16,
+                                    .launches = 64,
+                                    .call = 34,
+                                    .kernel = 20,
+                                    .kernel_name = "sgemm",
+                                    .flops = { 12, 16 } };
+    struct found found = judge(&loop);
+    const struct finding *finding = find(&found, "small_kernels");
+    (void)state;
+
+    assert_non_null(finding);
+    assert_true(finding->gain_is_least);
+    forget(&found);
+}
+
+static void a_healthy_trace_says_why(void **state)
+{
+    struct made_loop busy = { BUSY }, waiting = { BUSY, .loading = 800, .wait_every = 1 };
+    struct made_loop blind = { .steps = 10, .loading = 100 };
+    struct found found = judge(&busy);
+    (void)state;
+
+    assert_non_null(strstr(found.findings.healthy, "busy for 100%"));
+    forget(&found);
+    found = judge(&waiting);
+    assert_string_equal(found.findings.healthy, "");
+    forget(&found);
+    found = judge(&blind);
+    assert_string_equal(found.findings.healthy, "");
+    forget(&found);
+}
+
+/* The device waits for 40 us before each of its kernels of 50, and nothing says why. */
+static void a_guess_is_never_alarming(void **state)
+{
+    struct made_loop loop = { BUSY, .stall = 40 };
+    struct found found = judge(&loop);
+    const struct finding *finding = find(&found, "device_wait");
+    (void)state;
+
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    assert_true(finding->predicted_gain > 1.7);
+    assert_int_equal(finding->severity, SEVERITY_MINOR);
+    forget(&found);
+}
+
+/* A trace without calls cannot say why the device is idle, and no rule guesses. */
+static void what_the_trace_lacks_is_not_guessed(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true };
+    struct found found = judge(&loop);
+    (void)state;
+
+    for (int64_t i = 0; i < found.findings.count; i++)
+        assert_int_equal(found.findings.items[i].severity, SEVERITY_INFORMATION);
+    assert_non_null(strstr(find(&found, "insufficient_data")->evidence, "calls are missing"));
+    assert_non_null(strstr(find(&found, "low_utilisation")->evidence, "does not tell"));
+    forget(&found);
+}
+
+/* Without marks nothing is known to come again. */
+static void without_steps_nothing_is_said_of_a_step(void **state)
+{
+    (void)state;
+
+    for (int no_steps = 0; no_steps < 2; no_steps++) {
+        struct made_loop loop = { BUSY, .operator_time = 120, .communication = 800,
+                                  .no_steps = no_steps != 0 };
+        struct found found = judge(&loop);
+        const struct finding *finding = find(&found, "exposed_communication");
+        assert_non_null(finding);
+        assert_non_null(find(&found, "launch_bound"));
+        assert_int_equal(finding->of_whole, no_steps);
+        assert_non_null(
+            strstr(finding->evidence, no_steps ? " of the trace's " : " of a step of "));
+        for (int64_t i = 0; i < found.findings.count; i++)
+            assert_true(!no_steps || strstr(found.findings.items[i].evidence, "a step") == NULL);
+        forget(&found);
+    }
+}
+
+/* PyTorch marks the optimizer's calls even where nobody calls profiler.step(). */
+static void the_optimizer_marks_steps_as_well(void **state)
+{
+    struct found found;
+    (void)state;
+
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 6; i++) {
+        int start = 1000 * i;
+        made_add_work("kernel", "gemm", 7, start + 50, start + 150, start + 40);
+        made_add_work("kernel", "adam", 7, start + 900, start + 920, start + 890);
+        made_add("user_annotation", "Optimizer.step#Adam.step", 100, 100, start + 850, start + 950,
+                 0);
+    }
+    found = judge_trace(made_analyse());
+    assert_non_null(strstr(find(&found, "insufficient_data")->evidence,
+                           "the optimizer's calls count as steps"));
+    for (int64_t i = 0; i < found.findings.count; i++)
+        assert_false(found.findings.items[i].of_whole);
+    forget(&found);
+}
+
+/* Of a device that was busy most of the work is missing, which makes it look idle. */
+static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 100, .wait_every = 1, .lost = 8 };
+    struct found found = judge(&loop);
+    int64_t costs = 0;
+    (void)state;
+
+    for (int64_t i = 0; i < found.findings.count; i++) {
+        const struct finding *finding = &found.findings.items[i];
+        if (finding->severity == SEVERITY_INFORMATION)
+            continue;
+        assert_int_equal(finding->severity, SEVERITY_MINOR);
+        assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+        costs++;
+    }
+    assert_true(costs > 0);
+    assert_null(find(&found, "low_utilisation"));
+    assert_non_null(strstr(find(&found, "insufficient_data")->evidence,
+                           "of 200 launches the work of 160 is missing"));
+    forget(&found);
+}
+
+/* Two kernels whose first launches take 2 and 3 ms, the one after 7 in its operator. */
+static struct found judge_first_uses(const char *operator, bool launched_before)
+{
+    made_begin_with(OLD_GPU);
+    made_add_work("kernel", "known", 7, 10, 110, 0);
+    made_add("cpu_op", operator, 100, 100, 200, 9200, 0);
+    if (launched_before)
+        made_add_work("kernel", "known", 7, 1010, 1020, 1000);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 7200, 9200, 1);
+    made_add("kernel", "loaded", 0, 7, 9200, 9300, 1);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 9300, 12300, 2);
+    made_add("kernel", "compiled", 0, 7, 12300, 12400, 2);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "known", 7, 12400 + 100 * i, 12500 + 100 * i, 12310 + 100 * i);
+    return judge_trace(made_analyse());
+}
+
+static void what_is_done_for_the_first_time_adds_up(void **state)
+{
+    static const char loader[] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    static const struct {
+        const char *operator;
+        bool launched_before;
+        float lost_us;
+        const char *first;
+    } around[] = {
+        { "aten::sum", false, 12000, "initialisation" },
+        { "aten::sum", true, 5000, "launch_bound" },
+        { loader, false, 5000, "data_loading" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
+        struct found found = judge_first_uses(around[i].operator, around[i].launched_before);
+        const struct finding *finding = find(&found, "initialisation");
+        assert_string_equal(found.findings.items[0].id, around[i].first);
+        assert_float_equal((float)finding->lost_ns_per_step / 1e3F, around[i].lost_us, 1e-3);
+        assert_non_null(strstr(finding->evidence, "2 kernels are"));
+        assert_non_null(strstr(finding->evidence, "3.00 ms of cudaLaunchKernel, for compiled"));
+        if (!around[i].launched_before)
+            assert_null(find(&found, "launch_bound"));
+        forget(&found);
+    }
+}
+
+/* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
+static struct found judge_host(const char *about)
+{
+    made_begin_with(about);
+    for (int i = 0; i < 6; i++) {
+        int start = 100 * i;
+        char step[40], memory[100];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        snprintf(memory, sizeof memory,
+                 "\"Device Type\":0,\"Device Id\":-1,\"Bytes\":1024,\"Total Allocated\":%d",
+                 1024 * (i + 1));
+        made_add("user_annotation", step, 100, 100, start, start + 100, 0);
+        made_add("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 100, start,
+                 start + 60, 0);
+        made_add("cpu_op", "aten::mm", 100, 100, start + 60, start + 85, 0);
+        made_add_instant("[memory]", start + 80, memory);
+        made_add("user_annotation", "log", 100, 100, start + 85, start + 95, 0);
+    }
+    return judge_trace(made_analyse());
+}
+
+/* Who trains on the host needs no device to be told what the loop waits for. */
+static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
+{
+    struct found alone = judge_host("\"schemaVersion\":1"), beside = judge_host(OLD_GPU);
+    (void)state;
+
+    assert_string_equal(alone.findings.items[0].id, "memory_growth");
+    assert_string_equal(alone.findings.items[1].id, "data_loading");
+    assert_float_equal(alone.findings.items[1].lost_ns_per_step, 60000, 1e-6);
+    assert_true(isnan(alone.findings.items[1].predicted_gain));
+    assert_string_equal(alone.findings.items[2].id, "logging_gap");
+    assert_float_equal(alone.findings.items[2].lost_ns_per_step, 10000, 1e-6);
+    assert_string_equal(alone.findings.items[3].id, "no_device_activity");
+    assert_int_equal(alone.findings.count, 4);
+    forget(&alone);
+    /* With a device that was not recorded, nobody knows what it did meanwhile. */
+    assert_int_equal(find(&beside, "no_device_activity")->severity, SEVERITY_MAJOR);
+    assert_null(find(&beside, "data_loading"));
+    forget(&beside);
+}
+
+/* A GPU gains time from fused attention, a CPU none. */
+static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
+{
+    struct made_loop loop = { BUSY, .kernel_name = "softmax_forward_f32", .optimizer_launches = 1,
+                              .optimizer_kernel = 500, .about = OLD_GPU };
+    struct found gpu = judge(&loop), cpu;
+    (void)state;
+
+    loop.about = UNITS("0");
+    cpu = judge(&loop);
+    assert_true(find(&gpu, "naive_attention")->predicted_gain > 1);
+    assert_true(isnan(find(&cpu, "naive_attention")->predicted_gain));
+    assert_true(isnan(find(&cpu, "naive_attention")->lost_ns_per_step));
+    assert_int_equal(find(&cpu, "naive_attention")->severity, SEVERITY_MINOR);
+    forget(&gpu);
+    forget(&cpu);
+}
+
+static void an_empty_trace_is_no_failure(void **state)
+{
+    struct made_loop loop = { .steps = 0, .no_calls = true };
+    struct found found = judge(&loop);
+    (void)state;
+
+    assert_string_equal(found.findings.items[0].id, "no_device_activity");
+    assert_int_equal(found.findings.items[0].severity, SEVERITY_MAJOR);
+    forget(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rule_fires_and_has_a_near_miss),
+        cmocka_unit_test(the_first_finding_is_the_one_that_costs_most),
+        cmocka_unit_test(a_wait_costs_the_shorter_of_host_and_device),
+        cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
+        cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
+        cmocka_unit_test(small_kernels_gain_what_one_pass_would),
+        cmocka_unit_test(without_unequal_work_a_gain_is_a_bound),
+        cmocka_unit_test(a_healthy_trace_says_why),
+        cmocka_unit_test(a_guess_is_never_alarming),
+        cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
+        cmocka_unit_test(without_steps_nothing_is_said_of_a_step),
+        cmocka_unit_test(the_optimizer_marks_steps_as_well),
+        cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
+        cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
+        cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
+        cmocka_unit_test(on_a_cpu_fused_attention_is_promised_no_time),
+        cmocka_unit_test(an_empty_trace_is_no_failure),
+    };
+
+    return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+}

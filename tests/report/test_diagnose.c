@@ -1,0 +1,547 @@
+/* Diagnoses as people and programs get them: which files are judged together, and what is printed. */
+#include "harness/diagnosis/diagnosis.h"
+#include "harness/diagnosis/findings.h"
+#include "harness/report/diagnosis_json.h"
+#include "harness/report/diagnosis_page.h"
+#include "harness/text/wrap.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* --- Files made by hand ---------------------------------------------------------------------------- */
+
+enum { FILES_MOST = 4, PATH_SIZE = 40 };
+
+static char paths[FILES_MOST][PATH_SIZE];
+static const char *path_list[FILES_MOST];
+static int descriptors[FILES_MOST], file_count;
+
+static void add_file(const char *text)
+{
+    int file = memfd_create("trace", MFD_CLOEXEC);
+
+    assert_true(file_count < FILES_MOST);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    snprintf(paths[file_count], PATH_SIZE, "/proc/self/fd/%d", file);
+    path_list[file_count] = paths[file_count];
+    descriptors[file_count++] = file;
+}
+
+static void close_files(void)
+{
+    while (file_count > 0) close(descriptors[--file_count]);
+}
+
+/* Two steps of 100 us. In each a kernel of 40 us, launched by a call of 10 us before it; a copy of 8000
+ * bytes in 2 us; and `communication_us` of communication at its end. */
+static void add_rank(const char *head, const char *kernel, int communication_us)
+{
+    char text[8192];
+    int length = snprintf(text, sizeof text, "{%s\"traceEvents\":[", head);
+
+    for (int step = 0; step < 2; step++) {
+        int at = 100 * step;
+        length += snprintf(
+            text + length, sizeof text - (size_t)length,
+            "%s{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#%d\",\"pid\":9,"
+            "\"tid\":9,\"ts\":%d,\"dur\":100},"
+            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":9,\"ts\":%d,"
+            "\"dur\":20},"
+            "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":9,"
+            "\"tid\":9,\"ts\":%d,\"dur\":10,\"args\":{\"correlation\":%d}},"
+            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%d,"
+            "\"dur\":40,\"args\":{\"correlation\":%d,\"blocks per SM\":2.5,"
+            "\"est. achieved occupancy %%\":31}},"
+            "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\","
+            "\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":2,\"args\":{\"bytes\":8000}}",
+            step == 0 ? "" : ",", step, at, at + 1, at + 2, step + 1, kernel, at + 20, step + 1,
+            at + 62);
+        if (communication_us > 0)
+            length += snprintf(
+                text + length, sizeof text - (size_t)length,
+                ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,"
+                "\"tid\":8,\"ts\":%d,\"dur\":%d,\"args\":{\"correlation\":0}}",
+                at + 100 - communication_us, communication_us);
+    }
+    snprintf(text + length, sizeof text - (size_t)length, "]}");
+    add_file(text);
+}
+
+static char *printed(const struct diagnosis *diagnosis, bool markdown)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    struct page page = markdown ? page_markdown(stream) : page_console(stream, COLOR_NEVER);
+
+    assert_non_null(stream);
+    diagnosis_page(&page, diagnosis);
+    fclose(stream);
+    return text;
+}
+
+static struct diagnosis diagnose(void)
+{
+    struct diagnosis diagnosis;
+
+    if (diagnosis_make(&diagnosis, path_list, file_count) != STATUS_OK)
+        fail_msg("%s", status_last()->text);
+    return diagnosis;
+}
+
+static void release(struct diagnosis *diagnosis, char *text)
+{
+    diagnosis_release(diagnosis);
+    free(text);
+    close_files();
+}
+
+/* The row of a table that begins with these words; cells are separated by one space at least. */
+static void check_row(const char *text, const char *const words[], int count)
+{
+    const char *at = text;
+
+    while (at != NULL) {
+        const char *word = at;
+        int matched = 0;
+        for (; matched < count; matched++) {
+            word += strspn(word, " ");
+            if (strncmp(word, words[matched], strlen(words[matched])) != 0)
+                break;
+            word += strlen(words[matched]);
+        }
+        if (matched == count)
+            return;
+        at = strchr(at, '\n');
+        at = at == NULL ? NULL : at + 1;
+    }
+    fail_msg("no row begins with \"%s\" \"%s\" in\n%s", words[0], words[1], text);
+}
+#define CHECK_ROW(text, ...)                                                                       \
+    check_row(text, (const char *const[]){ __VA_ARGS__ },                                          \
+              (int)ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })))
+
+/* --- One trace ------------------------------------------------------------------------------------- */
+
+/* Known to the microsecond: 40 of kernels, 2 of copies, 10 of calls, 10 of an operator beside them, and
+ * nothing in the rest. The span is from 20 us to 164 us. */
+static void the_page_says_where_step_and_device_time_went(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 0);
+    diagnosis = diagnose();
+    text = printed(&diagnosis, false);
+    CHECK_ROW(text, "Step: 100 us, mean of 2 (100 us to 100 us)");
+    CHECK_ROW(text, "kernels", "40 us", "40.0%", "############\n");
+    CHECK_ROW(text, "copies", "2 us", "2.0%", "#\n");
+    CHECK_ROW(text, "runtime calls", "10 us", "10.0%", "###\n");
+    CHECK_ROW(text, "other host work", "9 us", "9.0%");
+    CHECK_ROW(text, "nothing recorded", "39 us", "39.0%");
+    CHECK_ROW(text, "Device: busy 58.3% of 144 us");
+    CHECK_ROW(text, "computation", "80 us", "55.6%");
+    CHECK_ROW(text, "copies and memsets, exposed", "4 us", "2.8%");
+    CHECK_ROW(text, "100.0%", "80 us", "40 us", "40 us", "2", "31%", "2.50", "gemm\n");
+    CHECK_ROW(text, "4 us", "2 us", "2", "15.6 KiB", "4.00", "Memcpy HtoD (Pageable");
+    CHECK_ROW(text, "80 us", "80 us", "40 us", "40 us", "2", "aten::mm\n");
+    assert_null(strstr(text, "memsets  ")); /* what is nothing has no row */
+    assert_null(strstr(text, "Memory"));
+    release(&diagnosis, text);
+}
+
+static void shares_sum_to_the_whole(void **state)
+{
+    struct diagnosis diagnosis;
+    double sums[2] = { 0, 0 };
+    int table = -1;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 30);
+    diagnosis = diagnose();
+    text = printed(&diagnosis, false);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        const char *percent = strstr(line, "% #");
+        table += strstr(line, " time  share") != NULL;
+        if (strcmp(line, "Findings") == 0)
+            break;
+        if (percent != NULL && table >= 0 && table < 2)
+            sums[table] += strtod(percent - 5, NULL);
+    }
+    assert_float_equal(sums[0], 100, 0.31);
+    assert_float_equal(sums[1], 100, 0.31);
+    release(&diagnosis, text);
+}
+
+static void every_line_fits_whatever_names_hold(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text, *line;
+    (void)state;
+
+    add_rank("",
+             "void at::native::(anonymous namespace)::reduce_kernel<512, 1, "
+             "at::native::ReduceOp<float, a_very_long_name_of_an_operation, unsigned, 4> >",
+             0);
+    add_rank("",
+             "h\\u001b[31mred|**bold** \xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc "
+             "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc",
+             0);
+    diagnosis = diagnose();
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, " reduce_kernel<512"));
+    assert_non_null(strstr(text, "h?[31mred|**bold**"));
+    assert_null(strchr(text, '\033'));
+    for (line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        assert_in_range(wrap_columns(line), 0, 80);
+        assert_true(line[0] == '\0' || line[strlen(line) - 1] != ' ');
+    }
+    release(&diagnosis, text);
+}
+
+static void markdown_has_as_many_cells_in_every_row_of_a_table(void **state)
+{
+    struct diagnosis diagnosis;
+    int rows = 0, cells = 0;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm|<float>*\\u001b", 0);
+    diagnosis = diagnose();
+    text = printed(&diagnosis, true);
+    assert_non_null(strstr(text, "gemm\\|\\<float>\\*?"));
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        int bars = 0;
+        for (const char *letter = line; *letter != '\0'; letter++)
+            bars += *letter == '|' && (letter == line || letter[-1] != '\\');
+        if (line[0] != '|') {
+            cells = 0;
+            continue;
+        }
+        if (cells == 0)
+            cells = bars;
+        assert_int_equal(bars, cells);
+        rows++;
+    }
+    assert_true(rows > 5 * 3); /* five tables of a heading, a line and a row at least */
+    release(&diagnosis, text);
+}
+
+static void a_cut_trace_says_so_and_shows_what_was_read(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_file("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":1,"
+             "\"dur\":2,\"args\":{}},\n{\"ph\":\"X\",\"cat\":\"kern");
+    diagnosis = diagnose();
+    assert_true(diagnosis.traces[0]->partial);
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "Partial: "));
+    assert_non_null(strstr(text, "gemm\n"));
+    assert_non_null(strstr(text, "marks no steps"));
+    release(&diagnosis, text);
+}
+
+/* --- Findings -------------------------------------------------------------------------------------- */
+
+static void a_finding_says_what_it_costs_and_what_its_advice_gains(void **state)
+{
+    static const struct {
+        struct finding finding;
+        double step_ns;
+        const char *text;
+    } cases[] = {
+        { { .lost_ns_per_step = 840e3, .predicted_gain = 1.5, .confidence = CONFIDENCE_HIGH },
+          2.4e6,
+          "Costs 840 us a step, 35% of it; predicted gain 1.50x; high confidence." },
+        { { .lost_ns_per_step = 840e3, .predicted_gain = NAN },
+          0,
+          "Costs 840 us a step; low confidence." },
+        { { .lost_ns_per_step = 840e3, .predicted_gain = NAN, .of_whole = true },
+          0,
+          "Costs 840 us; low confidence." },
+        { { .lost_ns_per_step = NAN, .predicted_gain = 1 }, 1e6, "Low confidence." },
+        { { .lost_ns_per_step = NAN, .predicted_gain = 2, .confidence = CONFIDENCE_LOW },
+          1e6,
+          "Predicted gain 2.00x; low confidence." },
+    };
+    char text[160];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        diagnosis_cost(text, sizeof text, &cases[i].finding, cases[i].step_ns);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+/* In place of those that the rules made. */
+static void put_findings(struct diagnosis *diagnosis)
+{
+    static const struct finding made[] = {
+        { .id = "memory_growth",
+          .title = "Memory grows",
+          .advice = "keep the number",
+          .severity = SEVERITY_CRITICAL,
+          .confidence = CONFIDENCE_MEDIUM,
+          .lost_ns_per_step = NAN,
+          .predicted_gain = NAN,
+          .evidence = "it grows by 1 MiB a step" },
+        { .id = "host_sync",
+          .title = "The loop waits for the device",
+          .advice = "read later",
+          .severity = SEVERITY_MAJOR,
+          .confidence = CONFIDENCE_HIGH,
+          .lost_ns_per_step = 20e3,
+          .predicted_gain = 1.25,
+          .evidence = "2 waits a step, 20 us each" },
+    };
+
+    findings_release(&diagnosis->findings[0]);
+    diagnosis->findings[0].items = malloc(sizeof made);
+    assert_non_null(diagnosis->findings[0].items);
+    memcpy(diagnosis->findings[0].items, made, sizeof made);
+    diagnosis->findings[0].count = ARRAY_SIZE(made);
+}
+
+static void findings_are_numbered_in_their_order(void **state)
+{
+    struct diagnosis diagnosis;
+    const char *first, *second;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 0);
+    diagnosis = diagnose();
+    put_findings(&diagnosis);
+    text = printed(&diagnosis, false);
+    first = strstr(text, "1. memory_growth: Memory grows ");
+    second = strstr(text, "2. host_sync: The loop waits for the device ");
+    assert_true(first != NULL && second != NULL && first < second);
+    assert_non_null(
+        strstr(text, " critical\n     it grows by 1 MiB a step\n     Medium confidence.\n"));
+    assert_non_null(strstr(text, "     Costs 20 us a step, 20% of it; predicted gain 1.25x; high"));
+    release(&diagnosis, text);
+}
+
+static void a_healthy_trace_says_why(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 0);
+    diagnosis = diagnose();
+    findings_release(&diagnosis.findings[0]);
+    snprintf(diagnosis.findings[0].healthy, sizeof diagnosis.findings[0].healthy,
+             "the device is busy 95%% of a step");
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "Findings\n  Healthy: the device is busy 95% of a step\n"));
+    release(&diagnosis, text);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------ */
+
+static const cJSON *member(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    if (item == NULL)
+        fail_msg("there is no member %s", name);
+    return item;
+}
+
+static void check_members(const cJSON *object, const char *const names[], int count)
+{
+    int members = 0;
+
+    for (const cJSON *item = object->child; item != NULL; item = item->next, members++) {
+        if (members >= count)
+            fail_msg("one member too many: %s", item->string);
+        assert_string_equal(item->string, names[members]);
+    }
+    assert_int_equal(members, count);
+}
+
+static void json_has_the_documented_members_and_no_nan(void **state)
+{
+    static const char *const of_trace[] = {
+        "file",
+        "partial",
+        "span_ns",
+        "busy_ns",
+        "idle_ns",
+        "compute_ns",
+        "communication_ns",
+        "exposed_communication_ns",
+        "exposed_copy_ns",
+        "idle",
+        "steps",
+        "launches",
+        "kernels",
+        "findings",
+    };
+    static const char *const of_finding[] = { "id",
+                                              "severity",
+                                              "lost_ns_per_step",
+                                              "predicted_gain",
+                                              "predicted_gain_at_least",
+                                              "confidence",
+                                              "evidence",
+                                              "advice" };
+    static const char *const of_idle[] = { "host_wait", "device_wait", "other" };
+    static const char *const of_steps[] = { "count", "mean_ns", "min_ns", "max_ns" };
+    struct diagnosis diagnosis;
+    const cJSON *trace, *finding;
+    cJSON *root;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 30);
+    diagnosis = diagnose();
+    put_findings(&diagnosis);
+    assert_int_equal(diagnosis_json(&diagnosis, &text), STATUS_OK);
+    root = cJSON_Parse(text);
+    assert_non_null(root);
+    assert_int_equal(cJSON_GetArraySize(member(root, "traces")), 1);
+    trace = member(root, "traces")->child;
+    check_members(trace, of_trace, ARRAY_SIZE(of_trace));
+    check_members(member(trace, "idle"), of_idle, ARRAY_SIZE(of_idle));
+    check_members(member(trace, "steps"), of_steps, ARRAY_SIZE(of_steps));
+    assert_true(cJSON_IsFalse(member(trace, "partial")));
+    assert_float_equal(member(trace, "span_ns")->valuedouble, 180e3, 0);
+    assert_float_equal(member(trace, "busy_ns")->valuedouble, 144e3, 0);
+    assert_float_equal(member(trace, "compute_ns")->valuedouble, 80e3, 0);
+    assert_float_equal(member(trace, "communication_ns")->valuedouble, 60e3, 0);
+    assert_float_equal(member(trace, "exposed_communication_ns")->valuedouble, 60e3, 0);
+    assert_float_equal(member(trace, "exposed_copy_ns")->valuedouble, 4e3, 0);
+    assert_float_equal(member(member(trace, "steps"), "mean_ns")->valuedouble, 100e3, 0);
+    assert_int_equal(cJSON_GetArraySize(member(trace, "kernels")), 3);
+    finding = member(trace, "findings")->child;
+    check_members(finding, of_finding, ARRAY_SIZE(of_finding));
+    assert_true(cJSON_IsNull(member(finding, "lost_ns_per_step")));
+    assert_true(cJSON_IsNull(member(finding, "predicted_gain")));
+    assert_float_equal(member(finding->next, "predicted_gain")->valuedouble, 1.25, 0);
+    cJSON_Delete(root);
+    release(&diagnosis, text);
+}
+
+static void without_steps_their_times_are_null(void **state)
+{
+    struct diagnosis diagnosis;
+    const cJSON *steps;
+    cJSON *root;
+    char *text;
+    (void)state;
+
+    add_file("[]");
+    diagnosis = diagnose();
+    assert_int_equal(diagnosis_json(&diagnosis, &text), STATUS_OK);
+    root = cJSON_Parse(text);
+    steps = member(member(root, "traces")->child, "steps");
+    assert_float_equal(member(steps, "count")->valuedouble, 0, 0);
+    assert_true(cJSON_IsNull(member(steps, "mean_ns")));
+    assert_true(cJSON_IsNull(member(steps, "min_ns")));
+    cJSON_Delete(root);
+    free(text);
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "holds no device work"));
+    release(&diagnosis, text);
+}
+
+/* --- Ranks ----------------------------------------------------------------------------------------- */
+
+static void add_rank_of(int rank, int world, int communication_us)
+{
+    char head[96];
+
+    snprintf(head, sizeof head, "\"distributedInfo\":{\"rank\":%d,\"world_size\":%d},", rank,
+             world);
+    add_rank(head, "gemm", communication_us);
+}
+
+/* Steps are equally long; rank 1 communicates least, so the others wait for it. Own work is 70, 95 and
+ * 75 us, on average 80: rank 1 has 18.75% more. */
+static void of_ranks_the_slowest_is_the_one_with_most_work_of_its_own(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    const char *page;
+    (void)state;
+
+    add_rank_of(2, 4, 25);
+    add_rank_of(1, 4, 5);
+    add_rank_of(0, 4, 30);
+    diagnosis = diagnose();
+    assert_true(diagnosis.is_run);
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "3 of 4 ranks"));
+    CHECK_ROW(text, "0", "100 us", "70 us", "80.0%", "40 us", "30 us", "30 us");
+    CHECK_ROW(text, "1", "100 us", "95 us", "52.2%", "40 us", "5 us", "5 us");
+    CHECK_ROW(text, "2", "100 us", "75 us", "74.4%", "40 us", "25 us", "25 us");
+    page = strstr(text, "Rank 1 is the slowest: 95 us a step without communication");
+    assert_non_null(page);
+    assert_non_null(strstr(page, "imbalance 18.8%"));
+    page = strstr(text, path_list[1]); /* its page comes first */
+    assert_non_null(page);
+    assert_true(page < strstr(text, path_list[0]) && page < strstr(text, path_list[2]));
+    assert_null(strstr(strstr(page, path_list[0]), "Kernels")); /* the others': findings only */
+    release(&diagnosis, text);
+}
+
+static void files_that_are_not_the_ranks_of_one_run_stand_alone(void **state)
+{
+    static const int cases[][4] = {
+        { 0, 2, 0, 2 }, { 0, 2, 1, 4 }, { 0, 2, 5, 2 }, { -1, -1, 1, 2 }
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct diagnosis diagnosis;
+        add_rank_of(cases[i][0], cases[i][1], 30);
+        add_rank_of(cases[i][2], cases[i][3], 30);
+        diagnosis = diagnose();
+        assert_false(diagnosis.is_run);
+        release(&diagnosis, NULL);
+    }
+}
+
+static void a_file_that_is_no_trace_is_named(void **state)
+{
+    struct diagnosis diagnosis;
+    (void)state;
+
+    add_rank("", "gemm", 0);
+    add_file("nonsense");
+    assert_int_equal(diagnosis_make(&diagnosis, path_list, file_count), STATUS_BAD_INPUT);
+    assert_non_null(strstr(status_last()->context, path_list[1]));
+    release(&diagnosis, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_says_where_step_and_device_time_went),
+        cmocka_unit_test(shares_sum_to_the_whole),
+        cmocka_unit_test(every_line_fits_whatever_names_hold),
+        cmocka_unit_test(markdown_has_as_many_cells_in_every_row_of_a_table),
+        cmocka_unit_test(a_cut_trace_says_so_and_shows_what_was_read),
+        cmocka_unit_test(a_finding_says_what_it_costs_and_what_its_advice_gains),
+        cmocka_unit_test(findings_are_numbered_in_their_order),
+        cmocka_unit_test(a_healthy_trace_says_why),
+        cmocka_unit_test(json_has_the_documented_members_and_no_nan),
+        cmocka_unit_test(without_steps_their_times_are_null),
+        cmocka_unit_test(of_ranks_the_slowest_is_the_one_with_most_work_of_its_own),
+        cmocka_unit_test(files_that_are_not_the_ranks_of_one_run_stand_alone),
+        cmocka_unit_test(a_file_that_is_no_trace_is_named),
+    };
+    return cmocka_run_group_tests_name("diagnose", tests, NULL, NULL);
+}

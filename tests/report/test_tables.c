@@ -1,0 +1,312 @@
+/* What people read: quantities, wrapped text, the console's table and the Markdown one. */
+#include "harness/base/quantity.h"
+#include "harness/report/console.h"
+#include "harness/report/markdown.h"
+#include "harness/report/summary.h"
+#include "harness/text/wrap.h"
+#include "tests/fixtures/cmocka_prelude.h"
+#include "tests/report/result_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void quantities_have_three_digits_and_a_unit_of_their_size(void **state)
+{
+    static const struct {
+        double value;
+        const char *unit, *text;
+    } cases[] = {
+        { 1420, "us", "1.42 ms" },
+        { 999.96, "us", "1000 us" },
+        { 2.5e6, "us", "2.50 s" },
+        { 0.25, "us", "250 ns" },
+        { 12.34, "us", "12.3 us" },
+        { 0, "us", "0 us" },
+        { 22544384, "B", "21.5 MiB" },
+        { 512, "B", "512 B" },
+        { 3 << 20, "B", "3.00 MiB" },
+        { 1, "", "1.00" },
+        { 0.05, "", "0.05" },
+        { 0.001, "", "0.001" },
+        { 0, "", "0" },
+        { 5021.4, "/s", "5021 /s" },
+        { NAN, "us", "-" },
+        { INFINITY, "", "-" },
+    };
+    char text[QUANTITY_SIZE];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        quantity_print(text, cases[i].value, cases[i].unit);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void durations_and_factors(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } cases[] = {
+        { 0.4, "0 s" }, { 41, "41 s" }, { 185, "3 min 05 s" }, { 7800, "2 h 10 min" }, { -1, "0 s" }
+    };
+    char text[QUANTITY_SIZE];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        quantity_duration(text, cases[i].seconds);
+        assert_string_equal(text, cases[i].text);
+    }
+    quantity_factor(text, 1.394);
+    assert_string_equal(text, "1.39x");
+    quantity_factor(text, 1250.2);
+    assert_string_equal(text, "1250x");
+}
+
+/* What a function prints, as text to be freed. */
+static char *printed_table(enum color color, const struct scenario_result *results, int count)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    struct console console;
+
+    assert_non_null(stream);
+    console = console_open(stdout, color);
+    console.stream = stream;
+    console.width = 80;
+    console_table(&console, results, count);
+    fclose(stream);
+    return text;
+}
+
+static void lines_are_broken_at_spaces(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    (void)state;
+
+    assert_non_null(stream);
+    wrap_print(stream, 4, 2, 14, "one two three na\xc3\xafve averyveryverylongword end");
+    fclose(stream);
+    assert_string_equal(text, "one two\n  three na\xc3\xafve\n  averyveryverylongword\n  end\n");
+    free(text);
+}
+
+static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state)
+{
+    struct scenario_result results[2];
+    char *text;
+    (void)state;
+
+    fixture_reproduced(&results[0], 9);
+    fixture_skipped(&results[1]);
+    text = printed_table(COLOR_NEVER, results, 2);
+    assert_non_null(strstr(text, "item_sync  loss_every 1 -> 20"));
+    assert_non_null(strstr(text, "reproduced\n"));
+    assert_non_null(strstr(text, "1.50 ms"));
+    assert_non_null(strstr(text, "1.50x less"));
+    assert_non_null(strstr(text, "1.49 to 1.50"));
+    assert_non_null(strstr(text, "none left"));
+    assert_non_null(strstr(text, "outside 0.4 to 0.8"));
+    assert_non_null(strstr(text, "2 scenarios: 1 reproduced, 1 skipped\n"));
+    assert_null(strstr(text, "Not as promised"));
+    assert_null(strchr(text, '\033'));
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        assert_true(strlen(line) <= 80);
+    free(text);
+    fixture_release(&results[0]);
+}
+
+static void throttled_windows_are_named_on_the_console_and_in_markdown(void **state)
+{
+    const char *sentence =
+        "2 of 18 windows were throttled (power, thermal); they count all the same";
+    struct scenario_result result;
+    char *text = NULL, line[128];
+    size_t size = 0;
+    FILE *stream;
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    assert_false(summary_throttled(line, sizeof line, &result));
+    result.repetitions[VARIANT_BEFORE][3].vitals[1].limits = LIMIT_POWER;
+    result.repetitions[VARIANT_AFTER][0].vitals[0].limits = LIMIT_THERMAL;
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_non_null(strstr(text, sentence));
+    free(text);
+    text = NULL;
+    stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    markdown_table(stream, &result, 1);
+    fclose(stream);
+    assert_non_null(strstr(text, sentence));
+    free(text);
+    fixture_release(&result);
+}
+
+static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
+{
+    static const struct {
+        struct cpu_loss loss;
+        const char *sentence; /* NULL: none */
+    } cases[] = {
+        { { 0.15, 0, 2 }, NULL },
+        { { 0.25, 0, 2 }, "other programs used 0.25 of 2 cores meanwhile" },
+        { { 0.25, 0.25, 16 }, NULL },
+        { { 0, 0.3, 2 }, "the virtual machine's host kept 0.30 of 2 cores meanwhile" },
+        { { NAN, NAN, 2 }, NULL },
+    };
+    struct scenario_result result;
+    (void)state;
+
+    fixture_not_reproduced(&result, 9);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *text;
+        result.cpu_loss = cases[i].loss;
+        text = printed_table(COLOR_NEVER, &result, 1);
+        if (cases[i].sentence != NULL)
+            assert_non_null(strstr(text, cases[i].sentence));
+        else
+            assert_null(strstr(text, "meanwhile"));
+        free(text);
+    }
+    fixture_release(&result);
+}
+
+static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
+{
+    struct scenario_result result;
+    char *text;
+    (void)state;
+
+    fixture_not_reproduced(&result, 9);
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_non_null(strstr(text, "not met\n"));
+    assert_non_null(strstr(text, "Not as promised"));
+    assert_non_null(strstr(text, "item_sync: step_time before/after is 1.1 (1.05 to 1.15)"));
+    free(text);
+    fixture_release(&result);
+}
+
+static void the_sides_of_an_aa_comparison_are_not_called_before_and_after(void **state)
+{
+    struct scenario_result result;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream;
+    (void)state;
+
+    fixture_aa(&result, 9);
+    text = printed_table(COLOR_ALWAYS, &result, 1);
+    assert_non_null(strstr(text, "accumulate 64 -> 64 (A/A)"));
+    assert_non_null(strstr(text, "side 1"));
+    assert_null(strstr(text, "before"));
+    assert_non_null(strstr(text, "\033[32mno difference\033[0m"));
+    assert_non_null(strstr(text, "1 scenario: 1 no difference"));
+    assert_null(strstr(text, "Not the same"));
+    free(text);
+
+    result.verdict = VERDICT_DIFFERENT;
+    strcpy(result.reason, "a false alarm");
+    text = printed_table(COLOR_ALWAYS, &result, 1);
+    assert_non_null(strstr(text, "\033[31mdifferent\033[0m"));
+    assert_non_null(strstr(text, "Not the same"));
+    assert_non_null(strstr(text, "small_batch: a false alarm"));
+    free(text);
+
+    stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    markdown_table(stream, &result, 1);
+    fclose(stream);
+    assert_non_null(strstr(text, "| side 1 | side 2 |"));
+    assert_non_null(strstr(text, "- `small_batch`, different: a false alarm"));
+    free(text);
+    fixture_release(&result);
+}
+
+static void colours_only_where_asked_for(void **state)
+{
+    struct scenario_result result;
+    char *text;
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    text = printed_table(COLOR_ALWAYS, &result, 1);
+    assert_non_null(strstr(text, "\033[32mreproduced\033[0m"));
+    free(text);
+    setenv("TERM", "xterm", 1);
+    setenv("NO_COLOR", "1", 1);
+    assert_false(console_is_coloured(COLOR_AUTO, stdout));
+    assert_true(console_is_coloured(COLOR_ALWAYS, stdout));
+    assert_false(console_is_coloured(COLOR_NEVER, stdout));
+    fixture_release(&result);
+}
+
+static void markdown_has_as_many_cells_in_every_row(void **state)
+{
+    struct scenario_result results[2];
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    int rows = 0;
+    (void)state;
+
+    assert_non_null(stream);
+    fixture_reproduced(&results[0], 9);
+    fixture_skipped(&results[1]);
+    markdown_table(stream, results, 2);
+    fclose(stream);
+    assert_non_null(strstr(text, "- `loader_workers`, skipped: device over host work is 0.2"));
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        int bars = 0;
+        if (line[0] != '|')
+            continue;
+        for (const char *letter = line; *letter != '\0'; letter++) bars += *letter == '|';
+        assert_int_equal(bars, 9);
+        rows++;
+    }
+    assert_int_equal(rows, 2 + 2 + 1); /* heading and line, two measures, the skipped one */
+    free(text);
+    fixture_release(&results[0]);
+}
+
+/* A change the other way is said as such, with the interval turned round. */
+static void an_effect_below_one_is_said_the_other_way_round(void **state)
+{
+    struct scenario_result result;
+    struct summary_row rows[SUMMARY_ROWS];
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    result.expectation_count = 0;
+    result.step_time = (struct effect){ 1000, 1250, 0.8, 0.5, 0.9, 0.96 };
+    assert_int_equal(summary_rows(&result, rows), 1);
+    assert_string_equal(rows[0].effect, "1.25x more");
+    assert_string_equal(rows[0].interval, "1.11 to 2.00");
+    result.step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, NAN };
+    assert_int_equal(summary_rows(&result, rows), 1);
+    assert_string_equal(rows[0].effect, "not measured");
+    fixture_release(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantities_have_three_digits_and_a_unit_of_their_size),
+        cmocka_unit_test(durations_and_factors),
+        cmocka_unit_test(lines_are_broken_at_spaces),
+        cmocka_unit_test(the_table_says_what_changed_by_how_much_and_the_verdict),
+        cmocka_unit_test(throttled_windows_are_named_on_the_console_and_in_markdown),
+        cmocka_unit_test(what_others_took_is_said_from_a_tenth_of_the_cores_on),
+        cmocka_unit_test(what_was_promised_and_not_seen_is_said_at_the_end),
+        cmocka_unit_test(the_sides_of_an_aa_comparison_are_not_called_before_and_after),
+        cmocka_unit_test(colours_only_where_asked_for),
+        cmocka_unit_test(markdown_has_as_many_cells_in_every_row),
+        cmocka_unit_test(an_effect_below_one_is_said_the_other_way_round),
+    };
+    return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
+}

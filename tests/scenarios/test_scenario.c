@@ -1,0 +1,117 @@
+/* The tables of scenario.h: what rows mean, where lists end, and the names that result files hold. */
+#include "scenarios/scenario.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <string.h>
+
+/* Each metric, in each direction, with nothing else stated: "at least 5%". */
+static void only_a_row_without_a_metric_ends_the_list(void **state)
+{
+    const struct expectation end = { .metric = METRIC_NONE };
+    (void)state;
+
+    assert_true(expectation_is_end(&end));
+    for (int metric = METRIC_FIRST; metric < METRIC_COUNT; metric++)
+        for (int direction = SHRINKS; direction <= GROWS; direction++) {
+            const struct expectation row = { .metric = (enum metric)metric,
+                                             .direction = (enum direction)direction };
+            assert_false(expectation_is_end(&row));
+        }
+}
+
+/* What is left out is zeros, which must mean "the end". */
+static void rows_that_are_left_out_end_the_list(void **state)
+{
+    const struct scenario scenario = { .expect = { { METRIC_STEP_TIME, SHRINKS, .at_least = 0 } } };
+    (void)state;
+
+    assert_false(expectation_is_end(&scenario.expect[0]));
+    assert_true(expectation_is_end(&scenario.expect[1]));
+}
+
+static void every_scenario_expects_something_and_ends(void **state)
+{
+    (void)state;
+
+    for (int i = 0; scenarios[i] != NULL; i++) {
+        bool ended = false;
+        assert_false(expectation_is_end(&scenarios[i]->expect[0]));
+        for (int row = 0; row < SCENARIO_EXPECTATIONS; row++) {
+            bool end = expectation_is_end(&scenarios[i]->expect[row]);
+            if (ended && !end)
+                fail_msg("%s: row %d comes after the end", scenarios[i]->name, row);
+            ended = end;
+        }
+    }
+}
+
+static void no_metric_is_called_nothing(void **state)
+{
+    (void)state;
+
+    assert_string_equal(metric_name(METRIC_NONE), "unknown");
+    assert_string_equal(metric_name(METRIC_COUNT), "unknown");
+    assert_string_equal(metric_unit(METRIC_NONE), "");
+    assert_string_equal(metric_name(METRIC_STEP_TIME), "step_time");
+    assert_string_equal(metric_unit(METRIC_STEP_TIME), "us");
+    assert_string_equal(metric_name(METRIC_MEMORY_PEAK), "memory_peak_bytes");
+}
+
+static void where_follows_the_device(void **state)
+{
+    static const struct device_properties small = { .shares_host_cores = true, .host_cores = 2 },
+                                          large = { .shares_host_cores = true,
+                                                    .host_cores = 4,
+                                                    .bf16_matrix_units = true },
+                                          gpu = { .is_gpu = true, .host_cores = 2 },
+                                          bf16_gpu = { .is_gpu = true, .bf16_matrix_units = true };
+    static const struct {
+        enum where where;
+        bool small, large, gpu, bf16_gpu;
+        const char *name;
+    } cases[] = {
+        { ANYWHERE, true, true, true, true, "anywhere" },
+        { WHERE_CPU_DEVICE, true, true, false, false, "cpu_device" },
+        { WHERE_CUDA, false, false, true, true, "cuda" },
+        { WHERE_CPU_BF16_UNITS, false, true, false, false, "cpu_bf16_units" },
+        { WHERE_CUDA_BF16_UNITS, false, false, false, true, "cuda_bf16_units" },
+        { WHERE_FOUR_CORES, false, true, true, true, "four_cores" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(where_holds(cases[i].where, &small), cases[i].small);
+        assert_int_equal(where_holds(cases[i].where, &large), cases[i].large);
+        assert_int_equal(where_holds(cases[i].where, &gpu), cases[i].gpu);
+        assert_int_equal(where_holds(cases[i].where, &bf16_gpu), cases[i].bf16_gpu);
+        assert_string_equal(wheres[cases[i].where].name, cases[i].name);
+        assert_int_equal(wheres[cases[i].where].text[0] == '\0', cases[i].where == ANYWHERE);
+    }
+}
+
+static void names_are_those_of_the_result_files(void **state)
+{
+    (void)state;
+
+    assert_string_equal(balances[BALANCE_NONE].name, "none");
+    assert_string_equal(balances[BALANCE_HOST_OVER_DEVICE].name, "host_over_device");
+    assert_string_equal(balances[BALANCE_DEVICE_OVER_HOST].name, "device_over_host");
+    assert_string_equal(balances[BALANCE_DEVICE_OVER_HOST].over, "device");
+    assert_string_equal(balances[BALANCE_DEVICE_OVER_HOST].under, "host");
+    assert_string_equal(loss_checks[LOSS_IDENTICAL].name, "identical");
+    assert_string_equal(loss_checks[LOSS_ORDER].name, "fp32_order");
+    assert_string_equal(loss_checks[LOSS_16_BIT].name, "16_bit");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_row_without_a_metric_ends_the_list),
+        cmocka_unit_test(rows_that_are_left_out_end_the_list),
+        cmocka_unit_test(every_scenario_expects_something_and_ends),
+        cmocka_unit_test(no_metric_is_called_nothing),
+        cmocka_unit_test(where_follows_the_device),
+        cmocka_unit_test(names_are_those_of_the_result_files),
+    };
+    return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
+}

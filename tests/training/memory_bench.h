@@ -1,0 +1,34 @@
+/* What the tests of the step's allocator share: one on the CPU device, and calls that must succeed. */
+#ifndef TESTS_MEMORY_BENCH_H
+#define TESTS_MEMORY_BENCH_H
+
+#include "scenarios/training/memory/allocator.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+/* The device's memory, and what the caching allocator rounds blocks and segments to, in bytes. */
+enum { CAPACITY_MIB = 256, ROUNDING = 512, SEGMENT = 2 << 20 };
+
+/* A device, a stream on it and the allocator under test. */
+struct bench {
+    struct device *device;
+    struct stream *stream;
+    struct allocator *allocator;
+};
+
+/* `budget` in bytes; 0: what the device has. */
+struct bench bench_open(enum allocation_mode mode, size_t budget);
+
+/* Whatever the test did, nothing stays behind on the device. */
+void bench_close(struct bench *bench);
+
+/* The block stays the allocator's. */
+char *take(const struct bench *bench, enum allocator_category category, size_t bytes);
+void give(const struct bench *bench, void *block);
+
+int64_t device_used(const struct bench *bench);  /* bytes */
+int64_t device_calls(const struct bench *bench); /* allocations and frees so far */
+
+#endif

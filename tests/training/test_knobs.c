@@ -1,0 +1,604 @@
+/* The knobs: every value in and out as text, what is filled in, and what is refused and how. */
+#include "scenarios/training/settings/knobs.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct device_properties cpu = {
+    .kind = "cpu",
+    .name = "CPU device (a test)",
+    .memory_bytes = (int64_t)4 << 30,
+    .host_cores = 6,
+    .shares_host_cores = true,
+};
+
+static const struct device_properties cuda = {
+    .kind = "cuda",
+    .is_gpu = true,
+    .name = "NVIDIA test",
+    .memory_bytes = (int64_t)80 << 30,
+    .host_cores = 16,
+    .bf16_matrix_units = true,
+    .tf32 = true,
+    .fused_attention = true,
+    .compute_capability = 90,
+};
+
+static struct training_config configured(const char *settings)
+{
+    struct training_config config;
+
+    knobs_defaults(&config);
+    assert_int_equal(knobs_apply(&config, settings), STATUS_OK);
+    return config;
+}
+
+static struct training_config resolved(const char *settings, const struct device_properties *device)
+{
+    struct training_config config = configured(settings);
+
+    if (knobs_resolve(&config, device) != STATUS_OK)
+        fail_msg("%s: %s", settings, status_last()->text);
+    return config;
+}
+
+static void assert_prints(const struct training_config *config, const char *name, const char *value)
+{
+    char text[64];
+
+    assert_int_equal(knob_get(config, name, text, sizeof text), STATUS_OK);
+    assert_string_equal(text, value);
+}
+
+static void assert_same_text(const struct training_config *a, const struct training_config *b)
+{
+    char text_a[1024], text_b[1024];
+
+    assert_int_equal(knobs_print(a, text_a, sizeof text_a), STATUS_OK);
+    assert_int_equal(knobs_print(b, text_b, sizeof text_b), STATUS_OK);
+    assert_string_equal(text_a, text_b);
+}
+
+static void defaults_are_the_healthy_values(void **state)
+{
+    struct training_config config;
+    char text[1024];
+    (void)state;
+
+    knobs_defaults(&config);
+    assert_int_equal(knobs_print(&config, text, sizeof text), STATUS_OK);
+    assert_string_equal(
+        text, "model=balanced data=auto batch=auto accumulate=1 tokens=auto width=auto blocks=auto "
+              "patch=auto precision=auto elementwise=fused attention=naive checkpointing=none "
+              "input=resident workers=cores prefetch=2 persistent_workers=yes jpeg_pixels=auto "
+              "host_memory=pinned transfer=overlapped copies=one optimizer=multi_tensor rate=0.001 "
+              "launch=auto allocation=caching memory_budget=device loss_every=20 seed=1");
+}
+
+static void what_is_printed_reads_back_the_same(void **state)
+{
+    static const char *const settings[] = {
+        "",
+        "model=light data=sequences batch=3 accumulate=64 tokens=9 width=96 blocks=7",
+        "model=heavy data=images patch=24 precision=bf16 elementwise=unfused attention=fused",
+        "checkpointing=block input=decoded workers=8xcores prefetch=5 persistent_workers=no",
+        "workers=0 jpeg_pixels=97 host_memory=pageable transfer=blocking copies=per_tensor",
+        "optimizer=unfused rate=0.00123456789012345 launch=graph allocation=direct",
+        "memory_budget=3KiB loss_every=1 seed=18446744073709551615",
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        struct training_config config = configured(settings[i]), again;
+        char text[1024];
+
+        assert_int_equal(knobs_print(&config, text, sizeof text), STATUS_OK);
+        knobs_defaults(&again);
+        assert_int_equal(knobs_apply(&again, text), STATUS_OK);
+        assert_same_text(&config, &again);
+        assert_memory_equal(&config, &again, sizeof config);
+        for (const char *one = settings[i]; *one != '\0'; one += strcspn(one, " ")) {
+            char word[64];
+            one += strspn(one, " ");
+            snprintf(word, sizeof word, "%.*s", (int)strcspn(one, " "), one);
+            assert_non_null(strstr(text, word));
+        }
+    }
+}
+
+static void every_word_of_every_choice_is_taken_and_comes_back(void **state)
+{
+    int count, words = 0;
+    const struct knob *knobs = knobs_list(&count);
+    char values[80];
+    (void)state;
+
+    assert_int_equal(count, 27);
+    for (int i = 0; i < count; i++) {
+        assert_true(strlen(knobs[i].text) > 0);
+        if (knobs[i].kind != KNOB_CHOICE && knobs[i].kind != KNOB_YES_NO)
+            continue;
+        snprintf(values, sizeof values, "%s", knobs[i].values);
+        for (char *word = strtok(values, "|"); word != NULL; word = strtok(NULL, "|")) {
+            struct training_config config = configured("");
+
+            assert_int_equal(knob_set(&config, knobs[i].name, word), STATUS_OK);
+            assert_prints(&config, knobs[i].name, word);
+            words++;
+        }
+    }
+    assert_int_equal(words, 37);
+}
+
+static void words_stand_for_the_enumerators_of_the_same_name(void **state)
+{
+    struct training_config config;
+    (void)state;
+
+    config = configured("model=heavy data=sequences precision=tf32 elementwise=unfused "
+                        "attention=fused checkpointing=block input=cached transfer=inline");
+    assert_int_equal(config.model.role, ROLE_HEAVY);
+    assert_int_equal(config.data.kind, DATA_SEQUENCES);
+    assert_int_equal(config.model.precision, PRECISION_TF32);
+    assert_int_equal(config.model.elementwise, ELEMENTWISE_UNFUSED);
+    assert_int_equal(config.model.attention, ATTENTION_FUSED);
+    assert_true(config.model.checkpointing);
+    assert_int_equal(config.loader.input, INPUT_CACHED);
+    assert_int_equal(config.transfer.mode, TRANSFER_INLINE);
+    config = configured("persistent_workers=no host_memory=pageable copies=per_tensor "
+                        "optimizer=per_tensor launch=graph allocation=stream_ordered");
+    assert_false(config.loader.persistent_workers);
+    assert_false(config.transfer.pinned);
+    assert_false(config.transfer.one_copy);
+    assert_int_equal(config.optimizer.form, OPTIMIZER_PER_TENSOR);
+    assert_int_equal(config.launch.mode, LAUNCH_GRAPH);
+    assert_int_equal(config.allocator.mode, ALLOCATION_STREAM_ORDERED);
+}
+
+static void numbers_are_taken_as_written_or_not_at_all(void **state)
+{
+    static const struct {
+        const char *name, *value, *prints; /* NULL: refused */
+    } cases[] = {
+        { "batch", "65536", "65536" },
+        { "batch", "65537", NULL },
+        { "batch", "auto", "auto" },
+        { "batch", "0", "auto" },
+        { "batch", "-1", NULL },
+        { "batch", "+1", NULL },
+        { "batch", " 1", NULL },
+        { "batch", "1 ", NULL },
+        { "batch", "1.0", NULL },
+        { "batch", "1e2", NULL },
+        { "batch", "0x10", NULL },
+        { "batch", "", NULL },
+        { "batch", "99999999999999999999", NULL },
+        { "batch", "4294967297", NULL }, /* 1 in 32 bits */
+        { "accumulate", "0", NULL },
+        { "accumulate", "auto", NULL },
+        { "accumulate", "4096", "4096" },
+        { "loss_every", "0", NULL },
+        { "workers", "0", "0" },
+        { "workers", "4096", "4096" },
+        { "workers", "4097", NULL },
+        { "workers", "4294967296", NULL },
+        { "workers", "cores", "cores" },
+        { "workers", "1xcores", "cores" },
+        { "workers", "64xcores", "64xcores" },
+        { "workers", "65xcores", NULL },
+        { "workers", "0xcores", NULL },
+        { "workers", "xcores", NULL },
+        { "workers", "-2", NULL },
+        { "memory_budget", "1", "1" },
+        { "memory_budget", "1536MiB", "1536MiB" },
+        { "memory_budget", "1024KiB", "1MiB" },
+        { "memory_budget", "1073741824", "1GiB" },
+        { "memory_budget", "1025", "1025" },
+        { "memory_budget", "device", "device" },
+        { "memory_budget", "0", "device" },
+        { "memory_budget", "2G", "2GiB" }, /* as --device-memory takes it */
+        { "memory_budget", "1.5GiB", "1536MiB" },
+        { "memory_budget", "1GB", "1GiB" },
+        { "memory_budget", "9007199254740993", "9007199254740993" }, /* 2^53 + 1 */
+        { "memory_budget", "+1", NULL },
+        { "memory_budget", "0x10", NULL },
+        { "memory_budget", "1e3", NULL },
+        { "memory_budget", "1..5G", NULL },
+        { "memory_budget", "GiB", NULL },
+        { "memory_budget", "1 GiB", NULL },
+        { "memory_budget", "8589934592GiB", NULL }, /* 2^63 */
+        { "rate", "0.1", "0.1" },
+        { "rate", "1e-3", "0.001" },
+        { "rate", "3.0e-4", "0.0003" },
+        { "rate", "1e-8", "1e-08" },
+        { "rate", "0", NULL },
+        { "rate", "2", NULL },
+        { "rate", "nan", NULL },
+        { "rate", "inf", NULL },
+        { "rate", "-0.1", NULL },
+        { "rate", "0x1p-3", NULL },
+        { "rate", "1e-3x", NULL },
+        { "rate", "", NULL },
+        { "seed", "0", "0" },
+        { "seed", "18446744073709551615", "18446744073709551615" },
+        { "seed", "18446744073709551616", NULL },
+        { "seed", "-1", NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct training_config config = configured(""), before = config;
+        enum status status = knob_set(&config, cases[i].name, cases[i].value);
+
+        if (cases[i].prints != NULL) {
+            if (status != STATUS_OK)
+                fail_msg("%s=%s was not taken", cases[i].name, cases[i].value);
+            assert_prints(&config, cases[i].name, cases[i].prints);
+            continue;
+        }
+        if (status != STATUS_BAD_USAGE)
+            fail_msg("%s=%s was taken", cases[i].name, cases[i].value);
+        assert_memory_equal(&config, &before, sizeof config);
+    }
+    assert_int_equal(configured("memory_budget=3MiB").allocator.budget, 3 << 20);
+}
+
+static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
+{
+    struct training_config config = configured("");
+    (void)state;
+
+    assert_int_equal(knob_set(&config, "launch", "greedy"), STATUS_BAD_USAGE);
+    assert_string_equal(status_last()->text,
+                        "launch does not take \"greedy\"; it takes eager|graph|auto: launch kernel "
+                        "by kernel, or a step as one graph; auto: a graph for light");
+    assert_int_equal(knob_set(&config, "launch", "eag"), STATUS_BAD_USAGE);
+    assert_int_equal(knob_set(&config, "launch", "eager|graph"), STATUS_BAD_USAGE);
+    assert_int_equal(knob_set(&config, "launch", ""), STATUS_BAD_USAGE);
+    assert_int_equal(knob_set(&config, "prefetch", "1000"), STATUS_BAD_USAGE);
+    assert_non_null(strstr(status_last()->text, "it takes 1..256"));
+    assert_int_equal(knob_set(&config, "width", "8"), STATUS_BAD_USAGE);
+    assert_non_null(strstr(status_last()->text, "it takes 32..16384|auto"));
+}
+
+static void an_unknown_knob_is_answered_with_the_nearest(void **state)
+{
+    static const struct {
+        const char *wrong, *meant;
+    } cases[] = {
+        { "los_every", "loss_every" },         { "worker", "workers" },
+        { "check-pointing", "checkpointing" }, { "optimiser", "optimizer" },
+        { "presicion", "precision" },
+    };
+    struct training_config config = configured("");
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[64];
+
+        assert_int_equal(knob_set(&config, cases[i].wrong, "1"), STATUS_BAD_USAGE);
+        snprintf(text, sizeof text, "did you mean %s?", cases[i].meant);
+        if (strstr(status_last()->text, text) == NULL)
+            fail_msg("%s: %s", cases[i].wrong, status_last()->text);
+        assert_non_null(strstr(status_last()->text, cases[i].wrong));
+    }
+    assert_int_equal(knob_set(&config, "loss-every", "7"), STATUS_OK);
+    assert_prints(&config, "loss-every", "7");
+    assert_int_equal(knob_set(&config, "loss", "7"), STATUS_BAD_USAGE);
+    assert_int_equal(knob_set(&config, "loss_every_step", "7"), STATUS_BAD_USAGE);
+}
+
+static void settings_are_applied_all_or_none(void **state)
+{
+    static const char *const wrong[] = {
+        "batch=7 launch",        "batch=7 =3",        "batch=7 launch=",
+        "batch=7 launch= eager", "batch=7 nothing=1", "batch=7 launch=auto,seed=3",
+    };
+    struct training_config config = configured("  batch=5\tseed=9\n"), before = config;
+    (void)state;
+
+    assert_prints(&config, "batch", "5");
+    assert_prints(&config, "seed", "9");
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        assert_int_equal(knobs_apply(&config, wrong[i]), STATUS_BAD_USAGE);
+        assert_memory_equal(&config, &before, sizeof config);
+    }
+    assert_int_equal(knobs_apply(&config, "batch=7 batch=8"), STATUS_OK);
+    assert_prints(&config, "batch", "8");
+}
+
+static void too_little_room_for_text_is_an_error_not_a_cut(void **state)
+{
+    struct training_config config = configured("seed=1234567");
+    char text[1024], whole[1024];
+    (void)state;
+
+    assert_int_equal(knob_get(&config, "seed", text, 7), STATUS_BAD_USAGE);
+    assert_int_equal(knob_get(&config, "seed", text, 8), STATUS_OK);
+    assert_string_equal(text, "1234567");
+    assert_int_equal(knobs_print(&config, whole, sizeof whole), STATUS_OK);
+    assert_int_equal(knobs_print(&config, text, strlen(whole)), STATUS_BAD_USAGE);
+    assert_int_equal(knobs_print(&config, text, strlen(whole) + 1), STATUS_OK);
+    assert_string_equal(text, whole);
+}
+
+static void roles_have_their_sizes_on_each_device(void **state)
+{
+    static const struct {
+        const struct device_properties *device;
+        const char *settings;
+        enum data_kind data;
+        int tokens, width, blocks, batch, patch, image_size, jpeg_pixels, vocabulary, head_width;
+        enum launch_mode launch;
+    } cases[] = {
+        { &cpu, "model=light", DATA_SEQUENCES, 8, 32, 4, 1, 0, 0, 0, 64, 32, LAUNCH_GRAPH },
+        { &cpu, "model=balanced", DATA_IMAGES, 17, 64, 2, 8, 8, 32, 64, 64, 32, LAUNCH_EAGER },
+        { &cpu, "model=heavy", DATA_IMAGES, 37, 128, 8, 2, 8, 48, 48, 64, 32, LAUNCH_EAGER },
+        { &cuda, "model=light", DATA_SEQUENCES, 16, 128, 4, 4, 0, 0, 0, 256, 64, LAUNCH_GRAPH },
+        { &cuda, "model=balanced", DATA_IMAGES, 197, 384, 12, 64, 16, 224, 448, 256, 64,
+          LAUNCH_EAGER },
+        { &cuda, "model=heavy", DATA_IMAGES, 197, 768, 12, 128, 16, 224, 224, 256, 64,
+          LAUNCH_EAGER },
+        { &cpu, "model=light data=images", DATA_IMAGES, 5, 32, 4, 1, 8, 16, 32, 64, 32,
+          LAUNCH_GRAPH },
+        { &cuda, "model=light data=images width=64", DATA_IMAGES, 17, 64, 4, 4, 16, 64, 128, 256,
+          32, LAUNCH_GRAPH },
+        { &cpu, "model=heavy data=sequences tokens=40 batch=3 blocks=9 launch=graph",
+          DATA_SEQUENCES, 40, 128, 9, 3, 0, 0, 0, 64, 32, LAUNCH_GRAPH },
+        { &cpu, "tokens=10 patch=16 jpeg_pixels=500", DATA_IMAGES, 10, 64, 2, 8, 16, 48, 500, 64,
+          32, LAUNCH_EAGER },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct training_config config = resolved(cases[i].settings, cases[i].device), again;
+
+        assert_int_equal(config.data.kind, cases[i].data);
+        assert_int_equal(config.model.tokens, cases[i].tokens);
+        assert_int_equal(config.data.tokens, cases[i].tokens);
+        assert_int_equal(config.model.width, cases[i].width);
+        assert_int_equal(config.model.blocks, cases[i].blocks);
+        assert_int_equal(config.model.batch, cases[i].batch);
+        assert_int_equal(config.model.patch, cases[i].patch);
+        assert_int_equal(config.data.image_size, cases[i].image_size);
+        assert_int_equal(config.data.jpeg_pixels, cases[i].jpeg_pixels);
+        assert_int_equal(config.data.vocabulary, cases[i].vocabulary);
+        assert_int_equal(config.model.head_width, cases[i].head_width);
+        assert_int_equal(config.launch.mode, cases[i].launch);
+
+        again = config;
+        assert_int_equal(knobs_resolve(&again, cases[i].device), STATUS_OK);
+        assert_memory_equal(&again, &config, sizeof config);
+    }
+}
+
+static void a_resolved_configuration_survives_being_printed(void **state)
+{
+    static const char *const settings[] = { "model=light", "model=balanced input=decoded",
+                                            "model=heavy workers=8xcores memory_budget=1GiB" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        struct training_config config = resolved(settings[i], &cuda), again;
+        char text[1024];
+
+        assert_int_equal(knobs_print(&config, text, sizeof text), STATUS_OK);
+        again = resolved(text, &cuda);
+        assert_memory_equal(&again, &config, sizeof config);
+    }
+}
+
+static void cores_precision_and_seeds_follow_the_machine(void **state)
+{
+    struct training_config config;
+    (void)state;
+
+    assert_int_equal(resolved("", &cpu).loader.workers, 6);
+    assert_int_equal(resolved("", &cuda).loader.workers, 16);
+    assert_int_equal(resolved("workers=8xcores", &cpu).loader.workers, 48);
+    assert_int_equal(resolved("workers=0", &cpu).loader.workers, 0);
+    assert_int_equal(resolved("", &cpu).model.precision, PRECISION_FP32);
+    assert_int_equal(resolved("", &cuda).model.precision, PRECISION_BF16);
+    assert_int_equal(resolved("precision=bf16", &cpu).model.precision, PRECISION_BF16);
+    assert_int_equal(resolved("precision=tf32", &cuda).model.precision, PRECISION_TF32);
+    config = resolved("seed=77", &cpu);
+    assert_int_equal(config.data.seed, 77);
+    assert_int_equal(config.loader.seed, 77);
+}
+
+static void a_cpu_with_matrix_units_uses_them_where_they_gain(void **state)
+{
+    struct device_properties amx = cpu;
+    (void)state;
+
+    amx.bf16_matrix_units = true;
+    assert_int_equal(resolved("model=light", &amx).model.precision, PRECISION_FP32);
+    assert_int_equal(resolved("model=balanced", &amx).model.precision, PRECISION_BF16);
+    assert_int_equal(resolved("model=heavy", &amx).model.precision, PRECISION_BF16);
+    assert_int_equal(resolved("model=light", &cuda).model.precision, PRECISION_BF16);
+}
+
+/* What is stored in 16 bits needs less. */
+static void a_roles_budget_follows_the_precision(void **state)
+{
+    const char *settings = "model=heavy memory_budget=role";
+    struct device_properties amx = cpu;
+    int64_t fp32 = resolved(settings, &cpu).allocator.budget;
+    (void)state;
+
+    amx.bf16_matrix_units = true;
+    assert_in_range(resolved(settings, &amx).allocator.budget, 1, fp32 - 1);
+    assert_int_equal(
+        resolved("model=heavy memory_budget=role precision=fp32", &amx).allocator.budget, fp32);
+}
+
+/* One knob must not move another: a scenario's two variants differ in exactly one. */
+static void no_other_knob_changes_when_one_is_turned(void **state)
+{
+    static const char *const turns[] = {
+        "batch=2",
+        "accumulate=8",
+        "blocks=3",
+        "precision=fp32",
+        "elementwise=unfused",
+        "checkpointing=block",
+        "input=decoded",
+        "workers=0",
+        "prefetch=4",
+        "persistent_workers=no",
+        "jpeg_pixels=77",
+        "host_memory=pageable",
+        "transfer=blocking",
+        "copies=per_tensor",
+        "optimizer=unfused",
+        "rate=0.5",
+        "launch=graph",
+        "memory_budget=1GiB",
+        "loss_every=1",
+        "allocation=direct",
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
+        struct training_config usual = resolved("", &cuda), turned = resolved(turns[i], &cuda);
+        size_t length = strcspn(turns[i], "=");
+        char name[40], text[64];
+
+        snprintf(name, sizeof name, "%.*s", (int)length, turns[i]);
+        assert_int_equal(knob_get(&turned, name, text, sizeof text), STATUS_OK);
+        assert_string_equal(text, turns[i] + length + 1);
+        assert_int_equal(knob_get(&usual, name, text, sizeof text), STATUS_OK);
+        assert_string_not_equal(text, turns[i] + length + 1);
+        assert_int_equal(knob_set(&turned, name, text), STATUS_OK);
+        assert_same_text(&turned, &usual);
+    }
+}
+
+static void what_cannot_be_is_refused_with_the_reason(void **state)
+{
+    static const struct {
+        const struct device_properties *device;
+        const char *settings, *folder, *reason;
+    } cases[] = {
+        { &cpu, "data=sequences", "/photos",
+          "data=sequences with the folder /photos: a folder holds images, sequences are generated; "
+          "leave out the folder or set data=images" },
+        { &cpu, "jpeg_pixels=90", "/photos",
+          "jpeg_pixels=90 with the folder /photos: its files are as large as they are; leave out "
+          "the folder or set jpeg_pixels=auto" },
+        { &cpu, "model=light jpeg_pixels=90", "",
+          "jpeg_pixels=90 with data=sequences: sequences are not decoded from JPEG files; set "
+          "data=images or jpeg_pixels=auto" },
+        { &cpu, "model=light patch=8", "",
+          "patch=8 with data=sequences: sequences have no patches; set data=images or patch=auto" },
+        { &cpu, "patch=12", "",
+          "patch=12 with data=images: pixels are read eight at a time; set patch to a multiple of "
+          "8" },
+        { &cpu, "tokens=16", "",
+          "tokens=16 with data=images: a square image has a square number of patches, and the "
+          "class "
+          "token is one more; set tokens to 5, 17, 65 or 197, say, or data=sequences" },
+        { &cpu, "patch=256 tokens=26", "",
+          "patch=256 with tokens=26: images of 1280 pixels a side are more than the 1024 that are "
+          "supported; set patch or tokens lower" },
+        { &cpu, "width=100", "",
+          "width=100 on CPU device (a test): kernels work on rows of a multiple of 32 elements; "
+          "set "
+          "width to one" },
+        { &cuda, "width=96", "",
+          "width=96 on NVIDIA test: attention heads are 64 elements wide there; set width to a "
+          "multiple of 64" },
+        { &cpu, "data=sequences batch=65536 tokens=16384 width=64", "",
+          "batch=65536 with tokens=16384 and width=64: more than 2147483647 rows of attention "
+          "scores; set batch lower or accumulate higher" },
+        { &cpu, "precision=tf32", "",
+          "precision=tf32 on CPU device (a test): the device does not round products to tf32; set "
+          "precision to auto, fp32 or bf16" },
+        { &cpu, "launch=graph allocation=direct", "",
+          "launch=graph with allocation=direct: a graph keeps the addresses it was captured with, "
+          "so capture must not ask the device for memory; set launch=eager or allocation=caching" },
+        { &cuda, "model=light allocation=stream_ordered", "",
+          "launch=graph with allocation=stream_ordered: a graph keeps the addresses it was "
+          "captured "
+          "with, so capture must not ask the device for memory; set launch=eager or "
+          "allocation=caching" },
+        { &cpu, "workers=64xcores prefetch=11", "",
+          "workers=384 with prefetch=11: more than 4096 batches would be loaded ahead; set one of "
+          "them lower" },
+        { &cpu, "memory_budget=5GiB", "",
+          "memory_budget=5GiB on CPU device (a test): the device has 4294967296 bytes; set "
+          "memory_budget lower or to device" },
+        { &cpu, "loss_every=1025", "",
+          "loss_every=1025: the device keeps the losses of the last 1024 steps, and between two "
+          "reads older ones would be lost; set loss_every to 1024 or less" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct training_config config = configured(cases[i].settings), before;
+
+        snprintf(config.data.folder, sizeof config.data.folder, "%s", cases[i].folder);
+        before = config;
+        if (knobs_resolve(&config, cases[i].device) != STATUS_REFUSED)
+            fail_msg("%s was not refused", cases[i].settings);
+        assert_string_equal(status_last()->text, cases[i].reason);
+        assert_memory_equal(&config, &before, sizeof config);
+    }
+}
+
+static void what_lies_just_inside_a_limit_is_not_refused(void **state)
+{
+    (void)state;
+
+    resolved("tokens=17 patch=256", &cpu);
+    resolved("width=96", &cpu);
+    resolved("width=128", &cuda);
+    resolved("attention=fused precision=tf32", &cuda);
+    resolved("attention=fused", &cpu);
+    resolved("model=light launch=eager allocation=direct", &cpu);
+    resolved("launch=graph batch=8 accumulate=4", &cpu);
+    resolved("workers=1024 prefetch=4", &cpu);
+    resolved("memory_budget=4GiB", &cpu);
+    resolved("loss_every=1024", &cpu);
+    resolved("transfer=overlapped host_memory=pageable", &cpu);
+    resolved("input=resident workers=4", &cpu);
+}
+
+static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void **state)
+{
+    struct training_config config = configured("model=light");
+    (void)state;
+
+    snprintf(config.data.folder, sizeof config.data.folder, "/photos");
+    assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
+    assert_int_equal(config.data.kind, DATA_IMAGES);
+    assert_int_equal(config.data.image_size, 16);
+    assert_int_equal(config.data.jpeg_pixels, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_the_healthy_values),
+        cmocka_unit_test(what_is_printed_reads_back_the_same),
+        cmocka_unit_test(every_word_of_every_choice_is_taken_and_comes_back),
+        cmocka_unit_test(words_stand_for_the_enumerators_of_the_same_name),
+        cmocka_unit_test(numbers_are_taken_as_written_or_not_at_all),
+        cmocka_unit_test(a_bad_value_is_answered_with_those_that_are_taken),
+        cmocka_unit_test(an_unknown_knob_is_answered_with_the_nearest),
+        cmocka_unit_test(settings_are_applied_all_or_none),
+        cmocka_unit_test(too_little_room_for_text_is_an_error_not_a_cut),
+        cmocka_unit_test(roles_have_their_sizes_on_each_device),
+        cmocka_unit_test(a_resolved_configuration_survives_being_printed),
+        cmocka_unit_test(cores_precision_and_seeds_follow_the_machine),
+        cmocka_unit_test(a_cpu_with_matrix_units_uses_them_where_they_gain),
+        cmocka_unit_test(a_roles_budget_follows_the_precision),
+        cmocka_unit_test(no_other_knob_changes_when_one_is_turned),
+        cmocka_unit_test(what_cannot_be_is_refused_with_the_reason),
+        cmocka_unit_test(what_lies_just_inside_a_limit_is_not_refused),
+        cmocka_unit_test(a_folder_of_images_is_trained_on_unless_sequences_are_asked_for),
+    };
+    return cmocka_run_group_tests_name("knobs", tests, NULL, NULL);
+}

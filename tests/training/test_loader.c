@@ -1,0 +1,775 @@
+/* The loader: order, bounds, damaged samples, threads and their errors. */
+#include "scenarios/training/data/loader.h"
+#include "tests/fixtures/cmocka_prelude.h"
+#include "tests/training/image_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SAMPLES = 1024, TOKENS = 32, STARVED_BATCHES = 40 };
+
+static const struct dataset_config sequences = {
+    .kind = DATA_SEQUENCES, .tokens = TOKENS, .vocabulary = 64, .seed = 3
+};
+static const struct dataset_config images = { .image_size = 8, .jpeg_pixels = 16 };
+
+/* Memory that counts, and knows whose thread it was. */
+struct counted {
+    pthread_t owner;
+    int allocated, live, by_others;
+    int fail_at; /* this allocation, counted from 1, fails; 0: none */
+};
+
+static enum status counted_alloc(void *context, size_t bytes, void **memory)
+{
+    enum status status = STATUS_OK;
+    struct counted *counted = context;
+
+    counted->by_others += !pthread_equal(pthread_self(), counted->owner);
+    if (++counted->allocated == counted->fail_at)
+        FAIL(STATUS_OUT_OF_MEMORY, "allocation %d fails", counted->allocated);
+    counted->live++;
+    *memory = malloc(bytes);
+
+out:
+    return status;
+}
+
+static void counted_free(void *context, void *memory)
+{
+    struct counted *counted = context;
+
+    counted->by_others += !pthread_equal(pthread_self(), counted->owner);
+    counted->live--;
+    free(memory);
+}
+
+/* A data set, memory and a loader, opened and closed together. */
+struct bench {
+    struct dataset *dataset;
+    struct counted counted;
+    struct loader *loader;
+    struct batch_layout layout;
+};
+
+static enum status bench_try(struct bench *bench, const struct dataset_config *data,
+                             const struct loader_config *config, int samples, int batches_max,
+                             int fail_at)
+{
+    struct batch_memory memory = { counted_alloc, counted_free, &bench->counted };
+
+    *bench = (struct bench){ .counted = { .owner = pthread_self(), .fail_at = fail_at } };
+    if (dataset_open(&bench->dataset, data) != STATUS_OK)
+        fail_msg("%s", status_last()->text);
+    bench->layout = batch_layout(bench->dataset, samples);
+    return loader_open(&bench->loader, bench->dataset, config, samples, batches_max, &memory);
+}
+
+static void bench_open(struct bench *bench, const struct dataset_config *data,
+                       const struct loader_config *config, int samples, int spare)
+{
+    if (bench_try(bench, data, config, samples, config->workers * config->prefetch + spare, 0) !=
+        STATUS_OK)
+        fail_msg("%s", status_last()->text);
+}
+
+static void bench_close(struct bench *bench)
+{
+    loader_close(bench->loader);
+    dataset_close(bench->dataset);
+    assert_int_equal(bench->counted.live, 0);
+    assert_int_equal(bench->counted.by_others, 0);
+}
+
+static const struct batch *next(struct bench *bench)
+{
+    const struct batch *batch;
+
+    if (loader_next(bench->loader, &batch) != STATUS_OK)
+        fail_msg("%s", status_last()->text);
+    return batch;
+}
+
+/* FNV-1a (Fowler, Noll, Vo). */
+static uint64_t hash(const void *memory, size_t bytes)
+{
+    const unsigned char *byte = memory;
+    uint64_t value = 0xcbf29ce484222325u;
+
+    while (bytes-- > 0) value = (value ^ *byte++) * 0x100000001b3u;
+    return value;
+}
+
+/* Hashes of the next `count` batches, whole. */
+static void take_hashes(struct bench *bench, uint64_t *hashes, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct batch *batch = next(bench);
+
+        assert_int_equal(batch->index, i);
+        hashes[i] = hash(batch->memory, bench->layout.bytes);
+        loader_return(bench->loader, batch);
+    }
+}
+
+static void layouts_are_aligned_and_do_not_overlap(void **state)
+{
+    struct dataset *dataset;
+    (void)state;
+
+    assert_int_equal(dataset_open(&dataset, &sequences), STATUS_OK);
+    for (int samples = 1; samples < 200; samples += 7) {
+        struct batch_layout layout = batch_layout(dataset, samples);
+        size_t count = (size_t)samples;
+
+        assert_int_equal(layout.samples, samples);
+        assert_int_equal(layout.sample_bytes, TOKENS * 4);
+        assert_int_equal(layout.labels_offset % 256 + layout.lengths_offset % 256, 0);
+        assert_true(layout.labels_offset >= count * layout.sample_bytes);
+        assert_true(layout.lengths_offset >= layout.labels_offset + 4 * count);
+        assert_true(layout.bytes >= layout.lengths_offset + 4 * count);
+    }
+    dataset_close(dataset);
+}
+
+static void batches_do_not_depend_on_workers_prefetch_or_input(void **state)
+{
+    static const struct loader_config others[] = {
+        { .workers = 1, .prefetch = 1, .persistent_workers = true, .seed = 5 },
+        { .workers = 2, .prefetch = 2, .persistent_workers = true, .seed = 5 },
+        { .workers = 5, .prefetch = 3, .persistent_workers = true, .seed = 5 },
+        { .workers = 0, .prefetch = 4, .persistent_workers = false, .seed = 5 },
+        { .workers = 3, .prefetch = 1, .persistent_workers = false, .seed = 5 },
+        { .workers = 0, .prefetch = 1, .input = INPUT_CACHED, .seed = 5 },
+        { .workers = 2,
+          .prefetch = 2,
+          .input = INPUT_CACHED,
+          .persistent_workers = true,
+          .seed = 5 },
+        { .workers = 1, .prefetch = 2, .input = INPUT_RESIDENT, .seed = 5 },
+    };
+    const struct loader_config serial = { .prefetch = 1, .input = INPUT_DECODED, .seed = 5 };
+    enum { BATCHES = 35 }; /* of 64, 16 an epoch: two epochs and a bit */
+    (void)state;
+
+    for (int kind = 0; kind < 2; kind++) {
+        const struct dataset_config *data = kind == 0 ? &images : &sequences;
+        uint64_t expected[BATCHES], actual[BATCHES];
+        struct bench bench;
+
+        bench_open(&bench, data, &serial, 64, 1);
+        take_hashes(&bench, expected, BATCHES);
+        bench_close(&bench);
+        for (int i = 1; i < BATCHES; i++) assert_true(expected[i] != expected[i - 1]);
+        for (size_t c = 0; c < ARRAY_SIZE(others); c++) {
+            struct loader_config config = others[c];
+
+            if (c < 5)
+                config.input = INPUT_DECODED;
+            bench_open(&bench, data, &config, 64, 1);
+            take_hashes(&bench, actual, BATCHES);
+            bench_close(&bench);
+            assert_memory_equal(actual, expected, sizeof expected);
+        }
+    }
+}
+
+/* The batch's samples, by what the data set gives for each index. */
+static void count_samples(struct bench *bench, const struct batch *batch, int *seen)
+{
+    const unsigned char *memory = batch->memory;
+    struct sample_reader *reader;
+
+    assert_int_equal(sample_reader_open(&reader, bench->dataset), STATUS_OK);
+    for (int s = 0; s < bench->layout.samples; s++) {
+        const void *input = memory + (size_t)s * bench->layout.sample_bytes;
+        int32_t ids[TOKENS], label, length, its_label, its_length;
+        uint32_t i = 0;
+
+        memcpy(&its_label, memory + bench->layout.labels_offset + 4 * (size_t)s, 4);
+        memcpy(&its_length, memory + bench->layout.lengths_offset + 4 * (size_t)s, 4);
+        do {
+            assert_true(i < SAMPLES);
+            sample_load(reader, SPLIT_TRAIN, i++, ids, &label, &length);
+        } while (label != its_label || length != its_length || memcmp(ids, input, sizeof ids) != 0);
+        seen[i - 1]++;
+    }
+    sample_reader_close(reader);
+}
+
+static void an_epoch_shows_every_sample_once_and_drops_the_incomplete_batch(void **state)
+{
+    const struct loader_config config = { .workers = 2, .prefetch = 2, .persistent_workers = true };
+    static const int samples[] = { 64, 100 };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+        struct bench bench;
+        int per_epoch = SAMPLES / samples[i];
+
+        bench_open(&bench, &sequences, &config, samples[i], 1);
+        assert_int_equal(loader_batches_per_epoch(bench.loader), per_epoch);
+        for (int epoch = 0; epoch < 2; epoch++) {
+            int seen[SAMPLES] = { 0 }, total = 0;
+
+            for (int b = 0; b < per_epoch; b++) {
+                const struct batch *batch = next(&bench);
+
+                count_samples(&bench, batch, seen);
+                loader_return(bench.loader, batch);
+            }
+            for (int s = 0; s < SAMPLES; s++) {
+                assert_in_range(seen[s], 0, 1);
+                total += seen[s];
+            }
+            assert_int_equal(total, per_epoch * samples[i]);
+        }
+        bench_close(&bench);
+    }
+}
+
+static void epochs_and_seeds_have_orders_of_their_own(void **state)
+{
+    struct loader_config config = { .prefetch = 1, .seed = 1 };
+    uint64_t first[32], second[32];
+    struct bench bench;
+    (void)state;
+
+    bench_open(&bench, &sequences, &config, 64, 1);
+    take_hashes(&bench, first, 32);
+    bench_close(&bench);
+    config.seed = 2;
+    bench_open(&bench, &sequences, &config, 64, 1);
+    take_hashes(&bench, second, 32);
+    bench_close(&bench);
+    for (int i = 0; i < 16; i++) {
+        assert_true(first[i] != first[16 + i]);
+        assert_true(first[i] != second[i]);
+    }
+}
+
+static void batches_are_bounded_and_allocated_by_the_caller_as_needed(void **state)
+{
+    const struct loader_config config = { .workers = 2, .prefetch = 2, .persistent_workers = true };
+    enum { AHEAD = 4, MAX = 7 };
+    const struct batch *held[MAX], *batch;
+    struct bench bench;
+    (void)state;
+
+    bench_open(&bench, &sequences, &config, 8, MAX - AHEAD);
+    assert_int_equal(bench.counted.allocated, AHEAD);
+    for (int i = 0; i < 100; i++) loader_return(bench.loader, next(&bench));
+    assert_int_equal(bench.counted.allocated, AHEAD); /* Whoever returns at once needs no more. */
+
+    for (int i = 0; i < MAX; i++) {
+        held[i] = next(&bench);
+        assert_int_equal(held[i]->index, 100 + i);
+        assert_true(bench.counted.allocated <= MAX);
+    }
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(loader_next(bench.loader, &batch), STATUS_INTERNAL);
+        assert_null(batch);
+        assert_non_null(strstr(status_last()->text, "all 7 batches are handed out"));
+    }
+    loader_return(bench.loader, held[3]); /* not the oldest: any may come back first */
+    held[3] = next(&bench);
+    assert_int_equal(held[3]->index, 100 + MAX);
+    for (int i = 0; i < MAX; i++) loader_return(bench.loader, held[i]);
+    assert_int_equal(next(&bench)->index, 101 + MAX);
+    assert_int_equal(bench.counted.allocated, MAX);
+    bench_close(&bench);
+}
+
+static void a_caller_that_keeps_all_but_one_batch_still_gets_the_rest(void **state)
+{
+    static const int workers[] = { 0, 1, 3 };
+    (void)state;
+
+    for (size_t w = 0; w < ARRAY_SIZE(workers); w++) {
+        const struct loader_config config = { .workers = workers[w],
+                                              .prefetch = 2,
+                                              .persistent_workers = w % 2 == 0 };
+        struct bench bench;
+
+        bench_open(&bench, &sequences, &config, 128, 3); /* 8 an epoch */
+        for (int i = 0; i < 2 * workers[w] + 2; i++) next(&bench);
+        for (int i = 0; i < 30; i++) loader_return(bench.loader, next(&bench));
+        bench_close(&bench);
+    }
+}
+
+/* Every batch is read again just before it is given back: a worker that wrote to it would show. */
+static void batches_stay_as_they_are_while_the_caller_has_them(void **state)
+{
+    const struct loader_config config = { .workers = 3, .prefetch = 1, .persistent_workers = true };
+    enum { HELD = 3 };
+    const struct batch *held[HELD] = { NULL };
+    uint64_t hashes[HELD] = { 0 };
+    struct bench bench;
+    (void)state;
+
+    bench_open(&bench, &sequences, &config, 16, HELD);
+    for (int i = 0; i < 300; i++) {
+        int place = i % HELD;
+
+        if (held[place] != NULL) {
+            assert_true(hash(held[place]->memory, bench.layout.bytes) == hashes[place]);
+            loader_return(bench.loader, held[place]);
+        }
+        held[place] = next(&bench);
+        assert_int_equal(held[place]->index, i);
+        hashes[place] = hash(held[place]->memory, bench.layout.bytes);
+    }
+    bench_close(&bench);
+}
+
+static void threads_live_for_an_epoch_or_for_all(void **state)
+{
+    (void)state;
+
+    for (int persistent = 0; persistent < 2; persistent++) {
+        const struct loader_config config = { .workers = 3,
+                                              .prefetch = 2,
+                                              .persistent_workers = persistent != 0 };
+        struct bench bench;
+
+        bench_open(&bench, &sequences, &config, 256, 1); /* 4 an epoch */
+        for (int i = 0; i < 20; i++) loader_return(bench.loader, next(&bench));
+        assert_int_equal(loader_statistics(bench.loader).threads_started, persistent ? 3 : 15);
+        bench_close(&bench);
+    }
+}
+
+static void statistics_count_what_was_handed_out(void **state)
+{
+    struct loader_config config = { .prefetch = 2, .input = INPUT_DECODED };
+    struct loader_statistics statistics;
+    struct bench bench;
+    (void)state;
+
+    bench_open(&bench, &images, &config, 32, 2);
+    for (int i = 0; i < 10; i++) loader_return(bench.loader, next(&bench));
+    statistics = loader_statistics(bench.loader);
+    assert_int_equal(statistics.batches, 10);
+    assert_int_equal(statistics.samples, 320);
+    assert_int_equal(statistics.damaged, 0);
+    assert_int_equal(statistics.threads_started, 0);
+    assert_true(statistics.load_ns > 0);
+    assert_true(statistics.wait_ns >= statistics.load_ns); /* The caller loads. */
+    bench_close(&bench);
+
+    config.workers = 2;
+    bench_open(&bench, &images, &config, 32, 2);
+    for (int i = 0; i < 10; i++) loader_return(bench.loader, next(&bench));
+    statistics = loader_statistics(bench.loader);
+    assert_int_equal(statistics.batches, 10);
+    assert_int_equal(statistics.threads_started, 2);
+    assert_true(statistics.load_ns > 0);
+    bench_close(&bench);
+}
+
+static void paused_workers_load_nothing_until_a_batch_is_wanted(void **state)
+{
+    const struct loader_config config = { .workers = 2, .prefetch = 4, .persistent_workers = true };
+    struct bench bench;
+    uint64_t plain[24];
+    (void)state;
+
+    bench_open(&bench, &images, &config, 32, 2);
+    take_hashes(&bench, plain, 24);
+    bench_close(&bench);
+    bench_open(&bench, &images, &config, 32, 2);
+    for (int i = 0; i < 24; i++) {
+        const struct batch *batch = next(&bench);
+        int64_t load_ns;
+
+        assert_true(hash(batch->memory, bench.layout.bytes) == plain[i]);
+        loader_return(bench.loader, batch); /* room that the workers would fill */
+        if (i % 4 != 3)
+            continue;
+        loader_pause(bench.loader);
+        load_ns = loader_statistics(bench.loader).load_ns;
+        usleep(2000);
+        loader_pause(bench.loader); /* once more changes nothing */
+        assert_int_equal(loader_statistics(bench.loader).load_ns, load_ns);
+    }
+    bench_close(&bench);
+}
+
+static void closing_does_not_wait_for_the_caller(void **state)
+{
+    const struct loader_config config = {
+        .workers = 4, .prefetch = 4, .persistent_workers = true, .input = INPUT_DECODED
+    };
+    (void)state;
+
+    for (int taken = 0; taken < 12; taken++) {
+        struct bench bench;
+
+        bench_open(&bench, &images, &config, 512, 1);
+        for (int i = 0; i < taken / 4; i++) next(&bench);
+        bench_close(&bench);
+    }
+    loader_close(NULL);
+}
+
+/* Reads a mask from /proc/self/task/ID/status; 0 when the thread has another name. */
+static unsigned long long blocked_signals(const char *task, const char *name)
+{
+    char path[64], line[256];
+    unsigned long long blocked = 0;
+    bool is_named = false;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", task);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        is_named |= strncmp(line, "Name:", 5) == 0 && strstr(line, name) != NULL;
+        sscanf(line, "SigBlk: %llx", &blocked);
+    }
+    fclose(file);
+    return is_named ? blocked : 0;
+}
+
+static void signals_are_not_delivered_to_workers(void **state)
+{
+    const struct loader_config config = { .workers = 3, .prefetch = 1, .persistent_workers = true };
+    struct bench bench;
+    int workers = 0;
+    sigset_t mine;
+    DIR *tasks;
+    (void)state;
+
+    bench_open(&bench, &sequences, &config, 8, 1);
+    tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (struct dirent *task = readdir(tasks); task != NULL; task = readdir(tasks)) {
+        unsigned long long blocked = blocked_signals(task->d_name, "\tloader\n");
+
+        workers += (blocked >> (SIGINT - 1) & 1) && (blocked >> (SIGTERM - 1) & 1);
+    }
+    closedir(tasks);
+    assert_int_equal(workers, 3);
+    pthread_sigmask(SIG_SETMASK, NULL, &mine);
+    assert_false(sigismember(&mine, SIGINT)); /* The caller's mask is as it was. */
+    bench_close(&bench);
+}
+
+/* The scheduling class of the thread with this name; -1: there is none. */
+static int class_of(const char *name)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int class = -1;
+
+    assert_non_null(tasks);
+    for (struct dirent *task = readdir(tasks); task != NULL; task = readdir(tasks)) {
+        char path[64], line[64] = "";
+        FILE *file;
+
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", task->d_name);
+        file = fopen(path, "r");
+        if (file == NULL)
+            continue;
+        if (fgets(line, sizeof line, file) != NULL && strcmp(line, name) == 0)
+            class = sched_getscheduler(atoi(task->d_name));
+        fclose(file);
+    }
+    closedir(tasks);
+    return class;
+}
+
+static void a_worker_gives_way_where_the_device_needs_the_cores(void **state)
+{
+    struct loader_config config = { .workers = 1, .prefetch = 1, .persistent_workers = true };
+    (void)state;
+
+    for (int gives_way = 0; gives_way < 2; gives_way++) {
+        struct bench bench;
+
+        config.gives_way = gives_way;
+        bench_open(&bench, &sequences, &config, 8, 1);
+        loader_return(bench.loader, next(&bench)); /* So it has begun. */
+        assert_int_equal(class_of("loader\n"), gives_way ? SCHED_IDLE : SCHED_OTHER);
+        assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+        bench_close(&bench);
+    }
+}
+
+static atomic_bool hogs_stop;
+
+static void *hog(void *unused)
+{
+    while (!atomic_load_explicit(&hogs_stop, memory_order_relaxed)) continue;
+    return unused;
+}
+
+/* Other threads take all cores, which leaves the idle class a few thousandths. */
+static void a_worker_that_starves_no_longer_gives_way(void **state)
+{
+    const struct dataset_config larger = { .image_size = 8, .jpeg_pixels = 128 };
+    struct loader_config config = { .workers = 1, .prefetch = 1, .persistent_workers = true };
+    int count = 2 * (int)sysconf(_SC_NPROCESSORS_ONLN), class = -1;
+    pthread_t *hogs = calloc((size_t)count, sizeof *hogs);
+    uint64_t expected[STARVED_BATCHES];
+    struct bench bench;
+    (void)state;
+
+    config.input = INPUT_DECODED;
+    bench_open(&bench, &larger, &config, 16, 1);
+    take_hashes(&bench, expected, STARVED_BATCHES);
+    bench_close(&bench);
+    config.gives_way = true;
+    bench_open(&bench, &larger, &config, 16, 1);
+    atomic_store(&hogs_stop, false);
+    for (int i = 0; i < count; i++) assert_int_equal(pthread_create(&hogs[i], NULL, hog, NULL), 0);
+    for (int i = 0; i < STARVED_BATCHES; i++) {
+        const struct batch *batch = next(&bench);
+        assert_int_equal(batch->index, i); /* The order goes on as if nothing was. */
+        assert_true(hash(batch->memory, bench.layout.bytes) == expected[i]);
+        loader_return(bench.loader, batch);
+        class = class_of("loader\n");
+        if (class == SCHED_OTHER)
+            atomic_store(&hogs_stop, true);
+    }
+    atomic_store(&hogs_stop, true);
+    for (int i = 0; i < count; i++) pthread_join(hogs[i], NULL);
+    assert_int_equal(class, SCHED_OTHER);
+    bench_close(&bench);
+    free(hogs);
+}
+
+static void impossible_settings_are_refused(void **state)
+{
+    static const struct {
+        struct loader_config config;
+        int samples, batches_max;
+        enum status status;
+        const char *part;
+    } cases[] = {
+        { { .workers = -1, .prefetch = 1 }, 8, 3, STATUS_BAD_USAGE, "-1 workers" },
+        { { .workers = 1, .prefetch = 0 }, 8, 3, STATUS_BAD_USAGE, "prefetch of 0" },
+        { { .prefetch = 1 }, 0, 3, STATUS_BAD_USAGE, "batch of 0 samples" },
+        { { .prefetch = 1 }, SAMPLES + 1, 3, STATUS_BAD_USAGE, "from 1024 training samples" },
+        { { .workers = 2, .prefetch = 2 }, 8, 4, STATUS_INTERNAL, "4 batches are too few" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct bench bench;
+
+        assert_int_equal(bench_try(&bench, &sequences, &cases[i].config, cases[i].samples,
+                                   cases[i].batches_max, 0),
+                         cases[i].status);
+        assert_null(bench.loader);
+        assert_non_null(strstr(status_last()->text, cases[i].part));
+        bench_close(&bench);
+    }
+}
+
+static void a_failing_allocation_comes_back_and_leaks_nothing(void **state)
+{
+    const struct loader_config config = { .workers = 2, .prefetch = 2, .persistent_workers = true };
+    (void)state;
+
+    for (int fail_at = 1; fail_at <= 7; fail_at++) {
+        struct bench bench;
+        enum status status = bench_try(&bench, &sequences, &config, 8, 7, fail_at);
+        const struct batch *batch;
+
+        for (int i = 0; status == STATUS_OK && i < 7; i++)
+            status = loader_next(bench.loader, &batch);
+        assert_int_equal(status, STATUS_OUT_OF_MEMORY);
+        bench_close(&bench);
+    }
+}
+
+/* --- Damaged files ----------------------------------------------------------------------------- */
+
+/* own/a and own/b with `files` each, of which the ones in `damaged` (digits) of a are no JPEG. */
+static struct dataset_config make_folder(const struct test_folder *folder, int files,
+                                         const char *damaged)
+{
+    struct dataset_config config = { .image_size = 4 };
+    char name[32];
+
+    snprintf(config.folder, sizeof config.folder, "%s/own", folder->path);
+    assert_int_equal(mkdir(config.folder, 0777), 0);
+    for (int i = 0; i < 2 * files; i++) {
+        snprintf(name, sizeof name, "own/%c/%d.jpg", i < files ? 'a' : 'b', i % files);
+        if (i < files && strchr(damaged, '0' + i) != NULL)
+            test_file(folder, name, "no image", 8);
+        else
+            test_jpeg(folder, name, (uint8_t)(10 * i));
+    }
+    return config;
+}
+
+/* The values of the samples of one epoch, sorted; the folder's images have one value each. */
+static void take_values(struct bench *bench, int *values)
+{
+    for (int64_t b = 0; b < loader_batches_per_epoch(bench->loader); b++) {
+        const struct batch *batch = next(bench);
+        const unsigned char *memory = batch->memory;
+
+        for (int s = 0; s < bench->layout.samples; s++)
+            values[(memory[(size_t)s * bench->layout.sample_bytes] + 5) / 10]++;
+        loader_return(bench->loader, batch);
+    }
+}
+
+static void damaged_samples_are_replaced_by_the_next_and_counted(void **state)
+{
+    /* Held out: 8 of each class. Training: a0-a7 (values 0-7), b0-b7 (values 9-16). */
+    struct dataset_config data = make_folder(*state, 9, "167");
+    static const int expected[18] = { 1, 0, 2, 1, 1, 1, 0, 0, 0, 3, 1, 1, 1, 1, 1, 1, 1, 0 };
+    static const struct loader_config configs[] = {
+        { .workers = 0, .prefetch = 1, .input = INPUT_DECODED },
+        { .workers = 2, .prefetch = 2, .input = INPUT_DECODED, .persistent_workers = true },
+        { .workers = 2, .prefetch = 1, .input = INPUT_DECODED },
+        { .workers = 0, .prefetch = 1, .input = INPUT_CACHED },
+        { .workers = 3, .prefetch = 1, .input = INPUT_CACHED },
+    };
+
+    for (size_t c = 0; c < ARRAY_SIZE(configs); c++) {
+        struct bench bench;
+        int values[26] = { 0 };
+
+        bench_open(&bench, &data, &configs[c], 4, 1);
+        take_values(&bench, values);
+        for (int v = 0; v < 18; v++) assert_int_equal(values[v], expected[v]);
+        if (!configs[c].persistent_workers || configs[c].workers == 0)
+            assert_int_equal(loader_statistics(bench.loader).damaged, 3);
+        else /* The next epoch may be under way. */
+            assert_in_range(loader_statistics(bench.loader).damaged, 3, 6);
+        bench_close(&bench);
+    }
+}
+
+static void files_that_vanish_are_replaced_too(void **state)
+{
+    const struct loader_config config = { .workers = 2, .prefetch = 1, .input = INPUT_DECODED };
+    struct dataset_config data = make_folder(*state, 3, "");
+    struct bench bench;
+    int values[26] = { 0 };
+
+    bench_open(&bench, &data, &config, 1, 1);
+    take_values(&bench, values);
+    assert_int_equal(unlink(test_folder_path(*state, "own/a/0.jpg")), 0);
+    memset(values, 0, sizeof values);
+    take_values(&bench, values);
+    assert_int_equal(values[0], 0);
+    assert_int_equal(values[1], 2);
+    assert_int_equal(loader_statistics(bench.loader).damaged, 1);
+    bench_close(&bench);
+}
+
+static void a_cache_needs_no_files_any_more(void **state)
+{
+    const struct loader_config config = { .prefetch = 1, .input = INPUT_CACHED };
+    struct dataset_config data = make_folder(*state, 3, "");
+    struct bench bench;
+    int values[26] = { 0 };
+
+    bench_open(&bench, &data, &config, 1, 1);
+    assert_int_equal(unlink(test_folder_path(*state, "own/a/0.jpg")), 0);
+    take_values(&bench, values);
+    assert_int_equal(values[0], 1);
+    assert_int_equal(loader_statistics(bench.loader).damaged, 0);
+    bench_close(&bench);
+}
+
+static void when_nothing_can_be_decoded_that_is_an_error_with_names(void **state)
+{
+    static const int workers[] = { 0, 1, 3 };
+    struct dataset_config data = make_folder(*state, 1, "0");
+
+    test_file(*state, "own/b/0.jpg", "nor here", 8);
+    for (size_t w = 0; w < ARRAY_SIZE(workers); w++) {
+        struct loader_config config = { .workers = workers[w], .prefetch = 1 };
+        struct bench bench;
+        const struct batch *batch;
+
+        config.input = INPUT_DECODED;
+        bench_open(&bench, &data, &config, 2, 1);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(loader_next(bench.loader, &batch), STATUS_BAD_INPUT);
+            assert_null(batch);
+            assert_non_null(strstr(status_last()->text, "none of the 2 training samples"));
+            assert_non_null(strstr(status_last()->text, "/0.jpg cannot be decoded"));
+            assert_string_equal(status_last()->context, "loading training samples");
+        }
+        bench_close(&bench);
+        config.input = INPUT_CACHED;
+        assert_int_equal(bench_try(&bench, &data, &config, 2, 9, 0), STATUS_BAD_INPUT);
+        bench_close(&bench);
+    }
+}
+
+static void running_out_of_file_descriptors_is_an_error_not_damage(void **state)
+{
+    static const int workers[] = { 0, 2 };
+    struct dataset_config data = make_folder(*state, 3, "");
+
+    for (size_t w = 0; w < ARRAY_SIZE(workers); w++) {
+        struct loader_config config = { .workers = 0, .prefetch = 1, .input = INPUT_DECODED };
+        struct rlimit before, none;
+        struct bench bench;
+        const struct batch *batch;
+        enum status status;
+
+        config.workers = workers[w];
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+        none = (struct rlimit){ 0, before.rlim_max };
+        bench_open(&bench, &data, &config, 4, 1); /* one batch an epoch */
+        loader_return(bench.loader, next(&bench));
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        status = loader_next(bench.loader, &batch);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(status, STATUS_IO);
+        assert_non_null(strstr(status_last()->text, "Too many open files"));
+        bench_close(&bench);
+    }
+}
+
+#define WITH_FOLDER(test)                                                                          \
+    cmocka_unit_test_setup_teardown(test, test_folder_setup, test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts_are_aligned_and_do_not_overlap),
+        WITH_FOLDER(batches_do_not_depend_on_workers_prefetch_or_input),
+        cmocka_unit_test(an_epoch_shows_every_sample_once_and_drops_the_incomplete_batch),
+        cmocka_unit_test(epochs_and_seeds_have_orders_of_their_own),
+        cmocka_unit_test(batches_are_bounded_and_allocated_by_the_caller_as_needed),
+        cmocka_unit_test(a_caller_that_keeps_all_but_one_batch_still_gets_the_rest),
+        cmocka_unit_test(batches_stay_as_they_are_while_the_caller_has_them),
+        cmocka_unit_test(threads_live_for_an_epoch_or_for_all),
+        WITH_FOLDER(statistics_count_what_was_handed_out),
+        WITH_FOLDER(closing_does_not_wait_for_the_caller),
+        cmocka_unit_test(paused_workers_load_nothing_until_a_batch_is_wanted),
+        cmocka_unit_test(signals_are_not_delivered_to_workers),
+        cmocka_unit_test(a_worker_gives_way_where_the_device_needs_the_cores),
+        WITH_FOLDER(a_worker_that_starves_no_longer_gives_way),
+        cmocka_unit_test(impossible_settings_are_refused),
+        cmocka_unit_test(a_failing_allocation_comes_back_and_leaks_nothing),
+        WITH_FOLDER(damaged_samples_are_replaced_by_the_next_and_counted),
+        WITH_FOLDER(files_that_vanish_are_replaced_too),
+        WITH_FOLDER(a_cache_needs_no_files_any_more),
+        WITH_FOLDER(when_nothing_can_be_decoded_that_is_an_error_with_names),
+        WITH_FOLDER(running_out_of_file_descriptors_is_an_error_not_damage),
+    };
+    return cmocka_run_group_tests_name("loader", tests, NULL, NULL);
+}

@@ -1,0 +1,411 @@
+/* The training step: every setting computes the same thing, and costs what it should. */
+#include "harness/base/statistics.h"
+#include "tests/fixtures/training_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEPS = 12 };
+
+/* cmocka compares floats only. */
+#define assert_near(a, b, most) assert_true(fabs((a) - (b)) <= (most))
+
+/* Largest difference of two runs' losses, relative to the loss. NaN where a loss is not finite. */
+static double difference(const float *a, const float *b)
+{
+    double largest = 0;
+
+    for (int i = 0; i < STEPS; i++) {
+        double d = fabs((double)a[i] - b[i]) / fabs((double)a[i]);
+        if (!(d <= largest))
+            largest = d;
+    }
+    return largest;
+}
+
+/* Losses of `base` with each of `others` added, against `base` alone. */
+static void compare(struct device *device, const char *base, const char *const *others, int count,
+                    double limit)
+{
+    float losses[STEPS], expected[STEPS];
+    char settings[512];
+
+    run_losses(device, base, STEPS, expected);
+    for (int i = 0; i < STEPS; i++) assert_true(isfinite(expected[i]) && expected[i] > 0);
+    for (int i = 0; i < count; i++) {
+        snprintf(settings, sizeof settings, "%s %s", base, others[i]);
+        run_losses(device, settings, STEPS, losses);
+        if (limit > 0 ? !(difference(expected, losses) <= limit)
+                      : memcmp(expected, losses, sizeof losses) != 0) {
+            print_error("%s: losses differ by %.3g (limit %.3g)\n", settings,
+                        difference(expected, losses), limit);
+            fail();
+        }
+    }
+}
+
+static void what_changes_no_arithmetic_changes_no_bit(void **state)
+{
+    static const char *const others[] = {
+        "launch=graph",
+        "loss_every=1",
+        "workers=0 prefetch=1",
+        "workers=2 persistent_workers=no",
+        "input=cached",
+        "input=resident",
+        "transfer=inline",
+        "transfer=blocking",
+        "host_memory=pageable",
+        "host_memory=pageable transfer=inline",
+        "copies=per_tensor",
+        "allocation=stream_ordered",
+        "allocation=direct",
+        "checkpointing=block",
+        "optimizer=per_tensor",
+        "launch=graph checkpointing=block optimizer=per_tensor workers=0 loss_every=3",
+    };
+
+    compare(*state, "model=balanced input=decoded launch=eager loss_every=20 precision=fp32",
+            others, ARRAY_SIZE(others), 0);
+}
+
+static void the_same_holds_for_sequences_in_bf16(void **state)
+{
+    static const char *const others[] = {
+        "launch=graph",         "input=decoded workers=1",        "checkpointing=block",
+        "optimizer=per_tensor", "launch=graph elementwise=fused",
+    };
+
+    compare(*state, "model=light batch=4 launch=eager precision=bf16", others, ARRAY_SIZE(others),
+            0);
+}
+
+static void another_order_of_sums_changes_little(void **state)
+{
+    static const char *const others[] = {
+        "elementwise=unfused",
+        "optimizer=unfused",
+        "accumulate=8",
+        "accumulate=4 launch=graph",
+    };
+
+    compare(*state, "model=light batch=8 launch=eager precision=fp32", others, ARRAY_SIZE(others),
+            1e-5);
+}
+
+static void bf16_stays_close_to_fp32(void **state)
+{
+    static const char *const others[] = { "precision=bf16", "precision=bf16 elementwise=unfused" };
+
+    compare(*state, "model=light batch=8 launch=eager precision=fp32", others, ARRAY_SIZE(others),
+            2e-2);
+    compare(*state, "model=balanced launch=eager precision=fp32", others, 1, 2e-2);
+}
+
+static void fused_attention_computes_what_naive_does(void **state)
+{
+    static const char *const others[] = { "attention=fused",
+                                          "attention=fused checkpointing=block launch=graph" };
+
+    compare(*state, "model=light tokens=45 batch=8 launch=eager precision=fp32", others,
+            ARRAY_SIZE(others), 1e-5);
+    compare(*state, "model=balanced launch=eager precision=fp32", others, 1, 1e-5);
+    compare(*state, "model=light tokens=45 batch=8 launch=eager precision=bf16", others, 1, 2e-2);
+}
+
+/* In fp32 it is our own on every device; a library's may add up dq in any order. */
+static void fused_attention_is_the_same_to_the_bit(void **state)
+{
+    static const char *const others[] = { "launch=graph", "checkpointing=block",
+                                          "launch=graph checkpointing=block" };
+
+    compare(*state, "attention=fused model=light tokens=45 batch=4 launch=eager precision=fp32",
+            others, ARRAY_SIZE(others), 0);
+}
+
+static struct training_window window_of(struct device *device, const char *settings, int64_t steps)
+{
+    struct training *training = open_training(device, settings);
+    struct training_window window = { 0 };
+
+    assert_ok(training_run(training, 5));
+    assert_ok(training_window(training, steps, &window));
+    training_close(training);
+    return window;
+}
+
+static double metric_of(struct device *device, const char *settings, enum metric metric)
+{
+    struct training_window window = window_of(device, settings, 40);
+    double value = window.metric[metric];
+
+    training_window_release(&window);
+    return value;
+}
+
+static void the_loss_is_waited_for_as_often_as_it_is_read(void **state)
+{
+    const char *every = "model=balanced input=decoded workers=0 launch=graph loss_every=1";
+    const char *seldom = "model=balanced input=decoded workers=0 launch=graph loss_every=20";
+
+    assert_near(metric_of(*state, every, METRIC_SYNCS_PER_STEP), 1, 0);
+    assert_near(metric_of(*state, seldom, METRIC_SYNCS_PER_STEP), 0.05, 1e-9);
+}
+
+static void a_graph_is_one_launch(void **state)
+{
+    double eager = metric_of(*state, "model=light launch=eager", METRIC_LAUNCHES_PER_STEP);
+
+    assert_true(eager > 100);
+    assert_near(metric_of(*state, "model=light launch=graph", METRIC_LAUNCHES_PER_STEP), 1, 0);
+    assert_true(metric_of(*state, "model=light launch=eager elementwise=unfused",
+                          METRIC_LAUNCHES_PER_STEP) > eager);
+}
+
+/* A launch a tensor against one for all, and six. The norm: one a tensor against one for all. */
+static void optimizer_forms_launch_what_they_say(void **state)
+{
+    struct training *training = open_training(*state, "model=light");
+    double tensors = training->encoder->parameter_count;
+    double multi, per_tensor, unfused;
+
+    training_close(training);
+    multi = metric_of(*state, "model=light launch=eager", METRIC_LAUNCHES_PER_STEP);
+    per_tensor = metric_of(*state, "model=light launch=eager optimizer=per_tensor",
+                           METRIC_LAUNCHES_PER_STEP);
+    unfused =
+        metric_of(*state, "model=light launch=eager optimizer=unfused", METRIC_LAUNCHES_PER_STEP);
+    assert_near(per_tensor - multi, 2 * (tensors - 1), 1e-9);
+    assert_near(unfused - per_tensor, 5 * tensors, 1e-9);
+}
+
+static void a_caching_allocator_asks_the_device_for_nothing_more(void **state)
+{
+    const char *direct = "model=light launch=eager allocation=direct";
+
+    assert_near(metric_of(*state, "model=light launch=eager", METRIC_ALLOCATIONS_PER_STEP), 0, 0);
+    assert_true(metric_of(*state, direct, METRIC_ALLOCATIONS_PER_STEP) > 50);
+}
+
+static void one_batch_is_one_copy_or_one_a_tensor(void **state)
+{
+    const char *one = "model=balanced input=decoded transfer=inline";
+    const char *many = "model=balanced input=decoded transfer=inline copies=per_tensor";
+    /* 40 steps read the loss twice. */
+    double reads = 2 / 40.0;
+
+    assert_near(metric_of(*state, one, METRIC_COPIES_PER_STEP), 1 + reads, 1e-9);
+    assert_near(metric_of(*state, many, METRIC_COPIES_PER_STEP), 8 + 2 + reads, 1e-9);
+}
+
+static void checkpointing_keeps_a_third_or_less(void **state)
+{
+    const char *all = "model=heavy launch=eager",
+               *few = "model=heavy launch=eager checkpointing=block";
+    struct training *training = open_training(*state, few);
+    const struct program *program = training->encoder->train;
+    int recomputed = 0;
+
+    for (int i = 0; i < program_length(program); i++) {
+        struct program_entry entry = program_entry(program, i);
+        recomputed += entry.recomputed;
+        /* What only makes the block's output is not made again. */
+        assert_false(entry.recomputed && strstr(entry.op->name, "residual2") != NULL);
+        assert_false(entry.recomputed && strstr(entry.op->name, "contract_linear") != NULL);
+    }
+    assert_true(recomputed >= 8 * training->encoder->shape.blocks);
+    training_close(training);
+    assert_true(metric_of(*state, all, METRIC_ACTIVATION_PEAK) >=
+                3 * metric_of(*state, few, METRIC_ACTIVATION_PEAK));
+    assert_near(metric_of(*state, few, METRIC_ACTIVATION_PEAK),
+                metric_of(*state, few, METRIC_ACTIVATION_PEAK), 0);
+}
+
+/* Twice the tokens: scores take four times the bytes, all else twice. */
+static void fused_attention_keeps_no_square_of_the_tokens(void **state)
+{
+    double bytes[2][2];
+
+    for (int fused = 0; fused < 2; fused++)
+        for (int twice = 0; twice < 2; twice++) {
+            char settings[128];
+            snprintf(settings, sizeof settings, "model=light tokens=%d precision=fp32 attention=%s",
+                     twice ? 1024 : 512, fused ? "fused" : "naive");
+            bytes[fused][twice] = metric_of(*state, settings, METRIC_ACTIVATION_PEAK);
+        }
+    assert_true(bytes[0][1] > 2.5 * bytes[0][0]);
+    assert_near(bytes[1][1], 2 * bytes[1][0], 0.01 * bytes[1][1]);
+    assert_true(bytes[0][1] > 2.5 * bytes[1][1]);
+}
+
+static void nothing_stays_allocated_but_what_lives_on(void **state)
+{
+    struct training *training = open_training(*state, "model=light launch=eager");
+    struct allocator_statistics before, after;
+
+    assert_ok(training_run(training, 1));
+    before = allocator_statistics(training->allocator);
+    assert_ok(training_run(training, 5));
+    after = allocator_statistics(training->allocator);
+    assert_int_equal(before.allocated[MEMORY_ACTIVATIONS], 0);
+    assert_int_equal(before.allocated[MEMORY_ACTIVATION_GRADIENTS], 0);
+    assert_int_equal(before.allocated_all, after.allocated_all);
+    assert_int_equal(before.peak_all, after.peak_all);
+    training_close(training);
+}
+
+static void a_window_counts_its_steps_and_samples(void **state)
+{
+    struct training_window window = window_of(*state, "model=balanced", 10);
+
+    assert_int_equal(window.steps, 10);
+    assert_int_equal(window.samples, 80);
+    assert_int_equal(window.step_count, 9);
+    for (int i = 0; i < window.step_count; i++) assert_true(window.step_ns[i] > 0);
+    assert_true(window.wall_ns > 0);
+    assert_near(window.metric[METRIC_STEP_TIME], (double)window.wall_ns / 10 / 1e3, 1e-6);
+    training_window_release(&window);
+}
+
+/* The 95th percentile of 9 steps is between the two longest. */
+static void a_windows_spread_is_that_of_its_single_steps(void **state)
+{
+    struct training_window window = window_of(*state, "model=balanced", 10);
+    double p95_us = stats_percentile(window.step_ns, 9, 95) / 1e3;
+
+    assert_near(window.metric[METRIC_STEP_TIME_P95], p95_us, 1e-9 * p95_us);
+    assert_near(window.metric[METRIC_STEP_VARIATION], stats_cv(window.step_ns, 9), 1e-9);
+    training_window_release(&window);
+    window = window_of(*state, "model=balanced", 1);
+    assert_true(isnan(window.metric[METRIC_STEP_TIME_P95]));
+    training_window_release(&window);
+}
+
+static void a_window_adds_up_over_slices_with_other_steps_between(void **state)
+{
+    struct training_window window = { 0 };
+    struct training *training = open_training(*state, "model=balanced loss_every=2 workers=2");
+
+    assert_ok(training_run(training, 4));
+    for (int slice = 1; slice <= 3; slice++) {
+        int64_t wall_ns = window.wall_ns;
+        assert_ok(training_window(training, 4, &window));
+        assert_ok(training_pause(training));
+        assert_int_equal(window.steps, 4 * slice);
+        assert_int_equal(window.samples, 32 * slice);
+        assert_int_equal(window.step_count, 3 * slice);
+        assert_true(window.wall_ns > wall_ns);
+        assert_near(window.metric[METRIC_STEP_TIME],
+                    (double)window.wall_ns / (double)window.steps / 1e3, 1e-6);
+        /* One read of the loss in two steps, and none of those between the slices. */
+        assert_near(window.metric[METRIC_SYNCS_PER_STEP], 0.5, 1e-9);
+        assert_ok(training_run(training, 2));
+    }
+    for (int i = 0; i < window.step_count; i++) assert_true(window.step_ns[i] > 0);
+    training_window_release(&window);
+    training_close(training);
+}
+
+static void fetching_batches_ahead_changes_neither_their_order_nor_a_bit(void **state)
+{
+    struct training *training = open_training(*state, "model=balanced input=decoded workers=0");
+    struct training_window window = { 0 };
+    float losses[8], plain[8];
+
+    assert_ok(training_run(training, 8));
+    assert_ok(training_losses(training, 0, 8, plain));
+    training_close(training);
+    training = open_training(*state, "model=balanced input=decoded workers=0");
+    assert_ok(training_fetch(training));
+    assert_ok(training_fetch(training)); /* It is at hand. */
+    for (int slice = 0; slice < 2; slice++) assert_ok(training_window(training, 4, &window));
+    assert_ok(training_losses(training, 0, 8, losses));
+    assert_memory_equal(losses, plain, sizeof losses);
+    training_window_release(&window);
+    training_close(training);
+}
+
+static void too_little_memory_is_a_clear_error(void **state)
+{
+    struct training_config config = config_of(*state, "model=heavy memory_budget=4MiB");
+    struct training *training;
+    enum status status = training_open(&training, *state, &config);
+
+    if (status == STATUS_OK) {
+        status = training_run(training, 1);
+        training_close(training);
+    }
+    assert_int_equal(status, STATUS_DEVICE_OUT_OF_MEMORY);
+}
+
+static void the_period_is_that_of_all_configurations(void **state)
+{
+    struct training_config configs[2] = { 0 };
+    (void)state;
+
+    configs[0].logging.loss_every = 6;
+    configs[1].logging.loss_every = 20;
+    assert_int_equal(training_period(configs, 2), 60);
+    assert_int_equal(training_period(configs, 1), 6);
+    configs[0].logging.loss_every = 1;
+    assert_int_equal(training_period(configs, 2), 20);
+    configs[1].logging.loss_every = 0;
+    assert_int_equal(training_period(configs, 2), 1);
+}
+
+/* Chance is a tenth for the ten classes of images and an eighth for those of sequences. */
+static void held_out_samples_are_learnt(void **state)
+{
+    static const struct {
+        const char *settings;
+        int steps;
+    } cases[] = {
+        { "model=balanced input=decoded", 600 },
+        { "model=balanced input=decoded precision=bf16", 600 },
+        { "model=light batch=16", 600 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct training *training = open_training(*state, cases[i].settings);
+        double chance = 1.0 / training->encoder->shape.classes, before, after;
+        assert_ok(training_evaluate(training, &before));
+        assert_ok(training_run(training, cases[i].steps));
+        assert_ok(training_evaluate(training, &after));
+        print_message("%s: held-out accuracy %.3f -> %.3f, chance %.3f\n", cases[i].settings,
+                      before, after, chance);
+        assert_true(after >= 2 * chance);
+        assert_true(before < 2 * chance);
+        training_close(training);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_changes_no_arithmetic_changes_no_bit),
+        cmocka_unit_test(the_same_holds_for_sequences_in_bf16),
+        cmocka_unit_test(another_order_of_sums_changes_little),
+        cmocka_unit_test(bf16_stays_close_to_fp32),
+        cmocka_unit_test(fused_attention_computes_what_naive_does),
+        cmocka_unit_test(fused_attention_is_the_same_to_the_bit),
+        cmocka_unit_test(the_loss_is_waited_for_as_often_as_it_is_read),
+        cmocka_unit_test(a_graph_is_one_launch),
+        cmocka_unit_test(optimizer_forms_launch_what_they_say),
+        cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
+        cmocka_unit_test(one_batch_is_one_copy_or_one_a_tensor),
+        cmocka_unit_test(checkpointing_keeps_a_third_or_less),
+        cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
+        cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
+        cmocka_unit_test(a_window_counts_its_steps_and_samples),
+        cmocka_unit_test(a_windows_spread_is_that_of_its_single_steps),
+        cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
+        cmocka_unit_test(fetching_batches_ahead_changes_neither_their_order_nor_a_bit),
+        cmocka_unit_test(too_little_memory_is_a_clear_error),
+        cmocka_unit_test(the_period_is_that_of_all_configurations),
+        cmocka_unit_test(held_out_samples_are_learnt),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("training", tests, open_device, close_device);
+}
