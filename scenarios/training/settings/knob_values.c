@@ -234,3 +234,35 @@ int knob_value_print(const struct knob *knob, const union knob_value *value, cha
         return snprintf(text, size, "%s", knob->zero);
     return kinds[knob->kind].print(knob, value, text, size);
 }
+
+/* One of the alternatives in knob->values: a range, SIZE, or a word to be written as it is. */
+static int advise(const char *word, size_t length, char *text, size_t size)
+{
+    const char *dots = memmem(word, length, "..", 2);
+    bool number = strspn(word, "0123456789.e-") >= length;
+
+    if (length == 4 && memcmp(word, "SIZE", 4) == 0)
+        return snprintf(text, size, "a size such as 512MiB or 2GiB");
+    if (dots == NULL)
+        return snprintf(text, size, "%.*s", (int)length, word);
+    return snprintf(text, size, "%s%.*s to %.*s", number ? "a number from " : "",
+                    (int)(dots - word), word, (int)(word + length - dots - 2), dots + 2);
+}
+
+void knob_value_advice(const struct knob *knob, char *text, size_t size)
+{
+    const char *word = knob->values, *before = "";
+    size_t used = 0;
+
+    while (used < size) {
+        size_t length = strcspn(word, "|");
+
+        used += (size_t)snprintf(text + used, size - used, "%s", before);
+        if (used < size)
+            used += (size_t)advise(word, length, text + used, size - used);
+        if (word[length] == '\0')
+            break;
+        word += length + 1;
+        before = strchr(word, '|') != NULL ? ", " : " or ";
+    }
+}

@@ -20,6 +20,9 @@ size_t knob_value_size(const struct knob *knob);
  * counts. */
 bool knob_value_parse(const struct knob *knob, const char *text, union knob_value *value);
 
+/* The values that the knob takes, as a person would say it: "eager, graph or auto". */
+void knob_value_advice(const struct knob *knob, char *text, size_t size);
+
 /* What knob_value_parse() reads back the same, and snprintf()'s result. */
 int knob_value_print(const struct knob *knob, const union knob_value *value, char *text,
                      size_t size);

@@ -1,6 +1,6 @@
-/* One const row a knob: where it lies in the settings, what it takes, what it means. Setting, printing
- * and help all read the rows; adding a knob is a row, and its default in knobs_defaults(). How a kind
- * of value is read and written is knob_values.h's. */
+/* One const row per knob: its place in the settings, the values it takes, its healthy value and its
+ * meaning. Setting, printing and help all read the rows, so a new knob is a row. knob_values.h reads
+ * and writes each kind of value. */
 #include "scenarios/training/settings/knobs.h"
 
 #include "harness/base/nearest.h"
@@ -14,39 +14,44 @@ enum { NAME_SIZE = 40, VALUE_SIZE = 64 };
 #define AT(member)           .offset = offsetof(struct training_config, member)
 #define FROM_TO(first, last) .values = #first ".." #last, .least = (first), .most = (last)
 #define OR_AUTO(first, last)                                                                       \
-    .values = #first ".." #last "|auto", .least = (first), .most = (last), .zero = "auto"
+    .values = #first ".." #last "|auto", .least = (first), .most = (last), .zero = "auto",         \
+    .healthy = "auto"
 
 static const struct knob knobs[] = {
     { .name = "model",
       .kind = KNOB_CHOICE,
       AT(model.role),
       .values = "light|balanced|heavy",
-      .text = "role of the model: bound by launches, by its input too, or by arithmetic" },
+      .healthy = "balanced",
+      .text = "what bounds the step: launches (light), input and device alike (balanced), "
+              "arithmetic (heavy)" },
     { .name = "data",
       .kind = KNOB_CHOICE,
       AT(data.kind),
       .values = "images|sequences|auto",
-      .text = "what it trains on; auto: sequences for light, images for the others" },
+      .healthy = "auto",
+      .text = "what it trains on; auto: sequences for model=light, images for the others" },
     { .name = "batch",
       .kind = KNOB_COUNT,
       AT(model.batch),
       OR_AUTO(1, 65536),
-      .text = "samples an update" },
+      .text = "samples per update" },
     { .name = "accumulate",
       .kind = KNOB_COUNT,
       AT(launch.accumulate),
       FROM_TO(1, 4096),
-      .text = "micro-batches an update: each has batch / accumulate samples" },
+      .healthy = "1",
+      .text = "micro-batches per update, each of batch / accumulate samples" },
     { .name = "tokens",
       .kind = KNOB_COUNT,
       AT(model.tokens),
       OR_AUTO(2, 16384),
-      .text = "tokens a sample, the class token included; images: a square number and 1" },
+      .text = "tokens per sample, including the class token; for images a square number plus 1" },
     { .name = "width",
       .kind = KNOB_COUNT,
       AT(model.width),
       OR_AUTO(32, 16384),
-      .text = "elements of a token, a multiple of 32" },
+      .text = "elements per token, a multiple of 32" },
     { .name = "blocks",
       .kind = KNOB_COUNT,
       AT(model.blocks),
@@ -56,111 +61,131 @@ static const struct knob knobs[] = {
       .kind = KNOB_COUNT,
       AT(model.patch),
       OR_AUTO(8, 256),
-      .text = "images: pixels a side of a patch, a multiple of 8" },
+      .text = "images: side of a patch in pixels, a multiple of 8" },
     { .name = "precision",
       .kind = KNOB_CHOICE,
       AT(model.precision),
       .values = "auto|fp32|tf32|bf16",
-      .text = "storage and matrix products; auto: bf16 where the device has matrix units "
-              "for it and the role's products gain by them" },
+      .healthy = "auto",
+      .text = "storage and matrix products; auto: bf16 where the device has matrix units for it "
+              "and the model is large enough to gain" },
     { .name = "elementwise",
       .kind = KNOB_CHOICE,
       AT(model.elementwise),
       .values = "fused|unfused",
-      .text = "bias, GELU, residual and norm in one kernel where they meet, or each in its own" },
+      .healthy = "fused",
+      .text = "bias, GELU, residual and norm: fused into one kernel where they meet, or one kernel "
+              "each" },
     { .name = "attention",
       .kind = KNOB_CHOICE,
       AT(model.attention),
       .values = "naive|fused",
-      .text = "scores in device memory, or tiled with an online softmax: by cuDNN where it can, "
-              "else by our kernels" },
+      .healthy = "naive",
+      .text = "naive: all scores in device memory; fused: in tiles with an online softmax, by "
+              "cuDNN where it can, else by our kernels" },
     { .name = "checkpointing",
       .kind = KNOB_YES_NO,
       AT(model.checkpointing),
       .values = "none|block",
-      .text = "keep all activations, or each block's input only and recompute the rest" },
+      .healthy = "none",
+      .text = "none: keep all activations; block: keep each block's input and recompute the rest" },
     { .name = "input",
       .kind = KNOB_CHOICE,
       AT(loader.input),
       .values = "resident|cached|decoded",
-      .text = "batches lie on the device, or decoded on the host, or are decoded each time" },
+      .healthy = "resident",
+      .text = "resident: batches are in device memory; cached: decoded in host memory; decoded: "
+              "decoded for every step" },
     { .name = "workers",
       .kind = KNOB_WORKERS,
       AT(loader.workers),
       .values = "0..4096|cores|2xcores..64xcores",
       .most = 4096,
+      .healthy = "cores",
       .text = "loader threads; 0: the training thread loads" },
     { .name = "prefetch",
       .kind = KNOB_COUNT,
       AT(loader.prefetch),
       FROM_TO(1, 256),
-      .text = "batches a worker keeps ready or under way" },
+      .healthy = "2",
+      .text = "batches that each worker keeps ready or in progress" },
     { .name = "persistent_workers",
       .kind = KNOB_YES_NO,
       AT(loader.persistent_workers),
       .values = "no|yes",
-      .text = "keep the workers from epoch to epoch, or start them anew" },
+      .healthy = "yes",
+      .text = "keep the workers from epoch to epoch, or start new ones" },
     { .name = "jpeg_pixels",
       .kind = KNOB_COUNT,
       AT(data.jpeg_pixels),
       OR_AUTO(16, 1024),
-      .text = "pixels a side of the generated JPEG files; auto: twice the image's, as large where "
-              "model=heavy" },
+      .text = "side of the generated JPEG files in pixels; auto: the image's for model=heavy, else "
+              "twice that" },
     { .name = "host_memory",
       .kind = KNOB_YES_NO,
       AT(transfer.pinned),
       .values = "pageable|pinned",
-      .text = "where batches lie on the host" },
+      .healthy = "pinned",
+      .text = "host memory that batches are loaded into" },
     { .name = "transfer",
       .kind = KNOB_CHOICE,
       AT(transfer.mode),
       .values = "overlapped|inline|blocking",
-      .text =
-          "copy batches on a stream of their own, on the compute stream, or while the host waits" },
+      .healthy = "overlapped",
+      .text = "copy batches on a separate stream, on the compute stream, or while the host waits" },
     { .name = "copies",
       .kind = KNOB_YES_NO,
       AT(transfer.one_copy),
       .values = "per_tensor|one",
-      .text = "copies a batch" },
+      .healthy = "one",
+      .text = "one copy per batch, or one per tensor" },
     { .name = "optimizer",
       .kind = KNOB_CHOICE,
       AT(optimizer.form),
       .values = "multi_tensor|per_tensor|unfused",
-      .text = "AdamW as one kernel for all tensors, one a tensor, or six a tensor" },
+      .healthy = "multi_tensor",
+      .text = "AdamW as one kernel for all tensors, one kernel per tensor, or six per tensor" },
     { .name = "rate",
       .kind = KNOB_REAL,
       AT(optimizer.rate),
       FROM_TO(1e-8, 1),
+      .healthy = "0.001",
       .text = "learning rate after warm-up" },
     { .name = "launch",
       .kind = KNOB_CHOICE,
       AT(launch.mode),
       .values = "eager|graph|auto",
-      .text = "launch kernel by kernel, or a step as one graph; auto: a graph for light" },
+      .healthy = "auto",
+      .text = "launch kernel by kernel, or each step as one graph; auto: a graph for model=light" },
     { .name = "allocation",
       .kind = KNOB_CHOICE,
       AT(allocator.mode),
       .values = "caching|stream_ordered|direct",
-      .text = "keep freed memory in the step, in the device's pool, or give it back" },
+      .healthy = "caching",
+      .text = "freed device memory: kept by the step, kept by the device's pool, or given back at "
+              "once" },
     { .name = "memory_budget",
       .kind = KNOB_BYTES,
       AT(allocator.budget),
-      .values = "BYTES, KiB, MiB, GiB|role|device",
+      .values = "SIZE|role|device",
       .least = 1,
       .most = 0x1p62,
       .zero = "device",
-      .text = "device memory the step may reserve; device: all; role: hardly more than the role "
-              "needs" },
+      .healthy = "device",
+      .text = "device memory that the step may reserve; device: all of it; role: little more than "
+              "the model needs" },
     { .name = "loss_every",
       .kind = KNOB_COUNT,
       AT(logging.loss_every),
       FROM_TO(1, 1000000),
+      .healthy = "20",
       .text = "steps between blocking reads of the loss" },
     { .name = "seed",
       .kind = KNOB_SEED,
       AT(seed),
       .values = "0..18446744073709551615",
-      .text = "of parameters, sample order and generated samples" },
+      .healthy = "1",
+      .text = "seed of parameters, sample order and generated samples" },
 };
 
 const struct knob *knobs_list(int *count)
@@ -172,24 +197,17 @@ const struct knob *knobs_list(int *count)
 /* Every byte is set, also those between members: configurations can be compared as memory. */
 void knobs_defaults(struct training_config *config)
 {
-    memset(config, 0, sizeof *config); /* the first word of every choice, and 0 for auto */
-    config->model.role = ROLE_BALANCED;
-    config->data.kind = DATA_AUTO;
-    config->loader.workers = -1;
-    config->loader.prefetch = 2;
-    config->loader.persistent_workers = true;
-    config->transfer.pinned = true;
-    config->transfer.one_copy = true;
+    memset(config, 0, sizeof *config);
+    for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
+        union knob_value value;
+        if (knob_value_parse(&knobs[i], knobs[i].healthy, &value))
+            memcpy((char *)config + knobs[i].offset, &value, knob_value_size(&knobs[i]));
+    }
     /* More than the steps a loop that reads every 20th loss can be ahead: the host never waits here. */
     config->transfer.batches_in_flight = 32;
-    config->optimizer.rate = 1e-3;
     config->optimizer.decay = 0.01; /* PyTorch's default for AdamW */
     config->optimizer.max_norm = 1;
     config->optimizer.warmup = 20;
-    config->launch.mode = LAUNCH_AUTO;
-    config->launch.accumulate = 1;
-    config->logging.loss_every = 20;
-    config->seed = 1;
 }
 
 /* --- finding a knob --------------------------------------------------------------------------- */
@@ -231,9 +249,11 @@ enum status knob_set(struct training_config *config, const char *name, const cha
     union knob_value value;
 
     TRY(knob_find(name, &knob));
-    if (!knob_value_parse(knob, text, &value))
-        FAIL(STATUS_BAD_USAGE, "%s does not take \"%s\"; it takes %s: %s", knob->name, text,
-             knob->values, knob->text);
+    if (!knob_value_parse(knob, text, &value)) {
+        char advice[256];
+        knob_value_advice(knob, advice, sizeof advice);
+        FAIL(STATUS_BAD_USAGE, "%s: \"%s\" is not valid. Use %s.", knob->name, text, advice);
+    }
     memcpy((char *)config + knob->offset, &value, knob_value_size(knob));
 
 out:

@@ -18,11 +18,12 @@ enum knob_kind {
     KNOB_SEED,    /* a uint64_t */
 };
 
-/* One row of the table: name, values and text are for help. */
+/* One row of the table. */
 struct knob {
-    const char *name;   /* "loss_every"; as a flag: --loss-every */
-    const char *values; /* "eager|graph|auto", "1..1024" ... */
-    const char *text;   /* one line */
+    const char *name;    /* "loss_every"; as a flag: --loss-every */
+    const char *values;  /* "eager|graph|auto", "1..1024" ... */
+    const char *healthy; /* the default */
+    const char *text;    /* for help: one line */
     enum knob_kind kind;
     size_t offset;      /* in struct training_config */
     double least, most; /* numbers: the range */

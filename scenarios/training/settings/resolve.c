@@ -1,7 +1,7 @@
-/* From what was asked for to what is run: values that were left open are filled in from the role, the
- * device and the host, and then one table refuses what cannot be. A row is a condition and a sentence;
- * "{width}" in a sentence stands for "width=100", and a few other words in braces for what the
- * settings led to. A setting that merely has no effect (workers without decoding) is not refused. */
+/* Turns what was asked for into what is run. The role, the device and the host fill in the values that
+ * were left open; then one table refuses what is impossible. A row is a condition and a sentence;
+ * "{width}" in a sentence stands for "width=100", and a few other words in braces for values that
+ * follow from the settings. A setting without effect (workers without decoding) is not refused. */
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/settings/roles.h"
 
@@ -145,8 +145,8 @@ static const struct refusal {
     { sequences_from_folder,
       "{data} with the folder {folder}: a folder holds images, sequences are "
       "generated; leave out the folder or set data=images" },
-    { jpeg_of_folder, "{jpeg_pixels} with the folder {folder}: its files are as large as they are; "
-                      "leave out the folder or set jpeg_pixels=auto" },
+    { jpeg_of_folder, "{jpeg_pixels} with the folder {folder}: the files there have sizes of their "
+                      "own; leave out the folder or set jpeg_pixels=auto" },
     { jpeg_of_sequences,
       "{jpeg_pixels} with {data}: sequences are not decoded from JPEG files; set "
       "data=images or jpeg_pixels=auto" },
@@ -162,31 +162,28 @@ static const struct refusal {
       "{patch} with {tokens}: images of {image_size} pixels a side are more than the "
       "1024 that are supported; set patch or tokens lower" },
     { width_not_of_packs,
-      "{width} on {device}: kernels work on rows of a multiple of 32 elements; set "
-      "width to one" },
-    { width_not_of_heads,
-      "{width} on {device}: attention heads are {head_width} elements wide there; "
-      "set width to a multiple of {head_width}" },
-    { batch_not_divided, "{batch} with {accumulate}: an update's samples are divided into "
-                         "micro-batches of one size; set "
-                         "batch to a multiple of accumulate" },
+      "{width} on {device}: kernels need rows of a multiple of 32 elements; set "
+      "width to such a multiple" },
+    { width_not_of_heads, "{width} on {device}: attention heads have {head_width} elements on this "
+                          "device; set width to a multiple of {head_width}" },
+    { batch_not_divided, "{batch} with {accumulate}: all micro-batches of an update "
+                         "have the same size; set batch to a multiple of accumulate" },
     { too_many_rows, "{batch} with {tokens} and {width}: more than 2147483647 rows of attention "
                      "scores; set batch lower or accumulate higher" },
     { no_tf32,
       "{precision} on {device}: the device does not round products to tf32; set precision to "
       "auto, fp32 or bf16" },
     { graph_allocates,
-      "{launch} with {allocation}: a graph keeps the addresses it was captured with, "
-      "so capture must not ask the device for memory; set launch=eager or "
+      "{launch} with {allocation}: a graph keeps the addresses that it was captured "
+      "with, so no memory may be allocated during capture; set launch=eager or "
       "allocation=caching" },
-    { too_far_ahead,
-      "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set one "
-      "of them lower" },
+    { too_far_ahead, "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set "
+                     "workers or prefetch lower" },
     { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
                             "memory_budget lower or to device" },
     { losses_overwritten,
-      "{loss_every}: the device keeps the losses of the last 1024 steps, and "
-      "between two reads older ones would be lost; set loss_every to 1024 or less" },
+      "{loss_every}: the device keeps the losses of the last 1024 steps, so older "
+      "ones would be overwritten between two reads; set loss_every to 1024 or less" },
 };
 
 _Static_assert(LOSS_RING == 1024 && ROW_MULTIPLE == 32 && BATCHES_AHEAD_MAX == 4096,
