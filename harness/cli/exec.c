@@ -6,8 +6,8 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
+#include "harness/experiment/child/timing.h"
 #include "harness/experiment/child/tracing.h"
-#include "harness/experiment/experiment.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -216,7 +216,7 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
         protocol.window_seconds = exec.window_seconds;
     if (exec.extra >= 0)
         protocol.extra = exec.extra;
-    TRY(experiment_child(exec.scenario, &protocol, exec.variant, exec.record_fd));
+    TRY(timing_child(exec.scenario, &protocol, exec.variant, exec.record_fd));
 
 out:
     return status;

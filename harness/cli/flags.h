@@ -3,7 +3,7 @@
 #define HARNESS_CLI_FLAGS_H
 
 #include "harness/device/device.h"
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/protocol.h"
 #include "harness/text/terminal.h"
 
 enum format { FORMAT_CONSOLE, FORMAT_JSON, FORMAT_MARKDOWN };

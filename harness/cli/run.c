@@ -7,6 +7,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
+#include "harness/experiment/parent/experiment.h"
 #include "harness/report/console.h"
 #include "harness/report/markdown.h"
 #include "harness/report/progress.h"

@@ -13,7 +13,7 @@
 #ifndef HARNESS_EXPERIMENT_RECORDS_H
 #define HARNESS_EXPERIMENT_RECORDS_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 
 enum record_type {
     RECORD_SCENARIO,

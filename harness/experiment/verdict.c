@@ -8,28 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *outcome_name(enum outcome outcome)
-{
-    static const char *const names[] = { "met", "not met", "undecided", "not bound" };
-
-    return (unsigned)outcome < ARRAY_SIZE(names) ? names[outcome] : "unknown";
-}
-
-const char *verdict_name(enum verdict verdict)
-{
-    static const char *const names[VERDICT_COUNT] = {
-        [VERDICT_REPRODUCED] = "reproduced",
-        [VERDICT_NOT_REPRODUCED] = "not reproduced",
-        [VERDICT_NO_DIFFERENCE] = "no difference",
-        [VERDICT_DIFFERENT] = "different",
-        [VERDICT_UNDECIDED] = "undecided",
-        [VERDICT_SKIPPED] = "skipped",
-        [VERDICT_FAILED] = "failed",
-    };
-
-    return (unsigned)verdict < ARRAY_SIZE(names) ? names[verdict] : "unknown";
-}
-
 /* One metric of all repetitions of both variants. */
 struct series {
     double *value[VARIANT_COUNT], *factor;

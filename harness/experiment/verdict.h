@@ -17,7 +17,7 @@
 #ifndef HARNESS_EXPERIMENT_VERDICT_H
 #define HARNESS_EXPERIMENT_VERDICT_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 
 /* Effect of a metric over `pairs` paired repetitions, `first` of which were judged before there were
  * more. No pairs: all NaN. OUT_OF_MEMORY. */

@@ -2,7 +2,7 @@
 #ifndef HARNESS_REPORT_CONSOLE_H
 #define HARNESS_REPORT_CONSOLE_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 #include "harness/text/terminal.h"
 
 /* The table: a block a scenario, with its change, verdict, and a row each measure; then why what was

@@ -2,7 +2,7 @@
 #ifndef HARNESS_REPORT_MARKDOWN_H
 #define HARNESS_REPORT_MARKDOWN_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 
 #include <stdio.h>
 

@@ -16,7 +16,7 @@
 #ifndef HARNESS_REPORT_RESULT_FILE_H
 #define HARNESS_REPORT_RESULT_FILE_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 
 struct result_file;
 

@@ -2,7 +2,7 @@
 #ifndef HARNESS_REPORT_RESULT_FINDINGS_H
 #define HARNESS_REPORT_RESULT_FINDINGS_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 #include "harness/text/json.h"
 
 /* Adds {"before": [finding...], "after": [finding...], "accepted_first", "tolerated_after",

@@ -2,7 +2,7 @@
 #ifndef HARNESS_REPORT_RESULT_ROWS_H
 #define HARNESS_REPORT_RESULT_ROWS_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 #include "harness/text/json.h"
 
 /* Whether a scenario has rows: it was measured and no window took no time. */

@@ -2,7 +2,7 @@
 #ifndef HARNESS_REPORT_RESULT_SCENARIO_H
 #define HARNESS_REPORT_RESULT_SCENARIO_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 #include "harness/text/json.h"
 
 /* Adds an object to `array`. A factor that is infinite (something went to none) or not known is null; so

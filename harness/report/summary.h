@@ -3,7 +3,7 @@
 #define HARNESS_REPORT_SUMMARY_H
 
 #include "harness/base/quantity.h"
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 
 /* The step time, and one row an expectation. */
 enum { SUMMARY_ROWS = SCENARIO_EXPECTATIONS + 1 };

@@ -1,6 +1,6 @@
 /* The parent's side: what it makes of what a child sends, whole or not. The stand-in plays a file. */
-#include "harness/experiment/experiment.h"
 #include "harness/experiment/parent/arguments.h"
+#include "harness/experiment/parent/experiment.h"
 #include "harness/experiment/records.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

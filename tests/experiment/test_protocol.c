@@ -1,5 +1,6 @@
 /* The child's side on a modelled training run: what is run, in which order, and what is sent. */
 #include "harness/experiment/child/balance.h"
+#include "harness/experiment/child/timing.h"
 #include "harness/experiment/child/window.h"
 #include "harness/experiment/records.h"
 #include "tests/experiment/modelled_training.h"
@@ -61,7 +62,7 @@ static enum status run(const struct scenario *scenario, const struct protocol *p
 
     assert_non_null(file);
     forget_sent();
-    status = experiment_child(scenario, protocol, only, fileno(file));
+    status = timing_child(scenario, protocol, only, fileno(file));
     rewind(file);
     while (getline(&line, &size, file) > 0) {
         assert_true(sent.count < 64);
@@ -455,7 +456,7 @@ static void without_a_descriptor_nothing_is_sent(void **state)
     (void)state;
 
     model_reset();
-    assert_int_equal(experiment_child(&plain, &protocol, VARIANT_COUNT, -1), STATUS_OK);
+    assert_int_equal(timing_child(&plain, &protocol, VARIANT_COUNT, -1), STATUS_OK);
     assert_int_equal(model.opened, 4);
 }
 

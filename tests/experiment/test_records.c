@@ -4,6 +4,7 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_RESULT_FIXTURE_H
 #define TESTS_RESULT_FIXTURE_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 
 extern const struct device_properties fixture_device;
 extern const struct device_health fixture_health; /* of the CPU device, which tells little */

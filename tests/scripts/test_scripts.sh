@@ -267,7 +267,7 @@ an_include_that_points_up_is_named()
     planted harness/base/bad.c harness/device/device.h 'harness/device lies above harness/base'
     planted harness/trace/read/bad.h scenarios/scenario.h 'scenarios lies above harness/trace/read'
     planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios lies above scenarios/training/step'
-    planted harness/device/cpu/bad.c harness/experiment/experiment.h 'harness/experiment lies above'
+    planted harness/device/cpu/bad.c harness/experiment/result.h 'harness/experiment lies above'
     planted tests/bad.c harness/cli/options.h 'harness/cli lies above tests'
     planted kernels/bad.c harness/base/status.h 'kernels includes nothing but kernels'
     planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'

@@ -6,7 +6,7 @@
 #ifndef HARNESS_EXPERIMENT_CHILD_BALANCE_H
 #define HARNESS_EXPERIMENT_CHILD_BALANCE_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 
 /* Measures, and where `config` (resolved) decodes generated images chooses config->data.jpeg_pixels: a
  * multiple of 16 from 32 to 512, aiming at the middle of the band. Files of a user are taken as they are,

@@ -15,7 +15,7 @@
 #ifndef HARNESS_EXPERIMENT_CHILD_WINDOW_H
 #define HARNESS_EXPERIMENT_CHILD_WINDOW_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 #include "scenarios/training/step/training.h"
 
 enum { WINDOW_FIRST_STEPS = 4 }; /* of a run, not timed: graphs are captured in the third */

@@ -2,7 +2,8 @@
 #ifndef HARNESS_EXPERIMENT_PARENT_ARGUMENTS_H
 #define HARNESS_EXPERIMENT_PARENT_ARGUMENTS_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/protocol.h"
+#include "scenarios/scenario.h"
 
 enum { ARGUMENTS_MOST = 30 };
 

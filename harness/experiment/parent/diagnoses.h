@@ -4,7 +4,7 @@
 #ifndef HARNESS_EXPERIMENT_PARENT_DIAGNOSES_H
 #define HARNESS_EXPERIMENT_PARENT_DIAGNOSES_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
 
 /* Fills result->diagnoses from the traces that are there. A trace that cannot be read is no failure: the
  * diagnosis says why there is none. */

@@ -1,5 +1,5 @@
 /* The parent's side: starts the child, keeps what it sends, asks for the verdict. */
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/parent/experiment.h"
 
 #include "harness/base/clock.h"
 #include "harness/experiment/parent/arguments.h"
@@ -15,19 +15,6 @@
 #include <string.h>
 
 enum { REPETITIONS_MOST = 10000 };
-
-struct protocol protocol_default(bool quick)
-{
-    return (struct protocol){
-        .device = "auto",
-        .repetitions = quick ? 6 : 9,
-        .extra = quick ? 9 : 6,
-        .window_seconds = quick ? 0.1 : 0.2,
-        .timeout_seconds = quick ? 120 : 300, /* the first run generates its images as well */
-        .seed = 1,
-        .quick = quick,
-    };
-}
 
 /* What came from the child so far. The result's arrays have room for all pairs; `arrived` says which
  * repetitions are there. */
@@ -247,18 +234,4 @@ enum status experiment_run(struct scenario_result *result, const struct scenario
 {
     return experiment_run_program(result, "/proc/self/exe", scenario, protocol, progress, context,
                                   stop);
-}
-
-/* Pairs that are complete lie in front; behind them, after an interruption, may lie others. */
-void scenario_result_release(struct scenario_result *result)
-{
-    for (int v = 0; v < VARIANT_COUNT; v++) {
-        for (int i = 0; result->repetitions[v] != NULL && i < pairs_most(result); i++)
-            free(result->repetitions[v][i].step_ns);
-        free(result->repetitions[v]);
-        result->repetitions[v] = NULL;
-        findings_release(&result->diagnoses[v].findings);
-        result->diagnoses[v].made = false;
-    }
-    result->pairs = 0;
 }

@@ -2,7 +2,9 @@
 #ifndef HARNESS_EXPERIMENT_PARENT_TRACES_H
 #define HARNESS_EXPERIMENT_PARENT_TRACES_H
 
-#include "harness/experiment/experiment.h"
+#include "harness/experiment/result.h"
+
+#include <signal.h>
 
 /* Starts `program` once a variant and fills result->tracing. The traces are
  * "<protocol.traces>/<scenario>.<variant>.json.gz". A child that fails is no error here: the result says

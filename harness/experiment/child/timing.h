@@ -1,0 +1,19 @@
+/* The timing child: measures before against after.
+ *
+ * First what both variants read is chosen so that host and device work are in balance. Then comes a pair
+ * of repetitions that does not count, then pairs in which before and after open in shuffled order. Each
+ * repetition sets up, warms up, times a window, checks the losses, tears down (window.h), and becomes a
+ * record. */
+#ifndef HARNESS_EXPERIMENT_CHILD_TIMING_H
+#define HARNESS_EXPERIMENT_CHILD_TIMING_H
+
+#include "harness/experiment/protocol.h"
+#include "scenarios/scenario.h"
+
+/* Measures one variant, or both if `only` is VARIANT_COUNT, and writes one JSON record per line to
+ * `descriptor`; none if that is negative. A failure is written as the last record and returned. A
+ * scenario that the device cannot show is no failure. Ignores SIGPIPE from then on. */
+enum status timing_child(const struct scenario *scenario, const struct protocol *protocol,
+                         enum variant only, int descriptor);
+
+#endif

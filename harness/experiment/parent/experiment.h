@@ -1,0 +1,27 @@
+/* The parent's side of an experiment: starts a timing child, keeps what it sends, gives the verdict, and
+ * has the traces made and diagnosed. */
+#ifndef HARNESS_EXPERIMENT_PARENT_EXPERIMENT_H
+#define HARNESS_EXPERIMENT_PARENT_EXPERIMENT_H
+
+#include "harness/experiment/result.h"
+
+#include <signal.h>
+
+/* Called as records come in: `done` of the `total` windows that count. May be NULL. */
+typedef void experiment_progress(void *context, const struct scenario *scenario, int done,
+                                 int total);
+
+/* Runs one scenario in a child process. A child that fails, crashes or hangs is no error: it gives
+ * VERDICT_FAILED with its last words. INTERRUPTED when *stop becomes nonzero: the child is ended, and
+ * what it sent is lost. Release the result in every case. `stop` may be NULL. */
+enum status experiment_run(struct scenario_result *result, const struct scenario *scenario,
+                           const struct protocol *protocol, experiment_progress *progress,
+                           void *context, const volatile sig_atomic_t *stop);
+
+/* The same, with `program` as the child instead of this program. */
+enum status experiment_run_program(struct scenario_result *result, const char *program,
+                                   const struct scenario *scenario, const struct protocol *protocol,
+                                   experiment_progress *progress, void *context,
+                                   const volatile sig_atomic_t *stop);
+
+#endif

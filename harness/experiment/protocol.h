@@ -1,0 +1,35 @@
+/* The protocol: what is asked of an experiment, before against after.
+ *
+ * The parent starts `chokepoint exec SCENARIO` as a process of its own for each scenario, so that a
+ * crash, a leak or a hang costs that scenario only. The child measures pairs of repetitions and writes
+ * a record for each to an inherited descriptor (records.h). The parent keeps what arrives, computes the
+ * effects and gives the verdict (verdict.h). Both sides read the same protocol: it travels on the
+ * child's command line (parent/arguments.h). */
+#ifndef HARNESS_EXPERIMENT_PROTOCOL_H
+#define HARNESS_EXPERIMENT_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct protocol {
+    const char *device;     /* as device_open takes it; borrowed */
+    int64_t device_memory;  /* bytes; 0: the device's default */
+    const char *data;       /* folder of the user's images; NULL: the generated set; borrowed */
+    int repetitions;        /* pairs that count; one more is run first and thrown away. Fewer than 6
+                              give no interval: then only what is exact can be reproduced */
+    int extra;              /* most pairs that are added, EXTRA_PAIRS at a time, while undecided */
+    double window_seconds;  /* length of a timed window, on average over both variants */
+    double timeout_seconds; /* for a child as a whole */
+    uint64_t seed;          /* of the order of the repetitions, the weights and the sample order */
+    bool quick;             /* only recorded: the numbers above already follow from it */
+    bool aa;                /* A/A: the settings before on both sides; then `traces` must be NULL */
+    const char *traces;     /* an existing folder for the traces; NULL: trace nothing; borrowed */
+};
+
+enum { EXTRA_PAIRS = 3 };
+
+/* 9 pairs of 0.2 s windows, or 6 of 0.1 s if quick, and up to 15 in both cases while undecided. On CUDA
+ * windows last at least 0.3 s. Device "auto", seed 1. */
+struct protocol protocol_default(bool quick);
+
+#endif
