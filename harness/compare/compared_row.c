@@ -11,8 +11,6 @@
 static const double chance_alarm[PLACES] = { [PLACE_BEST] = 0.008, [PLACE_MIDDLE] = 0.002 };
 
 #define CHANCE_INTERVAL 0.05 /* that the interval misses the truth */
-#define CHANCE_RANKS    0.05
-#define CHANCE_RUNS     0.1001 /* three runs a side: exactly 0.1 at best */
 
 enum { RUNS_MAX = 100 }; /* that anybody would be told to make */
 
@@ -34,18 +32,7 @@ bool compare_larger_is_better(const struct compare_rule *rule)
     return length > end && strcmp(rule->metric + length - end, ending) == 0;
 }
 
-/* Whether the ranks contradict a difference: they could tell and do not. Where there are runs enough,
- * these are asked, since the repetitions of one run are not independent. */
-static bool ranks_are_alike(const struct compared_row *row)
-{
-    if (mann_whitney_least_p(row->runs[SIDE_BASE], row->runs[SIDE_NEW]) <= CHANCE_RUNS)
-        return row->run_p > CHANCE_RUNS;
-    return mann_whitney_least_p(row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]) <=
-               CHANCE_RANKS &&
-           row->ranks.p > CHANCE_RANKS;
-}
-
-/* Runs a side with which nineteen of twenty changes by `target` would be called, if runs go on varying by
+/* Runs per side with which nineteen of twenty changes by `target` would be called, if runs go on varying by
  * `between`: both what chance reaches and what the runs' own luck takes off must fit below it. */
 static int runs_needed(double between, double target, double limit)
 {
@@ -61,7 +48,7 @@ static int runs_needed(double between, double target, double limit)
 static void explain_undecided(struct compared_row *row, double reach, double limit)
 {
     static const char *const sources[] = {
-        [NOISE_REPETITIONS] = "one file a side, whose repetitions vary by",
+        [NOISE_REPETITIONS] = "one file per side, whose repetitions vary by",
         [NOISE_RUNS] = "runs of one side vary by",
         [NOISE_ROWS] = "runs of one side vary by",
         [NOISE_STATED] = "runs are said to vary by",
@@ -71,7 +58,7 @@ static void explain_undecided(struct compared_row *row, double reach, double lim
 
     if (row->noise == NOISE_UNKNOWN) {
         snprintf(row->reason, sizeof row->reason,
-                 "nothing tells the noise: give repetitions, several files a side, or --noise");
+                 "the noise is not known: give repetitions, several files per side, or --noise");
         return;
     }
     if (isinf(reach)) {
@@ -79,21 +66,20 @@ static void explain_undecided(struct compared_row *row, double reach, double lim
         return;
     }
     length =
-        snprintf(row->reason, sizeof row->reason, "%s %.1f%%: a change below %.1f%% is not told%s",
-                 sources[row->noise], 100 * row->between, 100 * expm1(reach),
-                 ranks_are_alike(row) ? "; nor do the ranks differ" : "");
+        snprintf(row->reason, sizeof row->reason, "%s %.1f%%: only changes above %.1f%% would show",
+                 sources[row->noise], 100 * row->between, 100 * expm1(reach));
     if ((row->noise != NOISE_RUNS && row->noise != NOISE_ROWS) || !(limit > 0))
         return;
     needed = runs_needed(row->between, target, limit);
     snprintf(row->reason + length, sizeof row->reason - (size_t)length,
-             needed > RUNS_MAX ? "; more than %d runs a side would tell %.0f%%"
-                               : "; %d runs a side would tell %.0f%%",
-             needed > RUNS_MAX ? RUNS_MAX : needed, 100 * expm1(target));
+             needed > RUNS_MAX ? "; a change of %.0f%% would take more than %d runs per side"
+                               : "; a change of %.0f%% would take %d runs per side",
+             100 * expm1(target), needed > RUNS_MAX ? RUNS_MAX : needed);
 }
 
 /* `change` is a logarithm; so is all that it is held against. */
 static void judge(struct compared_row *row, double change, double error, double freedom,
-                  const struct compare_rule *rule)
+                  bool overlap, const struct compare_rule *rule)
 {
     double limit = log1p(rule->threshold), reach, margin;
     bool worse = compare_larger_is_better(rule) ? change < 0 : change > 0;
@@ -109,10 +95,14 @@ static void judge(struct compared_row *row, double change, double error, double 
     row->high = expm1(change + margin);
     if (change - margin >= -limit && change + margin <= limit)
         row->verdict = COMPARE_SAME;
-    else if (fabs(change) > limit && fabs(change) > reach && !ranks_are_alike(row))
-        row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
-    else
+    else if (!(fabs(change) > limit && fabs(change) > reach))
         explain_undecided(row, fmax(reach, limit), limit);
+    else if (overlap)
+        snprintf(row->reason, sizeof row->reason,
+                 "%+.1f%%, but the runs of the two sides overlap: odd runs are no change",
+                 100 * expm1(change));
+    else
+        row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
 }
 
 /* A counter may be 0, of which there is no factor: only none on both sides, and none on one side against
@@ -144,7 +134,7 @@ static void judge_with_zeros(struct compared_row *row, const struct side sides[S
                  "some values are 0 or negative: there is no factor between them");
 }
 
-/* `row` has its ranks; no value is 0. */
+/* No value is 0. */
 static enum status compare_at(struct compared_row *row, enum compare_place place,
                               struct side sides[SIDES], const struct run_noise *runs,
                               const struct compare_rule *rule)
@@ -156,14 +146,13 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
     TRY(sides_locate(sides, place, compare_larger_is_better(rule)));
     for (int i = 0; i < SIDES; i++) row->value[i] = exp(sides[i].mean);
     row->place = place;
-    row->run_p = sides_test_runs(sides, CHANCE_RUNS);
     row->change = row->value[SIDE_NEW] / row->value[SIDE_BASE] - 1;
     noise = sides_noise(sides, runs, rule->noise);
     row->noise = noise.source;
     row->between = noise.run;
     row->within = noise.within;
     judge(row, after->mean - base->mean, noise.run * sqrt(1.0 / base->count + 1.0 / after->count),
-          noise.freedom, rule);
+          noise.freedom, sides_overlap(sides), rule);
 
 out:
     return status;
@@ -203,10 +192,9 @@ enum status compare_runs(struct compared_row *row, const struct benchmark_row *c
     row->runs[SIDE_BASE] = base_count;
     row->runs[SIDE_NEW] = after_count;
     row->change = row->low = row->high = row->within = row->between = NAN;
-    row->run_p = 1;
     row->place = PLACE_BEST;
     row->reason[0] = '\0';
-    TRY(sides_test_repetitions(sides, &row->ranks, row->repetitions));
+    for (int i = 0; i < SIDES; i++) row->repetitions[i] = side_repetitions(&sides[i]);
     if (!(side_is_positive(&sides[SIDE_BASE]) && side_is_positive(&sides[SIDE_NEW]))) {
         judge_with_zeros(row, sides, rule);
         goto out;

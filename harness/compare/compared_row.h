@@ -2,10 +2,9 @@
  *
  * The change is new over base, each the geometric mean of its runs (sides.h). From the noise of a run
  * follow, by Student's t, an interval of 95% and a verdict:
- * - slower, faster: the change is beyond the threshold, and so far from 0 as noise alone takes it in one
- *   comparison of 100; and by ranks the sides are not alike (Mann-Whitney test): of the runs, p <= 10%,
- *   which for three a side means that each run of one side is beyond each of the other, so that one odd
- *   run is no change; of fewer runs, all repetitions, p <= 5%, where these are enough to say anything;
+ * - slower, faster: the change is beyond the threshold, and farther from 0 than noise alone takes it in
+ *   one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run is no change
+ *   (sides_overlap());
  * - same: the whole interval lies within the threshold;
  * - undecided: neither; the row says what it would take.
  *
@@ -53,9 +52,7 @@ struct compared_row {
     double within;          /* noise between repetitions of one file; NaN: not known */
     double between;         /* noise of a run, as used for the verdict; NaN: not known */
     enum compare_noise noise;
-    struct mann_whitney ranks; /* of all repetitions: new against base */
-    enum compare_place place;  /* that value, change, interval, noise and run_p are of */
-    double run_p;              /* of the same test of the runs; 1: too few to tell */
+    enum compare_place place; /* that value, change, interval and noise are of */
     enum compare_verdict verdict;
     char reason[320]; /* of undecided, missing, new, and where the median tells; "" for others */
     char lost[256];   /* repetitions that gave no value, and why; "": none */

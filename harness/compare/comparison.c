@@ -201,8 +201,6 @@ static enum status compare_row(struct compared_row *row, struct found *found,
         goto out;
     }
     row->change = row->low = row->high = row->within = row->between = NAN;
-    row->ranks = (struct mann_whitney){ NAN, NAN, false };
-    row->run_p = NAN;
     row->place = PLACE_BEST;
     for (int side = 0; side < SIDES; side++) {
         row->runs[side] = found->count[side];

@@ -13,7 +13,7 @@ enum { COMPARISON_SCHEMA = 1, NAME_MIN = 16, CELL = 48, NOTE = 520 };
 /* The figures of a row as text. */
 struct cells {
     char base[QUANTITY_SIZE], after[QUANTITY_SIZE];
-    char change[CELL], interval[CELL], noise[CELL], p[CELL];
+    char change[CELL], interval[CELL], noise[CELL];
 };
 
 static void print_percent(char text[CELL], double change)
@@ -62,10 +62,6 @@ static struct cells cells_of(const struct comparison *comparison, const struct c
         snprintf(cells.noise, CELL, "-");
     else
         snprintf(cells.noise, CELL, "%.1f%%", 100 * row->between);
-    if (isnan(row->ranks.p))
-        snprintf(cells.p, CELL, "-");
-    else
-        snprintf(cells.p, CELL, row->ranks.p < 0.001 ? "<0.001" : "%.3f", row->ranks.p);
     return cells;
 }
 
@@ -154,14 +150,14 @@ void comparison_console(const struct console *console, const struct comparison *
     for (int i = 0; i < comparison->count; i++)
         if ((int)strlen(comparison->rows[i].name) > width)
             width = (int)strlen(comparison->rows[i].name);
-    fprintf(stream, "%s%-*s  %9s  %9s  %8s  %-18s  %6s  %6s  %s%s\n", console->dim, width,
-            comparison->rule.metric, "base", "new", "change", "95% interval", "noise", "U test", "",
+    fprintf(stream, "%s%-*s  %9s  %9s  %8s  %-18s  %6s  %s%s\n", console->dim, width,
+            comparison->rule.metric, "base", "new", "change", "95% interval", "noise", "",
             console->plain);
     for (int i = 0; i < comparison->count; i++) {
         const struct compared_row *row = &comparison->rows[i];
         struct cells cells = cells_of(comparison, row);
-        fprintf(stream, "%-*s  %9s  %9s  %8s  %-18s  %6s  %6s  %s%s%s\n", width, row->name,
-                cells.base, cells.after, cells.change, cells.interval, cells.noise, cells.p,
+        fprintf(stream, "%-*s  %9s  %9s  %8s  %-18s  %6s  %s%s%s\n", width, row->name, cells.base,
+                cells.after, cells.change, cells.interval, cells.noise,
                 colour_of(console, row->verdict), compare_verdict_name(row->verdict),
                 console->plain);
     }
@@ -201,7 +197,6 @@ static void print_markdown_row(FILE *stream, const struct comparison *comparison
     print_cell(stream, cells.change);
     print_cell(stream, cells.interval);
     print_cell(stream, cells.noise);
-    print_cell(stream, cells.p);
     fprintf(stream, " %s%s%s |\n", loud ? "**" : "", verdict, loud ? "**" : "");
 }
 
@@ -212,8 +207,8 @@ void comparison_markdown(FILE *stream, const struct comparison *comparison, cons
     print_counts(counts, sizeof counts, comparison);
     fprintf(stream, "**%s** (`%s`, threshold %g%%, %s)\n\n", counts, comparison->rule.metric,
             100 * comparison->rule.threshold, direction(comparison));
-    fputs("| benchmark | base | new | change | 95% interval | noise | U test | verdict |\n"
-          "|---|--:|--:|--:|---|--:|--:|---|\n",
+    fputs("| benchmark | base | new | change | 95% interval | noise | verdict |\n"
+          "|---|--:|--:|--:|---|--:|---|\n",
           stream);
     for (int i = 0; i < comparison->count; i++)
         print_markdown_row(stream, comparison, &comparison->rows[i]);
@@ -259,10 +254,6 @@ static void add_row(struct json *json, cJSON *rows, const struct compared_row *r
     json_number(json, object, "noise_within", row->within);
     json_number(json, object, "noise_between", row->between);
     json_text(json, object, "noise_from", is_compared(row) ? compare_noise_name(row->noise) : NULL);
-    json_number(json, object, "u", row->ranks.u);
-    json_number(json, object, "p", row->ranks.p);
-    json_bool(json, object, "p_is_exact", row->ranks.exact);
-    json_number(json, object, "p_of_runs", row->run_p);
     add_two(json, object, "runs", row->runs[SIDE_BASE], row->runs[SIDE_NEW]);
     add_two(json, object, "repetitions", row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]);
 }

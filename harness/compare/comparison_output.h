@@ -13,7 +13,7 @@ void comparison_markdown(FILE *stream, const struct comparison *comparison, cons
 /* {"schema": 1, "metric", "time_unit", "larger_is_better", "threshold", "noise", "noise_common", "base":
  * [files], "new": [files], "doubts", "counts": {"slower": 1, ...}, "rows": [{"name", "verdict", "reason",
  * "lost", "base", "new", "change", "interval": [low, high], "noise_within", "noise_between",
- * "noise_from", "u", "p", "p_is_exact", "p_of_runs", "runs": [base, new], "repetitions": [base, new]}]};
+ * "noise_from", "runs": [base, new], "repetitions": [base, new]}]};
  * what is not known is null. "noise_common" is the part of a run's noise that moves all its rows, as a
  * relative standard deviation. *text is malloc'd. */
 enum status comparison_json(const struct comparison *comparison,

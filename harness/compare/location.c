@@ -1,6 +1,6 @@
 #include "harness/compare/location.h"
 
-#include "harness/compare/beta.h"
+#include "harness/compare/student.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static double variance_at(const double *sorted, int count, double place)
     double before = 0, mean = 0, squares = 0;
 
     for (int i = 0; i < count; i++) {
-        double upto = beta_regularised(place, count + 1 - place, (i + 1.0) / count,
-                                       (count - i - 1.0) / count);
+        double upto =
+            student_beta(place, count + 1 - place, (i + 1.0) / count, (count - i - 1.0) / count);
         double distance = sorted[i] - sorted[0];
         mean += (upto - before) * distance;
         squares += (upto - before) * distance * distance;

@@ -119,7 +119,7 @@ enum status run_noise_learn(struct run_noise *noise, const double *logs, int row
     noise->common = learn_common(noise, base, after, turns);
     for (int row = 0; row < rows; row++)
         column[row] = own_variance(noise, logs + row * files, base, after);
-    noise->prior = moderated_prior(column, rows, noise->freedom);
+    noise->prior = student_prior(column, rows, noise->freedom);
     /* The centres are medians of the rows' own parts as well, and vary by those. */
     if (noise->prior.freedom > 0)
         noise->common = fmax(0, noise->common - MEDIAN_VARIANCE * noise->prior.variance / rows);
@@ -142,7 +142,7 @@ double run_noise_variance(const struct run_noise *noise, const double *logs, int
     double own = own_variance(noise, logs, base, after), own_freedom;
 
     own = fmax(least,
-               moderated_variance(&noise->prior, own, noise->freedom, noise->rows, &own_freedom));
+               student_variance(&noise->prior, own, noise->freedom, noise->rows, &own_freedom));
     *freedom = noise->freedom;
     if (noise->common + own > 0)
         *freedom = pow(noise->common + own, 2) /

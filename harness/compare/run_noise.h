@@ -8,14 +8,14 @@
  *   there are. Of runs measured in turns it comes from the differences
  *   between neighbours (von Neumann and others, Ann. Math. Statist. 12, 1941, 153-162): a slow drift
  *   moves the two sides apart by its steps, not by all that it goes in the meantime.
- * - the variance of the e, row by row, moderated over the rows (moderated.h).
+ * - the variance of the e, row by row, moderated over the rows (student.h).
  * The variance of a run in one row is their sum; its degrees of freedom are Satterthwaite's (Biometrics
  * Bulletin 2, 1946, 110-114). */
 #ifndef HARNESS_COMPARE_RUN_NOISE_H
 #define HARNESS_COMPARE_RUN_NOISE_H
 
 #include "harness/base/status.h"
-#include "harness/compare/moderated.h"
+#include "harness/compare/student.h"
 
 /* With fewer rows a row stands for itself: they would not tell what they have in common. */
 enum { RUN_NOISE_ROWS_LEAST = 8 };
@@ -24,8 +24,8 @@ struct run_noise {
     int rows;       /* that it was learned from; 0: none, and the rest means nothing */
     double freedom; /* of the runs: those of each side less one, together */
     double common;
-    struct prior prior; /* of the rows' own parts */
-    double *centres;    /* [base + new]: the c of each file; its own */
+    struct student_prior prior; /* of the rows' own parts */
+    double *centres;            /* [base + new]: the c of each file; its own */
 };
 
 /* `logs` is [rows][base + new], the logarithm of where each run lies (location.h): first base's

@@ -1,4 +1,5 @@
-/* The runs of one row, side against side: where they lie, how much they vary, what their ranks say.
+/* The runs of one row, side against side: where they are, how much they vary,
+ * whether they are apart.
  *
  * The unit of observation is a run, that is a file: what the machine does between two runs (its clock,
  * its neighbours, where memory came to lie) moves all repetitions of a run alike, so ten repetitions are
@@ -17,7 +18,6 @@
 
 #include "harness/compare/benchmark_file.h"
 #include "harness/compare/location.h"
-#include "harness/compare/mann_whitney.h"
 #include "harness/compare/run_noise.h"
 
 enum compare_side { SIDE_BASE, SIDE_NEW, SIDES };
@@ -65,12 +65,12 @@ struct side_noise {
 struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
                               double stated);
 
-/* The Mann-Whitney test of new against base by all repetitions; `repetitions` says how many there are of
- * each side, 0 where files hold only aggregates. OUT_OF_MEMORY. */
-enum status sides_test_repetitions(const struct side sides[SIDES], struct mann_whitney *ranks,
-                                   int repetitions[SIDES]);
+/* All repetitions of a side; 0 where its files hold only aggregates. */
+int side_repetitions(const struct side *side);
 
-/* p of the same test by the runs' locations; 1 where so few runs cannot give a p of `chance`. */
-double sides_test_runs(const struct side sides[SIDES], double chance);
+/* Whether the runs of the sides overlap, so that their means differ by odd runs alone: more than a quarter of
+ * all pairs of a base run and a new run are ordered the other way round than the means; a tie counts half.
+ * Of sides that sides_locate() filled. */
+bool sides_overlap(const struct side sides[SIDES]);
 
 #endif

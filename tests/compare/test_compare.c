@@ -113,7 +113,7 @@ static void one_file_a_side_is_undecided_below_the_drift_between_its_repetitions
 
     assert_int_equal(row.noise, NOISE_REPETITIONS);
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
-    assert_non_null(strstr(row.reason, "one file a side, whose repetitions vary by 4.6%"));
+    assert_non_null(strstr(row.reason, "one file per side, whose repetitions vary by 4.6%"));
     assert_int_equal(compared(&base, 1, &after, 1, 0.005, &usual).verdict, COMPARE_SLOWER);
     assert_int_equal(compared(&base, 1, &base, 1, 0.005, &usual).verdict, COMPARE_SAME);
 }
