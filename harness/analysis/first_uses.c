@@ -6,19 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t duration_ns(const struct event *event)
+static int64_t duration_ns(const struct trace_event *event)
 {
     return event->end_ns - event->start_ns;
 }
 
 /* Where a call stands among what the host did, which is by thread and start. */
-static int64_t place_of(const struct timeline *timeline, const struct event *call)
+static int64_t place_of(const struct timeline *timeline, const struct trace_event *call)
 {
     int64_t low = 0, high = timeline->host_count;
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        const struct event *event = timeline->host[middle];
+        const struct trace_event *event = timeline->host[middle];
         if (event->track != call->track ? event->track < call->track
                                         : event->start_ns < call->start_ns)
             low = middle + 1;
@@ -30,7 +30,7 @@ static int64_t place_of(const struct timeline *timeline, const struct event *cal
 }
 
 /* Loading, logging and saving have work of their own, and other rules. */
-static bool looks_for_kernels(const struct timeline *timeline, const struct event *operator)
+static bool looks_for_kernels(const struct timeline *timeline, const struct trace_event *operator)
 {
     const char *name = trace_file_name(timeline->trace, operator->name);
 
@@ -38,13 +38,14 @@ static bool looks_for_kernels(const struct timeline *timeline, const struct even
 }
 
 /* The innermost operator around the call, if nothing was launched in it before. */
-static int64_t begin_of(const struct timeline *timeline, const struct event *call)
+static int64_t begin_of(const struct timeline *timeline, const struct trace_event *call)
 {
     for (int64_t i = place_of(timeline, call); i-- > 0;) {
-        const struct event *event = timeline->host[i];
+        const struct trace_event *event = timeline->host[i];
         if (event->track != call->track)
             break;
-        if (event_is_call(event) && name_is_launch(trace_file_name(timeline->trace, event->name)))
+        if (trace_event_is_call(event) &&
+            name_is_launch(trace_file_name(timeline->trace, event->name)))
             break;
         if (event->kind == EVENT_KIND_OPERATOR && event->end_ns >= call->end_ns)
             return looks_for_kernels(timeline, event) ? event->start_ns : call->start_ns;

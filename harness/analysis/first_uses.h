@@ -13,8 +13,8 @@ enum { FIRST_USE_LONG_NS = 1000000 }; /* twenty times a long call (LAUNCH_LONG_C
 
 struct first_uses {
     int64_t count;
-    const struct event *call, *kernel; /* of the longest call; NULL: none */
-    struct intervals idle;             /* no device worked while they took their time; merged */
+    const struct trace_event *call, *kernel; /* of the longest call; NULL: none */
+    struct intervals idle; /* no device worked while they took their time; merged */
 };
 
 /* OUT_OF_MEMORY. Release in every case. */

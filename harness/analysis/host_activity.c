@@ -10,7 +10,7 @@
 enum { DEPTH = 1024 }; /* deeper ones are left out */
 
 struct open_event {
-    const struct event *event;
+    const struct trace_event *event;
     enum host_doing doing;
 };
 
@@ -62,7 +62,7 @@ static struct named by_name(const char *name)
 }
 
 /* A copy to the host that returns when it is done waits for the device. */
-static bool copy_waits(const struct sweep *sweep, const struct event *event)
+static bool copy_waits(const struct sweep *sweep, const struct trace_event *event)
 {
     uint32_t work = sweep->work_of[event - sweep->trace->events];
     const char *copy;
@@ -75,14 +75,14 @@ static bool copy_waits(const struct sweep *sweep, const struct event *event)
             strstr(trace_file_name(sweep->trace, event->name), "Async") == NULL);
 }
 
-static enum host_doing doing_of_call(const struct sweep *sweep, const struct event *event)
+static enum host_doing doing_of_call(const struct sweep *sweep, const struct trace_event *event)
 {
     const struct named *named = &sweep->named[event->name];
 
     return named->is_copy && copy_waits(sweep, event) ? HOST_WAITING : named->call;
 }
 
-static enum host_doing doing_of_span(const struct sweep *sweep, const struct event *event)
+static enum host_doing doing_of_span(const struct sweep *sweep, const struct trace_event *event)
 {
     enum host_doing around = sweep->depth > 0 ? sweep->stack[sweep->depth - 1].doing : HOST_OUTSIDE;
 
@@ -108,7 +108,7 @@ static void emit(struct sweep *sweep, const struct open_event *open, int64_t unt
 }
 
 /* Closes what ends before the next event, which may be of another thread, and fills up to it. */
-static void advance(struct sweep *sweep, const struct event *next)
+static void advance(struct sweep *sweep, const struct trace_event *next)
 {
     while (sweep->depth > 0) {
         struct open_event *top = &sweep->stack[sweep->depth - 1];
@@ -127,10 +127,11 @@ static void advance(struct sweep *sweep, const struct event *next)
 static void sweep_over(struct sweep *sweep)
 {
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
-        const struct event *event = sweep->timeline->host[i];
+        const struct trace_event *event = sweep->timeline->host[i];
         enum host_doing doing;
         advance(sweep, event);
-        doing = event_is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
+        doing =
+            trace_event_is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
         if (doing == HOST_WAITING)
             sweep->activity->waits[sweep->activity->wait_count++] = event;
         if (sweep->depth < DEPTH)
@@ -149,7 +150,7 @@ static enum status find_loop(struct host_activity *activity, const struct timeli
     if (launches == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)trace->track_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
-        const struct event *event = &trace->events[i];
+        const struct trace_event *event = &trace->events[i];
         if ((event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
             name_is_step(trace_file_name(trace, event->name), &step)) {
             activity->has_loop = true;
@@ -274,14 +275,14 @@ void host_activity_between(const struct host_activity *activity, uint32_t track,
     fill_outside(activity, track, start_ns, end_ns, ns);
 }
 
-const struct event *host_activity_wait(const struct host_activity *activity, uint32_t track,
-                                       int64_t at_ns)
+const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
+                                             int64_t at_ns)
 {
     int64_t low = 0, high = activity->wait_count;
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        const struct event *wait = activity->waits[middle];
+        const struct trace_event *wait = activity->waits[middle];
         if (wait->track < track || (wait->track == track && wait->end_ns < at_ns))
             low = middle + 1;
         else

@@ -30,7 +30,7 @@ struct host_segment {
 struct host_activity {
     struct host_segment *items; /* by track, then start; disjoint; without HOST_OUTSIDE */
     int64_t count;
-    const struct event **waits; /* the calls of HOST_WAITING, by track, then start */
+    const struct trace_event **waits; /* the calls of HOST_WAITING, by track, then start */
     int64_t wait_count;
     bool has_loop;
     uint32_t loop; /* the track of the steps, or else that of the most launches */
@@ -46,8 +46,8 @@ void host_activity_between(const struct host_activity *activity, uint32_t track,
                            int64_t end_ns, int64_t ns[HOST_DOING_COUNT]);
 
 /* The wait of that thread which contains the moment, at its end too; NULL: it did not wait. */
-const struct event *host_activity_wait(const struct host_activity *activity, uint32_t track,
-                                       int64_t at_ns);
+const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
+                                             int64_t at_ns);
 
 const char *host_doing_name(enum host_doing doing); /* "launching" */
 

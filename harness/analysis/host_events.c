@@ -5,11 +5,11 @@
 
 #include <stdlib.h>
 
-static bool is_host(const struct trace_file *trace, const struct event *event)
+static bool is_host(const struct trace_file *trace, const struct trace_event *event)
 {
     int64_t step;
 
-    if (event_is_call(event))
+    if (trace_event_is_call(event))
         return true;
     return (event->kind == EVENT_KIND_OPERATOR || event->kind == EVENT_KIND_ANNOTATION) &&
            !name_is_step(trace_file_name(trace, event->name), &step);
@@ -17,21 +17,21 @@ static bool is_host(const struct trace_file *trace, const struct event *event)
 
 static int by_place(const void *left, const void *right)
 {
-    const struct event *a = *(const struct event *const *)left;
-    const struct event *b = *(const struct event *const *)right;
+    const struct trace_event *a = *(const struct trace_event *const *)left;
+    const struct trace_event *b = *(const struct trace_event *const *)right;
 
     if (a->track != b->track)
         return a->track < b->track ? -1 : 1;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    if (event_is_call(a) != event_is_call(b))
-        return event_is_call(a) ? 1 : -1;
+    if (trace_event_is_call(a) != trace_event_is_call(b))
+        return trace_event_is_call(a) ? 1 : -1;
     if (a->end_ns != b->end_ns)
         return a->end_ns > b->end_ns ? -1 : 1;
     return (a > b) - (a < b);
 }
 
-enum status host_events_make(const struct event ***events, int64_t *count,
+enum status host_events_make(const struct trace_event ***events, int64_t *count,
                              const struct trace_file *trace)
 {
     enum status status = STATUS_OK;

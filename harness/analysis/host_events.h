@@ -6,7 +6,7 @@
 
 /* Operators, annotations and calls; steps are left out. By thread and start: what contains comes before
  * what is contained, calls last. OUT_OF_MEMORY. The caller frees *events, which point into `trace`. */
-enum status host_events_make(const struct event ***events, int64_t *count,
+enum status host_events_make(const struct trace_event ***events, int64_t *count,
                              const struct trace_file *trace);
 
 #endif

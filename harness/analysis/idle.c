@@ -22,7 +22,7 @@ struct sweep {
     int64_t busy_drained_ns; /* as the last drained gap began */
     int64_t *queued;         /* short gaps before queued work of eager launches */
     int64_t queued_count;
-    const struct event *last_call;
+    const struct trace_event *last_call;
 };
 
 static int64_t later(int64_t a, int64_t b)
@@ -78,9 +78,9 @@ static void add(struct idle_time *sum, const struct idle_time *more)
     sum->longest_ns = later(sum->longest_ns, more->longest_ns);
 }
 
-static const struct event *wait_at(const struct sweep *sweep, uint32_t track, int64_t at_ns)
+static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t track, int64_t at_ns)
 {
-    const struct event *wait = host_activity_wait(sweep->activity, track, at_ns);
+    const struct trace_event *wait = host_activity_wait(sweep->activity, track, at_ns);
 
     if (wait == NULL && sweep->activity->has_loop)
         wait = host_activity_wait(sweep->activity, sweep->activity->loop, at_ns);
@@ -93,7 +93,7 @@ static void split_host(const struct sweep *sweep, struct idle_time *time, const 
     uint32_t track = gap->work != NULL ? gap->work->call->track : sweep->activity->loop;
     int64_t called_ns =
         gap->work != NULL ? earlier(gap->work->call->end_ns, gap->end_ns) : gap->end_ns;
-    const struct event *wait = wait_at(sweep, track, gap->start_ns);
+    const struct trace_event *wait = wait_at(sweep, track, gap->start_ns);
     int64_t *ns = wait != NULL ? time->drained_ns : time->free_ns;
 
     time->drained_count += wait != NULL;
@@ -121,7 +121,7 @@ static void find_hidable(struct sweep *sweep, struct idle_time *time)
 /* Work that was queued as the gap began, or that its caller was waiting for. */
 static bool was_queued(const struct sweep *sweep, const struct gap *gap)
 {
-    const struct event *call = gap->work->call;
+    const struct trace_event *call = gap->work->call;
 
     return call->end_ns <= gap->start_ns ||
            host_activity_wait(sweep->activity, call->track, gap->start_ns) == call;
@@ -164,7 +164,7 @@ static void take(struct sweep *sweep, struct idle_time *time, int64_t at_ns)
 static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
 {
     const struct steps *steps = sweep->steps;
-    const struct event *wait =
+    const struct trace_event *wait =
         sweep->activity->has_loop ? wait_at(sweep, sweep->activity->loop, end_ns) : NULL;
 
     return steps->count >= STEPS_TO_CUT && wait != NULL &&
@@ -197,7 +197,7 @@ static void take_ends(struct sweep *sweep, const struct work *first, int64_t end
 static void take_steps(struct sweep *sweep)
 {
     for (int64_t i = 0; i < sweep->steps->count; i++) {
-        const struct event *step = sweep->steps->items[i].event;
+        const struct trace_event *step = sweep->steps->items[i].event;
         struct gap gap = { step->start_ns, step->end_ns, NULL };
         struct idle_time time = split(sweep, &gap);
         take(sweep, &time, step->start_ns);

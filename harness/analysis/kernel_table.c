@@ -30,7 +30,7 @@ static double mean_of(const struct weighted *mean)
 }
 
 /* As the trace says, or else from grid and device (kineto's DeviceProperties.cpp, blocksPerSm). */
-static double blocks_per_sm(const struct trace_file *trace, const struct event *event)
+static double blocks_per_sm(const struct trace_file *trace, const struct trace_event *event)
 {
     const struct event_kernel *kernel = &trace->kernels[event->detail];
     const struct event_device *device =
@@ -47,7 +47,7 @@ static double blocks_per_sm(const struct trace_file *trace, const struct event *
 static void take(struct kernel_row *row, struct means *means, const struct trace_file *trace,
                  const struct work *work)
 {
-    const struct event *event = work->event;
+    const struct trace_event *event = work->event;
     int64_t ns = event->end_ns - event->start_ns;
 
     if (row->count++ == 0) {

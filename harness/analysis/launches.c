@@ -105,13 +105,13 @@ static enum status find_captures(struct intervals *captures, const struct timeli
                                  const enum does *does)
 {
     enum status status = STATUS_OK;
-    const struct event *begun = NULL;
+    const struct trace_event *begun = NULL;
 
     for (int64_t i = 0; i < timeline->host_count; i++) {
-        const struct event *event = timeline->host[i];
+        const struct trace_event *event = timeline->host[i];
         if (begun != NULL && event->track != begun->track)
             begun = NULL;
-        if (!event_is_call(event))
+        if (!trace_event_is_call(event))
             continue;
         if (does[event->name] == DOES_END_CAPTURE && begun != NULL)
             TRY(intervals_add(captures, begun->start_ns, event->end_ns));
@@ -135,7 +135,7 @@ static enum status count_lost(struct launches *launches, const struct timeline *
     uint32_t names = trace_file_name_count(trace);
     enum does *does = malloc(((size_t)names + 1) * sizeof *does);
     struct intervals captures = { 0 };
-    const struct event *outer = NULL;
+    const struct trace_event *outer = NULL;
     bool has_work = true;
     enum status status = STATUS_OK;
 
@@ -144,9 +144,9 @@ static enum status count_lost(struct launches *launches, const struct timeline *
     for (uint32_t i = 0; i < names; i++) does[i] = by_name(trace_file_name(trace, i));
     TRY(find_captures(&captures, timeline, does));
     for (int64_t i = 0; i < timeline->host_count; i++) {
-        const struct event *event = timeline->host[i];
-        if (!event_is_call(event) || does[event->name] != DOES_LAUNCH || event->correlation == 0 ||
-            intervals_contain(&captures, event->start_ns))
+        const struct trace_event *event = timeline->host[i];
+        if (!trace_event_is_call(event) || does[event->name] != DOES_LAUNCH ||
+            event->correlation == 0 || intervals_contain(&captures, event->start_ns))
             continue;
         if (outer != NULL && event->track == outer->track && event->end_ns <= outer->end_ns) {
             has_work |= seen[event - trace->events];

@@ -36,7 +36,7 @@ static enum status find_points(struct memory *memory, const struct trace_file *t
     for (int64_t i = 0; i < trace->block_count; i++)
         on_device = on_device || trace->blocks[i].on_device;
     for (int64_t i = 0; i < trace->event_count; i++) {
-        const struct event *event = &trace->events[i];
+        const struct trace_event *event = &trace->events[i];
         if (event->kind != EVENT_KIND_MEMORY || trace->blocks[event->detail].on_device != on_device)
             continue;
         memory->points[memory->point_count++] =

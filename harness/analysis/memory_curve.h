@@ -11,7 +11,7 @@
 
 struct memory_point {
     int64_t device;
-    const struct event *event;
+    const struct trace_event *event;
     int64_t allocated; /* after it */
 };
 

@@ -37,7 +37,7 @@ static enum status collect(struct intervals *lists, const struct trace_file *tra
     enum phase phase;
 
     for (int64_t i = 0; i < trace->event_count; i++) {
-        const struct event *event = &trace->events[i];
+        const struct trace_event *event = &trace->events[i];
         if (event->track == track &&
             (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
             phase_of_name(trace_file_name(trace, event->name), &phase))

@@ -13,15 +13,15 @@
 
 /* An operator with the products that it launched, or all operators with as much work a product. */
 struct stated {
-    const struct event *event;
+    const struct trace_event *event;
     double flops; /* a product */
     double count, ns;
 };
 
 static int by_place(const void *left, const void *right)
 {
-    const struct event *a = ((const struct stated *)left)->event;
-    const struct event *b = ((const struct stated *)right)->event;
+    const struct trace_event *a = ((const struct stated *)left)->event;
+    const struct trace_event *b = ((const struct stated *)right)->event;
 
     if (a->track != b->track)
         return a->track < b->track ? -1 : 1;
@@ -46,7 +46,7 @@ static enum status find_stated(struct stated **stated, int64_t *count,
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators",
              (long long)trace->operator_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
-        const struct event *event = &trace->events[i];
+        const struct trace_event *event = &trace->events[i];
         if (event->kind == EVENT_KIND_OPERATOR && event->detail != NO_DETAIL)
             (*stated)[(*count)++] =
                 (struct stated){ .event = event,
@@ -59,13 +59,13 @@ out:
 }
 
 /* The last to begin on the call's thread before it, if the call lies within. */
-static struct stated *around(struct stated *stated, int64_t count, const struct event *call)
+static struct stated *around(struct stated *stated, int64_t count, const struct trace_event *call)
 {
     int64_t low = 0, high = count;
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        const struct event *event = stated[middle].event;
+        const struct trace_event *event = stated[middle].event;
         if (event->track < call->track ||
             (event->track == call->track && event->start_ns <= call->start_ns))
             low = middle + 1;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct open_span {
-    const struct event *event;
+    const struct trace_event *event;
     bool outermost; /* of its name */
 };
 
@@ -20,7 +20,7 @@ struct sweep {
     int depth;
 };
 
-static void close_spans(struct sweep *sweep, const struct event *next)
+static void close_spans(struct sweep *sweep, const struct trace_event *next)
 {
     while (sweep->depth > 0) {
         const struct open_span *top = &sweep->stack[sweep->depth - 1];
@@ -31,7 +31,7 @@ static void close_spans(struct sweep *sweep, const struct event *next)
     }
 }
 
-static void open_span(struct sweep *sweep, const struct event *event)
+static void open_span(struct sweep *sweep, const struct trace_event *event)
 {
     struct span_row *row = &sweep->rows[event->name];
     int64_t ns = event->end_ns - event->start_ns;
@@ -46,7 +46,7 @@ static void open_span(struct sweep *sweep, const struct event *event)
     if (outermost)
         row->host_total_ns = ns_sum(row->host_total_ns, ns);
     if (sweep->depth > 0) {
-        const struct event *parent = sweep->stack[sweep->depth - 1].event;
+        const struct trace_event *parent = sweep->stack[sweep->depth - 1].event;
         int64_t end = event->end_ns < parent->end_ns ? event->end_ns : parent->end_ns;
         sweep->rows[parent->name].host_self_ns -= end - event->start_ns;
     }
@@ -54,7 +54,7 @@ static void open_span(struct sweep *sweep, const struct event *event)
     sweep->stack[sweep->depth++] = (struct open_span){ event, outermost };
 }
 
-static void take_call(struct sweep *sweep, const struct event *event)
+static void take_call(struct sweep *sweep, const struct trace_event *event)
 {
     int64_t ns = sweep->device_ns[event - sweep->timeline->trace->events];
 
@@ -72,9 +72,9 @@ static void take_call(struct sweep *sweep, const struct event *event)
 static void sweep_over(struct sweep *sweep)
 {
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
-        const struct event *event = sweep->timeline->host[i];
+        const struct trace_event *event = sweep->timeline->host[i];
         close_spans(sweep, event);
-        if (event_is_call(event))
+        if (trace_event_is_call(event))
             take_call(sweep, event);
         else
             open_span(sweep, event);

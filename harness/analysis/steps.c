@@ -18,17 +18,18 @@ const char *step_part_name(enum step_part part)
 }
 
 /* A step as the host annotated it; in 2021 annotations were filed under operators. */
-static bool is_step(const struct trace_file *trace, const struct event *event, int64_t *number)
+static bool is_step(const struct trace_file *trace, const struct trace_event *event,
+                    int64_t *number)
 {
     return (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
            name_is_step(trace_file_name(trace, event->name), number);
 }
 
-static enum step_part host_part(const struct timeline *timeline, const struct event *event)
+static enum step_part host_part(const struct timeline *timeline, const struct trace_event *event)
 {
     const char *name = trace_file_name(timeline->trace, event->name);
 
-    if (event_is_call(event))
+    if (trace_event_is_call(event))
         return STEP_RUNTIME;
     if (timeline->host_alone && name_is_host_communication(name))
         return STEP_COMMUNICATION;
@@ -50,7 +51,7 @@ static enum status collect(struct intervals *parts, const struct timeline *timel
         TRY(intervals_add(&parts[of_work[work->kind]], work->event->start_ns, work->event->end_ns));
     }
     for (int64_t i = 0; i < timeline->host_count; i++) {
-        const struct event *event = timeline->host[i];
+        const struct trace_event *event = timeline->host[i];
         TRY(intervals_add(&parts[host_part(timeline, event)], event->start_ns, event->end_ns));
     }
     for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
@@ -115,7 +116,7 @@ static enum status find_steps(struct steps *steps, const struct trace_file *trac
     if (steps->items == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)count);
     for (int64_t i = 0; i < trace->event_count; i++) {
-        const struct event *event = &trace->events[i];
+        const struct trace_event *event = &trace->events[i];
         if (is_step(trace, event, &number))
             steps->items[steps->count++] = (struct step){
                 .number = number, .event = event, .duration_ns = event->end_ns - event->start_ns

@@ -29,7 +29,7 @@ enum step_part {
 
 struct step {
     int64_t number;
-    const struct event *event;
+    const struct trace_event *event;
     int64_t duration_ns;
     int64_t part_ns[STEP_PART_COUNT]; /* their sum is duration_ns */
     int64_t busy_ns;                  /* of all device work within it */

@@ -12,8 +12,8 @@
 
 static int by_time(const void *left, const void *right)
 {
-    const struct event *a = ((const struct work *)left)->event;
-    const struct event *b = ((const struct work *)right)->event;
+    const struct trace_event *a = ((const struct work *)left)->event;
+    const struct trace_event *b = ((const struct work *)right)->event;
 
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
@@ -24,8 +24,8 @@ static int by_time(const void *left, const void *right)
 
 static int by_correlation(const void *left, const void *right)
 {
-    const struct event *a = *(const struct event *const *)left;
-    const struct event *b = *(const struct event *const *)right;
+    const struct trace_event *a = *(const struct trace_event *const *)left;
+    const struct trace_event *b = *(const struct trace_event *const *)right;
 
     if (a->correlation != b->correlation)
         return a->correlation < b->correlation ? -1 : 1;
@@ -36,13 +36,13 @@ static int by_correlation(const void *left, const void *right)
 
 /* Calls by correlation; device work mostly comes in the order of its calls. */
 struct calls {
-    const struct event **items;
+    const struct trace_event **items;
     int64_t count;
     int64_t next; /* behind the one that was found last */
 };
 
 /* The first that has this correlation; NULL: none. */
-static const struct event *find_call(struct calls *calls, int64_t correlation)
+static const struct trace_event *find_call(struct calls *calls, int64_t correlation)
 {
     int64_t low = 0, high = calls->count, next = calls->next;
 
@@ -64,7 +64,7 @@ static const struct event *find_call(struct calls *calls, int64_t correlation)
 }
 
 /* Copies and memsets that a profiler files under kernels keep their names: "Memcpy", "hipMemcpy". */
-static enum work_kind kind_of(const struct trace_file *trace, const struct event *event)
+static enum work_kind kind_of(const struct trace_file *trace, const struct trace_event *event)
 {
     const char *name = trace_file_name(trace, event->name);
     const char *plain = strncmp(name, "hip", 3) == 0 ? name + 3 : name;
@@ -82,12 +82,12 @@ static enum status collect_calls(struct calls *calls, const struct timeline *tim
     int64_t count = 0;
 
     for (int64_t i = 0; i < timeline->host_count; i++)
-        count += event_is_call(timeline->host[i]) && timeline->host[i]->correlation != 0;
+        count += trace_event_is_call(timeline->host[i]) && timeline->host[i]->correlation != 0;
     calls->items = malloc((size_t)(count + 1) * sizeof *calls->items);
     if (calls->items == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld calls", (long long)count);
     for (int64_t i = 0; i < timeline->host_count; i++)
-        if (event_is_call(timeline->host[i]) && timeline->host[i]->correlation != 0)
+        if (trace_event_is_call(timeline->host[i]) && timeline->host[i]->correlation != 0)
             calls->items[calls->count++] = timeline->host[i];
     sort_items(calls->items, calls->count, sizeof *calls->items, by_correlation);
 
@@ -106,17 +106,17 @@ static enum status collect(struct timeline *timeline)
     TRY(host_events_make(&timeline->host, &timeline->host_count, trace));
     TRY(collect_calls(&calls, timeline));
     for (int64_t i = 0; i < timeline->host_count; i++)
-        called = called || event_is_call(timeline->host[i]);
+        called = called || trace_event_is_call(timeline->host[i]);
     for (int64_t i = 0; i < trace->event_count; i++)
-        work_count += event_is_device_work(&trace->events[i]);
+        work_count += trace_event_is_device_work(&trace->events[i]);
     timeline->host_alone =
         trace->event_count > 0 && work_count == 0 && !called && trace->device_count == 0;
     timeline->work = malloc((size_t)(work_count + 1) * sizeof *timeline->work);
     if (timeline->work == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld rows of device work", (long long)work_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
-        const struct event *event = &trace->events[i];
-        if (event_is_device_work(event))
+        const struct trace_event *event = &trace->events[i];
+        if (trace_event_is_device_work(event))
             timeline->work[timeline->work_count++] = (struct work){
                 event, event->correlation != 0 ? find_call(&calls, event->correlation) : NULL,
                 kind_of(trace, event)

@@ -17,7 +17,7 @@ struct timeline {
     const struct trace_file *trace;
     struct work *work; /* by start, then end */
     int64_t work_count;
-    const struct event **host; /* what its threads did (host_events.h) */
+    const struct trace_event **host; /* what its threads did (host_events.h) */
     int64_t host_count;
     struct usage all; /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
     struct track_usage *devices, *streams; /* by number */

@@ -23,7 +23,7 @@ static int64_t earlier(int64_t a, int64_t b)
 }
 
 /* What the work adds to a set, which then reaches to its end. */
-static struct interval extend(int64_t *end_ns, const struct event *event)
+static struct interval extend(int64_t *end_ns, const struct trace_event *event)
 {
     struct interval added = { later(event->start_ns, *end_ns), event->end_ns };
 

@@ -27,8 +27,8 @@ enum work_kind { WORK_COMPUTATION, WORK_COPY, WORK_MEMSET, WORK_COMMUNICATION, W
 
 /* Device work and the host call that caused it. */
 struct work {
-    const struct event *event;
-    const struct event *call; /* NULL: not in the trace */
+    const struct trace_event *event;
+    const struct trace_event *call; /* NULL: not in the trace */
     enum work_kind kind;
 };
 

@@ -137,7 +137,7 @@ static struct trips find_trips(const struct facts *facts)
 
     for (int64_t i = 1; i + 2 < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
-        const struct event *around;
+        const struct trace_event *around;
         if (!is_copy(facts, work, "DtoH") || !is_copy(facts, work + 1, "HtoD") ||
             work[-1].kind != WORK_COMPUTATION || work[2].kind != WORK_COMPUTATION ||
             work->call == NULL || work[2].call == NULL)

@@ -170,7 +170,7 @@ struct allocations {
     int64_t steps; /* that have some */
 };
 
-static void take_allocation(struct allocations *all, const struct event *event, bool releases)
+static void take_allocation(struct allocations *all, const struct trace_event *event, bool releases)
 {
     int64_t ns = event->end_ns - event->start_ns;
 
@@ -195,10 +195,10 @@ static struct allocations count_allocations(const struct facts *facts, bool *has
     if (has == NULL)
         return all;
     for (int64_t i = 0; i < summary->timeline.host_count; i++) {
-        const struct event *event = summary->timeline.host[i];
+        const struct trace_event *event = summary->timeline.host[i];
         const char *name = trace_file_name(summary->trace, event->name);
         int64_t step;
-        if (!event_is_call(event) || event->start_ns < summary->idle.start_ns ||
+        if (!trace_event_is_call(event) || event->start_ns < summary->idle.start_ns ||
             event->start_ns >= summary->idle.end_ns || !name_is_allocation(name))
             continue;
         take_allocation(&all, event, name_is_release(name));

@@ -114,7 +114,7 @@ static void check_rows(const struct trace_file *trace)
     PROMISE(trace->partial == (trace->partial_reason[0] != '\0'));
     PROMISE((trace->bad_count > 0) == (trace->bad_reason[0] != '\0'));
     for (int64_t i = 0; i < trace->event_count; i++) {
-        const struct event *event = &trace->events[i];
+        const struct trace_event *event = &trace->events[i];
         PROMISE((unsigned)event->kind < EVENT_KIND_COUNT);
         PROMISE(event->start_ns <= event->end_ns);
         PROMISE(event->name < trace_file_name_count(trace));

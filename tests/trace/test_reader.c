@@ -95,8 +95,8 @@ static const char *gzip(const char *bytes, size_t length, size_t *size)
 
 static void check_small(const struct trace_file *trace)
 {
-    const struct event *op = &trace->events[0], *call = &trace->events[1];
-    const struct event *kernel = &trace->events[2];
+    const struct trace_event *op = &trace->events[0], *call = &trace->events[1];
+    const struct trace_event *kernel = &trace->events[2];
     const struct event_kernel *launch = &trace->kernels[kernel->detail];
 
     assert_int_equal(trace->event_count, 3);
@@ -216,7 +216,7 @@ static void forms_that_profilers_write(void **state)
         assert_int_equal(track->on_device, cases[i].on_device);
         assert_int_equal(track->process, cases[i].process);
         assert_int_equal(track->thread, cases[i].thread);
-        assert_false(event_is_device_work(&trace->events[0]) !=
+        assert_false(trace_event_is_device_work(&trace->events[0]) !=
                      (cases[i].kind == EVENT_KIND_KERNEL || cases[i].kind == EVENT_KIND_MEMCPY ||
                       cases[i].kind == EVENT_KIND_MEMSET));
         trace_file_close(trace);

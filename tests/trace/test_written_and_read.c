@@ -117,7 +117,7 @@ static void rows_written_are_rows_read(void **state)
     check_device(file);
     check_cost(file);
     for (int64_t i = 0; i < file->event_count; i++) {
-        const struct event *event = &file->events[i];
+        const struct trace_event *event = &file->events[i];
         calls += event->kind == EVENT_KIND_RUNTIME;
         if (event->kind != EVENT_KIND_KERNEL)
             continue;

@@ -222,7 +222,7 @@ out:
 }
 
 static enum status add_kernel(struct reading *reading, const struct event_fields *fields,
-                              struct event *event)
+                              struct trace_event *event)
 {
     enum status status = STATUS_OK;
     struct trace_file *file = reading->file;
@@ -247,7 +247,7 @@ out:
 }
 
 static enum status add_block(struct reading *reading, const struct event_fields *fields,
-                             struct event *event)
+                             struct trace_event *event)
 {
     enum status status = STATUS_OK;
     struct trace_file *file = reading->file;
@@ -273,7 +273,7 @@ out:
 }
 
 static enum status add_step(struct reading *reading, const struct event_fields *fields,
-                            struct event *event)
+                            struct trace_event *event)
 {
     enum status status = STATUS_OK;
     struct trace_file *file = reading->file;
@@ -291,7 +291,7 @@ out:
 }
 
 static enum status add_operator(struct reading *reading, const struct event_fields *fields,
-                                struct event *event)
+                                struct trace_event *event)
 {
     enum status status = STATUS_OK;
     struct trace_file *file = reading->file;
@@ -311,7 +311,7 @@ static enum status add_event(struct reading *reading, const struct event_fields 
 {
     enum status status = STATUS_OK;
     struct trace_file *file = reading->file;
-    struct event event = { .kind = kind, .detail = NO_DETAIL };
+    struct trace_event event = { .kind = kind, .detail = NO_DETAIL };
 
     if (file->event_count == reading->events_max) {
         reading->full = true;
@@ -462,7 +462,7 @@ static void settle_correlations(struct trace_file *file)
         if (file->events[i].correlation != 0)
             return;
     for (int64_t i = 0; i < file->event_count; i++)
-        if (event_is_call(&file->events[i]) || event_is_device_work(&file->events[i]))
+        if (trace_event_is_call(&file->events[i]) || trace_event_is_device_work(&file->events[i]))
             file->events[i].correlation = file->events[i].external;
 }
 
@@ -676,13 +676,13 @@ double trace_file_overhead(const struct trace_file *trace)
     return trace->cost.step_ns > 0 ? trace->cost.traced_step_ns / trace->cost.step_ns - 1 : NAN;
 }
 
-bool event_is_device_work(const struct event *event)
+bool trace_event_is_device_work(const struct trace_event *event)
 {
     return event->kind == EVENT_KIND_KERNEL || event->kind == EVENT_KIND_MEMCPY ||
            event->kind == EVENT_KIND_MEMSET;
 }
 
-bool event_is_call(const struct event *event)
+bool trace_event_is_call(const struct trace_event *event)
 {
     return event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER;
 }

@@ -35,7 +35,7 @@ enum event_kind {
 
 enum { NO_DETAIL = -1 };
 
-struct event {
+struct trace_event {
     int64_t start_ns, end_ns;
     int64_t correlation; /* of a call and its device work; 0: none. A graph's work shares one */
     int64_t external;    /* 0: none */
@@ -91,7 +91,7 @@ struct trace_metadata {
 enum { TRACE_FILE_DEVICES = 64 };
 
 struct trace_file {
-    struct event *events; /* in the file's order */
+    struct trace_event *events; /* in the file's order */
     int64_t event_count;
     struct event_track *tracks;
     int64_t track_count;
@@ -152,9 +152,9 @@ const struct event_device *trace_file_device(const struct trace_file *trace, int
 double trace_file_overhead(const struct trace_file *trace);
 
 /* Kernels, copies and memsets. */
-bool event_is_device_work(const struct event *event);
+bool trace_event_is_device_work(const struct trace_event *event);
 
 /* Calls of the runtime and of the driver. */
-bool event_is_call(const struct event *event);
+bool trace_event_is_call(const struct trace_event *event);
 
 #endif
