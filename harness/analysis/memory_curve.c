@@ -24,7 +24,7 @@ static const struct event_block *block_of(const struct trace_file *trace,
     return &trace->blocks[point->event->detail];
 }
 
-static enum status find_points(struct memory *memory, const struct trace_file *trace)
+static enum status find_points(struct memory_curve *memory, const struct trace_file *trace)
 {
     enum status status = STATUS_OK;
     bool on_device = false;
@@ -48,12 +48,12 @@ out:
     return status;
 }
 
-static bool is_first(const struct memory *memory, int64_t i)
+static bool is_first(const struct memory_curve *memory, int64_t i)
 {
     return i == 0 || memory->points[i].device != memory->points[i - 1].device;
 }
 
-static enum status find_devices(struct memory *memory)
+static enum status find_devices(struct memory_curve *memory)
 {
     enum status status = STATUS_OK;
     size_t count = 0;
@@ -119,7 +119,7 @@ static int by_share_of_peak(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-static enum status add_categories(struct memory *memory, struct memory_device *device,
+static enum status add_categories(struct memory_curve *memory, struct memory_device *device,
                                   const struct category_now *now, size_t names)
 {
     enum status status = STATUS_OK;
@@ -145,7 +145,7 @@ out:
 }
 
 /* The peak is first reached at a point; categories are as they stood then. */
-static enum status find_categories(struct memory *memory, struct memory_device *device,
+static enum status find_categories(struct memory_curve *memory, struct memory_device *device,
                                    const struct trace_file *trace)
 {
     enum status status = STATUS_OK;
@@ -181,7 +181,7 @@ out:
     return status;
 }
 
-enum status memory_make(struct memory *memory, const struct trace_file *trace)
+enum status memory_curve_make(struct memory_curve *memory, const struct trace_file *trace)
 {
     enum status status = STATUS_OK;
 
@@ -198,7 +198,7 @@ out:
     return status;
 }
 
-void memory_release(struct memory *memory)
+void memory_curve_release(struct memory_curve *memory)
 {
     free(memory->points);
     free(memory->devices);

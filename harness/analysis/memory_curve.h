@@ -31,7 +31,7 @@ struct memory_device {
     int64_t first_category, category_count;  /* in memory.categories, largest at the peak first */
 };
 
-struct memory {
+struct memory_curve {
     struct memory_point *points; /* by device, then time */
     int64_t point_count;
     struct memory_device *devices;
@@ -42,7 +42,7 @@ struct memory {
 
 /* Memory of the host counts only where no device's is told; its number is -1. OUT_OF_MEMORY.
  * `trace` must live longer. Release in every case. */
-enum status memory_make(struct memory *memory, const struct trace_file *trace);
-void memory_release(struct memory *memory);
+enum status memory_curve_make(struct memory_curve *memory, const struct trace_file *trace);
+void memory_curve_release(struct memory_curve *memory);
 
 #endif

@@ -14,7 +14,7 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(kernels_make(&summary->kernels, &summary->timeline));
     TRY(spans_make(&summary->spans, &summary->timeline));
     TRY(host_activity_make(&summary->host, &summary->timeline));
-    TRY(memory_make(&summary->memory, trace)); /* late: others need more memory for a while */
+    TRY(memory_curve_make(&summary->memory, trace)); /* late: others need more memory for a while */
     TRY(idle_make(&summary->idle, &summary->timeline, &summary->steps, &summary->host));
 
 out:
@@ -25,7 +25,7 @@ void summary_release(struct summary *summary)
 {
     idle_release(&summary->idle);
     host_activity_release(&summary->host);
-    memory_release(&summary->memory);
+    memory_curve_release(&summary->memory);
     spans_release(&summary->spans);
     kernels_release(&summary->kernels);
     steps_release(&summary->steps);

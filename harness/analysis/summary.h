@@ -17,7 +17,7 @@ struct summary {
     struct launches launches;
     struct kernels kernels;
     struct spans spans;
-    struct memory memory;
+    struct memory_curve memory;
     struct host_activity host;
     struct idle idle;
 };

@@ -24,7 +24,7 @@ static int64_t budget_of(const struct facts *facts, const struct memory_device *
 /* The device with the highest peak whose totals are the allocator's own. */
 static const struct memory_device *fullest(const struct facts *facts)
 {
-    const struct memory *memory = &facts->summary->memory;
+    const struct memory_curve *memory = &facts->summary->memory;
     const struct memory_device *most = NULL;
 
     for (int64_t i = 0; i < memory->device_count; i++)
@@ -39,7 +39,7 @@ static const struct memory_device *fullest(const struct facts *facts)
 static int64_t activations_at_peak(const struct facts *facts, const struct memory_device *device,
                                    bool *by_category)
 {
-    const struct memory *memory = &facts->summary->memory;
+    const struct memory_curve *memory = &facts->summary->memory;
     int64_t least = device->peak;
 
     *by_category = device->category_count > 0;

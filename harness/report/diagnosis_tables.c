@@ -218,7 +218,8 @@ static void print_spans(const struct page *page, const struct summary *summary, 
 /* --- Memory ---------------------------------------------------------------------------------------- */
 
 /* Categories are listed by what they have at the peak; those that never have anything are not shown. */
-static int64_t used_categories(const struct memory *memory, const struct memory_device *device)
+static int64_t used_categories(const struct memory_curve *memory,
+                               const struct memory_device *device)
 {
     int64_t count = 0;
 
@@ -273,7 +274,7 @@ static void print_memory_heading(const struct page *page, const struct trace_fil
 
 static void print_memory(const struct page *page, const struct summary *summary)
 {
-    const struct memory *memory = &summary->memory;
+    const struct memory_curve *memory = &summary->memory;
 
     for (int64_t i = 0; i < memory->device_count; i++) {
         const struct memory_device *device = &memory->devices[i];

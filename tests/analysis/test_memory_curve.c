@@ -28,18 +28,18 @@ static void add_category(int at_us, int bytes, int allocated, const char *catego
     made_add_instant("[memory]", at_us, arguments);
 }
 
-static struct memory memory_of(const struct analysed *analysed)
+static struct memory_curve memory_of(const struct analysed *analysed)
 {
-    struct memory memory;
+    struct memory_curve memory;
 
-    assert_int_equal(memory_make(&memory, analysed->trace), STATUS_OK);
+    assert_int_equal(memory_curve_make(&memory, analysed->trace), STATUS_OK);
     return memory;
 }
 
 static void the_peak_is_the_allocators_own_total(void **state)
 {
     struct analysed analysed;
-    struct memory memory;
+    struct memory_curve memory;
     const struct memory_device *device;
     (void)state;
 
@@ -63,7 +63,7 @@ static void the_peak_is_the_allocators_own_total(void **state)
     assert_int_equal(device->last, 500);
     assert_int_equal(memory.devices[1].device, 1);
     assert_int_equal(memory.devices[1].peak, 7);
-    memory_release(&memory);
+    memory_curve_release(&memory);
     made_release(&analysed);
 }
 
@@ -71,7 +71,7 @@ static void without_totals_the_blocks_are_summed(void **state)
 {
     static const int blocks[] = { 100, 50, -100, 20, -1 };
     struct analysed analysed;
-    struct memory memory;
+    struct memory_curve memory;
     (void)state;
 
     made_begin();
@@ -88,7 +88,7 @@ static void without_totals_the_blocks_are_summed(void **state)
     assert_int_equal(memory.devices[0].peak_at_ns, 1000);
     assert_int_equal(memory.devices[0].last, 69);
     assert_int_equal(memory.devices[0].reserved_peak, -1);
-    memory_release(&memory);
+    memory_curve_release(&memory);
     made_release(&analysed);
 }
 
@@ -99,7 +99,7 @@ static void the_peak_is_split_by_category(void **state)
         int64_t at_peak, peak;
     } wanted[] = { { "activations", 300, 300 }, { "parameters", 150, 150 }, { "input", 0, 50 } };
     struct analysed analysed;
-    struct memory memory;
+    struct memory_curve memory;
     (void)state;
 
     made_begin();
@@ -119,7 +119,7 @@ static void the_peak_is_split_by_category(void **state)
         assert_int_equal(category->at_peak, wanted[i].at_peak);
         assert_int_equal(category->peak, wanted[i].peak);
     }
-    memory_release(&memory);
+    memory_curve_release(&memory);
     made_release(&analysed);
 }
 
@@ -127,7 +127,7 @@ static void the_peak_is_split_by_category(void **state)
 static void a_peak_at_the_beginning_has_all_its_categories(void **state)
 {
     struct analysed analysed;
-    struct memory memory;
+    struct memory_curve memory;
     (void)state;
 
     made_begin();
@@ -138,14 +138,14 @@ static void a_peak_at_the_beginning_has_all_its_categories(void **state)
     memory = memory_of(&analysed);
     assert_int_equal(memory.categories[0].at_peak, 100);
     assert_int_equal(memory.categories[1].at_peak, 50);
-    memory_release(&memory);
+    memory_curve_release(&memory);
     made_release(&analysed);
 }
 
 static void a_trace_without_memory_has_no_curve(void **state)
 {
     struct analysed analysed;
-    struct memory memory;
+    struct memory_curve memory;
     (void)state;
 
     made_begin();
@@ -154,7 +154,7 @@ static void a_trace_without_memory_has_no_curve(void **state)
     memory = memory_of(&analysed);
     assert_int_equal(memory.device_count, 0);
     assert_int_equal(memory.point_count, 0);
-    memory_release(&memory);
+    memory_curve_release(&memory);
     made_release(&analysed);
 }
 

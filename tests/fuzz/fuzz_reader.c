@@ -168,7 +168,7 @@ static void check_tables(const struct timeline *timeline)
     struct launches launches;
     struct kernels kernels;
     struct spans spans;
-    struct memory memory;
+    struct memory_curve memory;
 
     PROMISE(launches_make(&launches, timeline) == STATUS_OK);
     PROMISE(launches.work_count + launches.orphan_count == timeline->work_count);
@@ -176,8 +176,8 @@ static void check_tables(const struct timeline *timeline)
     for (int64_t i = 0; i < kernels.count; i++)
         PROMISE(kernels.rows[i].min_ns >= 0 && kernels.rows[i].total_ns >= kernels.rows[i].max_ns);
     PROMISE(spans_make(&spans, timeline) == STATUS_OK);
-    PROMISE(memory_make(&memory, timeline->trace) == STATUS_OK);
-    memory_release(&memory);
+    PROMISE(memory_curve_make(&memory, timeline->trace) == STATUS_OK);
+    memory_curve_release(&memory);
     spans_release(&spans);
     kernels_release(&kernels);
 }
