@@ -1,7 +1,7 @@
 #include "harness/analysis/host_events.h"
 
 #include "harness/analysis/event_names.h"
-#include "harness/base/sorting.h"
+#include "harness/base/sort.h"
 
 #include <stdlib.h>
 

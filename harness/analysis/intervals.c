@@ -1,7 +1,7 @@
 /* Sorting once and sweeping: linear in the intervals after the sort. */
 #include "harness/analysis/intervals.h"
 
-#include "harness/base/sorting.h"
+#include "harness/base/sort.h"
 
 #include <stdlib.h>
 
@@ -107,7 +107,7 @@ bool intervals_contain(const struct intervals *intervals, int64_t at_ns)
     return i < intervals->count && intervals->items[i].start_ns <= at_ns;
 }
 
-int64_t ns_sum(int64_t a, int64_t b)
+int64_t intervals_sum_ns(int64_t a, int64_t b)
 {
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }

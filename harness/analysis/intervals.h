@@ -36,6 +36,6 @@ int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns,
 bool intervals_contain(const struct intervals *intervals, int64_t at_ns);
 
 /* a + b, or the largest number there is: sums over broken traces stay defined. Both are at least 0. */
-int64_t ns_sum(int64_t a, int64_t b);
+int64_t intervals_sum_ns(int64_t a, int64_t b);
 
 #endif

@@ -57,7 +57,7 @@ static void take(struct kernel_row *row, struct means *means, const struct trace
         row->pageable = work->kind == WORK_COPY &&
                         strstr(trace_file_name(trace, event->name), "Pageable") != NULL;
     }
-    row->total_ns = ns_sum(row->total_ns, ns);
+    row->total_ns = intervals_sum_ns(row->total_ns, ns);
     row->min_ns = ns < row->min_ns ? ns : row->min_ns;
     row->max_ns = ns > row->max_ns ? ns : row->max_ns;
     if (event->kind == EVENT_KIND_KERNEL) {
@@ -65,8 +65,8 @@ static void take(struct kernel_row *row, struct means *means, const struct trace
         weigh(&means->occupancy, (double)trace->kernels[event->detail].occupancy_percent,
               (double)ns);
     } else if (event->bytes >= 0) {
-        row->bytes = ns_sum(row->bytes, event->bytes);
-        row->bytes_ns = ns_sum(row->bytes_ns, ns);
+        row->bytes = intervals_sum_ns(row->bytes, event->bytes);
+        row->bytes_ns = intervals_sum_ns(row->bytes_ns, ns);
     }
 }
 

@@ -3,7 +3,7 @@
 
 #include "harness/analysis/event_names.h"
 #include "harness/analysis/intervals.h"
-#include "harness/base/sorting.h"
+#include "harness/base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +79,8 @@ static void take(struct launches *launches, const struct work *work)
 
     delay_ns = delay_ns > 0 ? delay_ns : 0;
     launches->count++;
-    launches->host_ns = ns_sum(launches->host_ns, call_ns);
-    launches->delay_ns = ns_sum(launches->delay_ns, delay_ns);
+    launches->host_ns = intervals_sum_ns(launches->host_ns, call_ns);
+    launches->delay_ns = intervals_sum_ns(launches->delay_ns, delay_ns);
     if (delay_ns > launches->delay_max_ns)
         launches->delay_max_ns = delay_ns;
     launches->long_call_count += call_ns > LAUNCH_LONG_CALL_NS;

@@ -2,7 +2,7 @@
  * its categories, which stops to look at the peak. */
 #include "harness/analysis/memory_curve.h"
 
-#include "harness/base/sorting.h"
+#include "harness/base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -57,7 +57,8 @@ static void take_work(struct phases *phases, const struct intervals *lists, uint
         if ((work->call->track != track && i != PHASE_BACKWARD) ||
             !intervals_contain(&lists[i], work->call->start_ns))
             continue;
-        usage->device_ns = ns_sum(usage->device_ns, work->event->end_ns - work->event->start_ns);
+        usage->device_ns =
+            intervals_sum_ns(usage->device_ns, work->event->end_ns - work->event->start_ns);
         usage->work_count++;
     }
 }

@@ -3,7 +3,7 @@
 #include "harness/analysis/products.h"
 
 #include "harness/analysis/event_names.h"
-#include "harness/base/sorting.h"
+#include "harness/base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -42,9 +42,9 @@ static void open_span(struct sweep *sweep, const struct trace_event *event)
     row->name = event->name;
     row->is_phase = event->kind == EVENT_KIND_ANNOTATION;
     row->count++;
-    row->host_self_ns = ns_sum(row->host_self_ns, ns);
+    row->host_self_ns = intervals_sum_ns(row->host_self_ns, ns);
     if (outermost)
-        row->host_total_ns = ns_sum(row->host_total_ns, ns);
+        row->host_total_ns = intervals_sum_ns(row->host_total_ns, ns);
     if (sweep->depth > 0) {
         const struct trace_event *parent = sweep->stack[sweep->depth - 1].event;
         int64_t end = event->end_ns < parent->end_ns ? event->end_ns : parent->end_ns;
@@ -63,9 +63,9 @@ static void take_call(struct sweep *sweep, const struct trace_event *event)
     for (int i = 0; i < sweep->depth; i++) {
         struct span_row *row = &sweep->rows[sweep->stack[i].event->name];
         if (sweep->stack[i].outermost)
-            row->device_total_ns = ns_sum(row->device_total_ns, ns);
+            row->device_total_ns = intervals_sum_ns(row->device_total_ns, ns);
         if (i == sweep->depth - 1)
-            row->device_self_ns = ns_sum(row->device_self_ns, ns);
+            row->device_self_ns = intervals_sum_ns(row->device_self_ns, ns);
     }
 }
 
@@ -91,7 +91,7 @@ static void collect_work(struct sweep *sweep)
         const struct work *work = &timeline->work[i];
         if (work->call != NULL) {
             int64_t *ns = &sweep->device_ns[work->call - trace->events];
-            *ns = ns_sum(*ns, work->event->end_ns - work->event->start_ns);
+            *ns = intervals_sum_ns(*ns, work->event->end_ns - work->event->start_ns);
         }
     }
 }

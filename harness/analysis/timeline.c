@@ -3,7 +3,7 @@
 
 #include "harness/analysis/event_names.h"
 #include "harness/analysis/host_events.h"
-#include "harness/base/sorting.h"
+#include "harness/base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

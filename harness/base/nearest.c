@@ -23,7 +23,7 @@ static int same(char a, char b)
 
 /* Row i of the table holds the distances from the first i characters of a to every beginning of b. A
  * swap of neighbours looks two rows back, so three rows are kept. */
-int edit_distance(const char *a, const char *b)
+int nearest_distance(const char *a, const char *b)
 {
     int table[3][LONGEST + 1];
     int length_a = (int)strnlen(a, LONGEST), length_b = (int)strnlen(b, LONGEST);
@@ -45,13 +45,13 @@ int edit_distance(const char *a, const char *b)
 const char *nearest_name(const char *name, const char *const *names, int count)
 {
     const char *nearest = NULL;
-    int nearest_distance = INT_MAX;
+    int least_distance = INT_MAX;
 
     for (int i = 0; i < count; i++) {
-        int distance = edit_distance(name, names[i]);
-        if (distance < nearest_distance) {
+        int distance = nearest_distance(name, names[i]);
+        if (distance < least_distance) {
             nearest = names[i];
-            nearest_distance = distance;
+            least_distance = distance;
         }
     }
     return nearest;

@@ -55,7 +55,7 @@ int vitals_throttled(const struct device_vitals *first, const struct device_vita
     return throttled;
 }
 
-const char *limits_print(char *text, size_t size, int limits)
+const char *health_limits_print(char *text, size_t size, int limits)
 {
     static const struct {
         int limit;

@@ -65,6 +65,6 @@ bool vitals_are_known(const struct device_vitals *vitals); /* any of them */
 int vitals_throttled(const struct device_vitals *first, const struct device_vitals *second);
 
 /* "power, thermal"; "none" for 0 and "unknown" for -1. */
-const char *limits_print(char *text, size_t size, int limits);
+const char *health_limits_print(char *text, size_t size, int limits);
 
 #endif

@@ -176,7 +176,7 @@ static void take_allocation(struct allocations *all, const struct trace_event *e
 
     all->count++;
     all->releases += releases;
-    all->ns = ns_sum(all->ns, ns);
+    all->ns = intervals_sum_ns(all->ns, ns);
     for (size_t i = 0; i < ARRAY_SIZE(all->longest_ns); i++)
         if (ns > all->longest_ns[i]) {
             int64_t shorter = all->longest_ns[i];

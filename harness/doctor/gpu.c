@@ -215,7 +215,7 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
             "just after work the clock should be high: see gpu_throttle, nvidia-smi -q -d CLOCK, "
             "and reset application clocks with nvidia-smi -rac -rgc",
             "%.0f of %.0f MHz", health->now.clock_mhz, health->clock_max_mhz);
-    limits_print(limits, sizeof limits, health->now.limits);
+    health_limits_print(limits, sizeof limits, health->now.limits);
     if (health->now.limits < 0)
         unknown(checks, "gpu_throttle", "none", why);
     else

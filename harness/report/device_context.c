@@ -53,7 +53,7 @@ static void add_gpu(struct json *json, cJSON *context, const struct device_healt
     add_amount(json, context, "device_memory_clock_mhz", health->now.memory_clock_mhz);
     add_amount(json, context, "device_memory_clock_max_mhz", health->memory_clock_max_mhz);
     json_text(json, context, "device_clock_limits",
-              limits_print(limits, sizeof limits, health->now.limits));
+              health_limits_print(limits, sizeof limits, health->now.limits));
     add_amount(json, context, "device_power_w", health->now.power_w);
     add_amount(json, context, "device_power_limit_w", health->power_limit_w);
     add_switch(json, context, "device_ecc", health->ecc);

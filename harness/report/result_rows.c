@@ -83,7 +83,8 @@ static void add_label(struct json *json, cJSON *row, const struct repetition *re
 
     if (throttled == 0)
         return;
-    snprintf(label, sizeof label, "throttled: %s", limits_print(limits, sizeof limits, throttled));
+    snprintf(label, sizeof label, "throttled: %s",
+             health_limits_print(limits, sizeof limits, throttled));
     json_text(json, row, "label", label);
 }
 

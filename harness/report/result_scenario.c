@@ -180,7 +180,7 @@ static void add_vitals(struct json *json, cJSON *object, const char *name,
 #define ADD_VITAL(field) json_known_number(json, to, #field, vitals->field);
     DEVICE_VITALS(ADD_VITAL)
 #undef ADD_VITAL
-    json_text(json, to, "limits", limits_print(limits, sizeof limits, vitals->limits));
+    json_text(json, to, "limits", health_limits_print(limits, sizeof limits, vitals->limits));
 }
 
 static void add_repetition(struct json *json, cJSON *samples, const struct repetition *repetition)

@@ -161,7 +161,7 @@ bool summary_throttled(char *text, size_t size, const struct scenario_result *re
         }
     snprintf(text, size, "%d of %d windows %s throttled (%s); they count all the same", windows,
              VARIANT_COUNT * result->pairs, windows == 1 ? "was" : "were",
-             limits_print(limits, sizeof limits, throttled));
+             health_limits_print(limits, sizeof limits, throttled));
     return windows > 0;
 }
 

@@ -43,12 +43,12 @@ static void limits_have_names(void **state)
     char text[64], small[8];
     (void)state;
 
-    assert_string_equal(limits_print(text, sizeof text, -1), "unknown");
-    assert_string_equal(limits_print(text, sizeof text, 0), "none");
-    assert_string_equal(limits_print(text, sizeof text, LIMIT_THERMAL), "thermal");
-    assert_string_equal(limits_print(text, sizeof text, 31),
+    assert_string_equal(health_limits_print(text, sizeof text, -1), "unknown");
+    assert_string_equal(health_limits_print(text, sizeof text, 0), "none");
+    assert_string_equal(health_limits_print(text, sizeof text, LIMIT_THERMAL), "thermal");
+    assert_string_equal(health_limits_print(text, sizeof text, 31),
                         "idle, setting, power, thermal, hardware");
-    assert_string_equal(limits_print(small, sizeof small, 31), "idle, s");
+    assert_string_equal(health_limits_print(small, sizeof small, 31), "idle, s");
 }
 
 static void unknown_vitals_are_unknown_and_one_that_is_known_is_enough(void **state)

@@ -25,13 +25,13 @@ struct building {
     int64_t *older;
 };
 
-bool is_host_span(const struct trace_row *row)
+bool trace_row_is_host_span(const struct trace_row *row)
 {
     return row->kind == TRACE_OPERATOR || row->kind == TRACE_STEP ||
            (row->kind == TRACE_ACTIVITY && row->activity.kind == ACTIVITY_PHASE);
 }
 
-bool is_device_work(const struct trace_row *row)
+bool trace_row_is_device_work(const struct trace_row *row)
 {
     return row->kind == TRACE_ACTIVITY &&
            (row->activity.kind == ACTIVITY_KERNEL || row->activity.kind == ACTIVITY_MEMCPY ||
@@ -104,7 +104,7 @@ static enum status collect(struct building *building, const struct trace *trace)
     if (building->spans == NULL || joins->calls == NULL || building->span_of_call == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to join the %zu rows of a trace", rows - 1);
     while ((row = trace_next(trace, &cursor)) != NULL) {
-        if (is_host_span(row)) {
+        if (trace_row_is_host_span(row)) {
             building->spans[building->span_count] = span_of(row, building->span_count + 1);
             building->span_count++;
         } else if (is_call(row)) {
@@ -211,7 +211,7 @@ static enum status join_work(struct building *building, const struct trace *trac
 
     while ((row = trace_next(trace, &cursor)) != NULL) {
         struct call_join *call;
-        if (!is_device_work(row))
+        if (!trace_row_is_device_work(row))
             continue;
         call = (struct call_join *)joins_call(building->joins, row->activity.correlation);
         if (call == NULL)

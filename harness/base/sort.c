@@ -1,4 +1,4 @@
-#include "harness/base/sorting.h"
+#include "harness/base/sort.h"
 
 #include <stdlib.h>
 

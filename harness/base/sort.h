@@ -1,6 +1,6 @@
 /* Sorting what is nearly always in order: profilers write a thread's and a stream's events as they come. */
-#ifndef HARNESS_BASE_SORTING_H
-#define HARNESS_BASE_SORTING_H
+#ifndef HARNESS_BASE_SORT_H
+#define HARNESS_BASE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>
