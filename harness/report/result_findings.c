@@ -1,7 +1,7 @@
 #include "harness/report/result_findings.h"
 
 #include "harness/base/quantity.h"
-#include "harness/experiment/parent/diagnoses.h"
+#include "harness/experiment/parent/variant_diagnosis.h"
 #include "harness/report/diagnosis_json.h"
 
 #include <math.h>
@@ -39,8 +39,8 @@ static void add_bool(struct json *json, cJSON *to, const char *name, bool known,
 
 void result_findings_add(struct json *json, cJSON *to, const struct scenario_result *result)
 {
-    bool complete = diagnoses_complete(result);
-    const struct finding *accepted = diagnoses_accepted(result);
+    bool complete = variant_diagnosis_complete(result);
+    const struct finding *accepted = variant_diagnosis_accepted(result);
     cJSON *object;
 
     if (!was_traced(result)) {
@@ -57,9 +57,9 @@ void result_findings_add(struct json *json, cJSON *to, const struct scenario_res
     }
     if (!complete)
         json_text(json, object, "reason", reason_of(result));
-    add_bool(json, object, "accepted_first", complete && diagnoses_expected(result),
-             diagnoses_accepted_first(result));
-    add_bool(json, object, "tolerated_after", complete, diagnoses_tolerated_after(result));
+    add_bool(json, object, "accepted_first", complete && variant_diagnosis_expected(result),
+             variant_diagnosis_accepted_first(result));
+    add_bool(json, object, "tolerated_after", complete, variant_diagnosis_tolerated_after(result));
     json_number(json, object, "predicted_gain",
                 complete && accepted != NULL ? accepted->predicted_gain : NAN);
     json_number(json, object, "measured_gain", complete ? measured_gain(result) : NAN);
@@ -95,7 +95,7 @@ static void describe_first(char *text, size_t size, const struct scenario_result
         return;
     quantity_factor(predicted, before->items[0].predicted_gain);
     quantity_factor(measured, measured_gain(result));
-    if (diagnoses_accepted_first(result))
+    if (variant_diagnosis_accepted_first(result))
         snprintf(text + length, size - (size_t)length, ", predicted %s, measured %s", predicted,
                  measured);
     else
@@ -108,7 +108,7 @@ bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result
 
     if (!was_traced(result))
         return false;
-    if (!diagnoses_complete(result)) {
+    if (!variant_diagnosis_complete(result)) {
         snprintf(text, FINDINGS_LINE, "not diagnosed: %s",
                  reason_of(result) != NULL ? reason_of(result) : "a trace is missing");
         return true;

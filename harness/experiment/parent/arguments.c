@@ -41,7 +41,7 @@ static int add_first(struct arguments *arguments, const struct scenario *scenari
 static void add_last(struct arguments *arguments, int count, const struct protocol *protocol)
 {
     add_integer(arguments, &count, "--seed", protocol->seed);
-    add_integer(arguments, &count, "--record-fd", CHILD_RECORD_FD);
+    add_integer(arguments, &count, "--record-fd", PROCESS_RECORD_FD);
 }
 
 void arguments_exec(struct arguments *arguments, const struct scenario *scenario,

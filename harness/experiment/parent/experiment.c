@@ -3,9 +3,9 @@
 
 #include "harness/base/clock.h"
 #include "harness/experiment/parent/arguments.h"
-#include "harness/experiment/parent/diagnoses.h"
 #include "harness/experiment/parent/process.h"
-#include "harness/experiment/parent/traces.h"
+#include "harness/experiment/parent/variant_diagnosis.h"
+#include "harness/experiment/parent/variant_traces.h"
 #include "harness/experiment/records.h"
 #include "harness/experiment/verdict.h"
 
@@ -130,20 +130,20 @@ static void keep_pairs(struct collector *collector)
 }
 
 /* Why a child that did not end as it should has failed, with what it said last. */
-static void describe_failure(const struct collector *collector, const struct child_report *report)
+static void describe_failure(const struct collector *collector, const struct process_report *report)
 {
     struct scenario_result *result = collector->result;
     char how[128];
 
-    child_describe(report, how, sizeof how);
-    if (report->end == CHILD_EXITED && report->code == 0)
+    process_describe(report, how, sizeof how);
+    if (report->end == PROCESS_EXITED && report->code == 0)
         snprintf(how, sizeof how, "ended before it was done");
     snprintf(result->reason, sizeof result->reason, "its process %s after %d of %d windows%s%s",
              how, collector->done, windows_expected(collector),
              report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
 }
 
-static enum status conclude(struct collector *collector, const struct child_report *report)
+static enum status conclude(struct collector *collector, const struct process_report *report)
 {
     struct scenario_result *result = collector->result;
     enum status status = STATUS_OK;
@@ -151,7 +151,7 @@ static enum status conclude(struct collector *collector, const struct child_repo
     if (collector->skipped || collector->failed) {
         result->verdict = collector->failed ? VERDICT_FAILED : VERDICT_SKIPPED;
         snprintf(result->reason, sizeof result->reason, "%s", collector->text);
-    } else if (!collector->ended || report->end != CHILD_EXITED || report->code != 0) {
+    } else if (!collector->ended || report->end != PROCESS_EXITED || report->code != 0) {
         result->verdict = VERDICT_FAILED;
         describe_failure(collector, report);
     } else {
@@ -186,16 +186,16 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
 {
     struct collector collector = { .result = result, .progress = progress, .context = context };
     struct arguments arguments;
-    struct child_report report;
+    struct process_report report;
     struct cpu_times first, second;
     int64_t begin_ns = clock_ns();
     enum status status = STATUS_OK;
-    struct child child = { .program = program,
-                           .arguments = arguments.list,
-                           .timeout_seconds = protocol->timeout_seconds,
-                           .stop = stop,
-                           .line = take_line,
-                           .context = &collector };
+    struct process child = { .program = program,
+                             .arguments = arguments.list,
+                             .timeout_seconds = protocol->timeout_seconds,
+                             .stop = stop,
+                             .line = take_line,
+                             .context = &collector };
 
     *result = (struct scenario_result){ .scenario = scenario, .protocol = *protocol };
     result->verdict = VERDICT_FAILED;
@@ -207,18 +207,18 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     TRY(open_collector(&collector));
     arguments_exec(&arguments, scenario, protocol);
     cpu_times_read(&first, "");
-    TRY(child_run(&child, &report));
+    TRY(process_run(&child, &report));
     cpu_times_read(&second, "");
     result->cpu_loss = cpu_loss_between(&first, &second);
-    if (report.end == CHILD_INTERRUPTED)
+    if (report.end == PROCESS_INTERRUPTED)
         FAIL(STATUS_INTERRUPTED, "%s was interrupted after %d of %d windows", scenario->name,
              collector.done, windows_expected(&collector));
     keep_pairs(&collector);
     TRY(conclude(&collector, &report));
     if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
         result->verdict != VERDICT_FAILED)
-        TRY(traces_make(result, program, stop));
-    diagnoses_make(result);
+        TRY(variant_traces_make(result, program, stop));
+    variant_diagnosis_make(result);
 
 out:
     for (int v = 0; v < VARIANT_COUNT; v++) free(collector.arrived[v]);

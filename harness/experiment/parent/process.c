@@ -15,14 +15,14 @@
 
 enum {
     SLICE_MS = 100,        /* how long a stop request may go unseen */
-    SILENT_SLICE_MS = 2,   /* once the child has closed its descriptors it is about to end */
+    SILENT_SLICE_MS = 2,   /* a child that closed its descriptors is about to end */
     LINE_MOST = 64 << 20,  /* bytes */
     READ_BYTES = 64 << 10, /* a pipe's usual capacity; it may be up to 1 MiB */
     READS_MOST = 17,
     NOT_STARTED = 127, /* the shell's exit code for it */
 };
 
-/* Bytes of a pipe, cut into lines. */
+/* The bytes of a pipe, cut into lines. */
 struct lines {
     char *bytes;
     size_t length, capacity;
@@ -37,7 +37,7 @@ struct tail {
 };
 
 struct running {
-    const struct child *child;
+    const struct process *child;
     pid_t pid;
     int records, output; /* our ends, non-blocking; -1 once they are at their end */
     struct lines lines;
@@ -84,7 +84,7 @@ out:
 }
 
 static enum status lines_take(struct lines *lines, const char *bytes, size_t count,
-                              const struct child *child)
+                              const struct process *child)
 {
     enum status status = STATUS_OK;
 
@@ -162,8 +162,8 @@ static void close_one(int *descriptor)
     *descriptor = -1;
 }
 
-/* Reads what is there, but no more than a pipe can hold, so that a child that never stops writing cannot
- * keep us from looking at the clock. At the end of the stream the descriptor is closed and becomes -1. */
+/* Reads what is there, but no more than a pipe can hold: a child that never stops writing must not keep
+ * us from checking the clock. At the end of the stream the descriptor is closed and becomes -1. */
 static enum status drain(struct running *running, int *descriptor)
 {
     enum status status = STATUS_OK;
@@ -190,8 +190,8 @@ out:
 
 /* --- Starting and ending it --- */
 
-/* After fork, in the child: only calls that are safe there. The record descriptor comes last, because
- * its number may be one of the others'. */
+/* Runs in the child after fork, so it makes only calls that are safe there. The record descriptor is
+ * moved last, because its number may be that of one of the others. */
 static _Noreturn void become(const char *program, char *const *arguments, int records, int output,
                              pid_t parent)
 {
@@ -210,17 +210,17 @@ static _Noreturn void become(const char *program, char *const *arguments, int re
     dup2(nothing, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    if (records == CHILD_RECORD_FD)
+    if (records == PROCESS_RECORD_FD)
         fcntl(records, F_SETFD, 0);
     else
-        dup2(records, CHILD_RECORD_FD);
-    close_range(CHILD_RECORD_FD + 1, ~0u, 0);
+        dup2(records, PROCESS_RECORD_FD);
+    close_range(PROCESS_RECORD_FD + 1, ~0u, 0);
     execv(program, arguments);
     _exit(NOT_STARTED);
 }
 
 /* The argument vector with the program in front, to be freed; NULL when memory is out. */
-static char **vector(const struct child *child)
+static char **vector(const struct process *child)
 {
     size_t count = 0;
     char **arguments;
@@ -245,7 +245,7 @@ static enum status open_pipe(int ends[2])
     if (pipe2(low, O_CLOEXEC) != 0)
         FAIL(STATUS_IO, "cannot open a pipe to a child: %s", strerror(errno));
     for (int i = 0; i < 2; i++) {
-        ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, CHILD_RECORD_FD + 1);
+        ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, PROCESS_RECORD_FD + 1);
         if (ends[i] < 0)
             FAIL(STATUS_IO, "cannot open a pipe to a child: %s", strerror(errno));
     }
@@ -278,7 +278,8 @@ static enum status start(struct running *running)
         become(program, arguments, records[1], output[1], self);
     if (running->pid < 0)
         FAIL(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
-    setpgid(running->pid, running->pid); /* Whoever comes first; failing is fine. */
+    setpgid(running->pid,
+            running->pid); /* The child does the same; whoever comes second fails, which is fine. */
     running->records = records[0];
     running->output = output[0];
     records[0] = output[0] = -1;
@@ -292,7 +293,8 @@ out:
     return status;
 }
 
-/* Whether the child has ended; it stays a zombie, so that its number and its group's are not reused. */
+/* Whether the child has ended. It stays a zombie, so that its number and that of its group are not
+ * reused before finish(). */
 static bool has_ended(const struct running *running)
 {
     siginfo_t info = { 0 };
@@ -307,35 +309,35 @@ static int finish(struct running *running)
     int how = 0;
 
     kill(-running->pid, SIGKILL);
-    kill(running->pid, SIGKILL); /* Before its setpgid() it is in no group of its own. */
+    kill(running->pid, SIGKILL); /* It has no group of its own before its setpgid(). */
     while (waitpid(running->pid, &how, 0) < 0 && errno == EINTR) continue;
     return how;
 }
 
-static bool wanted_to_stop(const struct child *child)
+static bool wanted_to_stop(const struct process *child)
 {
     return child->stop != NULL && *child->stop != 0;
 }
 
 /* Handles what comes until the child ends, by itself or because its time is up. */
-static enum status attend(struct running *running, struct child_report *report)
+static enum status attend(struct running *running, struct process_report *report)
 {
     enum status status = STATUS_OK;
-    const struct child *child = running->child;
+    const struct process *child = running->child;
     int64_t start_ns = clock_ns();
 
-    report->end = CHILD_EXITED;
+    report->end = PROCESS_EXITED;
     while (!has_ended(running)) {
         struct pollfd polled[2] = { { running->records, POLLIN, 0 },
                                     { running->output, POLLIN, 0 } };
         bool silent = running->records < 0 && running->output < 0;
         if (wanted_to_stop(child)) {
-            report->end = CHILD_INTERRUPTED;
+            report->end = PROCESS_INTERRUPTED;
             break;
         }
         if (child->timeout_seconds > 0 &&
             (double)(clock_ns() - start_ns) * 1e-9 > child->timeout_seconds) {
-            report->end = CHILD_TIMED_OUT;
+            report->end = PROCESS_TIMED_OUT;
             break;
         }
         poll(polled, 2, silent ? SILENT_SLICE_MS : SLICE_MS);
@@ -347,7 +349,7 @@ out:
     return status;
 }
 
-enum status child_run(const struct child *child, struct child_report *report)
+enum status process_run(const struct process *child, struct process_report *report)
 {
     struct running running = { .child = child, .records = -1, .output = -1 };
     enum status status = STATUS_OK;
@@ -361,10 +363,10 @@ enum status child_run(const struct child *child, struct child_report *report)
     /* The pipes may hold what it wrote last. */
     TRY(drain(&running, &running.records));
     TRY(drain(&running, &running.output));
-    if (report->end == CHILD_EXITED && WIFSIGNALED(how)) {
-        report->end = CHILD_SIGNALLED;
+    if (report->end == PROCESS_EXITED && WIFSIGNALED(how)) {
+        report->end = PROCESS_SIGNALLED;
         report->code = WTERMSIG(how);
-    } else if (report->end == CHILD_EXITED) {
+    } else if (report->end == PROCESS_EXITED) {
         report->code = WEXITSTATUS(how);
     }
     tail_print(&running.tail, report->last_words, sizeof report->last_words);
@@ -376,22 +378,22 @@ out:
     return status;
 }
 
-void child_describe(const struct child_report *report, char *text, size_t size)
+void process_describe(const struct process_report *report, char *text, size_t size)
 {
     switch (report->end) {
-    case CHILD_EXITED:
+    case PROCESS_EXITED:
         if (report->code == NOT_STARTED)
             snprintf(text, size, "could not be started");
         else
             snprintf(text, size, "ended with exit code %d", report->code);
         break;
-    case CHILD_SIGNALLED:
+    case PROCESS_SIGNALLED:
         snprintf(text, size, "ended by signal %d (%s)", report->code, strsignal(report->code));
         break;
-    case CHILD_TIMED_OUT:
+    case PROCESS_TIMED_OUT:
         snprintf(text, size, "took too long and was ended");
         break;
-    case CHILD_INTERRUPTED:
+    case PROCESS_INTERRUPTED:
         snprintf(text, size, "was interrupted");
         break;
     }

@@ -36,17 +36,17 @@ static void receive(void *context, const char *line)
 }
 
 static enum status run(const char *what, double timeout_seconds, struct received *received,
-                       struct child_report *report)
+                       struct process_report *report)
 {
     const char *arguments[] = { "exec", what, NULL };
-    struct child child = { .program = program,
-                           .arguments = arguments,
-                           .timeout_seconds = timeout_seconds,
-                           .stop = received->stop,
-                           .line = receive,
-                           .context = received };
+    struct process child = { .program = program,
+                             .arguments = arguments,
+                             .timeout_seconds = timeout_seconds,
+                             .stop = received->stop,
+                             .line = receive,
+                             .context = received };
 
-    return child_run(&child, report);
+    return process_run(&child, report);
 }
 
 /* Whether a process has gone: it is no more, or a zombie that nobody collected yet. */
@@ -85,14 +85,14 @@ static void no_child_is_left(void)
 static void arguments_arrive_in_order(void **state)
 {
     struct received received = { 0 };
-    struct child_report report;
+    struct process_report report;
     (void)state;
 
     assert_int_equal(run("print", 60, &received, &report), STATUS_OK);
     assert_int_equal(received.count, 2);
     assert_string_equal(received.lines[0], "exec");
     assert_string_equal(received.lines[1], "print");
-    assert_int_equal(report.end, CHILD_EXITED);
+    assert_int_equal(report.end, PROCESS_EXITED);
     assert_int_equal(report.code, 0);
     assert_string_equal(report.last_words, "");
     no_child_is_left();
@@ -105,7 +105,7 @@ static void what_it_sends_just_before_its_end_arrives(void **state)
 
     for (int i = 0; i < 300; i++) {
         struct received received = { 0 };
-        struct child_report report;
+        struct process_report report;
         assert_int_equal(run("print", 60, &received, &report), STATUS_OK);
         assert_int_equal(received.count, 2);
     }
@@ -114,7 +114,7 @@ static void what_it_sends_just_before_its_end_arrives(void **state)
 static void many_lines_and_words_do_not_block_each_other(void **state)
 {
     struct received received = { 0 };
-    struct child_report report;
+    struct process_report report;
     (void)state;
 
     assert_int_equal(run("talk", 60, &received, &report), STATUS_OK);
@@ -127,7 +127,7 @@ static void many_lines_and_words_do_not_block_each_other(void **state)
 static void long_lines_arrive_whole_or_not_at_all(void **state)
 {
     struct received received = { 0 };
-    struct child_report report;
+    struct process_report report;
     (void)state;
 
     assert_int_equal(run("long_lines", 60, &received, &report), STATUS_OK);
@@ -139,17 +139,17 @@ static void long_lines_arrive_whole_or_not_at_all(void **state)
 static void a_crash_is_reported_with_signal_and_last_words(void **state)
 {
     struct received received = { 0 };
-    struct child_report report;
+    struct process_report report;
     char text[128];
     (void)state;
 
     assert_int_equal(run("crash", 60, &received, &report), STATUS_OK);
     assert_int_equal(received.count, 1); /* The half line is dropped. */
     assert_string_equal(received.lines[0], "whole");
-    assert_int_equal(report.end, CHILD_SIGNALLED);
+    assert_int_equal(report.end, PROCESS_SIGNALLED);
     assert_int_equal(report.code, SIGABRT);
     assert_string_equal(report.last_words, "something is wrong");
-    child_describe(&report, text, sizeof text);
+    process_describe(&report, text, sizeof text);
     assert_string_equal(text, "ended by signal 6 (Aborted)");
     no_child_is_left();
 }
@@ -157,25 +157,25 @@ static void a_crash_is_reported_with_signal_and_last_words(void **state)
 static void an_exit_code_is_reported(void **state)
 {
     struct received received = { 0 };
-    struct child_report report;
+    struct process_report report;
     char text[128];
     (void)state;
 
     assert_int_equal(run("exit", 60, &received, &report), STATUS_OK);
-    assert_int_equal(report.end, CHILD_EXITED);
+    assert_int_equal(report.end, PROCESS_EXITED);
     assert_int_equal(report.code, 7);
-    child_describe(&report, text, sizeof text);
+    process_describe(&report, text, sizeof text);
     assert_string_equal(text, "ended with exit code 7");
 }
 
 static void a_program_that_is_not_there_is_an_error(void **state)
 {
     const char *arguments[] = { NULL };
-    struct child child = { .program = "/no/such/program", .arguments = arguments };
-    struct child_report report;
+    struct process child = { .program = "/no/such/program", .arguments = arguments };
+    struct process_report report;
     (void)state;
 
-    assert_int_equal(child_run(&child, &report), STATUS_IO);
+    assert_int_equal(process_run(&child, &report), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "/no/such/program"));
     no_child_is_left();
 }
@@ -187,9 +187,9 @@ static void a_child_that_hangs_is_ended_when_its_time_is_up(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         struct received received = { 0 };
-        struct child_report report;
+        struct process_report report;
         assert_int_equal(run(kinds[i], 0.5, &received, &report), STATUS_OK);
-        assert_int_equal(report.end, CHILD_TIMED_OUT);
+        assert_int_equal(report.end, PROCESS_TIMED_OUT);
         no_child_is_left();
     }
 }
@@ -198,11 +198,11 @@ static void a_stop_request_ends_a_child_that_ignores_signals(void **state)
 {
     volatile sig_atomic_t stop = 0;
     struct received received = { .stop = &stop };
-    struct child_report report;
+    struct process_report report;
     (void)state;
 
     assert_int_equal(run("hang", 0, &received, &report), STATUS_OK);
-    assert_int_equal(report.end, CHILD_INTERRUPTED);
+    assert_int_equal(report.end, PROCESS_INTERRUPTED);
     assert_true(is_gone(atoi(received.lines[0])));
     no_child_is_left();
 }
@@ -210,18 +210,18 @@ static void a_stop_request_ends_a_child_that_ignores_signals(void **state)
 static void what_a_child_leaves_behind_is_ended_too(void **state)
 {
     struct received received = { 0 };
-    struct child_report report;
+    struct process_report report;
     (void)state;
 
     assert_int_equal(run("leave_one_behind", 60, &received, &report), STATUS_OK);
-    assert_int_equal(report.end, CHILD_EXITED);
+    assert_int_equal(report.end, PROCESS_EXITED);
     assert_true(is_gone_soon(atoi(received.lines[0])));
 }
 
 static void a_child_inherits_nothing_but_its_descriptors(void **state)
 {
     struct received received = { 0 };
-    struct child_report report;
+    struct process_report report;
     int extra = open("/dev/null", O_RDONLY); /* without O_CLOEXEC */
     (void)state;
 
@@ -236,7 +236,7 @@ static void a_child_inherits_nothing_but_its_descriptors(void **state)
 static void it_works_with_standard_descriptors_closed(void **state)
 {
     struct received received = { 0 };
-    struct child_report report;
+    struct process_report report;
     int saved = dup(STDIN_FILENO);
     (void)state;
 
@@ -270,9 +270,9 @@ static void a_child_dies_with_its_parent(void **state)
     middle = fork();
     if (middle == 0) {
         const char *arguments[] = { "exec", "hang", NULL };
-        struct child child = { .program = program, .arguments = arguments, .line = pass_pid_on };
-        struct child_report report;
-        child_run(&child, &report);
+        struct process child = { .program = program, .arguments = arguments, .line = pass_pid_on };
+        struct process_report report;
+        process_run(&child, &report);
         _exit(0);
     }
     assert_true(read(pid_pipe[0], text, sizeof text - 1) > 0);
@@ -317,5 +317,5 @@ int main(void)
         cmocka_unit_test(it_works_with_standard_descriptors_closed),
         cmocka_unit_test(a_child_dies_with_its_parent),
     };
-    return cmocka_run_group_tests_name("child", tests, find_stand_in, NULL);
+    return cmocka_run_group_tests_name("process", tests, find_stand_in, NULL);
 }

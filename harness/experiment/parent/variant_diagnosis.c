@@ -1,4 +1,4 @@
-#include "harness/experiment/parent/diagnoses.h"
+#include "harness/experiment/parent/variant_diagnosis.h"
 
 #include "harness/diagnosis/diagnosis.h"
 
@@ -24,7 +24,7 @@ out:
     return status;
 }
 
-void diagnoses_make(struct scenario_result *result)
+void variant_diagnosis_make(struct scenario_result *result)
 {
     for (int v = 0; v < VARIANT_COUNT; v++) {
         struct variant_diagnosis *to = &result->diagnoses[v];
@@ -36,7 +36,7 @@ void diagnoses_make(struct scenario_result *result)
     }
 }
 
-bool diagnoses_complete(const struct scenario_result *result)
+bool variant_diagnosis_complete(const struct scenario_result *result)
 {
     return result->diagnoses[VARIANT_BEFORE].made && result->diagnoses[VARIANT_AFTER].made;
 }
@@ -50,7 +50,7 @@ static bool is_listed(const struct accepted_finding list[SCENARIO_FINDINGS], con
     return false;
 }
 
-bool diagnoses_expected(const struct scenario_result *result)
+bool variant_diagnosis_expected(const struct scenario_result *result)
 {
     const struct accepted_finding *accept = result->scenario->accept;
 
@@ -60,7 +60,7 @@ bool diagnoses_expected(const struct scenario_result *result)
     return false;
 }
 
-const struct finding *diagnoses_accepted(const struct scenario_result *result)
+const struct finding *variant_diagnosis_accepted(const struct scenario_result *result)
 {
     const struct findings *before = &result->diagnoses[VARIANT_BEFORE].findings;
 
@@ -70,14 +70,14 @@ const struct finding *diagnoses_accepted(const struct scenario_result *result)
     return NULL;
 }
 
-bool diagnoses_accepted_first(const struct scenario_result *result)
+bool variant_diagnosis_accepted_first(const struct scenario_result *result)
 {
-    const struct finding *accepted = diagnoses_accepted(result);
+    const struct finding *accepted = variant_diagnosis_accepted(result);
 
     return accepted != NULL && accepted == result->diagnoses[VARIANT_BEFORE].findings.items;
 }
 
-bool diagnoses_tolerated_after(const struct scenario_result *result)
+bool variant_diagnosis_tolerated_after(const struct scenario_result *result)
 {
     const struct findings *after = &result->diagnoses[VARIANT_AFTER].findings;
 

@@ -1,4 +1,4 @@
-#include "harness/experiment/parent/traces.h"
+#include "harness/experiment/parent/variant_traces.h"
 
 #include "harness/experiment/parent/arguments.h"
 #include "harness/experiment/parent/process.h"
@@ -32,13 +32,13 @@ static void take_line(void *context, const char *line)
     record_release(record);
 }
 
-static void explain(const struct collector *collector, const struct child_report *report,
+static void explain(const struct collector *collector, const struct process_report *report,
                     char *reason, size_t size)
 {
     char how[128];
 
-    child_describe(report, how, sizeof how);
-    if (report->end == CHILD_EXITED && report->code == 0)
+    process_describe(report, how, sizeof how);
+    if (report->end == PROCESS_EXITED && report->code == 0)
         snprintf(how, sizeof how, "ended before the trace was written");
     if (collector->text[0] != '\0')
         snprintf(reason, size, "%s", collector->text);
@@ -56,15 +56,15 @@ static enum status make_one(struct scenario_result *result, enum variant variant
         variant == VARIANT_BEFORE ? result->step_time.before : result->step_time.after;
     struct collector collector = { .tracing = tracing };
     struct arguments arguments;
-    struct child_report report;
+    struct process_report report;
     char name[sizeof tracing->file], path[PATH_MAX];
     enum status status = STATUS_OK;
-    struct child child = { .program = program,
-                           .arguments = arguments.list,
-                           .timeout_seconds = protocol->timeout_seconds,
-                           .stop = stop,
-                           .line = take_line,
-                           .context = &collector };
+    struct process child = { .program = program,
+                             .arguments = arguments.list,
+                             .timeout_seconds = protocol->timeout_seconds,
+                             .stop = stop,
+                             .line = take_line,
+                             .context = &collector };
 
     snprintf(name, sizeof name, "%s.%s.json.gz", result->scenario->name, variant_name(variant));
     if ((size_t)snprintf(path, sizeof path, "%s/%s", protocol->traces, name) >= sizeof path)
@@ -72,8 +72,8 @@ static enum status make_one(struct scenario_result *result, enum variant variant
              protocol->traces);
     arguments_trace(&arguments, result->scenario, protocol, variant, path,
                     result->balance.jpeg_pixels, protocol->quick ? step_time_us : 0);
-    TRY(child_run(&child, &report));
-    if (collector.written && report.end == CHILD_EXITED && report.code == 0)
+    TRY(process_run(&child, &report));
+    if (collector.written && report.end == PROCESS_EXITED && report.code == 0)
         memcpy(tracing->file, name, sizeof tracing->file);
     else
         explain(&collector, &report, tracing->reason, sizeof tracing->reason);
@@ -82,8 +82,8 @@ out:
     return status;
 }
 
-enum status traces_make(struct scenario_result *result, const char *program,
-                        const volatile sig_atomic_t *stop)
+enum status variant_traces_make(struct scenario_result *result, const char *program,
+                                const volatile sig_atomic_t *stop)
 {
     enum status status = STATUS_OK;
 

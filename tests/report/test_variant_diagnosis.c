@@ -1,5 +1,5 @@
 /* A scenario's traces beside the scenario: which findings count as right, and how a run reports them. */
-#include "harness/experiment/parent/diagnoses.h"
+#include "harness/experiment/parent/variant_diagnosis.h"
 #include "harness/report/console.h"
 #include "harness/report/markdown.h"
 #include "harness/report/result_findings.h"
@@ -85,11 +85,11 @@ static void findings_are_right_or_wrong_by_the_scenario_and_its_device(void **st
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct scenario_result result = result_with(cases[i].before, cases[i].after);
-        const struct finding *accepted = diagnoses_accepted(&result);
-        assert_true(diagnoses_complete(&result));
-        assert_true(diagnoses_expected(&result));
-        assert_int_equal(diagnoses_accepted_first(&result), cases[i].accepted_first);
-        assert_int_equal(diagnoses_tolerated_after(&result), cases[i].tolerated_after);
+        const struct finding *accepted = variant_diagnosis_accepted(&result);
+        assert_true(variant_diagnosis_complete(&result));
+        assert_true(variant_diagnosis_expected(&result));
+        assert_int_equal(variant_diagnosis_accepted_first(&result), cases[i].accepted_first);
+        assert_int_equal(variant_diagnosis_tolerated_after(&result), cases[i].tolerated_after);
         assert_int_equal(accepted != NULL, cases[i].accepted != NULL);
         if (accepted != NULL)
             assert_string_equal(accepted->id, cases[i].accepted);
@@ -190,7 +190,7 @@ static void untraced_is_null_and_prints_nothing(void **state)
 static void a_trace_that_cannot_be_read_costs_its_diagnosis_only(void **state)
 {
     struct scenario_result result = { .scenario = &scenario, .verdict = VERDICT_REPRODUCED };
-    char folder[] = "/tmp/test_diagnoses.XXXXXX", path[64], text[FINDINGS_LINE];
+    char folder[] = "/tmp/test_variant_diagnosis.XXXXXX", path[64], text[FINDINGS_LINE];
     const cJSON *findings;
     cJSON *root;
     (void)state;
@@ -206,10 +206,10 @@ static void a_trace_that_cannot_be_read_costs_its_diagnosis_only(void **state)
         fputs(v == VARIANT_BEFORE ? "[]" : "nonsense", file);
         fclose(file);
     }
-    diagnoses_make(&result);
+    variant_diagnosis_make(&result);
     assert_true(result.diagnoses[VARIANT_BEFORE].made);
     assert_false(result.diagnoses[VARIANT_AFTER].made);
-    assert_false(diagnoses_complete(&result));
+    assert_false(variant_diagnosis_complete(&result));
     assert_int_equal(result.verdict, VERDICT_REPRODUCED);
     assert_true(result_findings_line(text, &result));
     assert_non_null(strstr(text, "not diagnosed: this is no trace"));
@@ -239,5 +239,5 @@ int main(void)
         cmocka_unit_test(untraced_is_null_and_prints_nothing),
         cmocka_unit_test(a_trace_that_cannot_be_read_costs_its_diagnosis_only),
     };
-    return cmocka_run_group_tests_name("diagnoses", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("variant_diagnosis", tests, NULL, NULL);
 }

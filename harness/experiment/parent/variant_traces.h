@@ -1,0 +1,16 @@
+/* The traces of a scenario that was measured: one tracing child per variant. */
+#ifndef HARNESS_EXPERIMENT_PARENT_VARIANT_TRACES_H
+#define HARNESS_EXPERIMENT_PARENT_VARIANT_TRACES_H
+
+#include "harness/experiment/result.h"
+
+#include <signal.h>
+
+/* Starts `program` once per variant and fills result->tracing. The traces are stored as
+ * "<protocol.traces>/<scenario>.<variant>.json.gz". A child that fails is no error here: the result says
+ * why its trace is missing, and nothing else in it changes. A stop request is no error either: the
+ * remaining traces are left out. */
+enum status variant_traces_make(struct scenario_result *result, const char *program,
+                                const volatile sig_atomic_t *stop);
+
+#endif
