@@ -296,7 +296,7 @@ run_scenarios
 step bench 130 "$program" bench --device="$device" --max-time="$bench_seconds" \
     --benchmark_enable_random_interleaving=false --benchmark_min_time=0.03 \
     --benchmark_filter='^(lat|bw|gemm|attention|layernorm|softmax|gelu|residual|adamw)' \
-    --benchmark_report_aggregates_only --benchmark_out="$folder/bench.json"
+    --benchmark_out="$folder/bench.json"
 [[ ! bench =~ $only ]] || figures bench "$folder/bench.json"
 compare_with_torch
 sanitize memcheck

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TIME_WIDTH = 12, ITERATIONS_WIDTH = 12, COUNTER_WIDTH = 10 };
+enum { TIME_WIDTH = 12, ITERATIONS_WIDTH = 12 };
 
 /* One line: times in ns, or a ratio of them, and the counters' values, NaN where there is none. */
 struct line {
@@ -18,48 +18,24 @@ struct line {
     double counters[BENCH_COUNTERS];
 };
 
-static unsigned counters_of(const struct bench_result *result)
-{
-    unsigned known = 0;
-
-    for (unsigned i = 0; i < BENCH_COUNTERS; i++)
-        known |= (unsigned)bench_counter_is_known(&bench_counters[i], result) << i;
-    return known;
-}
-
 static void repeat_character(FILE *stream, char character, int count)
 {
     for (int i = 0; i < count; i++) fputc(character, stream);
     fputc('\n', stream);
 }
 
-static int counter_width(const struct bench_counter *counter)
-{
-    int width = (int)strlen(counter->name);
-
-    return width > COUNTER_WIDTH ? width : COUNTER_WIDTH;
-}
-
-/* Once, and again where other counters have columns of their own. */
-static void print_heading(struct bench_console *console, unsigned counters)
+static void print_heading(struct bench_console *console)
 {
     FILE *stream = console->console.stream;
-    unsigned heading = 1u << BENCH_COUNTERS | (console->tabular ? counters : 0);
-    int width = console->name_width + 2 * (TIME_WIDTH + 1) + ITERATIONS_WIDTH + 1;
+    int width = console->name_width + 2 * (TIME_WIDTH + 1) + ITERATIONS_WIDTH + 1 +
+                (int)strlen(" UserCounters...");
 
-    if (console->heading == heading)
+    if (console->headed)
         return;
-    console->heading = heading;
-    for (int i = 0; i < BENCH_COUNTERS; i++)
-        width += console->tabular && counters >> i & 1 ? 1 + counter_width(&bench_counters[i]) : 0;
-    width += console->tabular ? 0 : (int)strlen(" UserCounters...");
+    console->headed = true;
     repeat_character(stream, '-', width);
-    fprintf(stream, "%-*s %*s %*s %*s", console->name_width, "Benchmark", TIME_WIDTH, "Time",
-            TIME_WIDTH, "CPU", ITERATIONS_WIDTH, "Iterations");
-    for (int i = 0; console->tabular && i < BENCH_COUNTERS; i++)
-        if (counters >> i & 1)
-            fprintf(stream, " %*s", counter_width(&bench_counters[i]), bench_counters[i].name);
-    fprintf(stream, "%s\n", console->tabular ? "" : " UserCounters...");
+    fprintf(stream, "%-*s %*s %*s %*s UserCounters...\n", console->name_width, "Benchmark",
+            TIME_WIDTH, "Time", TIME_WIDTH, "CPU", ITERATIONS_WIDTH, "Iterations");
     repeat_character(stream, '-', width);
 }
 
@@ -67,15 +43,10 @@ static void print_time(const struct bench_console *console, double ns, bool is_r
 {
     char text[QUANTITY_SIZE];
 
-    if (is_ratio) {
+    if (is_ratio)
         snprintf(text, sizeof text, "%.2f %%", 100 * ns);
-    } else if (console->unit == NULL) {
+    else
         quantity_print(text, ns * 1e-3, "us");
-    } else {
-        double value = ns / console->unit->ns;
-        int digits = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
-        snprintf(text, sizeof text, "%.*f %s", digits, value, console->unit->name);
-    }
     fprintf(console->console.stream, " %*s", TIME_WIDTH, text);
 }
 
@@ -94,25 +65,22 @@ static void counter_text(char *text, size_t size, double value, bool is_share, b
 }
 
 /* Without its line feed. */
-static void print_line(struct bench_console *console, const struct line *line, unsigned counters)
+static void print_line(struct bench_console *console, const struct line *line)
 {
     FILE *stream = console->console.stream;
 
-    print_heading(console, counters);
+    print_heading(console);
     fprintf(stream, "%-*s", console->name_width, line->name);
     print_time(console, line->real_ns, line->is_ratio);
     print_time(console, line->cpu_ns, line->is_ratio);
     fprintf(stream, " %*lld", ITERATIONS_WIDTH, (long long)line->iterations);
     for (int i = 0; i < BENCH_COUNTERS; i++) {
         char text[32];
-        if (!(counters >> i & 1))
+        if (!isfinite(line->counters[i]))
             continue;
         counter_text(text, sizeof text, line->counters[i], bench_counters[i].is_share,
                      line->is_ratio);
-        if (console->tabular)
-            fprintf(stream, " %*s", counter_width(&bench_counters[i]), text);
-        else
-            fprintf(stream, " %s=%s", bench_counters[i].name, text);
+        fprintf(stream, " %s=%s", bench_counters[i].name, text);
     }
 }
 
@@ -152,39 +120,39 @@ static void print_median(struct bench_console *console, const struct bench_resul
 
     snprintf(line.name, sizeof line.name, "%s", result->name);
     line.iterations = result->iterations;
-    print_line(console, &line, counters_of(result));
-    if (!console->tabular && stats_interval_is_enough(&interval))
+    print_line(console, &line);
+    if (stats_interval_is_enough(&interval))
         fprintf(console->console.stream, " noise=%.1f%%",
                 50 * (interval.high - interval.low) / line.real_ns);
     fputc('\n', console->console.stream);
 }
 
-void bench_console_row(struct bench_console *console, const struct bench_result *result)
+static void print_repetitions(struct bench_console *console, const struct bench_result *result)
 {
-    unsigned counters = counters_of(result);
-    bool has_aggregates = result->count > 1;
-
-    if (console->lines == LINES_MEDIAN && has_aggregates) {
-        print_median(console, result);
-        has_aggregates = false;
-    } else if (console->lines != LINES_AGGREGATES || !has_aggregates) {
-        for (int i = 0; i < result->count; i++) {
-            struct line line = line_of_repetition(result, i);
-            print_line(console, &line, counters);
-            fputc('\n', console->console.stream);
-        }
-    }
-    for (int i = 0; has_aggregates && i < BENCH_AGGREGATES; i++) {
-        struct line line = line_of_aggregate(result, &bench_aggregates[i]);
-        print_line(console, &line, counters);
+    for (int i = 0; i < result->count; i++) {
+        struct line line = line_of_repetition(result, i);
+        print_line(console, &line);
         fputc('\n', console->console.stream);
     }
+    for (int i = 0; result->count > 1 && i < BENCH_AGGREGATES; i++) {
+        struct line line = line_of_aggregate(result, &bench_aggregates[i]);
+        print_line(console, &line);
+        fputc('\n', console->console.stream);
+    }
+}
+
+void bench_console_row(struct bench_console *console, const struct bench_result *result)
+{
+    if (console->all_repetitions || result->count < 2)
+        print_repetitions(console, result);
+    else
+        print_median(console, result);
     fflush(console->console.stream);
 }
 
 void bench_console_failure(struct bench_console *console, const char *name, const char *why)
 {
-    print_heading(console, console->heading);
+    print_heading(console);
     fprintf(console->console.stream, "%-*s %sERROR OCCURRED:%s '%s'\n", console->name_width, name,
             console->console.bad, console->console.plain, why);
     fflush(console->console.stream);
@@ -192,7 +160,7 @@ void bench_console_failure(struct bench_console *console, const char *name, cons
 
 void bench_console_skip(struct bench_console *console, const char *name, const char *why)
 {
-    print_heading(console, console->heading);
+    print_heading(console);
     fprintf(console->console.stream, "%-*s %sSKIPPED:%s '%s'\n", console->name_width, name,
             console->console.doubtful, console->console.plain, why);
     fflush(console->console.stream);

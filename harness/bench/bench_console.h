@@ -6,19 +6,14 @@
 #include "harness/bench/counters.h"
 #include "harness/text/terminal.h"
 
-/* Which lines a row gets. Where Google Benchmark is asked for repetitions, each is a line and their
- * aggregates are four more; where noise decides how many there are, one line of medians says what the
- * noise is. */
-enum bench_lines { LINES_MEDIAN, LINES_ALL, LINES_AGGREGATES };
-
+/* Where Google Benchmark is asked for repetitions, each is a line and their aggregates are four more; where
+ * noise decides how many there are, one line of medians says what the noise is. */
 struct bench_console {
     struct console console;
     int name_width;
-    const struct time_unit *unit; /* NULL: each time in one of its own size */
-    enum bench_lines lines;
-    bool tabular; /* counters in columns of their own */
+    bool all_repetitions; /* a line each */
 
-    unsigned heading; /* the columns of the last heading; 0: none yet */
+    bool headed; /* the heading was printed */
 };
 
 void bench_console_row(struct bench_console *console, const struct bench_result *result);

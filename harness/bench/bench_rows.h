@@ -5,9 +5,9 @@
 #include "harness/bench/counters.h"
 #include "harness/text/json.h"
 
-/* Adds a row each repetition, and their mean, median, stddev and cv where there are two or more;
- * with `aggregates_only`, those only. `family` counts benches from 0, `instance` a bench's rows. */
+/* Adds a row each repetition, and their mean, median, stddev and cv where there are two or more, in ns.
+ * `family` counts benches from 0, `instance` a bench's rows. */
 void bench_rows_add(struct json *json, cJSON *benchmarks, const struct bench_result *result,
-                    int family, int instance, const struct time_unit *unit, bool aggregates_only);
+                    int family, int instance);
 
 #endif

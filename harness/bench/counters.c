@@ -11,13 +11,6 @@ const struct bench_aggregate bench_aggregates[BENCH_AGGREGATES] = {
     { "cv", "percentage", true, stats_cv },
 };
 
-const struct time_unit time_units[TIME_UNITS] = {
-    { "ns", 1 },
-    { "us", 1e3 },
-    { "ms", 1e6 },
-    { "s", 1e9 },
-};
-
 static double rate(int64_t amount, double ns)
 {
     return amount > 0 ? (double)amount * 1e9 / ns : NAN;

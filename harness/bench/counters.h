@@ -31,12 +31,4 @@ struct bench_aggregate {
 extern const struct bench_aggregate bench_aggregates[];
 enum { BENCH_AGGREGATES = 4 };
 
-/* What times are shown in: "ns", "us", "ms", "s". */
-struct time_unit {
-    const char *name;
-    double ns;
-};
-extern const struct time_unit time_units[];
-enum { TIME_UNITS = 4 };
-
 #endif

@@ -25,15 +25,10 @@ enum {
     FLAG_MIN_TIME,
     FLAG_REPETITIONS_OF,
     FLAG_INTERLEAVING,
-    FLAG_AGGREGATES,
-    FLAG_AGGREGATES_SHOWN,
     FLAG_FORMAT_OF,
     FLAG_OUT,
     FLAG_OUT_FORMAT,
     FLAG_LIST,
-    FLAG_CONTEXT,
-    FLAG_TABULAR,
-    FLAG_TIME_UNIT,
     FLAG_MAX_TIME,
     FLAG_NOISE
 };
@@ -44,8 +39,7 @@ struct bench_command {
     struct bench_output_options output_options;
     regex_t pattern;
     bool has_pattern, inverted; /* "-REGEX": what it does not find */
-    bool aggregates_only, aggregates_shown, list, verbose, interleaved;
-    char *context; /* of --benchmark_context, cut at its commas */
+    bool list, verbose, interleaved;
 
     struct device *device;
     struct roofs roofs;
@@ -133,53 +127,25 @@ out:
     return status;
 }
 
-static enum status take_format(enum format *format, const char *option, const char *value)
+static enum status take_format(enum format *format, const char *value)
 {
     enum status status = STATUS_OK;
 
     if (strcmp(value, "console") != 0 && strcmp(value, "json") != 0)
-        FAIL(STATUS_BAD_USAGE, "--%s=%s: give console or json", option, value);
+        FAIL(STATUS_BAD_USAGE, "--benchmark_format=%s: give console or json", value);
     *format = strcmp(value, "json") == 0 ? FORMAT_JSON : FORMAT_CONSOLE;
 
 out:
     return status;
 }
 
-static enum status take_time_unit(const struct time_unit **unit, const char *value)
+/* Google Benchmark's users write it beside --benchmark_out. */
+static enum status take_out_format(const char *value)
 {
     enum status status = STATUS_OK;
 
-    for (int i = 0; i < TIME_UNITS; i++)
-        if (strcmp(value, time_units[i].name) == 0) {
-            *unit = &time_units[i];
-            goto out;
-        }
-    FAIL(STATUS_BAD_USAGE, "--benchmark_time_unit=%s: give ns, us, ms or s", value);
-
-out:
-    return status;
-}
-
-/* "key=value,key=value": values hold no commas, as with Google Benchmark. Given again, the last counts. */
-static enum status take_context(struct bench_command *command, const char *value)
-{
-    enum status status = STATUS_OK;
-    char *rest, *pair;
-    int count = 0;
-
-    memset(command->output_options.context, 0, sizeof command->output_options.context);
-    free(command->context);
-    command->context = rest = strdup(value);
-    if (rest == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for --benchmark_context");
-    while ((pair = strsep(&rest, ",")) != NULL) {
-        if (strchr(pair, '=') == NULL || pair[0] == '=' || strchr(pair, '=') - pair >= 64)
-            FAIL(STATUS_BAD_USAGE, "--benchmark_context=%s: '%s' is no key=value", value, pair);
-        if (count == BENCH_CONTEXT_MAX)
-            FAIL(STATUS_BAD_USAGE, "--benchmark_context: give at most %d of them",
-                 BENCH_CONTEXT_MAX);
-        command->output_options.context[count++] = pair;
-    }
+    if (strcmp(value, "json") != 0)
+        FAIL(STATUS_BAD_USAGE, "--benchmark_out_format=%s: the file is always json", value);
 
 out:
     return status;
@@ -210,23 +176,13 @@ static enum status take(void *context, int key, const char *value)
         return take_repetitions(&command->settings, value);
     case FLAG_INTERLEAVING:
         return take_boolean(&command->interleaved, "benchmark_enable_random_interleaving", value);
-    case FLAG_AGGREGATES:
-        return take_boolean(&command->aggregates_only, "benchmark_report_aggregates_only", value);
-    case FLAG_AGGREGATES_SHOWN:
-        return take_boolean(&command->aggregates_shown, "benchmark_display_aggregates_only", value);
     case FLAG_FORMAT_OF:
-        return take_format(&command->output_options.format, "benchmark_format", value);
+        return take_format(&command->output_options.format, value);
     case FLAG_OUT:
         command->output_options.file = value;
         return STATUS_OK;
     case FLAG_OUT_FORMAT:
-        return take_format(&command->output_options.file_format, "benchmark_out_format", value);
-    case FLAG_CONTEXT:
-        return take_context(command, value);
-    case FLAG_TABULAR:
-        return take_boolean(&command->output_options.tabular, "benchmark_counters_tabular", value);
-    case FLAG_TIME_UNIT:
-        return take_time_unit(&command->output_options.unit, value);
+        return take_out_format(value);
     case FLAG_VERBOSE:
         command->verbose = true;
         return flags_take(&command->flags, key, value);
@@ -332,11 +288,7 @@ static enum status measure(struct bench_command *command)
     struct bench_settings *settings = &command->settings;
 
     options->color = command->flags.color;
-    options->aggregates_only = command->aggregates_only;
-    if (command->aggregates_only || command->aggregates_shown)
-        options->lines = LINES_AGGREGATES;
-    else if (settings->repetitions > 0)
-        options->lines = LINES_ALL;
+    options->all_repetitions = settings->repetitions > 0;
     if (command->interleaved)
         settings->visit = settings->repetitions > 0 ? 1 : REPETITIONS_OF_VISIT;
     measure_roofs(command);
@@ -393,20 +345,9 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
           "low enough: half the interval of the median, 1% if not given", 2 },
         { "max-time", FLAG_MAX_TIME, "SECONDS", 0, "of a row where noise decides, 1 if not given",
           2 },
-        { "benchmark_report_aggregates_only", FLAG_AGGREGATES, "BOOL", OPTION_ARG_OPTIONAL,
-          "leave the repetitions out, everywhere", 3 },
-        { "benchmark_display_aggregates_only", FLAG_AGGREGATES_SHOWN, "BOOL", OPTION_ARG_OPTIONAL,
-          "leave the repetitions out on the console", 3 },
-        { "benchmark_counters_tabular", FLAG_TABULAR, "BOOL", OPTION_ARG_OPTIONAL,
-          "counters in columns of their own", 3 },
-        { "benchmark_time_unit", FLAG_TIME_UNIT, "UNIT", 0,
-          "ns, us, ms or s; if not given, ns in JSON and what fits on the console", 3 },
         { "benchmark_format", FLAG_FORMAT_OF, "FORMAT", 0, "console or json", 3 },
         { "benchmark_out", FLAG_OUT, "FILE", 0, "write the results to FILE too", 3 },
-        { "benchmark_out_format", FLAG_OUT_FORMAT, "FORMAT", 0, "json if not given, or console",
-          3 },
-        { "benchmark_context", FLAG_CONTEXT, "KEY=VALUE,...", 0,
-          "add to the context of the results", 3 },
+        { "benchmark_out_format", FLAG_OUT_FORMAT, "json", OPTION_HIDDEN, NULL, 3 },
         FLAGS_OUTPUT,
         FLAGS_VERBOSE,
         OPTIONS_END,
@@ -414,8 +355,7 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
     enum status status = STATUS_OK;
     struct bench_command command = { .flags = flags_default(),
                                      .settings = bench_settings_default(),
-                                     .interleaved = true,
-                                     .output_options = { .file_format = FORMAT_JSON } };
+                                     .interleaved = true };
     const struct options options = {
         .command = "bench",
         .arguments = "",
@@ -456,7 +396,6 @@ out:
     bench_output_close(&command.output);
     device_close(command.device);
     free(command.rows);
-    free(command.context);
     if (command.has_pattern)
         regfree(&command.pattern);
     return status;

@@ -16,11 +16,6 @@ static enum status save(struct bench_output *output)
 
     if (output->options.file == NULL)
         goto out;
-    if (output->options.file_format == FORMAT_CONSOLE) {
-        fflush(output->file_console.console.stream);
-        TRY(atomic_file_write(output->options.file, output->file_text, output->file_bytes));
-        goto out;
-    }
     TRY(json_print(&output->json, output->root, &text));
     TRY(atomic_file_write(output->options.file, text, strlen(text)));
 
@@ -50,32 +45,9 @@ static void add_roofs(struct json *json, cJSON *context, const struct roofs *roo
     }
 }
 
-/* The user's own, as strings: what else they are is not ours to say. */
-static enum status add_users_context(struct bench_output *output, cJSON *context)
+static void add_context(struct bench_output *output, struct device *device,
+                        const struct roofs *roofs)
 {
-    enum status status = STATUS_OK;
-
-    for (int i = 0; i < BENCH_CONTEXT_MAX && output->options.context[i] != NULL; i++) {
-        const char *text = output->options.context[i], *value = strchr(text, '=');
-        char key[64];
-
-        snprintf(key, sizeof key, "%.*s", (int)(value - text), text);
-        if (cJSON_GetObjectItemCaseSensitive(context, key) != NULL)
-            FAIL(STATUS_BAD_USAGE,
-                 "--benchmark_context=%s: the context has a %s already; choose "
-                 "another name",
-                 text, key);
-        json_text(&output->json, context, key, value + 1);
-    }
-
-out:
-    return status;
-}
-
-static enum status add_context(struct bench_output *output, struct device *device,
-                               const struct roofs *roofs)
-{
-    enum status status = STATUS_OK;
     struct device_health health;
     struct machine machine;
     cJSON *context = json_object(&output->json, output->root, "context");
@@ -85,15 +57,10 @@ static enum status add_context(struct bench_output *output, struct device *devic
     health = device_health(device);
     device_context(&output->json, context, device_properties(device), &health);
     add_roofs(&output->json, context, roofs);
-    TRY(add_users_context(output, context));
-
-out:
-    return status;
 }
 
 /* On standard error, as Google Benchmark does, so that standard output is the table alone. */
-static void print_context(const struct bench_output *output, const struct device *device,
-                          const struct roofs *roofs)
+static void print_context(const struct device *device, const struct roofs *roofs)
 {
     fprintf(stderr, "%s\n", device_properties(device)->name);
     if (roofs->bytes_per_second > 0)
@@ -103,18 +70,6 @@ static void print_context(const struct bench_output *output, const struct device
             fprintf(stderr, ", products in %s %.3g GFLOP/s", roof_peak_name(i),
                     roofs->flops_per_second[i] * 1e-9);
     fprintf(stderr, "%s", roofs->bytes_per_second > 0 ? "\n" : "");
-    for (int i = 0; i < BENCH_CONTEXT_MAX && output->options.context[i] != NULL; i++)
-        fprintf(stderr, "%s\n", output->options.context[i]);
-}
-
-static struct bench_console console_of(const struct bench_output_options *options, FILE *stream,
-                                       enum color color, int name_width)
-{
-    return (struct bench_console){ .console = console_open(stream, color),
-                                   .name_width = name_width,
-                                   .unit = options->unit,
-                                   .lines = options->lines,
-                                   .tabular = options->tabular };
 }
 
 enum status bench_output_open(struct bench_output *output,
@@ -122,23 +77,21 @@ enum status bench_output_open(struct bench_output *output,
                               struct device *device, const struct roofs *roofs)
 {
     enum status status = STATUS_OK;
-    FILE *stream = open_memstream(&output->file_text, &output->file_bytes);
     cJSON *ours;
 
-    if (stream == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results' text");
     output->options = *options;
-    output->console = console_of(options, stdout, options->color, name_width);
-    output->file_console = console_of(options, stream, COLOR_NEVER, name_width);
+    output->console = (struct bench_console){ .console = console_open(stdout, options->color),
+                                              .name_width = name_width,
+                                              .all_repetitions = options->all_repetitions };
     output->root = json_object(&output->json, NULL, NULL);
-    TRY(add_context(output, device, roofs));
+    add_context(output, device, roofs);
     output->benchmarks = json_array(&output->json, output->root, "benchmarks");
     ours = json_object(&output->json, output->root, "chokepoint");
     output->failures = json_array(&output->json, ours, "failures");
     output->skipped = json_array(&output->json, ours, "skipped");
     TRY(save(output));
     if (options->format == FORMAT_CONSOLE)
-        print_context(output, device, roofs);
+        print_context(device, roofs);
 
 out:
     return status;
@@ -146,9 +99,6 @@ out:
 
 void bench_output_close(struct bench_output *output)
 {
-    if (output->file_console.console.stream != NULL)
-        fclose(output->file_console.console.stream);
-    free(output->file_text);
     cJSON_Delete(output->root);
     *output = (struct bench_output){ .root = NULL };
 }
@@ -170,16 +120,12 @@ static void empty(cJSON *list)
 /* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools. */
 static void put_row(struct bench_output *output, const struct bench_row *row)
 {
-    const struct bench_output_options *options = &output->options;
-
     if (row->lack != NULL)
         note(output, output->skipped, row->result.name, "reason", row->lack);
     else if (row->status != STATUS_OK)
         note(output, output->failures, row->result.name, "error", row->failure);
     else
-        bench_rows_add(&output->json, output->benchmarks, &row->result, row->family, row->instance,
-                       options->unit != NULL ? options->unit : &time_units[0],
-                       options->aggregates_only);
+        bench_rows_add(&output->json, output->benchmarks, &row->result, row->family, row->instance);
 }
 
 static void print_row(struct bench_console *console, const struct bench_row *row)
@@ -204,11 +150,8 @@ enum status bench_output_update(struct bench_output *output, const struct bench_
 
 enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count)
 {
-    for (int i = 0; i < count; i++) {
-        print_row(&output->file_console, &rows[i]);
-        if (output->options.format == FORMAT_CONSOLE)
-            print_row(&output->console, &rows[i]);
-    }
+    for (int i = 0; i < count && output->options.format == FORMAT_CONSOLE; i++)
+        print_row(&output->console, &rows[i]);
     return bench_output_update(output, rows, count);
 }
 
