@@ -96,7 +96,7 @@ static struct line line_of_repetition(const struct bench_result *result, int ind
 }
 
 static struct line line_of_aggregate(const struct bench_result *result,
-                                     const struct bench_aggregate *aggregate)
+                                     const struct benchmark_aggregate *aggregate)
 {
     struct line line = { .real_ns = aggregate->of(result->real_ns, result->count),
                          .cpu_ns = aggregate->of(result->cpu_ns, result->count),
@@ -115,8 +115,7 @@ static struct line line_of_aggregate(const struct bench_result *result,
 static void print_median(struct bench_console *console, const struct bench_result *result)
 {
     struct confidence_interval interval = stats_median_interval(result->real_ns, result->count);
-    enum { MEDIAN = 1 };
-    struct line line = line_of_aggregate(result, &bench_aggregates[MEDIAN]);
+    struct line line = line_of_aggregate(result, &benchmark_aggregates[BENCHMARK_MEDIAN]);
 
     snprintf(line.name, sizeof line.name, "%s", result->name);
     line.iterations = result->iterations;
@@ -134,8 +133,8 @@ static void print_repetitions(struct bench_console *console, const struct bench_
         print_line(console, &line);
         fputc('\n', console->console.stream);
     }
-    for (int i = 0; result->count > 1 && i < BENCH_AGGREGATES; i++) {
-        struct line line = line_of_aggregate(result, &bench_aggregates[i]);
+    for (int i = 0; result->count > 1 && i < BENCHMARK_AGGREGATES; i++) {
+        struct line line = line_of_aggregate(result, &benchmark_aggregates[i]);
         print_line(console, &line);
         fputc('\n', console->console.stream);
     }

@@ -1,15 +1,6 @@
 #include "harness/bench/counters.h"
 
-#include "harness/base/statistics.h"
-
 #include <math.h>
-
-const struct bench_aggregate bench_aggregates[BENCH_AGGREGATES] = {
-    { "mean", "time", false, stats_mean },
-    { "median", "time", false, stats_median },
-    { "stddev", "time", false, stats_deviation },
-    { "cv", "percentage", true, stats_cv },
-};
 
 static double rate(int64_t amount, double ns)
 {
@@ -52,4 +43,47 @@ void bench_counter_values(const struct bench_counter *counter, const struct benc
                           double *values)
 {
     for (int i = 0; i < result->count; i++) values[i] = counter->of(result, i);
+}
+
+/* --- rows of a file --- */
+
+static const char *counter_name(int counter)
+{
+    return bench_counters[counter].name;
+}
+
+static int64_t iterations_of(const void *result, int repetition)
+{
+    (void)repetition;
+    return ((const struct bench_result *)result)->iterations;
+}
+
+static double value_of(const void *context, int column, int repetition)
+{
+    const struct bench_result *result = context;
+
+    if (column == BENCHMARK_REAL_TIME)
+        return result->real_ns[repetition];
+    if (column == BENCHMARK_CPU_TIME)
+        return result->cpu_ns[repetition];
+    return bench_counters[column].of(result, repetition);
+}
+
+void bench_rows_add(struct json *json, cJSON *benchmarks, const struct bench_result *result,
+                    int family, int instance)
+{
+    const struct benchmark_rows rows = {
+        .name = result->name,
+        .time_unit = "ns",
+        .family = family,
+        .instance = instance,
+        .repetitions = result->count,
+        .counters = BENCH_COUNTERS,
+        .result = result,
+        .counter = counter_name,
+        .iterations = iterations_of,
+        .value = value_of,
+    };
+
+    benchmark_rows_add(json, benchmarks, &rows);
 }

@@ -3,6 +3,7 @@
 #define HARNESS_BENCH_COUNTERS_H
 
 #include "harness/bench/timing.h"
+#include "harness/text/benchmark_rows.h"
 
 struct bench_counter {
     const char *name;
@@ -22,13 +23,9 @@ bool bench_counter_is_known(const struct bench_counter *counter, const struct be
 void bench_counter_values(const struct bench_counter *counter, const struct bench_result *result,
                           double *values);
 
-/* Google Benchmark's four aggregates, in its order: mean, median, stddev, cv. */
-struct bench_aggregate {
-    const char *name, *unit; /* "median", "time" */
-    bool is_ratio;           /* cv: the unit of time does not matter */
-    double (*of)(const double *values, int count);
-};
-extern const struct bench_aggregate bench_aggregates[];
-enum { BENCH_AGGREGATES = 4 };
+/* Adds the rows of a result as Google Benchmark writes them, in ns. `family` counts benches from 0, `instance`
+ * a bench's rows. */
+void bench_rows_add(struct json *json, cJSON *benchmarks, const struct bench_result *result,
+                    int family, int instance);
 
 #endif

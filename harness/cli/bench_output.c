@@ -1,7 +1,7 @@
 #include "harness/cli/bench_output.h"
 
 #include "harness/base/atomic_file.h"
-#include "harness/bench/bench_rows.h"
+#include "harness/bench/counters.h"
 #include "harness/report/device_context.h"
 #include "harness/text/machine_context.h"
 

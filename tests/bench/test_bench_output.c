@@ -1,6 +1,5 @@
 /* What is printed of a bench: rows and columns are those of Google Benchmark. */
 #include "harness/bench/bench_console.h"
-#include "harness/bench/bench_rows.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>

@@ -1,0 +1,94 @@
+#include "harness/text/benchmark_rows.h"
+
+#include "harness/base/statistics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const struct benchmark_aggregate benchmark_aggregates[BENCHMARK_AGGREGATES] = {
+    { "mean", "time", false, stats_mean },
+    { "median", "time", false, stats_median },
+    { "stddev", "time", false, stats_deviation },
+    { "cv", "percentage", true, stats_cv },
+};
+
+/* A row of a repetition, or of an aggregate where there is one. */
+static cJSON *begin_row(struct json *json, cJSON *benchmarks, const struct benchmark_rows *rows,
+                        const struct benchmark_aggregate *aggregate, int repetition)
+{
+    cJSON *row = json_object(json, benchmarks, NULL);
+    char name[160];
+
+    snprintf(name, sizeof name, "%s%s%s", rows->name, aggregate != NULL ? "_" : "",
+             aggregate != NULL ? aggregate->name : "");
+    json_text(json, row, "name", name);
+    json_integer(json, row, "family_index", rows->family);
+    json_integer(json, row, "per_family_instance_index", rows->instance);
+    json_text(json, row, "run_name", rows->name);
+    json_text(json, row, "run_type", aggregate != NULL ? "aggregate" : "iteration");
+    json_integer(json, row, "repetitions", rows->repetitions);
+    if (aggregate == NULL)
+        json_integer(json, row, "repetition_index", repetition);
+    json_integer(json, row, "threads", 1);
+    if (aggregate != NULL) {
+        json_text(json, row, "aggregate_name", aggregate->name);
+        json_text(json, row, "aggregate_unit", aggregate->unit);
+    }
+    return row;
+}
+
+static void add_repetition(struct json *json, cJSON *benchmarks, const struct benchmark_rows *rows,
+                           int repetition)
+{
+    cJSON *row = begin_row(json, benchmarks, rows, NULL, repetition);
+    const void *result = rows->result;
+    char label[128];
+
+    json_integer(json, row, "iterations", rows->iterations(result, repetition));
+    json_number(json, row, "real_time", rows->value(result, BENCHMARK_REAL_TIME, repetition));
+    json_number(json, row, "cpu_time", rows->value(result, BENCHMARK_CPU_TIME, repetition));
+    json_text(json, row, "time_unit", rows->time_unit);
+    for (int i = 0; i < rows->counters; i++)
+        json_known_number(json, row, rows->counter(i), rows->value(result, i, repetition));
+    if (rows->label != NULL && rows->label(result, repetition, label, sizeof label))
+        json_text(json, row, "label", label);
+}
+
+/* `values` is scratch for one column. */
+static double aggregate_column(const struct benchmark_rows *rows,
+                               const struct benchmark_aggregate *aggregate, int column,
+                               double *values)
+{
+    for (int i = 0; i < rows->repetitions; i++) values[i] = rows->value(rows->result, column, i);
+    return aggregate->of(values, rows->repetitions);
+}
+
+static void add_aggregate(struct json *json, cJSON *benchmarks, const struct benchmark_rows *rows,
+                          const struct benchmark_aggregate *aggregate, double *values)
+{
+    cJSON *row = begin_row(json, benchmarks, rows, aggregate, 0);
+
+    json_integer(json, row, "iterations", rows->repetitions);
+    json_number(json, row, "real_time",
+                aggregate_column(rows, aggregate, BENCHMARK_REAL_TIME, values));
+    json_number(json, row, "cpu_time",
+                aggregate_column(rows, aggregate, BENCHMARK_CPU_TIME, values));
+    json_text(json, row, "time_unit", rows->time_unit);
+    for (int i = 0; i < rows->counters; i++)
+        json_known_number(json, row, rows->counter(i),
+                          aggregate_column(rows, aggregate, i, values));
+}
+
+void benchmark_rows_add(struct json *json, cJSON *benchmarks, const struct benchmark_rows *rows)
+{
+    double *values = calloc((size_t)rows->repetitions + 1, sizeof *values);
+
+    if (values == NULL) {
+        json->out_of_memory = true;
+        return;
+    }
+    for (int i = 0; i < rows->repetitions; i++) add_repetition(json, benchmarks, rows, i);
+    for (int i = 0; rows->repetitions > 1 && i < BENCHMARK_AGGREGATES; i++)
+        add_aggregate(json, benchmarks, rows, &benchmark_aggregates[i], values);
+    free(values);
+}
