@@ -25,7 +25,7 @@ const char *confidence_name(enum confidence confidence)
     return (unsigned)confidence < ARRAY_SIZE(names) ? names[confidence] : "unknown";
 }
 
-/* What ends a run costs no time; what wastes memory, neither, but it does not hurry. */
+/* Findings of memory cost no time. Those that end a run come first all the same, the others last. */
 static int urgency(const struct finding *finding)
 {
     if (finding->severity == SEVERITY_INFORMATION)
@@ -42,7 +42,7 @@ static bool comes_before(const struct finding *a, const struct finding *b)
     return urgency(a) == 2 && a->lost_ns_per_step > b->lost_ns_per_step;
 }
 
-/* Into its place; of equals the first comes first. */
+/* Keeps the order; equals stay in the order of their tables. */
 static void insert(struct findings *findings, const struct finding *finding)
 {
     int64_t at = findings->count++;
@@ -54,7 +54,7 @@ static void insert(struct findings *findings, const struct finding *finding)
     findings->items[at] = *finding;
 }
 
-/* What costs time does so because the device is idle, which it is not known to be. */
+/* Where work is missing from the trace the device only seems idle, and lost time is idle time. */
 static void doubt(struct finding *finding, const struct facts *facts)
 {
     if (facts->lacks_work && !isnan(finding->lost_ns_per_step) &&
@@ -62,15 +62,15 @@ static void doubt(struct finding *finding, const struct facts *facts)
         finding->confidence = CONFIDENCE_LOW;
 }
 
-/* Nobody should be alarmed by what is a guess. */
+/* A guess must not alarm anyone. */
 static void moderate(struct finding *finding)
 {
     if (finding->confidence == CONFIDENCE_LOW && finding->severity > SEVERITY_MINOR)
         finding->severity = SEVERITY_MINOR;
 }
 
-/* What was lost in the traced step is lost in the same share of the untraced one. Without its time, or
- * where tracing changed the step much, that is less sure. */
+/* Scales the lost time from the traced step to the untraced one, which loses the same share. If the untraced
+ * step is unknown, or tracing changed the step much, confidence drops. */
 static void untrace(struct finding *finding, const struct facts *facts)
 {
     const struct trace_cost *cost = &facts->summary->trace->cost;
@@ -94,12 +94,13 @@ static void explain_health(struct findings *findings, const struct facts *facts)
         facts->summary->timeline.work_count == 0 || facts_are_few(facts) ||
         (findings->count > 0 && findings->items[0].severity != SEVERITY_INFORMATION))
         return;
-    snprintf(findings->healthy, sizeof findings->healthy,
-             "the device is busy for %.0f%% of %s; no cause that was looked for costs as much as "
-             "%.0f%%; copies take %.1f%% and communication %.1f%% while nothing is computed",
-             100 * facts->busy_ns / facts->step_ns, facts->has_steps ? "a step" : "the trace",
-             100 * RULE_SHARE_LEAST, 100 * (double)usage->copy_exposed_ns / facts->window_ns,
-             100 * (double)usage->communication_exposed_ns / facts->window_ns);
+    snprintf(
+        findings->healthy, sizeof findings->healthy,
+        "the device is busy for %.0f%% of %s; no known cause costs %.0f%% or more; exposed copies "
+        "take %.1f%% and exposed communication %.1f%%",
+        100 * facts->busy_ns / facts->step_ns, facts->has_steps ? "the step" : "the trace",
+        100 * RULE_SHARE_LEAST, 100 * (double)usage->copy_exposed_ns / facts->window_ns,
+        100 * (double)usage->communication_exposed_ns / facts->window_ns);
 }
 
 static size_t rule_count(void)

@@ -139,14 +139,14 @@ struct step_text step_text(const struct facts *facts)
 {
     struct step_text step;
 
-    snprintf(step.text, sizeof step.text, facts_of_whole(facts) ? "the trace's %s" : "a step of %s",
+    snprintf(step.text, sizeof step.text, facts_of_whole(facts) ? "the trace's %s" : "a %s step",
              quantity_time(facts->step_ns).text);
     return step;
 }
 
 const char *facts_per(const struct facts *facts)
 {
-    return facts_of_whole(facts) ? "in all" : "a step";
+    return facts_of_whole(facts) ? "in total" : "per step";
 }
 
 const struct span_row *facts_span(const struct facts *facts, const char *name, bool begins)

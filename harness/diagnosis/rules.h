@@ -70,8 +70,8 @@ void finding_informs(struct finding *finding);
 /* Of so little that any share of it says nothing. */
 bool facts_are_few(const struct facts *facts);
 
-/* What figures are a share of: "a step of 2.09 ms", "the trace's 80.1 ms" where nothing marks steps; and per
- * what they are: "a step", "in all". */
+/* What figures are a share of: "a 2.09 ms step", "the trace's 80.1 ms" where nothing marks steps; and what
+ * counts refer to: "per step", "in total". */
 struct step_text {
     char text[48];
 };

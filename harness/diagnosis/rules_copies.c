@@ -78,8 +78,8 @@ static bool judge_pageable_copy(struct finding *finding, const struct facts *fac
     if (!(copies.pageable_ns > 0))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "copies from pageable memory take the device %s of %s, %.0f%% of that while "
-             "no kernel runs; it is idle for %s while the host is in such calls",
+             "copies from pageable memory take %s of %s, %.0f%% of that while no kernel runs; the "
+             "device is idle for %s while the host is in such calls",
              quantity_time(copies.pageable_ns).text, step_text(facts).text,
              100 * exposed_share(facts), quantity_time(idle_in_calls(facts)).text);
     return finding_costs(finding, facts,
@@ -92,11 +92,12 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
 
     if (!are_many_small(&copies))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g copies %s between host and device, of %.3g KiB; they run for %s, and the "
-             "device is idle for %s in their calls",
-             copies.count, facts_per(facts), copies.bytes / copies.count / 1024,
-             quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "%.4g copies %s between host and device, of %.3g KiB on average; they take %s, and the "
+        "device is idle for %s while the host is in their calls",
+        copies.count, facts_per(facts), copies.bytes / copies.count / 1024,
+        quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
     return finding_costs(finding, facts, copies.ns * exposed_share(facts) + idle_in_calls(facts));
 }
 
@@ -158,26 +159,26 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
 {
     struct trips trips = find_trips(facts);
 
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.3g times %s data goes to the host and back in the middle of it, which takes %s "
-             "of %s while nothing else runs",
-             (double)trips.count / facts->steps, facts_per(facts),
-             quantity_time((double)trips.ns / facts->steps).text,
-             quantity_time(facts->step_ns).text);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "data goes to the host and back between two kernels %.3g times %s, which takes %s of %s "
+        "while nothing else runs",
+        (double)trips.count / facts->steps, facts_per(facts),
+        quantity_time((double)trips.ns / facts->steps).text, quantity_time(facts->step_ns).text);
     return finding_costs(finding, facts, (double)trips.ns / facts->steps);
 }
 
 const struct rule rules_of_copies[] = {
-    { "host_round_trip", "A step goes through the host",
+    { "host_round_trip", "Data goes to the host and back within a step",
       "do the operation on the device, or before the step", "5% of a step", judge_host_round_trip },
     { "pageable_copy", "Copies from pageable memory",
-      "pin the host's memory (pin_memory=True) and copy asynchronously",
+      "pin the host memory (pin_memory=True) and copy asynchronously (non_blocking=True)",
       "nsys analyze, cuda_memcpy_async: any; 5% of a step, 15% is bad", judge_pageable_copy },
     { "small_copies", "Many small copies",
-      "put a batch's tensors side by side and copy them at once",
-      "8 copies a step of up to 64 KiB; 5% of a step", judge_small_copies },
-    { "exposed_copy", "Copies that nothing hides",
-      "copy the next batch on a stream of its own while this one is computed",
+      "put all tensors of a batch into one buffer and copy that at once",
+      "8 copies per step of up to 64 KiB; 5% of a step", judge_small_copies },
+    { "exposed_copy", "Copies do not overlap with compute",
+      "copy the next batch on its own stream while the current one is computed",
       "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad", judge_exposed_copy },
     { 0 },
 };

@@ -126,8 +126,8 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
     finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(
         finding->evidence, sizeof finding->evidence,
-        "%.0f%% of the time of kernels are matrix products in fp32, on %.60s, which has matrix "
-        "units for shorter types; the device is busy for %.0f%% of %s",
+        "%.0f%% of kernel time is in fp32 matrix products on %.60s, which has matrix units for "
+        "shorter types; the device is busy for %.0f%% of %s",
         100 * products.ns / all.ns, facts->device->name, 100 * busy_share(facts),
         step_text(facts).text);
     return finding_costs(finding, facts,
@@ -153,7 +153,7 @@ static bool judge_padding_waste(struct finding *finding, const struct facts *fac
     if (!(waste > 0))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.0f%% of the tokens that are computed only fill up: %.4g of %.4g a step",
+             "%.0f%% of the computed tokens are padding: %.4g of %.4g per step",
              100 * padded / (tokens + padded), padded / facts->steps,
              (tokens + padded) / facts->steps);
     return finding_costs(finding, facts,
@@ -169,7 +169,7 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
         return false;
     finding->confidence = CONFIDENCE_LOW;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g kernels %s do one element-wise operation each, for %s of %s", share.count,
+             "%.4g kernels %s do one element-wise operation each; they take %s of %s", share.count,
              facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
     return finding_costs(finding, facts, 0.5 * share.ns * busy_share(facts));
 }
@@ -187,7 +187,7 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
         return false;
     ns = (double)(alone ? optimizer->host_total_ns : optimizer->device_total_ns) / facts->steps;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "the optimizer takes %s of the %s in %s: %.0f%%, where 15%% is enough",
+             "the optimizer takes %s of %s time in %s: %.0f%%, where 15%% is enough",
              quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
              100 * ns / facts->step_ns);
     return finding_costs(finding, facts,
@@ -203,7 +203,7 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
 
     finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g softmax kernels %s, over scores that lie in memory, take %s of %s", share.count,
+             "%.4g softmax kernels %s, over scores stored in memory, take %s of %s", share.count,
              facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
     if (is_cpu(facts->device))
         return facts->step_ns > 0 && ns / facts->step_ns >= RULE_SHARE_LEAST;
@@ -217,7 +217,7 @@ static bool judge_device_wait(struct finding *finding, const struct facts *facts
     finding->confidence = CONFIDENCE_LOW;
     snprintf(finding->evidence, sizeof finding->evidence,
              "the device is idle for %s of %s although work is queued, in gaps of 30 us "
-             "and more",
+             "or more",
              quantity_time(stalled).text, step_text(facts).text);
     return finding_costs(finding, facts, stalled);
 }
@@ -239,17 +239,20 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
             most = (enum host_doing)i;
         }
     if ((double)time->unknown_ns > 0.5 * idle)
-        snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is busy for %.0f%%; of %.0f%% of its idle time the trace does not "
-                 "tell what the host did",
-                 100 * busy_share(facts), 100 * (double)time->unknown_ns / idle);
+        snprintf(
+            finding->evidence, sizeof finding->evidence,
+            "the device is busy for %.0f%% of the time; for %.0f%% of its idle time the trace does "
+            "not show what the host did",
+            100 * busy_share(facts), 100 * (double)time->unknown_ns / idle);
     else
-        snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is busy for %.0f%%; %.0f%% of its idle time had work queued; the host "
-                 "spends most of it, %.0f%%, %s%s",
-                 100 * busy_share(facts), 100 * (double)time->queued_ns / idle,
-                 100 * (double)most_ns / idle, most == HOST_OUTSIDE ? "" : "in ",
-                 most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most));
+        snprintf(
+            finding->evidence, sizeof finding->evidence,
+            "the device is busy for %.0f%% of the time; during its idle time work was queued for "
+            "%.0f%%, and the host was %s%s for %.0f%%",
+            100 * busy_share(facts), 100 * (double)time->queued_ns / idle,
+            most == HOST_OUTSIDE ? "" : "in ",
+            most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most),
+            100 * (double)most_ns / idle);
     finding_informs(finding);
     return true;
 }
@@ -263,39 +266,40 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
     if (!(busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0 || facts_are_few(facts))
         return false;
     name = trace_file_name(facts->summary->trace, kernels->rows[0].name);
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the device is busy for %.0f%% of %s; %.0f%% of the time of its kernels are matrix "
-             "products; the longest is %.100s, %.0f%%",
-             100 * busy_share(facts), facts->has_steps ? "a step" : "the trace",
-             all.ns > 0 ? 100 * products.ns / all.ns : 0, name,
-             100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "the device is busy for %.0f%% of %s; %.0f%% of kernel time is in matrix products; the "
+        "kernel that takes longest is %.100s, with %.0f%% of the busy time",
+        100 * busy_share(facts), facts->has_steps ? "the step" : "the trace",
+        all.ns > 0 ? 100 * products.ns / all.ns : 0, name,
+        100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
     finding_informs(finding);
     return true;
 }
 
 const struct rule rules_of_device[] = {
-    { "fp32_matmul", "Matrix products in fp32 where matrix units take shorter types",
+    { "fp32_matmul", "fp32 matrix products leave the matrix units unused",
       "train in bf16 or fp16 with fp32 master weights (autocast), or allow tf32",
-      "torch_tb_profiler: matrix units unused; a tenth of the time of kernels", judge_fp32_matmul },
-    { "padding_waste", "The device computes padding",
-      "batch sequences of similar length, under a budget of tokens", "5% of a step",
+      "torch_tb_profiler: matrix units unused; a tenth of kernel time", judge_fp32_matmul },
+    { "padding_waste", "The device computes on padding",
+      "batch sequences of similar length, up to a number of tokens per batch", "5% of a step",
       judge_padding_waste },
-    { "naive_attention", "Attention keeps its scores in memory",
+    { "naive_attention", "Attention stores its scores in memory",
       "use fused attention (scaled_dot_product_attention), whose memory is linear", "5% of a step",
       judge_naive_attention },
     { "optimizer_overhead", "The optimizer takes a large part of the step",
       "update all tensors in one kernel (fused=True or foreach=True), or accumulate gradients",
       "10 to 15% of a step is good", judge_optimizer_overhead },
-    { "unfused_ops", "Element-wise operations, one kernel each",
-      "fuse them (torch.compile), with each other and into the products", "5% of a step",
+    { "unfused_ops", "Element-wise operations run as one kernel each",
+      "fuse them with each other and into the matrix products (torch.compile)", "5% of a step",
       judge_unfused_ops },
-    { "device_wait", "Queued work waits",
+    { "device_wait", "The device is idle although work is queued",
       "look for waits between streams, and for other programs on the device or its cores",
       "HolisticTraceAnalysis: other idle time, from 30 us", judge_device_wait },
     { "low_utilisation", "The device is idle for most of the time",
-      "look at what the host does meanwhile", "nsys analyze, gpu_time_util: 50%",
+      "look at what the host does while the device is idle", "nsys analyze, gpu_time_util: 50%",
       judge_low_utilisation },
-    { "device_bound", "The device sets the pace",
+    { "device_bound", "The device is the bottleneck",
       "look at the longest kernels: their type, their size, what could be fused",
       "busy for 70% of a step or more; below, look at the host", judge_device_bound },
     { 0 },

@@ -116,12 +116,12 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
         return false;
     if (facts->summary->timeline.host_alone)
         snprintf(finding->evidence, sizeof finding->evidence,
-                 "the loop waits for data, or prepares it, for %s of %s",
-                 quantity_time(exposed).text, step_text(facts).text);
+                 "the loop waits for data or prepares it for %s of %s", quantity_time(exposed).text,
+                 step_text(facts).text);
     else
         snprintf(finding->evidence, sizeof finding->evidence,
                  "the device is idle for %s of %s while the loop waits for data or "
-                 "prepares it; it works for %s",
+                 "prepares it; its own work takes %s",
                  quantity_time(exposed).text, step_text(facts).text,
                  quantity_time(facts->busy_ns).text);
     if (!finding_costs(finding, facts, lost_to_loading(facts)))
@@ -149,8 +149,8 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
     waiting = steps_that_wait(facts);
     finding->confidence = borders && waiting < 2 ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%lld of %lld steps hold most of the wait for data, up to %s each; a step in the "
-             "middle waits %s of %s",
+             "%lld of %lld steps account for most of the wait for data, up to %s each; the median "
+             "step waits %s of %s",
              (long long)waiting, (long long)count, quantity_time(facts->loadings[count - 1]).text,
              quantity_time(typical_loading(facts)).text, quantity_time(facts->median_step_ns).text);
     return finding_costs(finding, facts, lost_to_loading(facts));
@@ -170,15 +170,16 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = all(facts);
     double hidable = (double)time->hidable_ns;
+    double waits = (double)time->drained_count / facts->steps;
 
     if (time->drained_count == 0)
         return false;
     if (loading_outlasts_device(facts))
         hidable -= (double)time->hidable_loading_ns;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "waits %s after which the device has nothing left to do: %.3g; of the %s that the "
-             "host then works, %s could pass while the device works its %s",
-             facts_per(facts), (double)time->drained_count / facts->steps,
+             "the host waits until the device has no work left, %.3g time%s %s; it then works for "
+             "%s, %s of which could overlap with the device's %s",
+             waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
              quantity_time(per_step(facts, time->idle_ns)).text,
              quantity_time(per_step(facts, time->hidable_ns)).text,
              quantity_time(facts->busy_ns).text);
@@ -235,9 +236,9 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
     if (uses->count == 0)
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%lld kernel%s launched for the first time in a call of over 1 ms; for that, and for "
-             "what the operators around do before, the device is idle for %s of the %s that the "
-             "trace is long; the longest call is %s of %.40s, for %.100s",
+             "%lld kernel%s launched for the first time in a call of over 1 ms; together with the "
+             "operators around them, these calls leave the device idle for %s of the trace's %s; "
+             "the longest call is %s of %.40s, for %.100s",
              (long long)uses->count, uses->count == 1 ? " is" : "s are",
              quantity_time(idle_for_first_uses(facts)).text, quantity_time(facts->window_ns).text,
              quantity_time((double)(uses->call->end_ns - uses->call->start_ns)).text,
@@ -276,7 +277,7 @@ static void launch_evidence(struct finding *finding, const struct facts *facts, 
     const struct launches *launches = &facts->summary->launches;
 
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s%.0f launches %s, %s each on the host; %.0f%% of them launch a kernel that is "
+             "%s%.0f launches %s, %s of host time each; %.0f%% of them launch a kernel that is "
              "shorter than the call; the device is idle for %s of %s, waiting for launches",
              more, facts->launches, facts_per(facts),
              quantity_time((double)launches->host_ns / fmax(1, (double)launches->count)).text,
@@ -356,10 +357,11 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
 
     if (!facts->has_steps || facts->passes < 2 || short_share(facts) < 0.25)
         return false;
-    length = snprintf(more, sizeof more, "a step runs forward %.0f times; ", facts->passes);
+    length =
+        snprintf(more, sizeof more, "every step runs the forward pass %.0f times; ", facts->passes);
     if (isfinite(facts->product_fixed_ns))
         snprintf(more + length, sizeof more - (size_t)length,
-                 "a product takes %s however small it is; ",
+                 "a matrix product takes at least %s, however small it is; ",
                  quantity_time(facts->product_fixed_ns).text);
     finding->gain_is_least = isnan(facts->product_fixed_ns);
     launch_evidence(finding, facts, more);
@@ -367,8 +369,8 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
 }
 
 const struct rule rules_of_host[] = {
-    { "initialisation", "Something is done for the first time",
-      "warm up before you measure or profile: it does not come again",
+    { "initialisation", "One-time initialisation",
+      "warm up before you measure or profile: it happens only once",
       "a first call of 1 ms, 20 times HolisticTraceAnalysis' bound for long ones",
       judge_initialisation },
     { "data_loading", "The step waits for data",
@@ -377,19 +379,21 @@ const struct rule rules_of_host[] = {
     { "data_jitter", "A few steps wait long for data",
       "prefetch more batches, so that a slow one is ready in time",
       "step times should vary by less than 10%", judge_data_jitter },
-    { "epoch_gap", "The device waits at the borders of epochs",
-      "keep the workers (persistent_workers) and load ahead across the border",
+    { "epoch_gap", "The device waits between epochs",
+      "keep the workers alive (persistent_workers=True) and prefetch the next epoch's batches",
       "torch_tb_profiler: data loading over 5% of a step", judge_epoch_gap },
-    { "host_sync", "The loop waits for the device",
-      "read results every few steps, or copy them aside and read them later; no .item() or "
-      "synchronisation in the loop",
-      "the step is host and device work added up, instead of the longer one", judge_host_sync },
-    { "logging_gap", "The step waits while the loop logs",
-      "hand lines to a thread that writes them", "5% of a step", judge_logging_gap },
-    { "save_pause", "The step waits while the loop saves",
-      "copy the state to pinned memory and write it aside", "5% of a step", judge_save_pause },
-    { "small_kernels", "The step is cut into pieces that are too small for the device",
-      "raise the micro-batch until memory is nearly full; accumulate only beyond that",
+    { "host_sync", "The host waits for the device in every step",
+      "read results every few steps, or copy them asynchronously and read them later; avoid "
+      ".item() and synchronisation in the loop",
+      "the step takes host plus device time, where it could take the longer of the two",
+      judge_host_sync },
+    { "logging_gap", "The step waits while the loop logs", "let a background thread write the log",
+      "5% of a step", judge_logging_gap },
+    { "save_pause", "The step waits while a checkpoint is saved",
+      "copy the state to pinned memory and write it in the background", "5% of a step",
+      judge_save_pause },
+    { "small_kernels", "Micro-batches are too small for the device",
+      "raise the micro-batch until memory is nearly full; accumulate gradients only beyond that",
       "HolisticTraceAnalysis: kernels shorter than their launch", judge_small_kernels },
     { "launch_bound", "The device waits for launches",
       "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or raise the batch",

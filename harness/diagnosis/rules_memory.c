@@ -72,10 +72,10 @@ static bool judge_activation_memory(struct finding *finding, const struct facts 
     finding->severity = share >= 0.98 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
     finding->confidence = by_category ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "the peak is %.1f MiB, %.0f%% of the %.1f MiB there are; %.1f MiB of it %s",
+             "the peak is %.1f MiB, %.0f%% of the %.1f MiB available; %.1f MiB of it %s",
              (double)device->peak / MIB, 100 * share, (double)budget / MIB,
              (double)activations / MIB,
-             by_category ? "are activations" : "rise and fall within the trace");
+             by_category ? "are activations" : "come and go within the trace");
     return true;
 }
 
@@ -128,14 +128,15 @@ static bool judge_memory_growth(struct finding *finding, const struct facts *fac
     budget = budget_of(facts, device);
     left = (double)(budget - device->peak) / per_step;
     finding->severity = budget > 0 && left <= 1000 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "what is allocated after a step grows by %.4g KiB a step, in %lld of %lld steps",
-             per_step / 1024, (long long)growth.rises, (long long)(growth.steps - 1));
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "allocated memory at the end of a step grows by %.4g KiB per step, in %lld of %lld steps",
+        per_step / 1024, (long long)growth.rises, (long long)(growth.steps - 1));
     if (budget > 0) {
         size_t length = strlen(finding->evidence);
         snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; %.0f steps are left to the %.1f MiB there are", fmax(0, left),
-                 (double)budget / MIB);
+                 "; the %.1f MiB available are used up after %.0f more steps", (double)budget / MIB,
+                 fmax(0, left));
     }
     return true;
 }
@@ -155,11 +156,12 @@ static bool judge_fragmentation(struct finding *finding, const struct facts *fac
     if (!(ratio >= 1.2) || !(unused >= 0.1 * (double)budget))
         return false;
     finding->severity = unused >= 0.25 * (double)budget ? SEVERITY_MAJOR : SEVERITY_MINOR;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the allocator holds %.1f MiB for %.1f MiB in use, %.2f times as much; %.0f%% of the "
-             "device's memory is held and not used",
-             (double)device->reserved_at_peak / MIB, (double)device->peak / MIB, ratio,
-             100 * unused / (double)budget);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "the allocator reserves %.1f MiB for %.1f MiB in use, %.2f times as much; %.0f%% of the "
+        "device's memory is reserved but unused",
+        (double)device->reserved_at_peak / MIB, (double)device->peak / MIB, ratio,
+        100 * unused / (double)budget);
     return true;
 }
 
@@ -242,24 +244,25 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
     if (!goes_on(facts, &all))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g calls %s allocate or release memory, %s of %s", (double)all.count / facts->steps,
-             facts_per(facts), quantity_time((double)ns / facts->steps).text,
-             step_text(facts).text);
+             "%.4g calls %s allocate or release memory; they take %s of %s",
+             (double)all.count / facts->steps, facts_per(facts),
+             quantity_time((double)ns / facts->steps).text, step_text(facts).text);
     return finding_costs(finding, facts, (double)(ns < idle ? ns : idle) / facts->steps);
 }
 
 const struct rule rules_of_memory[] = {
-    { "memory_growth", "Memory grows from step to step",
-      "find what is kept: a loss with its graph, a list of outputs; detach, or keep the number",
-      "in a steady state every step ends with what it began with", judge_memory_growth },
+    { "memory_growth", "Memory grows with every step: a leak",
+      "find what is kept alive: a loss with its graph, a list of outputs; detach it, or keep "
+      "numbers",
+      "in a steady state a step ends with as much memory as it began with", judge_memory_growth },
     { "activation_memory", "Activations fill the device's memory",
       "recompute them in backward (torch.utils.checkpoint), use a 16-bit type, or lower the batch",
       "torch_tb_profiler: peak over 90% of the device's memory", judge_activation_memory },
-    { "allocation_churn", "Every step allocates from the device anew",
+    { "allocation_churn", "Every step allocates device memory again",
       "use a caching or stream-ordered allocator; allocate before the loop",
       "cudaFree waits for the device (CUDA runtime's documentation)", judge_allocation_churn },
-    { "fragmentation", "The allocator holds much more than is in use",
-      "allocate in few sizes, round them, or use expandable segments",
+    { "fragmentation", "The allocator reserves much more than is in use",
+      "use few allocation sizes, round them, or use expandable segments",
       "reserved over allocated: 1.2, and a tenth of the device", judge_fragmentation },
     { 0 },
 };

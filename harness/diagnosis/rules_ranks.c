@@ -12,7 +12,7 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
     if (!(exposed >= 0.1 * facts->step_ns))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "communication takes %s of %s, and for %s of that nothing is computed",
+             "communication takes %s of %s; %s of that does not overlap with compute",
              quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
              step_text(facts).text, quantity_time(exposed).text);
     return finding_costs(finding, facts, exposed);
@@ -52,7 +52,7 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
         return false;
     snprintf(
         finding->evidence, sizeof finding->evidence,
-        "rank %lld communicates for %s %s, the others for %s: they wait for it",
+        "rank %lld communicates for %s %s, the others for %s on average: they wait for it",
         (long long)(facts->ranks[last].trace->rank >= 0 ? facts->ranks[last].trace->rank : last),
         quantity_time(least).text, facts_per(facts), quantity_time(others).text);
     return finding_costs(finding, facts, lost);
@@ -60,10 +60,10 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
 
 const struct rule rules_of_ranks[] = {
     { "straggler", "One rank keeps the others waiting",
-      "look at that rank's own trace: its loader, its samples, its device's clocks",
+      "look at the trace of that rank: its loader, its samples, the clocks of its device",
       "10% of a step", judge_straggler },
-    { "exposed_communication", "Communication that nothing hides",
-      "start it in buckets during backward (DDP), compress gradients, or accumulate",
+    { "exposed_communication", "Exposed communication",
+      "start it in buckets during backward (DDP), compress gradients, or accumulate them",
       "torch_tb_profiler: communication over 10% of a step", judge_exposed_communication },
     { 0 },
 };

@@ -2,6 +2,7 @@
 #include "harness/diagnosis/rules.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,82 +12,112 @@ static bool judge_no_device_activity(struct finding *finding, const struct facts
         return false;
     finding->severity = facts->summary->timeline.host_alone ? SEVERITY_MINOR : SEVERITY_MAJOR;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "of %lld events none is a kernel, a copy or a memset%s",
+             "none of the %lld events is a kernel, a copy or a memset%s",
              (long long)facts->summary->trace->event_count,
              facts->summary->timeline.host_alone ? ", and no device is described or called" : "");
     return true;
 }
 
-static void say(struct finding *finding, const char *sentence)
+/* Adds a complaint. The advice of the first one becomes the finding's. */
+__attribute__((format(printf, 3, 4))) static void
+complain(struct finding *finding, const char *advice, const char *format, ...)
 {
-    size_t length = strlen(finding->evidence);
+    size_t length = strlen(finding->evidence), size = sizeof finding->evidence;
+    va_list arguments;
 
-    snprintf(finding->evidence + length, sizeof finding->evidence - length, "%s%s",
-             length > 0 ? "; " : "", sentence);
+    if (length == 0)
+        finding->advice = advice;
+    else
+        length += (size_t)snprintf(finding->evidence + length, size - length, "; ");
+    if (length >= size)
+        return;
+    va_start(arguments, format);
+    vsnprintf(finding->evidence + length, size - length, format, arguments);
+    va_end(arguments);
 }
 
 enum { STEPS_LEAST = 3 };
 
+static void complain_of_recording(struct finding *finding, const struct trace_file *trace)
+{
+    if (trace->partial)
+        complain(finding, "let the profiler finish writing the file, and copy all of it",
+                 "the trace is incomplete: %.200s", trace->partial_reason);
+    if (trace->dropped_count > 0)
+        complain(finding, "record fewer steps, or give the profiler larger buffers",
+                 "the recorder dropped %lld records", (long long)trace->dropped_count);
+    if (trace->bad_count > 0)
+        complain(finding, "record the trace again", "%lld events are broken",
+                 (long long)trace->bad_count);
+}
+
+static void complain_of_steps(struct finding *finding, const struct facts *facts)
+{
+    static const char mark[] =
+        "call profiler.step() after every step, and record at least 3 of them";
+    const struct summary *summary = facts->summary;
+
+    if (facts->has_steps && summary->timeline.work_count > 0 && summary->steps.count < STEPS_LEAST)
+        complain(finding, "record at least 3 whole steps",
+                 "fewer than %d steps: too few to be steady", STEPS_LEAST);
+    if (facts->has_steps)
+        return;
+    if (summary->timeline.host_alone && summary->trace->event_count > 0)
+        complain(finding, mark,
+                 "no steps are marked (profiler.step()), so it is unknown what the loop does");
+    else if (summary->timeline.work_count > 0)
+        complain(finding, mark,
+                 facts_of_whole(facts)
+                     ? "no steps are marked (profiler.step()), so figures are for the whole trace"
+                     : "no steps are marked (profiler.step()), so the optimizer's calls count as "
+                       "steps");
+}
+
+static void complain_of_launches(struct finding *finding, const struct facts *facts)
+{
+    static const char host[] = "record the host too (ProfilerActivity.CPU), in whole steps";
+    const struct launches *launches = &facts->summary->launches;
+
+    if (launches->count == 0)
+        complain(finding, host,
+                 "the host's calls are missing, so the trace does not show why the device is idle");
+    else if (launches->orphan_count * 10 > facts->summary->timeline.work_count)
+        complain(finding, host,
+                 "for more than 10%% of the device's work the trace has no launch call");
+    if (facts->lacks_work)
+        complain(finding, "wait for the device before the profiler stops",
+                 "the work of %lld of %lld launches is missing, so the device only seems idle",
+                 (long long)launches->lost_count,
+                 (long long)(launches->count + launches->lost_count));
+}
+
 static bool judge_insufficient_data(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
-    const struct trace_file *trace = summary->trace;
-    char text[300];
 
     finding->evidence[0] = '\0';
-    if (trace->partial) {
-        snprintf(text, sizeof text, "the trace is not whole: %.200s", trace->partial_reason);
-        say(finding, text);
-    }
-    if (trace->dropped_count > 0) {
-        snprintf(text, sizeof text, "the recorder dropped %lld records",
-                 (long long)trace->dropped_count);
-        say(finding, text);
-    }
-    if (trace->bad_count > 0) {
-        snprintf(text, sizeof text, "%lld events are broken", (long long)trace->bad_count);
-        say(finding, text);
-    }
-    if (summary->timeline.host_alone && !facts->has_steps && trace->event_count > 0)
-        say(finding, "no steps are marked (profiler.step()), so nothing tells what the loop does");
+    complain_of_recording(finding, summary->trace);
+    if (facts_are_few(facts) && summary->timeline.work_count > 0)
+        complain(finding, "record at least 3 whole steps",
+                 "%lld kernels and copies are too few to judge by",
+                 (long long)summary->timeline.work_count);
+    complain_of_steps(finding, facts);
     if (summary->timeline.work_count > 0) {
-        if (facts_are_few(facts)) {
-            snprintf(text, sizeof text, "%lld kernels and copies are too few to judge by",
-                     (long long)summary->timeline.work_count);
-            say(finding, text);
-        }
-        if (!facts->has_steps)
-            say(finding, facts_of_whole(facts)
-                             ? "no steps are marked (profiler.step()), so figures are of the whole"
-                             : "no steps are marked (profiler.step()), so the optimizer's calls "
-                               "count as steps");
-        else if (summary->steps.count < STEPS_LEAST)
-            say(finding, "fewer than 3 steps are no steady state");
-        if (summary->launches.count == 0)
-            say(finding, "the host's calls are missing, so nothing says why the device is idle");
-        else if (summary->launches.orphan_count * 10 > summary->timeline.work_count)
-            say(finding, "of more than a tenth of the device's work the call is missing");
-        if (facts->lacks_work) {
-            snprintf(text, sizeof text,
-                     "of %lld launches the work of %lld is missing, so the device only seems idle",
-                     (long long)(summary->launches.count + summary->launches.lost_count),
-                     (long long)summary->launches.lost_count);
-            say(finding, text);
-        }
-        if (trace->device_count == 0)
-            say(finding,
-                "the device is not described, so its abilities and its memory are unknown");
+        complain_of_launches(finding, facts);
+        if (summary->trace->device_count == 0)
+            complain(finding, "record with a profiler that describes the device, as PyTorch's does",
+                     "the device is not described, so its abilities and its memory are unknown");
     }
     finding_informs(finding);
     return finding->evidence[0] != '\0';
 }
 
 const struct rule rules_of_trace[] = {
-    { "no_device_activity", "The trace shows no work of a device",
-      "record the device as well (ProfilerActivity.CUDA); on GPUs, see that CUPTI is found",
-      "without work of the device there is nothing to judge", judge_no_device_activity },
-    { "insufficient_data", "The trace does not tell everything",
-      "record at least 3 whole steps with calls of the host, and let the file be finished",
-      "what rules need", judge_insufficient_data },
+    { "no_device_activity", "The trace shows no device work",
+      "record the device as well (ProfilerActivity.CUDA); on GPUs, check that CUPTI is found",
+      "without device work there is nothing to judge", judge_no_device_activity },
+    { "insufficient_data", "The trace lacks information",
+      "record at least 3 whole steps, with the calls of the host", "what rules need",
+      judge_insufficient_data },
     { 0 },
 };

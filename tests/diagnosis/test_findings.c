@@ -445,7 +445,9 @@ static void what_the_trace_lacks_is_not_guessed(void **state)
     for (int64_t i = 0; i < found.findings.count; i++)
         assert_int_equal(found.findings.items[i].severity, SEVERITY_INFORMATION);
     assert_non_null(strstr(find(&found, "insufficient_data")->evidence, "calls are missing"));
-    assert_non_null(strstr(find(&found, "low_utilisation")->evidence, "does not tell"));
+    assert_non_null(strstr(find(&found, "insufficient_data")->advice, "ProfilerActivity.CPU"));
+    assert_non_null(
+        strstr(find(&found, "low_utilisation")->evidence, "does not show what the host did"));
     forget(&found);
 }
 
@@ -462,10 +464,11 @@ static void without_steps_nothing_is_said_of_a_step(void **state)
         assert_non_null(finding);
         assert_non_null(find(&found, "launch_bound"));
         assert_int_equal(finding->of_whole, no_steps);
-        assert_non_null(
-            strstr(finding->evidence, no_steps ? " of the trace's " : " of a step of "));
+        assert_non_null(strstr(finding->evidence, no_steps ? " of the trace's " : " ms step; "));
         for (int64_t i = 0; i < found.findings.count; i++)
-            assert_true(!no_steps || strstr(found.findings.items[i].evidence, "a step") == NULL);
+            assert_true(!no_steps ||
+                        (strstr(found.findings.items[i].evidence, "per step") == NULL &&
+                         strstr(found.findings.items[i].evidence, " ms step") == NULL));
         forget(&found);
     }
 }
@@ -511,7 +514,7 @@ static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
     assert_true(costs > 0);
     assert_null(find(&found, "low_utilisation"));
     assert_non_null(strstr(find(&found, "insufficient_data")->evidence,
-                           "of 200 launches the work of 160 is missing"));
+                           "the work of 160 of 200 launches is missing"));
     forget(&found);
 }
 
