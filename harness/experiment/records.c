@@ -70,6 +70,16 @@ static bool add_settings(cJSON *object, const struct record *record)
     return ok;
 }
 
+static bool add_fp32(cJSON *object, const struct record *record)
+{
+    cJSON *to = cJSON_AddObjectToObject(object, "fp32");
+    bool ok = to != NULL;
+
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        ok = ok && add_flag(to, variant_name((enum variant)v), record->fp32[v]);
+    return ok;
+}
+
 static bool add_balance(cJSON *object, const struct balance_result *balance)
 {
     cJSON *to = cJSON_AddObjectToObject(object, "balance");
@@ -84,7 +94,7 @@ static bool add_balance(cJSON *object, const struct balance_result *balance)
 static bool add_scenario(cJSON *object, const struct record *record)
 {
     return add_device(object, &record->device) && add_settings(object, record) &&
-           add_balance(object, &record->balance) &&
+           add_fp32(object, record) && add_balance(object, &record->balance) &&
            add_number(object, "window_seconds", record->window_seconds);
 }
 
@@ -254,11 +264,14 @@ static bool parse_device(struct device_properties *device, const cJSON *from)
 static bool parse_scenario(struct record *record, const cJSON *object)
 {
     const cJSON *settings = cJSON_GetObjectItemCaseSensitive(object, "settings");
+    const cJSON *fp32 = cJSON_GetObjectItemCaseSensitive(object, "fp32");
     const cJSON *balance = cJSON_GetObjectItemCaseSensitive(object, "balance");
 
-    for (int v = 0; v < VARIANT_COUNT; v++)
-        text(settings, variant_name((enum variant)v), record->settings[v],
-             sizeof record->settings[v]);
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        const char *name = variant_name((enum variant)v);
+        text(settings, name, record->settings[v], sizeof record->settings[v]);
+        record->fp32[v] = flag(fp32, name);
+    }
     record->balance = (struct balance_result){
         .measured = flag(balance, "measured"),
         .host_ns = number(balance, "host_ns"),

@@ -30,7 +30,8 @@ struct record {
 
     /* SCENARIO */
     struct device_properties device;
-    char settings[VARIANT_COUNT][1024]; /* "" for a variant that is not run */
+    char settings[VARIANT_COUNT][1024];
+    bool fp32[VARIANT_COUNT]; /* whether the variant computes in fp32 */
     struct balance_result balance;
     double window_seconds;
 

@@ -92,6 +92,7 @@ struct scenario_result {
     struct protocol protocol; /* window_seconds is what the device used */
     struct device_properties device;
     char settings[VARIANT_COUNT][1024];            /* all knobs, resolved */
+    bool fp32[VARIANT_COUNT];                      /* the precision that LOSS_ORDER asks about */
     int pairs;                                     /* complete ones */
     struct repetition *repetitions[VARIANT_COUNT]; /* [pairs] */
     struct effect step_time;                       /* the headline */

@@ -1,7 +1,6 @@
 #include "harness/experiment/verdict.h"
 
 #include "harness/base/statistics.h"
-#include "scenarios/training/settings/knobs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -78,24 +77,14 @@ out:
 
 /* --- Losses --- */
 
-static bool is_fp32(const char *settings)
-{
-    struct training_config config;
-
-    knobs_defaults(&config);
-    return knobs_apply(&config, settings) == STATUS_OK && config.model.precision == PRECISION_FP32;
-}
-
 enum loss_check verdict_loss_check(const struct scenario_result *result)
 {
     enum loss_check check = result->scenario->loss;
+    bool fp32 = result->fp32[VARIANT_BEFORE] && result->fp32[VARIANT_AFTER];
 
     if (result->protocol.aa)
         return LOSS_IDENTICAL;
-    for (int v = 0; v < VARIANT_COUNT && check == LOSS_ORDER; v++)
-        if (!is_fp32(result->settings[v]))
-            check = LOSS_16_BIT;
-    return check;
+    return check == LOSS_ORDER && !fp32 ? LOSS_16_BIT : check;
 }
 
 /* NaN when one is not finite. */

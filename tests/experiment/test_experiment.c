@@ -51,6 +51,7 @@ static void play_scenario(void)
     struct record record = { .type = RECORD_SCENARIO,
                              .device = { .kind = "cpu", .name = "CPU device (test)" },
                              .settings = { "loss_every=1", "loss_every=20" },
+                             .fp32 = { true, false },
                              .balance = { true, 1, 2, 0.5, 96 },
                              .window_seconds = 0.3 };
 
@@ -132,6 +133,7 @@ static void a_whole_child_gives_a_verdict(void **state)
     assert_float_equal(result.step_time.factor, 1.525, 1e-9);
     assert_string_equal(result.device.name, "CPU device (test)");
     assert_string_equal(result.settings[VARIANT_AFTER], "loss_every=20");
+    assert_true(result.fp32[VARIANT_BEFORE] && !result.fp32[VARIANT_AFTER]);
     assert_int_equal(result.balance.jpeg_pixels, 96);
     assert_true(result.protocol.window_seconds == 0.3);
     assert_int_equal(seen.calls, 1 + 2 * PAIRS);

@@ -234,6 +234,21 @@ static void the_protocol_reaches_device_and_settings(void **state)
     }
 }
 
+static void the_parent_is_told_which_variant_computes_in_fp32(void **state)
+{
+    struct scenario scenario = plain;
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    scenario.knob = "precision";
+    scenario.before = "fp32";
+    scenario.after = "bf16";
+    model_reset();
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_true(sent.records[0].fp32[VARIANT_BEFORE]);
+    assert_false(sent.records[0].fp32[VARIANT_AFTER]);
+}
+
 /* A/A: the order, the pairs and the balance are those of before against after; the settings are not. */
 static void both_sides_of_an_aa_comparison_have_the_settings_before(void **state)
 {
@@ -640,6 +655,7 @@ int main(void)
         cmocka_unit_test(slices_alternate_and_only_one_run_works_at_a_time),
         cmocka_unit_test(runs_that_do_not_fit_together_come_one_after_the_other),
         cmocka_unit_test(the_protocol_reaches_device_and_settings),
+        cmocka_unit_test(the_parent_is_told_which_variant_computes_in_fp32),
         cmocka_unit_test(both_sides_of_an_aa_comparison_have_the_settings_before),
         cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
         cmocka_unit_test(more_pairs_are_run_only_while_the_verdict_is_undecided),

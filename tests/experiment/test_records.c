@@ -200,6 +200,7 @@ static void device_settings_and_balance_come_back_as_they_were(void **state)
                     .tf32 = true,
                     .compute_capability = 90 },
         .settings = { "model=balanced workers=0", "model=balanced workers=2" },
+        .fp32 = { true, false },
         .balance = { true, 1.5e6, 3e6, 0.5, 96 },
         .window_seconds = 0.3,
     };
@@ -225,6 +226,7 @@ static void device_settings_and_balance_come_back_as_they_were(void **state)
                  back.device.shares_host_cores || back.device.fp16_matrix_units);
     assert_string_equal(back.settings[VARIANT_BEFORE], sent.settings[VARIANT_BEFORE]);
     assert_string_equal(back.settings[VARIANT_AFTER], sent.settings[VARIANT_AFTER]);
+    assert_true(back.fp32[VARIANT_BEFORE] && !back.fp32[VARIANT_AFTER]);
     assert_true(back.balance.measured && back.balance.ratio == 0.5 &&
                 back.balance.host_ns == 1.5e6 && back.balance.device_ns == 3e6);
     assert_int_equal(back.balance.jpeg_pixels, 96);

@@ -25,6 +25,11 @@ static bool is_run(const struct timing *timing, enum variant variant)
     return timing->only == VARIANT_COUNT || timing->only == variant;
 }
 
+static bool is_fp32(const struct training_config *config)
+{
+    return config->model.precision == PRECISION_FP32;
+}
+
 static enum status send_scenario(struct timing *timing)
 {
     struct session *session = &timing->session;
@@ -36,8 +41,10 @@ static enum status send_scenario(struct timing *timing)
     record->device = *device_properties(timing->device);
     record->balance = session->balance;
     record->window_seconds = timing->plan.seconds;
-    for (int v = 0; v < VARIANT_COUNT; v++)
+    for (int v = 0; v < VARIANT_COUNT; v++) {
         TRY(knobs_print(&session->configs[v], record->settings[v], sizeof record->settings[v]));
+        record->fp32[v] = is_fp32(&session->configs[v]);
+    }
     TRY(session_send(session));
 
 out:
@@ -169,7 +176,7 @@ static enum status open_so_far(struct timing *timing, size_t pairs)
     so_far->protocol = *session->protocol;
     so_far->device = *device_properties(timing->device);
     for (int v = 0; v < VARIANT_COUNT; v++) {
-        TRY(knobs_print(&session->configs[v], so_far->settings[v], sizeof so_far->settings[v]));
+        so_far->fp32[v] = is_fp32(&session->configs[v]);
         so_far->repetitions[v] = calloc(pairs, sizeof *so_far->repetitions[v]);
         if (so_far->repetitions[v] == NULL)
             FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu repetitions", pairs);

@@ -57,6 +57,7 @@ static void take_scenario(struct collector *collector)
     result->device = record->device;
     result->balance = record->balance;
     memcpy(result->settings, record->settings, sizeof result->settings);
+    memcpy(result->fp32, record->fp32, sizeof result->fp32);
     if (record->window_seconds > 0)
         result->protocol.window_seconds = record->window_seconds;
     report_progress(collector);
