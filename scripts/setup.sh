@@ -30,8 +30,8 @@ packages()
     echo gcc g++ libc6-dev cmake ninja-build
     echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libsimdjson-dev zlib1g-dev
     if [ "$tests" = yes ]; then
-        echo clang-format shellcheck python3 python3-numpy python3-scipy libbenchmark-tools
-        echo libbenchmark-dev
+        echo clang-format shellcheck python3 python3-venv python3-numpy python3-scipy
+        echo libbenchmark-tools libbenchmark-dev
     fi
 }
 

@@ -20,15 +20,23 @@ skip()
     exit 77
 }
 
-# A folder that is there as a whole or not at all, so that an installation cut short starts anew.
+# install PACKAGE...: into the new environment, compiling only what is imported.
+install()
+{
+    timeout 300 "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
+        --retries 1 --timeout 10 "$@" 2>"$venv.log" ||
+        skip "pip could not install $*: $(tail -n 1 "$venv.log")"
+}
+
+# A folder that is there as a whole or not at all, so that an installation cut short starts anew. HTA asks
+# for Jupyter too, of 90 packages, for pictures that nobody looks at here.
 install_hta()
 {
     [ ! -x "$venv/bin/python" ] || return 0
     rm -rf "$venv.new"
     "$python" -m venv "$venv.new" 2>/dev/null || skip "python3 cannot make a venv (python3-venv)"
-    timeout 120 "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --retries 1 --timeout 10 'HolisticTraceAnalysis>=0.5,<0.6' 'pandas<3' 2>"$venv.log" ||
-        skip "pip could not install HolisticTraceAnalysis: $(tail -n 1 "$venv.log")"
+    install 'pandas<3' networkx plotly psutil pyyaml
+    install --no-deps 'HolisticTraceAnalysis>=0.5,<0.6'
     mv "$venv.new" "$venv"
 }
 
