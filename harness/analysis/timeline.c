@@ -2,11 +2,57 @@
 #include "harness/analysis/timeline.h"
 
 #include "harness/analysis/event_names.h"
-#include "harness/analysis/host_events.h"
 #include "harness/base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* --- What the host did ---------------------------------------------------------------------------- */
+
+static bool is_host(const struct trace_file *trace, const struct trace_event *event)
+{
+    int64_t step;
+
+    if (trace_event_is_call(event))
+        return true;
+    return (event->kind == EVENT_KIND_OPERATOR || event->kind == EVENT_KIND_ANNOTATION) &&
+           !name_is_step(trace_file_name(trace, event->name), &step);
+}
+
+/* The order of a sweep with a stack: what contains comes before what is contained, calls last. */
+static int by_place(const void *left, const void *right)
+{
+    const struct trace_event *a = *(const struct trace_event *const *)left;
+    const struct trace_event *b = *(const struct trace_event *const *)right;
+
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (trace_event_is_call(a) != trace_event_is_call(b))
+        return trace_event_is_call(a) ? 1 : -1;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns > b->end_ns ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static enum status find_host_events(struct timeline *timeline, const struct trace_file *trace)
+{
+    enum status status = STATUS_OK;
+    int64_t room = 1;
+
+    for (int64_t i = 0; i < trace->event_count; i++) room += is_host(trace, &trace->events[i]);
+    timeline->host = malloc((size_t)room * sizeof *timeline->host);
+    if (timeline->host == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host", (long long)room);
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (is_host(trace, &trace->events[i]))
+            timeline->host[timeline->host_count++] = &trace->events[i];
+    sort_items(timeline->host, timeline->host_count, sizeof *timeline->host, by_place);
+
+out:
+    return status;
+}
 
 /* --- Joining work with its calls ----------------------------------------------------------------- */
 
@@ -103,7 +149,7 @@ static enum status collect(struct timeline *timeline)
     int64_t work_count = 0;
     bool called = false;
 
-    TRY(host_events_make(&timeline->host, &timeline->host_count, trace));
+    TRY(find_host_events(timeline, trace));
     TRY(collect_calls(&calls, timeline));
     for (int64_t i = 0; i < timeline->host_count; i++)
         called = called || trace_event_is_call(timeline->host[i]);

@@ -17,9 +17,10 @@ struct timeline {
     const struct trace_file *trace;
     struct work *work; /* by start, then end */
     int64_t work_count;
-    const struct trace_event **host; /* what its threads did (host_events.h) */
-    int64_t host_count;
-    struct usage all; /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
+    const struct trace_event *
+        *host;          /* operators, annotations without steps, and calls: by thread, start */
+    int64_t host_count; /* and nesting, calls last */
+    struct usage all;   /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
     struct track_usage *devices, *streams; /* by number */
     int64_t device_count, stream_count;
     bool host_alone; /* no device is described, called or at work: the host computes itself */
