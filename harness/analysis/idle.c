@@ -2,6 +2,7 @@
 #include "harness/analysis/idle.h"
 
 #include "harness/analysis/intervals.h"
+#include "harness/base/statistics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,14 @@ static int64_t late(int64_t *lengths, int64_t count)
     return later(beyond_median, sum / 2);
 }
 
+static void sort_loadings(struct idle *idle, int count)
+{
+    for (int i = 0; i < count; i++)
+        idle->loadings[i] = (double)(idle->steps[i].free_ns[HOST_LOADING] +
+                                     idle->steps[i].drained_ns[HOST_LOADING]);
+    stats_sort(idle->loadings, count);
+}
+
 enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
                       const struct host_activity *activity)
 {
@@ -235,7 +244,8 @@ enum status idle_make(struct idle *idle, const struct timeline *timeline, const 
     find_window(idle, timeline, steps);
     idle->steps = calloc((size_t)steps->count + 1, sizeof *idle->steps);
     sweep.queued = malloc(((size_t)timeline->work_count + 1) * sizeof *sweep.queued);
-    if (idle->steps == NULL || sweep.queued == NULL)
+    idle->loadings = calloc((size_t)steps->count + 1, sizeof *idle->loadings);
+    if (idle->steps == NULL || idle->loadings == NULL || sweep.queued == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the idle time of %lld steps",
              (long long)steps->count);
     for (int64_t i = 0; i < timeline->work_count; i++) {
@@ -262,6 +272,7 @@ enum status idle_make(struct idle *idle, const struct timeline *timeline, const 
     else if (timeline->host_alone)
         take_steps(&sweep);
     idle->busy_ns = sweep.busy_ns;
+    sort_loadings(idle, (int)steps->count);
     idle->late_ns = late(sweep.queued, sweep.queued_count);
 
 out:
@@ -272,5 +283,6 @@ out:
 void idle_release(struct idle *idle)
 {
     free(idle->steps);
+    free(idle->loadings);
     memset(idle, 0, sizeof *idle);
 }

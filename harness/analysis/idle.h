@@ -39,6 +39,7 @@ struct idle {
     int64_t busy_ns;
     struct idle_time all;
     struct idle_time *steps; /* as in struct steps; a gap belongs to the step that it begins in */
+    double *loadings;        /* HOST_LOADING of every step, free and drained, ascending */
 
     /* Of the gaps before queued work that are shorter than that: what exceeds their median, which is
      * taken for the device's own pace, or half of them if that is more, since a graph halves them: from

@@ -144,3 +144,14 @@ void spans_release(struct spans *spans)
     free(spans->rows);
     *spans = (struct spans){ NULL, 0 };
 }
+
+const struct span_row *spans_find(const struct spans *spans, const struct trace_file *trace,
+                                  const char *name, bool begins)
+{
+    for (int64_t i = 0; i < spans->count; i++) {
+        const char *row = trace_file_name(trace, spans->rows[i].name);
+        if (begins ? strncmp(row, name, strlen(name)) == 0 : strcmp(row, name) == 0)
+            return &spans->rows[i];
+    }
+    return NULL;
+}

@@ -27,4 +27,8 @@ struct spans {
 enum status spans_make(struct spans *spans, const struct timeline *timeline);
 void spans_release(struct spans *spans);
 
+/* The row of that name; NULL: none. `begins`: the first row, thus the longest, whose name begins so. */
+const struct span_row *spans_find(const struct spans *spans, const struct trace_file *trace,
+                                  const char *name, bool begins);
+
 #endif

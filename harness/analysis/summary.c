@@ -1,6 +1,17 @@
 #include "harness/analysis/summary.h"
 
+#include <math.h>
 #include <string.h>
+
+static enum status make_products(struct summary *summary)
+{
+    const struct span_row *forward = spans_find(&summary->spans, summary->trace, "forward", false);
+
+    summary->product_fixed_ns = NAN;
+    return forward == NULL ? STATUS_OK
+                           : products_fixed_ns(&summary->product_fixed_ns, &summary->timeline,
+                                               (double)forward->count);
+}
 
 enum status summary_make(struct summary *summary, const struct trace_file *trace)
 {
@@ -13,6 +24,9 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(launches_make(&summary->launches, &summary->timeline));
     TRY(kernels_make(&summary->kernels, &summary->timeline));
     TRY(spans_make(&summary->spans, &summary->timeline));
+    TRY(phases_make(&summary->phases, &summary->timeline, &summary->steps));
+    TRY(first_uses_make(&summary->first_uses, &summary->timeline));
+    TRY(make_products(summary));
     TRY(host_activity_make(&summary->host, &summary->timeline));
     TRY(memory_curve_make(&summary->memory, trace)); /* late: others need more memory for a while */
     TRY(idle_make(&summary->idle, &summary->timeline, &summary->steps, &summary->host));
@@ -26,6 +40,8 @@ void summary_release(struct summary *summary)
     idle_release(&summary->idle);
     host_activity_release(&summary->host);
     memory_curve_release(&summary->memory);
+    first_uses_release(&summary->first_uses);
+    phases_release(&summary->phases);
     spans_release(&summary->spans);
     kernels_release(&summary->kernels);
     steps_release(&summary->steps);

@@ -2,10 +2,13 @@
 #ifndef HARNESS_ANALYSIS_SUMMARY_H
 #define HARNESS_ANALYSIS_SUMMARY_H
 
+#include "harness/analysis/first_uses.h"
 #include "harness/analysis/idle.h"
 #include "harness/analysis/kernel_table.h"
 #include "harness/analysis/launches.h"
 #include "harness/analysis/memory_curve.h"
+#include "harness/analysis/phases.h"
+#include "harness/analysis/products.h"
 #include "harness/analysis/spans.h"
 #include "harness/analysis/steps.h"
 #include "harness/analysis/timeline.h"
@@ -17,9 +20,13 @@ struct summary {
     struct launches launches;
     struct kernels kernels;
     struct spans spans;
+    struct phases phases;
+    struct first_uses first_uses;
     struct memory_curve memory;
     struct host_activity host;
     struct idle idle;
+    double
+        product_fixed_ns; /* of those that come with every forward pass (products.h); NAN: unknown */
 };
 
 /* OUT_OF_MEMORY. `trace` must live longer. Release in every case; a summary of zeros may be released. */

@@ -115,11 +115,10 @@ static size_t rule_count(void)
 enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
                           int64_t which)
 {
-    struct facts facts = { 0 };
+    struct facts facts = facts_of(summaries, count, which);
     enum status status = STATUS_OK;
 
     memset(findings, 0, sizeof *findings);
-    TRY(facts_make(&facts, summaries, count, which));
     findings->items = malloc(rule_count() * sizeof *findings->items);
     if (findings->items == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu findings", rule_count());
@@ -144,7 +143,6 @@ enum status findings_make(struct findings *findings, const struct summary *summa
     explain_health(findings, &facts);
 
 out:
-    facts_release(&facts);
     return status;
 }
 

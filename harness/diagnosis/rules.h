@@ -6,7 +6,7 @@
 #ifndef HARNESS_DIAGNOSIS_RULES_H
 #define HARNESS_DIAGNOSIS_RULES_H
 
-#include "harness/analysis/first_uses.h"
+#include "harness/analysis/summary.h"
 #include "harness/base/quantity.h"
 #include "harness/diagnosis/findings.h"
 
@@ -22,7 +22,7 @@
 /* Fewer kernels and copies than that, without steps around them, show no pattern. */
 enum { RULE_WORK_LEAST = 10 };
 
-/* Where a rule looks: figures a step of the trace as it is, in ns. */
+/* What rules judge: a summary, and its figures per step of the trace as it is, in ns. */
 struct facts {
     const struct summary *summary;
     const struct summary *ranks; /* of the same run, this one among them */
@@ -34,11 +34,7 @@ struct facts {
     double step_ns, busy_ns;
     double launches; /* that caused work */
     bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
-    struct first_uses first_uses;
-    double passes;         /* the phase "forward", a step; 1 where it has none */
-    double optimizer_work; /* kernels and copies that it launches, where there are several passes */
-    double product_fixed_ns; /* of a step of several passes (products.h); NAN: unknown */
-    double *loadings;        /* exposed loading of every step, ascending; NULL: no steps */
+    double passes;   /* forward passes per step; 1 where none is marked */
     double median_step_ns;
 };
 
@@ -54,10 +50,7 @@ struct rule {
 extern const struct rule rules_of_memory[], rules_of_host[], rules_of_copies[], rules_of_device[],
     rules_of_ranks[], rules_of_trace[];
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status facts_make(struct facts *facts, const struct summary *ranks, int64_t count,
-                       int64_t which);
-void facts_release(struct facts *facts);
+struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
 
 /* Sets what a finding loses, and severity and gain with it: minor up to 15% of a step, major, critical from
  * 50% on (a device that is busy for less than half of the time is TensorBoard's bound). False: below
@@ -78,8 +71,5 @@ struct step_text {
 struct step_text step_text(const struct facts *facts);
 const char *facts_per(const struct facts *facts);
 bool facts_of_whole(const struct facts *facts); /* nothing marks steps */
-
-/* The row of that name, a phase's or operator's; NULL: none. `begins`: by the beginning of the name. */
-const struct span_row *facts_span(const struct facts *facts, const char *name, bool begins);
 
 #endif

@@ -178,11 +178,13 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
 {
     const double good = 0.15;
     bool alone = facts->summary->timeline.host_alone;
-    const struct span_row *optimizer = facts_span(facts, "optimizer", false);
+    const struct trace_file *trace = facts->summary->trace;
+    const struct spans *spans = &facts->summary->spans;
+    const struct span_row *optimizer = spans_find(spans, trace, "optimizer", false);
     double ns;
 
     if (optimizer == NULL)
-        optimizer = facts_span(facts, "Optimizer.step#", true);
+        optimizer = spans_find(spans, trace, "Optimizer.step#", true);
     if (optimizer == NULL)
         return false;
     ns = (double)(alone ? optimizer->host_total_ns : optimizer->device_total_ns) / facts->steps;

@@ -23,10 +23,10 @@ static const struct idle_time *all(const struct facts *facts)
 /* Exposed loading of the step at the middle; without steps the mean. */
 static double typical_loading(const struct facts *facts)
 {
-    if (facts->loadings == NULL)
+    if (!facts->has_steps)
         return per_step(facts,
                         all(facts)->free_ns[HOST_LOADING] + all(facts)->drained_ns[HOST_LOADING]);
-    return stats_median(facts->loadings, (int)facts->summary->steps.count);
+    return stats_median(facts->summary->idle.loadings, (int)facts->summary->steps.count);
 }
 
 /* In a loop that waits for the device before it loads, both add up. Without the wait the longer one would
@@ -91,7 +91,7 @@ static bool loading_is_uneven(const struct facts *facts)
     double mean = per_step(facts, time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
     double typical = typical_loading(facts);
 
-    return count >= STEPS_TO_COMPARE && facts->loadings[count - 1] > 0 &&
+    return count >= STEPS_TO_COMPARE && facts->summary->idle.loadings[count - 1] > 0 &&
            (typical < RULE_SHARE_LEAST * facts->median_step_ns ||
             (count >= STEPS_TO_REPEAT && typical < 0.2 * mean && comes_again(facts)));
 }
@@ -102,8 +102,9 @@ static int64_t steps_that_wait(const struct facts *facts)
     int64_t count = facts->summary->steps.count, waiting = 0;
     double sum = 0, most = 0;
 
-    for (int64_t i = 0; i < count; i++) sum += facts->loadings[i];
-    while (waiting < count && most < 0.8 * sum) most += facts->loadings[count - ++waiting];
+    for (int64_t i = 0; i < count; i++) sum += facts->summary->idle.loadings[i];
+    while (waiting < count && most < 0.8 * sum)
+        most += facts->summary->idle.loadings[count - ++waiting];
     return waiting;
 }
 
@@ -136,7 +137,8 @@ static bool at_borders(const struct facts *facts)
 {
     int64_t waiting = steps_that_wait(facts), count = facts->summary->steps.count;
 
-    return waiting * 10 <= count && facts->loadings[count - waiting] > facts->median_step_ns;
+    return waiting * 10 <= count &&
+           facts->summary->idle.loadings[count - waiting] > facts->median_step_ns;
 }
 
 static bool judge_uneven(struct finding *finding, const struct facts *facts, bool borders)
@@ -151,7 +153,8 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
     snprintf(finding->evidence, sizeof finding->evidence,
              "%lld of %lld steps account for most of the wait for data, up to %s each; the median "
              "step waits %s of %s",
-             (long long)waiting, (long long)count, quantity_time(facts->loadings[count - 1]).text,
+             (long long)waiting, (long long)count,
+             quantity_time(facts->summary->idle.loadings[count - 1]).text,
              quantity_time(typical_loading(facts)).text, quantity_time(facts->median_step_ns).text);
     return finding_costs(finding, facts, lost_to_loading(facts));
 }
@@ -225,13 +228,14 @@ static double idle_for_first_uses(const struct facts *facts)
     int64_t start_ns =
         facts->has_steps ? summary->steps.items[0].event->start_ns : summary->idle.start_ns;
 
-    return (double)intervals_within_ns(&facts->first_uses.idle, start_ns, summary->idle.end_ns);
+    return (double)intervals_within_ns(&facts->summary->first_uses.idle, start_ns,
+                                       summary->idle.end_ns);
 }
 
 static bool judge_initialisation(struct finding *finding, const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
-    const struct first_uses *uses = &facts->first_uses;
+    const struct first_uses *uses = &facts->summary->first_uses;
 
     if (uses->count == 0)
         return false;
@@ -259,8 +263,8 @@ static double lost_to_launches(const struct facts *facts)
         drained += (double)time->drained_ns[doings[i]];
     }
     lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns));
-    lost -= (double)intervals_within_ns(&facts->first_uses.idle, facts->summary->idle.start_ns,
-                                        facts->summary->idle.end_ns);
+    lost -= (double)intervals_within_ns(&facts->summary->first_uses.idle,
+                                        facts->summary->idle.start_ns, facts->summary->idle.end_ns);
     return fmax(0, lost / facts->steps);
 }
 
@@ -293,6 +297,12 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     return finding_costs(finding, facts, lost_to_launches(facts));
 }
 
+/* Kernels and copies per step that the optimizer launches. */
+static double optimizer_work(const struct facts *facts)
+{
+    return facts->summary->phases.means[PHASE_OPTIMIZER].work_count;
+}
+
 /* What the device would not spend on starting and ending kernels if a step ran once over its batch instead
  * of in passes over pieces. A kernel takes at least as long as the shortest of all; as some of that may be
  * work too, no more than a call of the host is counted. Of products more is known where work is stated. The
@@ -302,7 +312,7 @@ static double busy_lost_to_passes(const struct facts *facts)
     const struct kernels *kernels = &facts->summary->kernels;
     const struct launches *launches = &facts->summary->launches;
     double shortest = (double)launches->host_ns / fmax(1, (double)launches->count);
-    double count = 0, products = 0, product_ns = facts->product_fixed_ns;
+    double count = 0, products = 0, product_ns = facts->summary->product_fixed_ns;
 
     for (int64_t i = 0; i < kernels->count; i++) {
         const struct kernel_row *row = &kernels->rows[i];
@@ -316,7 +326,7 @@ static double busy_lost_to_passes(const struct facts *facts)
     }
     if (isnan(product_ns))
         product_ns = shortest;
-    count = fmax(0, count / facts->steps - facts->optimizer_work);
+    count = fmax(0, count / facts->steps - optimizer_work(facts));
     products /= facts->steps;
     return (1 - 1 / facts->passes) * (count * shortest + products * product_ns);
 }
@@ -328,7 +338,7 @@ static double idle_lost_to_passes(const struct facts *facts)
     double between = per_step(facts, all(facts)->queued_ns - all(facts)->stalled_ns -
                                          facts->summary->idle.late_ns);
 
-    double optimizer = fmin(1, facts->optimizer_work / fmax(1, facts->launches));
+    double optimizer = fmin(1, optimizer_work(facts) / fmax(1, facts->launches));
 
     return (1 - optimizer) * (lost_to_launches(facts) + (1 - 1 / facts->passes) * fmax(0, between));
 }
@@ -359,11 +369,11 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
         return false;
     length =
         snprintf(more, sizeof more, "every step runs the forward pass %.0f times; ", facts->passes);
-    if (isfinite(facts->product_fixed_ns))
+    if (isfinite(facts->summary->product_fixed_ns))
         snprintf(more + length, sizeof more - (size_t)length,
                  "a matrix product takes at least %s, however small it is; ",
-                 quantity_time(facts->product_fixed_ns).text);
-    finding->gain_is_least = isnan(facts->product_fixed_ns);
+                 quantity_time(facts->summary->product_fixed_ns).text);
+    finding->gain_is_least = isnan(facts->summary->product_fixed_ns);
     launch_evidence(finding, facts, more);
     return finding_costs(finding, facts, lost_to_passes(facts));
 }
