@@ -9,7 +9,9 @@
     X(checkpointing)                                                                               \
     X(launch_overhead)                                                                             \
     X(item_sync)
-#define OTHERS(X) X(naive_attention)
+#define OTHERS(X)                                                                                  \
+    X(naive_attention)                                                                             \
+    X(allocation_churn)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

@@ -1,0 +1,31 @@
+/* Allocating every tensor from the device anew.
+ *
+ * Most tensors live for a fraction of a step, and the device's own calls are not made for that:
+ * allocating maps memory, and freeing waits until the device has finished all queued work. The host
+ * can therefore never run ahead of the device, and each waits for the other in turn. A caching
+ * allocator asks the device in the first steps only and then hands out the same blocks again, which
+ * is safe without waiting because the work of a stream runs in order. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_allocation_churn = {
+    .name = "allocation_churn",
+    .title = "Allocating every tensor from the device anew",
+    .symptom = "the host spends the step in calls that allocate and free, and the device idles",
+    .cause = "every tensor is allocated on the device and freed again, and each free waits for it",
+    .fix = "use a caching or stream-ordered allocator, or allocate once before the loop",
+    .look = "cudaMalloc and cudaFree among the kernels of every step, and an idle device beside them",
+    .base = "model=balanced launch=eager",
+    .knob = "allocation",
+    .before = "direct",
+    .after = "caching",
+    .loss = LOSS_IDENTICAL,
+    .expect =
+        {
+            /* 83 per step on the CPU device, and none. */
+            { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 50, .after_below = 0.5 },
+            /* Twelve quick runs on two busy cores of a Xeon: 2.31 to 3.48. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CPU_DEVICE },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
+        },
+    .accept = { { "allocation_churn", ANYWHERE } },
+};
