@@ -8,10 +8,6 @@
  * a row's work hides its overhead, few enough that rows of a small model fill a GPU. */
 enum { CHUNK = 2048 };
 
-struct moments {
-    float *m, *v;
-};
-
 struct optimizer {
     struct optimizer_config config;
     const struct parameter *parameters;
@@ -150,6 +146,11 @@ void optimizer_close(struct optimizer *optimizer)
     allocator_free(optimizer->allocator, optimizer->state);
     free(optimizer->moments);
     free(optimizer);
+}
+
+struct moments optimizer_moments(const struct optimizer *optimizer, int parameter)
+{
+    return optimizer->moments[parameter];
 }
 
 struct step_state *optimizer_state(const struct optimizer *optimizer)

@@ -19,6 +19,12 @@ enum status optimizer_open(struct optimizer **optimizer, const struct optimizer_
 /* Frees everything; the stream's work must be done. NULL is allowed. */
 void optimizer_close(struct optimizer *optimizer);
 
+/* Running means of a parameter's gradient and of its square: fp32 device memory, as many as elements. */
+struct moments {
+    float *m, *v;
+};
+struct moments optimizer_moments(const struct optimizer *optimizer, int parameter);
+
 /* In device memory, at the same address until close. */
 struct step_state *optimizer_state(const struct optimizer *optimizer);
 

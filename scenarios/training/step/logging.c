@@ -9,7 +9,7 @@ struct logging {
     float *read; /* pinned host memory: the loss that was read last */
 };
 
-static enum status open(struct training *training)
+static enum status open_logging(struct training *training)
 {
     enum status status = STATUS_OK;
     struct logging *logging = calloc(1, sizeof *logging);
@@ -34,7 +34,7 @@ static enum status read_newest(struct training *training)
                        logging->ring + training->steps % LOSS_RING, sizeof *logging->read);
 }
 
-static void close(struct training *training)
+static void close_logging(struct training *training)
 {
     struct logging *logging = training->logging;
 
@@ -49,9 +49,9 @@ static void close(struct training *training)
 const struct periodic periodic_logging = {
     .phase = "log",
     .every = offsetof(struct training_config, logging.loss_every),
-    .open = open,
+    .open = open_logging,
     .run = read_newest,
-    .close = close,
+    .close = close_logging,
 };
 
 float *training_loss_ring(const struct training *training)
