@@ -99,7 +99,7 @@ static void checkpointing_survives_every_fault(void **state)
 {
     (void)state;
     check_all_calls("model=heavy blocks=2 batch=1 tokens=17 checkpointing=block jpeg_pixels=32 "
-                    "input=decoded workers=1 launch=graph");
+                    "input=decoded workers=1 launch=graph save_every=2");
 }
 
 /* Opens it once: the program ends as skipped where there is none. */

@@ -116,6 +116,12 @@ struct logging_config {
     int loss_every; /* steps between blocking reads of the loss, at least 1 */
 };
 
+/* --- Saving the training state --- */
+
+struct saving_config {
+    int save_every; /* steps between two saves; 0: never */
+};
+
 struct training_config {
     struct model_config model;
     struct dataset_config data;
@@ -125,6 +131,7 @@ struct training_config {
     struct allocator_config allocator;
     struct launch_config launch;
     struct logging_config logging;
+    struct saving_config saving;
     uint64_t seed;
 };
 

@@ -22,7 +22,9 @@ struct periodic {
 };
 
 /* In the order in which they run. Each keeps a struct NAME of its own in training->NAME. */
-#define PERIODICS(X) X(logging)
+#define PERIODICS(X)                                                                               \
+    X(logging)                                                                                     \
+    X(saving)
 
 #define PERIODIC_ROW(name) extern const struct periodic periodic_##name;
 PERIODICS(PERIODIC_ROW)

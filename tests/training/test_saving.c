@@ -1,0 +1,220 @@
+/* Saving the training state: what is in the file, when it is written, what it costs, how it fails. */
+#include "tests/fixtures/training_fixture.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static size_t bytes_of(const struct training *training)
+{
+    return 3 * (size_t)encoder_parameters(training->encoder) * sizeof(float) +
+           sizeof(struct step_state);
+}
+
+static char *append(struct training *training, char *to, const void *from, size_t bytes)
+{
+    assert_ok(device_copy(training->compute, COPY_DEVICE_TO_HOST, to, from, bytes));
+    return to + bytes;
+}
+
+/* The state as it is on the device now, in the order of the file; the caller frees it. */
+static char *state_of(struct training *training)
+{
+    char *state = malloc(bytes_of(training)), *to = state;
+
+    assert_non_null(state);
+    for (int i = 0; i < training->encoder->parameter_count; i++) {
+        const struct parameter *p = &training->encoder->parameters[i];
+        struct moments moments = optimizer_moments(training->optimizer, i);
+        size_t bytes = (size_t)p->value->elements * sizeof(float);
+
+        to = append(training, to, p->master, bytes);
+        to = append(training, to, moments.m, bytes);
+        to = append(training, to, moments.v, bytes);
+    }
+    append(training, to, optimizer_state(training->optimizer), sizeof(struct step_state));
+    return state;
+}
+
+/* The file has no name left, but the process has it open: a second descriptor of it, or -1. */
+static int open_file(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int file = -1;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        char path[300], target[300] = "";
+
+        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
+        if (readlink(path, target, sizeof target - 1) > 0 &&
+            strstr(target, "/chokepoint-state-") != NULL)
+            file = dup(atoi(entry->d_name));
+    }
+    closedir(folder);
+    return file;
+}
+
+static bool file_holds(const char *state, size_t bytes)
+{
+    int file = open_file();
+    char *read = malloc(bytes + 1);
+    bool holds;
+
+    assert_true(file >= 0);
+    assert_non_null(read);
+    holds = pread(file, read, bytes + 1, 0) == (ssize_t)bytes && memcmp(read, state, bytes) == 0;
+    free(read);
+    close(file);
+    return holds;
+}
+
+static void what_is_saved_is_the_state_bit_for_bit(void **state)
+{
+    static const char *const settings[] = {
+        "model=light launch=eager save_every=3 precision=fp32",
+        "model=light launch=graph save_every=3 precision=bf16",
+        "model=balanced optimizer=unfused save_every=3 allocation=direct",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        struct training *training = open_training(*state, settings[i]);
+        char *early, *saved, *later;
+
+        assert_ok(training_run(training, 3));
+        early = state_of(training);
+        assert_true(file_holds(early, bytes_of(training)));
+        assert_ok(training_run(training, 3));
+        saved = state_of(training);
+        assert_true(file_holds(saved, bytes_of(training)));
+        assert_false(file_holds(early, bytes_of(training)));
+        assert_ok(training_run(training, 2));
+        later = state_of(training);
+        assert_true(file_holds(saved, bytes_of(training)));
+        assert_false(file_holds(later, bytes_of(training)));
+        training_close(training);
+        assert_int_equal(open_file(), -1);
+        free(early);
+        free(saved);
+        free(later);
+    }
+}
+
+static void every_save_waits_for_each_of_its_copies(void **state)
+{
+    struct training *training =
+        open_training(*state, "model=light launch=graph loss_every=1024 save_every=4");
+    int64_t copies = 3 * training->encoder->parameter_count + 1;
+    struct device_counters before, after;
+
+    assert_ok(training_run(training, 4));
+    before = device_counters(training->device);
+    assert_ok(training_run(training, 15));
+    after = device_counters(training->device);
+    assert_int_equal(after.synchronizations - before.synchronizations, 3 * copies);
+    assert_int_equal(after.copy_bytes_d2h - before.copy_bytes_d2h, 3 * bytes_of(training));
+    training_close(training);
+}
+
+static void nothing_is_saved_and_no_file_made_unless_asked_for(void **state)
+{
+    struct training *training = open_training(*state, "model=light loss_every=1024");
+    struct device_counters before = device_counters(training->device), after;
+
+    assert_int_equal(open_file(), -1);
+    assert_ok(training_run(training, 10));
+    after = device_counters(training->device);
+    assert_int_equal(after.copy_bytes_d2h - before.copy_bytes_d2h, 0);
+    training_close(training);
+}
+
+static void saving_changes_no_bit_of_the_training(void **state)
+{
+    enum { STEPS = 12 };
+    float plain[STEPS], saving[STEPS];
+
+    run_losses(*state, "model=light launch=graph", STEPS, plain);
+    run_losses(*state, "model=light launch=graph save_every=2", STEPS, saving);
+    assert_memory_equal(plain, saving, sizeof plain);
+}
+
+static void a_window_holds_whole_rounds_of_saves_and_reads(void **state)
+{
+    struct training_config config = { .logging.loss_every = 20, .saving.save_every = 6 };
+    (void)state;
+
+    assert_int_equal(training_period(&config, 1), 60);
+    config.saving.save_every = 0;
+    assert_int_equal(training_period(&config, 1), 20);
+}
+
+/* Lets files be as large as `bytes`, beyond which a write fails as on a full disk; returns what was
+ * allowed before. */
+static rlim_t limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    rlim_t before;
+
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return before;
+}
+
+static void a_write_that_fails_is_told_with_what_to_do(void **state)
+{
+    struct training *training = open_training(*state, "model=light save_every=2");
+    enum status status;
+    rlim_t before;
+
+    assert_ok(training_run(training, 1));
+    before = limit_files(4096);
+    status = training_run(training, 1);
+    limit_files(before);
+    assert_int_equal(status, STATUS_IO);
+    assert_non_null(strstr(status_last()->text, "bytes of training state cannot be written in "));
+    assert_non_null(strstr(status_last()->text, "File too large; make room there, set TMPDIR"));
+    training_close(training);
+}
+
+static void a_folder_that_is_not_there_is_told_at_once(void **state)
+{
+    struct training_config config = config_of(*state, "model=light save_every=2");
+    const char *before = getenv("TMPDIR");
+    char *kept = before != NULL ? strdup(before) : NULL;
+    struct training *training = NULL;
+
+    setenv("TMPDIR", "/proc/nowhere", 1);
+    assert_int_equal(training_open(&training, *state, &config), STATUS_IO);
+    assert_non_null(strstr(status_last()->text, "/proc/nowhere: No such file or directory"));
+    assert_null(training);
+    if (kept != NULL)
+        setenv("TMPDIR", kept, 1);
+    else
+        unsetenv("TMPDIR");
+    free(kept);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_saved_is_the_state_bit_for_bit),
+        cmocka_unit_test(every_save_waits_for_each_of_its_copies),
+        cmocka_unit_test(nothing_is_saved_and_no_file_made_unless_asked_for),
+        cmocka_unit_test(saving_changes_no_bit_of_the_training),
+        cmocka_unit_test(a_window_holds_whole_rounds_of_saves_and_reads),
+        cmocka_unit_test(a_write_that_fails_is_told_with_what_to_do),
+        cmocka_unit_test(a_folder_that_is_not_there_is_told_at_once),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("saving", tests, open_device, close_device);
+}
