@@ -1,16 +1,17 @@
 /* Keeping all activations for backward.
  *
- * Backward needs what forward computed, so by default all of it is kept, and with depth and batch it
- * soon fills the device. Checkpointing keeps only each block's input and computes the rest again when
- * backward comes to the block: memory for time. The arithmetic is the same, and so is every loss. */
+ * Backward needs what forward computed. By default all of it is kept, and it soon fills the device as
+ * depth and batch grow. Checkpointing keeps only the input of each block and computes the rest again
+ * when backward comes to the block: it trades time for memory. The arithmetic is the same, and so is
+ * every loss. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_checkpointing = {
     .name = "checkpointing",
     .title = "Keeping all activations for backward",
-    .symptom = "memory rises through forward to the budget's edge, and falls through backward",
-    .cause = "every block's activations are kept until its backward",
-    .fix = "recompute blocks in backward (torch.utils.checkpoint), or lower the batch",
+    .symptom = "memory rises during forward, almost to the budget, and falls during backward",
+    .cause = "the activations of every block are kept until its backward",
+    .fix = "recompute each block in backward (torch.utils.checkpoint), or use a smaller batch",
     .look = "the memory curve: a high peak between forward and backward, then a low one",
     .base = "model=heavy attention=naive memory_budget=role loss_every=3",
     .knob = "checkpointing",

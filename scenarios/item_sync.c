@@ -9,9 +9,9 @@ const struct scenario scenario_item_sync = {
     .name = "item_sync",
     .title = "Reading the loss on every step",
     .symptom = "the device is idle for a moment after every step",
-    .cause = "a blocking read of the loss drains the queue",
-    .fix = "read it every 20 steps, or copy it aside and read it later",
-    .look = "a blocking copy of 4 bytes at the end of each step, then a gap",
+    .cause = "a blocking read of the loss (loss.item(), print(loss)) drains the queue",
+    .fix = "read the loss every 20 steps, or copy it asynchronously and read it later",
+    .look = "a blocking copy of 4 bytes at the end of each step, followed by a gap",
     .base = "model=balanced input=decoded workers=0 launch=graph",
     .knob = "loss_every",
     .before = "1",
@@ -21,10 +21,10 @@ const struct scenario scenario_item_sync = {
     .expect =
         {
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10 },
-            /* Quick runs on two cores: of an EPYC 1.41 to 1.72, of a Xeon 1.28 to 1.70. */
+            /* Quick runs on two cores: 1.41 to 1.72 on an EPYC, 1.28 to 1.70 on a Xeon. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15 },
         },
     .accept = { { "host_sync", ANYWHERE } },
-    /* The loop still loads its data itself, only hidden behind the device's work. */
+    /* The loop still loads its data itself; now the device's work hides that. */
     .tolerated_after = { { "data_loading", ANYWHERE } },
 };

@@ -1,17 +1,18 @@
 /* Launching one small kernel after the other.
  *
- * Each launch costs the host a call and the device a wait for it. When a kernel is done before the
+ * Each launch costs the host a call and makes the device wait for it. When a kernel ends before the
  * host can launch the next one, the launches set the pace and the device idles between kernels. A
- * captured graph hands all of a step's kernels over in one call. */
+ * captured graph submits all kernels of a step in one call. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_launch_overhead = {
     .name = "launch_overhead",
     .title = "Launching one small kernel after the other",
     .symptom = "the device is idle between kernels that are each shorter than their launch",
-    .cause = "every kernel is launched by a call of its own, and the calls take longer than the work",
-    .fix = "capture the step as a graph and launch that, or fuse kernels",
-    .look = "a dense row of cudaLaunchKernel over kernels with gaps between them",
+    .cause = "a separate call launches every kernel, and the calls take longer than the work",
+    .fix = "capture the step as a graph and launch that (CUDA graphs, torch.compile with "
+           "mode=\"reduce-overhead\"), or fuse kernels",
+    .look = "a dense row of cudaLaunchKernel above kernels with gaps between them",
     .base = "model=light batch=1 tokens=4 elementwise=unfused optimizer=unfused",
     .knob = "launch",
     .before = "eager",
@@ -21,7 +22,8 @@ const struct scenario scenario_launch_overhead = {
         {
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 10 },
             { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 10 },
-            /* Quick runs on two cores of a Xeon: 1.39 to 2.80, lowest where a neighbour slows kernels. */
+            /* Quick runs on two cores of a Xeon: 1.39 to 2.80. The lowest came while another virtual
+             * machine slowed the kernels. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
         },

@@ -1,7 +1,7 @@
-/* Every scenario once: a new one is a file, a line in CMakeLists.txt and a line here. */
+/* All scenarios. A new one is a file, a line in CMakeLists.txt and a line here. */
 #include "scenarios/scenario.h"
 
-/* name, in the order of `list`: core ones first */
+/* names, in the order of `list`: core scenarios first */
 #define CORE(X)                                                                                    \
     X(loader_workers)                                                                              \
     X(small_batch)                                                                                 \

@@ -1,10 +1,10 @@
 /* Loading the data in the training loop.
  *
- * With no worker the loop itself reads and decodes each batch, and the loss that it reads after every
- * step has drained the queue by then: while the host decodes, the device has nothing to do. Workers
- * decode the next batches while this one is trained on, so the step costs the larger of the two
- * instead of both. On a machine whose device shares the host's cores they compete for them, and less
- * is won. */
+ * Without workers the loop itself reads and decodes each batch. It also reads the loss after every
+ * step, which drains the queue, so the device has nothing to do while the host decodes. Workers decode
+ * the next batches while this one is trained on: the step then costs the larger of the two instead of
+ * both. Where the device shares the host's cores, workers and device compete for them, and the gain is
+ * smaller. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_loader_workers = {
@@ -12,8 +12,8 @@ const struct scenario scenario_loader_workers = {
     .title = "Loading the data in the training loop",
     .symptom = "the device is idle while the next batch is read and decoded",
     .cause = "no loader worker: the thread that queues the device's work decodes the images too",
-    .fix = "load in workers, one per core, that run ahead of the loop",
-    .look = "a long data phase before each forward, with an idle device under it",
+    .fix = "load in workers that run ahead of the loop, one per core (DataLoader(num_workers=...))",
+    .look = "a long data phase before each forward, while the device is idle",
     .base = "model=balanced input=decoded loss_every=1 launch=graph",
     .knob = "workers",
     .before = "0",
@@ -22,8 +22,8 @@ const struct scenario scenario_loader_workers = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Forty quick runs on two cores of a Xeon: 1.59 to 1.85, and once 1.38, while its host took a
-             * third of them. */
+            /* Forty quick runs on two cores of a Xeon: 1.59 to 1.85, and once 1.38, while the virtual
+             * machine's host took a third of the cores. */
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.5, .where = WHERE_CUDA },
             { METRIC_DATA_WAIT, SHRINKS, .at_least = 2 },
@@ -31,7 +31,7 @@ const struct scenario scenario_loader_workers = {
               .after_below = 0.15 },
         },
     .accept = { { "data_loading", ANYWHERE } },
-    /* The loss is read on every step in both variants. A device that takes the workers' cores makes a
-     * batch late now and then. */
+    /* Both variants read the loss on every step. A device that shares the workers' cores makes a batch
+     * late now and then. */
     .tolerated_after = { { "host_sync", ANYWHERE }, { "data_jitter", WHERE_CPU_DEVICE } },
 };

@@ -1,8 +1,8 @@
 /* Computing in fp32 where bf16 would do.
  *
  * A bf16 number takes half the bytes, so activations, gradients and the traffic between kernels halve
- * on every device. Matrix units multiply bf16 several times faster than fp32; where there are none,
- * as on most CPUs, the products gain nothing and only the bytes are promised. Weights keep an fp32
+ * on every device. Matrix units multiply bf16 several times faster than fp32. Without them, as on
+ * most CPUs, the products gain nothing, and the scenario promises only the bytes. Weights keep an fp32
  * master copy, so that small updates are not lost. */
 #include "scenarios/scenario.h"
 
@@ -10,10 +10,11 @@ const struct scenario scenario_precision = {
     .name = "precision",
     .title = "Computing in fp32 where bf16 would do",
     .symptom = "matrix products fill the step, and the matrix units are not used",
-    .cause = "weights and activations are fp32, which the matrix units do not take",
-    .fix = "train in bf16 with fp32 master weights (autocast)",
+    .cause = "weights and activations are fp32, so the products do not run on the matrix units",
+    .fix = "compute in bf16 and keep fp32 weights for the update (torch.autocast)",
     .look = "the names of the matrix kernels: fp32 (sgemm) before, bf16 after",
-    /* Fewer blocks than the role's: each gains alike. Of 24 seeds the losses differ by 0.9% at most. */
+    /* Fewer blocks than the role has, since each gains the same. With 24 seeds the losses differed by at
+     * most 0.9%. */
     .base = "model=heavy blocks=4 loss_every=3",
     .knob = "precision",
     .before = "fp32",
@@ -22,8 +23,8 @@ const struct scenario scenario_precision = {
     .expect =
         {
             { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.8, .exact = true },
-            /* Forty quick runs on two cores with AMX: 1.40 to 1.54. Its products take less than half the
-             * time; a third of the step is other kernels. */
+            /* Forty quick runs on two cores with AMX: 1.40 to 1.54. The products take less than half the
+             * time; other kernels are a third of the step. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CPU_BF16_UNITS },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 2, .where = WHERE_CUDA_BF16_UNITS },
         },

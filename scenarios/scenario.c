@@ -61,6 +61,15 @@ const char *variant_name(enum variant variant)
     return (unsigned)variant < VARIANT_COUNT ? names[variant] : "unknown";
 }
 
+enum variant variant_find(const char *name)
+{
+    int variant = 0;
+
+    while (variant < VARIANT_COUNT && strcmp(name, variant_name((enum variant)variant)) != 0)
+        variant++;
+    return (enum variant)variant;
+}
+
 enum status scenario_config(const struct scenario *scenario, enum variant variant,
                             struct training_config *config)
 {

@@ -1,7 +1,7 @@
 /* A scenario: one bottleneck as a controlled experiment, as data.
  *
  * Both variants are the same training step with the same base settings; exactly one knob differs.
- * A scenario's file holds its lesson and one const row; the list below registers it. */
+ * The file of a scenario holds its lesson and one const row; list.c registers it. */
 #ifndef SCENARIOS_SCENARIO_H
 #define SCENARIOS_SCENARIO_H
 
@@ -43,12 +43,12 @@ bool where_holds(enum where where, const struct device_properties *device);
 struct expectation {
     enum metric metric;
     enum direction direction;
-    double at_least; /* the factor; 0: 5%, or none where another bound is given */
-    double at_most;  /* the factor; 0: none */
+    double at_least; /* the factor; 0: 5%, or no bound where another one is given */
+    double at_most;  /* the factor; 0: no bound */
     enum where where;
-    bool exact;                       /* the metric is the same in every repetition of a variant */
+    bool exact;                       /* the metric is identical in all repetitions of a variant */
     bool is_cost;                     /* the price of the fix: only at_most can fail it */
-    double before_above, after_below; /* bounds of the metric itself; 0: none */
+    double before_above, after_below; /* bounds on the metric itself; 0: no bound */
 };
 
 /* Whether a row is the end of a list of expectations: it names no metric. */
@@ -109,8 +109,8 @@ enum { SCENARIO_EXPECTATIONS = 6, SCENARIO_FINDINGS = 4 };
 struct scenario {
     const char *name; /* also the file's stem */
     const char *title;
-    const char *symptom, *cause, *fix, *look; /* the lesson, a sentence each */
-    const char *base;                         /* what both variants share: knob settings */
+    const char *symptom, *cause, *fix, *look; /* the lesson, one sentence each */
+    const char *base;                         /* the knob settings that both variants share */
     const char *knob, *before, *after;        /* the one difference */
     struct balance balance;
     enum loss_check loss;
@@ -124,12 +124,13 @@ extern const int scenarios_core;                 /* how many are core */
 
 const struct scenario *scenario_find(const char *name); /* NULL: none */
 
-/* The nearest name to `name`, for messages. */
+/* The name most like `name`, for messages. */
 const char *scenario_nearest(const char *name);
 
-/* Settings of a variant: base, then the knob. */
+/* A variant's settings: the base, then the knob. */
 enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
 const char *variant_name(enum variant variant); /* "before", "after" */
+enum variant variant_find(const char *name);    /* VARIANT_COUNT: none */
 enum status scenario_config(const struct scenario *scenario, enum variant variant,
                             struct training_config *config);
 

@@ -1,17 +1,17 @@
 /* Feeding the device one sample at a time.
  *
- * An update of 64 samples can be run as 64 micro-batches of one, whose gradients add up, or as one
- * batch of 64: the same samples, the same update, the same loss. But a kernel on one sample is too
- * small to fill the device and hardly longer than its launch, and there are 64 times as many. */
+ * An update of 64 samples can be run as 64 micro-batches of one sample, whose gradients add up, or as
+ * one batch of 64: the same samples, the same update, the same loss. But a kernel on one sample is too
+ * small to fill the device, hardly takes longer than its launch, and is launched 64 times as often. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_small_batch = {
     .name = "small_batch",
     .title = "Feeding the device one sample at a time",
-    .symptom = "thousands of short kernels an update, and a device that is mostly idle or starting up",
-    .cause = "micro-batches too small for the device: launches and start-up outweigh the work",
-    .fix = "raise the micro-batch until memory is nearly full; accumulate only beyond that",
-    .look = "the same short kernels over and over within one step",
+    .symptom = "thousands of short kernels per update, and a device that is mostly idle",
+    .cause = "64 micro-batches of 1 sample instead of 1 batch of 64: launching takes longer than the work",
+    .fix = "enlarge the micro-batch until memory is nearly full; accumulate only beyond that",
+    .look = "the same short kernels again and again within one step",
     .base = "model=light batch=64 tokens=4 launch=eager loss_every=3",
     .knob = "accumulate",
     .before = "64",
@@ -19,7 +19,7 @@ const struct scenario scenario_small_batch = {
     .loss = LOSS_ORDER,
     .expect =
         {
-            /* Quick runs on two cores: of an EPYC 2.36 to 3.41, of a Xeon 1.88 to 2.96. */
+            /* Quick runs on two cores: 2.36 to 3.41 on an EPYC, 1.88 to 2.96 on a Xeon. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.6, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 5, .where = WHERE_CUDA },
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 10 },

@@ -1,4 +1,4 @@
-/* chokepoint exec: one scenario measured in this very process, its records as JSON lines.
+/* chokepoint exec: measures one scenario in this very process and writes its records as JSON lines.
  *
  * `run` starts it as a child. By hand it is for profilers: the process does nothing but train. */
 #include "harness/base/number.h"
@@ -10,7 +10,6 @@
 #include "harness/experiment/child/tracing.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -39,13 +38,21 @@ static enum status take_variant(enum variant *variant, const char *value)
 {
     enum status status = STATUS_OK;
 
-    for (int i = 0; i < VARIANT_COUNT; i++) {
-        if (strcmp(value, variant_name((enum variant)i)) != 0)
-            continue;
-        *variant = (enum variant)i;
-        goto out;
-    }
-    FAIL(STATUS_BAD_USAGE, "--variant=%s: give before or after", value);
+    *variant = variant_find(value);
+    if (*variant == VARIANT_COUNT)
+        FAIL(STATUS_BAD_USAGE, "--variant=%s: give before or after", value);
+
+out:
+    return status;
+}
+
+static enum status take_number(int *to, const char *option, const char *value, int least, int most)
+{
+    enum status status = STATUS_OK;
+    int64_t number;
+
+    TRY(number_integer(&number, option, value, least, most));
+    *to = (int)number;
 
 out:
     return status;
@@ -54,24 +61,10 @@ out:
 static enum status take_descriptor(int *descriptor, const char *value)
 {
     enum status status = STATUS_OK;
-    int64_t number;
 
-    TRY(number_integer(&number, "record-fd", value, 0, 1 << 20));
-    if (fcntl((int)number, F_GETFD) < 0)
+    TRY(take_number(descriptor, "record-fd", value, 0, 1 << 20));
+    if (fcntl(*descriptor, F_GETFD) < 0)
         FAIL(STATUS_BAD_USAGE, "--record-fd=%s: this process has no such open descriptor", value);
-    *descriptor = (int)number;
-
-out:
-    return status;
-}
-
-static enum status take_pixels(int *pixels, const char *value)
-{
-    enum status status = STATUS_OK;
-    int64_t number;
-
-    TRY(number_integer(&number, "jpeg-pixels", value, 32, 512));
-    *pixels = (int)number;
 
 out:
     return status;
@@ -84,18 +77,6 @@ static enum status take_step_time(double *step_time_us, const char *value)
 
     TRY(number_seconds(&seconds, "step-time", value, 600));
     *step_time_us = seconds * 1e6;
-
-out:
-    return status;
-}
-
-static enum status take_extra(int *extra, const char *value)
-{
-    enum status status = STATUS_OK;
-    int64_t number;
-
-    TRY(number_integer(&number, "extra", value, 0, 1000));
-    *extra = (int)number;
 
 out:
     return status;
@@ -114,11 +95,11 @@ static enum status take(void *context, int key, const char *value)
         exec->trace = value;
         return STATUS_OK;
     case FLAG_JPEG_PIXELS:
-        return take_pixels(&exec->jpeg_pixels, value);
+        return take_number(&exec->jpeg_pixels, "jpeg-pixels", value, 32, 512);
     case FLAG_STEP_TIME:
         return take_step_time(&exec->step_time_us, value);
     case FLAG_EXTRA:
-        return take_extra(&exec->extra, value);
+        return take_number(&exec->extra, "extra", value, 0, 1000);
     case FLAG_RECORD_FD:
         return take_descriptor(&exec->record_fd, value);
     default:
@@ -132,7 +113,7 @@ static enum status take_scenario(void *context, const char *name)
     struct exec *exec = context;
 
     if (exec->scenario != NULL)
-        FAIL(STATUS_BAD_USAGE, "\"%.60s\" is one scenario too many: exec takes one", name);
+        FAIL(STATUS_BAD_USAGE, "exec takes one scenario; unexpected \"%.60s\"", name);
     TRY(choose_scenario(&exec->scenario, name));
 
 out:
@@ -149,9 +130,11 @@ static enum status trace_scenario(const struct exec *exec)
     struct protocol protocol = flags_protocol(&exec->flags);
 
     if (exec->variant == VARIANT_COUNT)
-        FAIL(STATUS_BAD_USAGE, "--trace takes one variant: give --variant before or after");
+        FAIL(STATUS_BAD_USAGE,
+             "--trace records one variant: give --variant=before or --variant=after");
     if (exec->flags.aa)
-        FAIL(STATUS_BAD_USAGE, "--aa is for measuring; a trace is of one variant");
+        FAIL(STATUS_BAD_USAGE,
+             "--aa compares two sides, but --trace records one variant: leave one of them out");
     TRY(tracing_child(exec->scenario, &protocol, &order, exec->record_fd));
 
 out:
@@ -164,17 +147,16 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
         FLAGS_DEVICE("where to train"),
         FLAGS_DATA,
         FLAGS_PROTOCOL,
-        { "window", FLAG_WINDOW, "SECONDS", 0, "about so long is one timed window", 2 },
+        { "window", FLAG_WINDOW, "SECONDS", 0, "approximate length of one timed window", 2 },
         { "extra", FLAG_EXTRA, "N", 0,
-          "pairs more at most while the verdict is undecided; none with --repetitions", 2 },
-        { "variant", FLAG_VARIANT, "before|after", 0, "this one only; both if not given", 2 },
+          "most pairs to add while the verdict is undecided; 0 with --repetitions", 2 },
+        { "variant", FLAG_VARIANT, "before|after", 0, "run only this one; both if not given", 2 },
         { "trace", FLAG_TRACE, "FILE", 0,
-          "write a trace of it, for Perfetto and the like, instead of measuring: FILE.json.gz", 2 },
+          "instead of measuring, write a trace of the variant for Perfetto: FILE.json.gz", 2 },
         { "jpeg-pixels", FLAG_JPEG_PIXELS, "N", 0,
-          "with --trace: the size of the images, where it is known and need not be measured", 2 },
+          "with --trace: the size of the images, if known; else it is measured", 2 },
         { "step-time", FLAG_STEP_TIME, "SECONDS", 0,
-          "with --trace: what a step takes untraced, where it is known and need not be measured",
-          2 },
+          "with --trace: the untraced time of a step, if known; else it is measured", 2 },
         { "record-fd", FLAG_RECORD_FD, "N", 0,
           "write the records to this open descriptor; standard output if not given", 3 },
         FLAGS_VERBOSE,
@@ -187,8 +169,8 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
     const struct options options = {
         .command = "exec",
         .arguments = "SCENARIO",
-        .text = "Measures one scenario in this process and writes a JSON record a line: what run "
-                "starts for each scenario.\v"
+        .text = "Measures one scenario in this process and writes one JSON record per line. run "
+                "starts this command for each scenario.\v"
                 "Examples:\n"
                 "  chokepoint exec item_sync --quick\n"
                 "  chokepoint exec item_sync --variant=before --trace=before.json.gz\n"
@@ -206,7 +188,7 @@ static enum status run_exec(int argc, char **argv, int *exit_code)
     if (helped)
         goto out;
     if (exec.scenario == NULL)
-        FAIL(STATUS_BAD_USAGE, "which scenario? chokepoint list names them");
+        FAIL(STATUS_BAD_USAGE, "name a scenario; chokepoint list shows them");
     if (exec.trace != NULL) {
         TRY(trace_scenario(&exec));
         goto out;

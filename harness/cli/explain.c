@@ -1,4 +1,4 @@
-/* chokepoint explain: what a scenario teaches, what must show, and how to try both variants by hand. */
+/* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by hand. */
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
@@ -27,7 +27,7 @@ static enum status take_scenario(void *context, const char *name)
     struct explain *explain = context;
 
     if (explain->scenario != NULL)
-        FAIL(STATUS_BAD_USAGE, "\"%.60s\" is one scenario too many: explain takes one", name);
+        FAIL(STATUS_BAD_USAGE, "explain takes one scenario; unexpected \"%.60s\"", name);
     TRY(choose_scenario(&explain->scenario, name));
 
 out:
@@ -48,8 +48,8 @@ static void print_expectations(const struct console *console, const struct scena
         char promise[160], sentence[512];
         summary_expectation(promise, sizeof promise, expectation);
         snprintf(sentence, sizeof sentence, "%s%s%s%s%s", promise,
-                 expectation->is_cost ? ", the price of the fix" : "",
-                 expectation->exact ? ", the same in every repetition" : "",
+                 expectation->is_cost ? ", the cost of the fix" : "",
+                 expectation->exact ? ", identical in all repetitions" : "",
                  expectation->where != ANYWHERE ? ", " : "", wheres[expectation->where].text);
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 4, console->width, sentence);
@@ -59,7 +59,7 @@ static void print_expectations(const struct console *console, const struct scena
     }
 }
 
-/* When the effect exists, and what proves that both variants compute the same. */
+/* When the effect shows, and how far the variants must compute the same. */
 static void print_conditions(const struct console *console, const struct scenario *scenario)
 {
     const struct balance *balance = &scenario->balance;
@@ -93,7 +93,7 @@ static void append_flag(char *line, size_t size, const char *name, size_t name_l
             *letter = '-';
 }
 
-/* The base's settings as flags, then the knob's, on one line that can be pasted. */
+/* The settings of the base as flags, then the knob, on one line that can be pasted. */
 static void print_command(const struct console *console, const struct scenario *scenario,
                           const char *value)
 {
@@ -122,7 +122,7 @@ static void print_scenario(const struct console *console, const struct scenario 
     print_point(console, "Look for", scenario->look);
     fprintf(stream, "\n%sThe one difference%s\n  %s: %s before, %s after\n", console->bold,
             console->plain, scenario->knob, scenario->before, scenario->after);
-    fprintf(stream, "\n%sWhat must show%s\n", console->bold, console->plain);
+    fprintf(stream, "\n%sWhat is expected%s\n", console->bold, console->plain);
     print_expectations(console, scenario);
     print_conditions(console, scenario);
     fprintf(stream, "\n%sMeasure it%s\n  chokepoint run %s\n", console->bold, console->plain,
@@ -140,11 +140,12 @@ static enum status run_explain(int argc, char **argv, int *exit_code)
     const struct options options = {
         .command = "explain",
         .arguments = "SCENARIO",
-        .text = "Explains a scenario: symptom, cause, fix, where to look, what must show, and the "
-                "commands that run its two variants by hand.\v"
-                "Examples:\n"
-                "  chokepoint explain item_sync\n"
-                "  chokepoint list                 the names",
+        .text =
+            "Explains a scenario: symptom, cause, fix, where to look, what is expected, and the "
+            "commands that run its two variants by hand.\v"
+            "Examples:\n"
+            "  chokepoint explain item_sync\n"
+            "  chokepoint list                 the names",
         .rows = rows,
         .option = take,
         .argument = take_scenario,
@@ -158,7 +159,7 @@ static enum status run_explain(int argc, char **argv, int *exit_code)
     if (helped)
         goto out;
     if (explain.scenario == NULL)
-        FAIL(STATUS_BAD_USAGE, "which scenario? chokepoint list names them");
+        FAIL(STATUS_BAD_USAGE, "name a scenario; chokepoint list shows them");
     console = console_open(stdout, explain.flags.color);
     print_scenario(&console, explain.scenario);
 

@@ -1,4 +1,4 @@
-/* chokepoint list: the scenarios, a line each. */
+/* chokepoint list: the scenarios, one line each. */
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
@@ -31,11 +31,11 @@ static enum status run_list(int argc, char **argv, int *exit_code)
     const struct options options = {
         .command = "list",
         .arguments = "",
-        .text = "Lists the scenarios: each is one bottleneck, with the one setting that before and "
-                "after differ in.\v"
+        .text = "Lists the scenarios: each is one bottleneck, with the one setting that differs "
+                "between before and after.\v"
                 "Examples:\n"
                 "  chokepoint list\n"
-                "  chokepoint explain item_sync    more about one of them",
+                "  chokepoint explain item_sync    more about one scenario",
         .rows = rows,
         .option = take,
         .context = &flags,
@@ -57,4 +57,4 @@ out:
     return status;
 }
 
-const struct command command_list = { "list", "the scenarios, a line each", run_list };
+const struct command command_list = { "list", "the scenarios, one line each", run_list };

@@ -287,13 +287,8 @@ static bool parse_variant(enum variant *variant, const cJSON *object)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "variant"));
 
-    for (int v = 0; name != NULL && v < VARIANT_COUNT; v++) {
-        if (strcmp(name, variant_name((enum variant)v)) == 0) {
-            *variant = (enum variant)v;
-            return true;
-        }
-    }
-    return false;
+    *variant = name != NULL ? variant_find(name) : VARIANT_COUNT;
+    return *variant != VARIANT_COUNT;
 }
 
 static bool parse_losses(float *losses, const cJSON *array)
