@@ -3,7 +3,7 @@
  * norm, clipping by it, and AdamW. */
 #include "benches/operand.h"
 #include "scenarios/training/model/encoder.h"
-#include "scenarios/training/model/optimizer.h"
+#include "scenarios/training/model/model_optimizer.h"
 #include "scenarios/training/settings/roles.h"
 
 #include <math.h>

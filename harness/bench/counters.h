@@ -2,7 +2,7 @@
 #ifndef HARNESS_BENCH_COUNTERS_H
 #define HARNESS_BENCH_COUNTERS_H
 
-#include "harness/bench/timing.h"
+#include "harness/bench/bench_measure.h"
 #include "harness/text/benchmark_rows.h"
 
 struct bench_counter {

@@ -10,7 +10,7 @@
 #ifndef HARNESS_BENCH_ROUNDS_H
 #define HARNESS_BENCH_ROUNDS_H
 
-#include "harness/bench/timing.h"
+#include "harness/bench/bench_measure.h"
 
 struct bench_row {
     const struct bench *bench;

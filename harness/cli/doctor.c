@@ -9,7 +9,7 @@
 #include "harness/doctor/host.h"
 #include "harness/doctor/numerics.h"
 #include "harness/doctor/performance.h"
-#include "harness/doctor/tracing.h"
+#include "harness/doctor/recording.h"
 #include "scenarios/training/data/cache_folder.h"
 
 #include <stdio.h>
@@ -88,7 +88,7 @@ static enum status check_device(struct doctor *doctor)
     health = device_health(doctor->device);
     gpu_check_health(&doctor->checks, properties, properties->is_gpu ? &health : NULL,
                      doctor->machine.affinity, getenv("CUDA_MPS_PIPE_DIRECTORY"));
-    tracing_check(&doctor->checks, doctor->flags.device);
+    recording_check(&doctor->checks, doctor->flags.device);
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
 
 out:

@@ -3,7 +3,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
-#include "harness/report/summary.h"
+#include "harness/report/result_summary.h"
 #include "harness/text/wrap.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "harness/doctor/numerics.h"
 
 #include "benches/benches.h"
-#include "harness/bench/timing.h"
+#include "harness/bench/bench_measure.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "benches/benches.h"
 #include "harness/base/quantity.h"
-#include "harness/bench/timing.h"
+#include "harness/bench/bench_measure.h"
 #include "harness/doctor/gpu.h"
 
 #include <math.h>

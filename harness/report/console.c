@@ -1,7 +1,7 @@
 #include "harness/report/console.h"
 
 #include "harness/report/result_findings.h"
-#include "harness/report/summary.h"
+#include "harness/report/result_summary.h"
 #include "harness/text/wrap.h"
 
 #include <string.h>

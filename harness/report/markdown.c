@@ -1,7 +1,7 @@
 #include "harness/report/markdown.h"
 
 #include "harness/report/result_findings.h"
-#include "harness/report/summary.h"
+#include "harness/report/result_summary.h"
 
 /* Text inside a cell: a bar or a line feed would end it. */
 static void print_cell(FILE *stream, const char *text)

@@ -1,7 +1,7 @@
 /* How a bench is measured: iterations, repetitions, rounds of several rows, what happens when it fails. */
 #include "harness/base/clock.h"
+#include "harness/bench/bench_measure.h"
 #include "harness/bench/rounds.h"
-#include "harness/bench/timing.h"
 #include "tests/fixtures/training_fixture.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "benches/benches.h"
 #include "benches/operand.h"
 #include "benches/roofs.h"
-#include "harness/bench/timing.h"
+#include "harness/bench/bench_measure.h"
 #include "tests/fixtures/training_fixture.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "harness/base/quantity.h"
 #include "harness/report/console.h"
 #include "harness/report/markdown.h"
-#include "harness/report/summary.h"
+#include "harness/report/result_summary.h"
 #include "harness/text/wrap.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/report/result_fixture.h"

@@ -4,7 +4,7 @@
 #define SCENARIOS_TRAINING_STEP_TRAINING_PARTS_H
 
 #include "scenarios/training/model/encoder.h"
-#include "scenarios/training/model/optimizer.h"
+#include "scenarios/training/model/model_optimizer.h"
 #include "scenarios/training/step/periodic.h"
 #include "scenarios/training/step/resident.h"
 #include "scenarios/training/step/training.h"

@@ -1,4 +1,4 @@
-#include "harness/report/summary.h"
+#include "harness/report/result_summary.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* Whether the device's activity can be recorded: the rights, and on a GPU a CUPTI that fits. */
-#ifndef HARNESS_DOCTOR_TRACING_H
-#define HARNESS_DOCTOR_TRACING_H
+#ifndef HARNESS_DOCTOR_RECORDING_H
+#define HARNESS_DOCTOR_RECORDING_H
 
 #include "harness/doctor/checks.h"
 
 /* Opens the device called `name` once more, with a sink, launches some kernels and counts their records.
  * Last of all checks: what records may stay loaded. */
-void tracing_check(struct checks *checks, const char *name);
+void recording_check(struct checks *checks, const char *name);
 
 #endif

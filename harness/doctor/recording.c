@@ -1,4 +1,4 @@
-#include "harness/doctor/tracing.h"
+#include "harness/doctor/recording.h"
 
 #include "harness/device/device.h"
 
@@ -37,7 +37,7 @@ out:
     return status;
 }
 
-void tracing_check(struct checks *checks, const char *name)
+void recording_check(struct checks *checks, const char *name)
 {
     enum status status = STATUS_OK;
     struct device *device = NULL;

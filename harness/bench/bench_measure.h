@@ -7,8 +7,8 @@
  *
  * A visit is what lies between a set-up and its tear-down. All repetitions of a row are one visit, or it is
  * visited again and again (rounds.h). */
-#ifndef HARNESS_BENCH_TIMING_H
-#define HARNESS_BENCH_TIMING_H
+#ifndef HARNESS_BENCH_BENCH_MEASURE_H
+#define HARNESS_BENCH_BENCH_MEASURE_H
 
 #include "harness/bench/bench.h"
 

@@ -1,4 +1,4 @@
-#include "scenarios/training/model/optimizer.h"
+#include "scenarios/training/model/model_optimizer.h"
 
 #include "scenarios/training/model/encoder.h"
 

@@ -2,8 +2,8 @@
  *
  * An update is: optimizer_begin() before forward (the step counter, rate and corrections on the
  * device), then optimizer_update() after backward (the norm, then the weights). Both only queue. */
-#ifndef SCENARIOS_TRAINING_MODEL_OPTIMIZER_H
-#define SCENARIOS_TRAINING_MODEL_OPTIMIZER_H
+#ifndef SCENARIOS_TRAINING_MODEL_MODEL_OPTIMIZER_H
+#define SCENARIOS_TRAINING_MODEL_MODEL_OPTIMIZER_H
 
 #include "scenarios/training/memory/allocator.h"
 

@@ -1,4 +1,4 @@
-#include "harness/bench/timing.h"
+#include "harness/bench/bench_measure.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/statistics.h"

@@ -1,6 +1,6 @@
 /* A scenario's result in words and short figures: what the console and the Markdown table share. */
-#ifndef HARNESS_REPORT_SUMMARY_H
-#define HARNESS_REPORT_SUMMARY_H
+#ifndef HARNESS_REPORT_RESULT_SUMMARY_H
+#define HARNESS_REPORT_RESULT_SUMMARY_H
 
 #include "harness/base/quantity.h"
 #include "harness/experiment/result.h"
