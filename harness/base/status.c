@@ -5,7 +5,7 @@
 #include <string.h>
 
 static _Thread_local struct status_error last;
-static const struct status_bridge *bridge_to_program;
+static const struct status_bridge *_Atomic bridge_to_program;
 
 static const struct {
     const char *name, *text;

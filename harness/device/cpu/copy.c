@@ -228,9 +228,9 @@ enum status cpu_copy(struct stream *base, enum copy_kind kind, bool asynchronous
     pageable =
         copy.source == ACTIVITY_MEMORY_PAGEABLE || copy.destination == ACTIVITY_MEMORY_PAGEABLE;
     if (pageable)
-        TRY(capture_forbids(stream, "copying from or to pageable memory on the stream"));
+        TRY(capture_forbids(&stream->capture, "copying from or to pageable memory on the stream"));
     if (!asynchronous)
-        TRY(capture_forbids(stream, "a synchronous copy on the stream"));
+        TRY(capture_forbids(&stream->capture, "a synchronous copy on the stream"));
     *waited = kind != COPY_DEVICE_TO_DEVICE &&
               (!asynchronous || (pageable && kind == COPY_DEVICE_TO_HOST));
     if (pageable) {

@@ -13,6 +13,7 @@
 #include "harness/device/cpu/isa.h"
 #include "harness/device/cpu/memory.h"
 #include "harness/device/cpu/trace.h"
+#include "harness/device/plugin/phases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,17 +96,14 @@ out:
     return status;
 }
 
-/* Once, however many threads open devices. */
-static void forward_failures(const struct status_bridge *bridge)
+static void cpu_phase_push(struct device *device, const char *name)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool done;
+    phases_push(&((struct cpu_device *)device)->sink, name);
+}
 
-    pthread_mutex_lock(&lock);
-    if (!done)
-        status_forward(bridge);
-    done = true;
-    pthread_mutex_unlock(&lock);
+static void cpu_phase_pop(struct device *device)
+{
+    phases_pop(&((struct cpu_device *)device)->sink);
 }
 
 static void cpu_health(struct device *device, enum health_detail detail,
@@ -174,7 +172,7 @@ static enum status cpu_open(struct device **result, int index, const struct driv
 
     (void)index; /* There is one CPU device. */
     *result = NULL;
-    forward_failures(host->bridge);
+    status_forward(host->bridge);
     TRY(isa_check());
     device = calloc(1, sizeof *device);
     if (device == NULL)

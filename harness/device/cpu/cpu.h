@@ -9,6 +9,7 @@
 #include "harness/device/cpu/item.h"
 #include "harness/device/cpu/queue.h"
 #include "harness/device/driver.h"
+#include "harness/device/plugin/capture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,7 +44,7 @@ struct cpu_stream {
     struct queue *queue;
     struct cpu_stream *next; /* of the device's */
 
-    _Atomic(struct cpu_graph *) capture; /* the graph being captured, or NULL */
+    capture_slot capture;
 
     pthread_mutex_t staging_lock; /* held for one whole copy */
     unsigned char *staging; /* STAGING_SLOTS buffers of STAGING_BYTES, made when first needed */
@@ -101,18 +102,8 @@ enum status cpu_graph_launch(struct stream *stream, struct graph *graph);
 void cpu_graph_destroy(struct graph *graph);
 
 /* A new node at the end of the graph that `stream` is being captured into. */
-enum status capture_claim(struct cpu_stream *stream, struct item **item);
-void capture_submit(struct cpu_stream *stream);
-
-/* CAPTURE, and the end of the capture's validity, if `stream` is being captured; and the same for
- * calls that a thread may not make while it captures anything. OK otherwise. */
-enum status capture_forbids(struct cpu_stream *stream, const char *call);
-enum status capture_forbids_thread(const char *call);
-void capture_abandon(struct cpu_stream *stream); /* when the stream ends in mid-capture */
-
-/* phase.c -------------------------------------------------------------------------------------- */
-
-void cpu_phase_push(struct device *device, const char *name);
-void cpu_phase_pop(struct device *device);
+enum status cpu_capture_claim(struct cpu_stream *stream, struct item **item);
+void cpu_capture_submit(struct cpu_stream *stream);
+void cpu_capture_abandon(struct cpu_stream *stream); /* when the stream ends in mid-capture */
 
 #endif

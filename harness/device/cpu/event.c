@@ -117,7 +117,7 @@ enum status cpu_event_record(struct event *event, struct stream *base)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
-    TRY(capture_forbids(stream, "recording an event on the stream"));
+    TRY(capture_forbids(&stream->capture, "recording an event on the stream"));
     event_put_record((struct cpu_event *)event, stream, call.correlation);
 
 out:
@@ -132,7 +132,7 @@ enum status cpu_stream_wait_event(struct stream *base, struct event *event)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
-    TRY(capture_forbids(stream, "making the stream wait for an event"));
+    TRY(capture_forbids(&stream->capture, "making the stream wait for an event"));
     event_put_wait((struct cpu_event *)event, stream, call.correlation);
 
 out:

@@ -1,8 +1,7 @@
 /* Graphs: items recorded into an array, and run from there by one item of the queue.
  *
- * A capture belongs to the thread that began it (CUDA's thread-local mode): the thread's captures are
- * a list, because calls that are unsafe during any of them invalidate them all. Which graph a stream
- * is captured into is known by the stream.
+ * plugin/capture.h has the rules of a capture. Which graph a stream is captured into is known by the
+ * stream.
  *
  * A graph never runs twice at a time, whatever streams it is launched on: a launch waits on its
  * worker until the one before is through, as in CUDA. It lives until it is destroyed and no launch of
@@ -10,6 +9,7 @@
 #include "harness/device/cpu/progress.h"
 #include "harness/device/cpu/trace.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 struct cpu_graph {
@@ -17,19 +17,12 @@ struct cpu_graph {
     uint32_t id;
     struct item *items;
     int room;
-
-    /* While it is captured: */
-    struct cpu_stream *stream;
-    struct cpu_graph *next; /* of this thread's captures */
-    pthread_t thread;
-    atomic_bool invalid;
+    struct capture capture;
 
     _Atomic int references; /* the user's, and one a queued launch */
     _Atomic uint64_t launches;
     struct progress finished; /* launches */
 };
-
-static _Thread_local struct cpu_graph *captures;
 
 static void release(struct cpu_graph *graph)
 {
@@ -39,37 +32,14 @@ static void release(struct cpu_graph *graph)
     free(graph);
 }
 
-enum status capture_forbids(struct cpu_stream *stream, const char *call)
+/* The graph that the stream is being captured into, or NULL. */
+static struct cpu_graph *graph_of(struct cpu_stream *stream)
 {
-    enum status status = STATUS_OK;
-    struct cpu_graph *graph = atomic_load(&stream->capture);
+    void *capture = atomic_load(&stream->capture);
 
-    if (graph != NULL) {
-        atomic_store(&graph->invalid, true);
-        FAIL(STATUS_CAPTURE,
-             "%s is not possible while it is captured into a graph; do it before "
-             "or after the capture",
-             call);
-    }
-
-out:
-    return status;
-}
-
-enum status capture_forbids_thread(const char *call)
-{
-    enum status status = STATUS_OK;
-
-    for (struct cpu_graph *graph = captures; graph != NULL; graph = graph->next)
-        atomic_store(&graph->invalid, true);
-    if (captures != NULL)
-        FAIL(STATUS_CAPTURE,
-             "%s is not possible while this thread captures a graph; do it before or after the "
-             "capture",
-             call);
-
-out:
-    return status;
+    if (capture == NULL)
+        return NULL;
+    return (void *)((char *)capture - offsetof(struct cpu_graph, capture));
 }
 
 enum status cpu_graph_begin(struct stream *base)
@@ -80,40 +50,31 @@ enum status cpu_graph_begin(struct stream *base)
     struct call call = call_begin(device);
     struct cpu_graph *graph;
 
-    if (atomic_load(&stream->capture) != NULL)
-        FAIL(STATUS_CAPTURE, "stream %u is being captured already; end that capture first",
-             stream->id);
+    TRY(capture_may_begin(&stream->capture, stream->id));
     graph = calloc(1, sizeof *graph);
     if (graph == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a graph (%zu bytes)", sizeof *graph);
     graph->base.device = base->device;
     graph->id = atomic_fetch_add(&device->last_graph, 1) + 1;
     atomic_init(&graph->references, 1);
-    graph->stream = stream;
-    graph->thread = pthread_self();
-    graph->next = captures;
-    captures = graph;
-    atomic_store(&stream->capture, graph);
+    capture_begin(&graph->capture, &stream->capture);
 
 out:
     call_end(device, &call, "cudaStreamBeginCapture");
     return status;
 }
 
-enum status capture_claim(struct cpu_stream *stream, struct item **item)
+enum status cpu_capture_claim(struct cpu_stream *stream, struct item **item)
 {
     enum status status = STATUS_OK;
-    struct cpu_graph *graph = atomic_load(&stream->capture);
+    struct cpu_graph *graph = graph_of(stream);
 
-    if (!pthread_equal(graph->thread, pthread_self())) {
-        atomic_store(&graph->invalid, true);
-        FAIL(STATUS_CAPTURE, "stream %u is being captured by another thread", stream->id);
-    }
+    TRY(capture_allows(&stream->capture, stream->id));
     if (graph->base.nodes == graph->room) {
         int room = graph->room * 2 + 64;
         struct item *items = aligned_alloc(_Alignof(struct item), (size_t)room * sizeof *items);
         if (items == NULL) {
-            atomic_store(&graph->invalid, true);
+            atomic_store(&graph->capture.invalid, true);
             FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a graph of %d nodes", room);
         }
         for (int i = 0; i < graph->base.nodes; i++) items[i] = graph->items[i];
@@ -127,31 +88,18 @@ out:
     return status;
 }
 
-void capture_submit(struct cpu_stream *stream)
+void cpu_capture_submit(struct cpu_stream *stream)
 {
-    atomic_load(&stream->capture)->base.nodes++;
+    graph_of(stream)->base.nodes++;
 }
 
-/* Takes the capture off its stream and its thread's list. */
-static void detach(struct cpu_graph *graph)
+void cpu_capture_abandon(struct cpu_stream *stream)
 {
-    for (struct cpu_graph **link = &captures; *link != NULL; link = &(*link)->next)
-        if (*link == graph) {
-            *link = graph->next;
-            break;
-        }
-    atomic_store(&graph->stream->capture, NULL);
-    graph->stream = NULL;
-    graph->next = NULL;
-}
-
-void capture_abandon(struct cpu_stream *stream)
-{
-    struct cpu_graph *graph = atomic_load(&stream->capture);
+    struct cpu_graph *graph = graph_of(stream);
 
     if (graph == NULL)
         return;
-    detach(graph);
+    capture_end(&graph->capture);
     release(graph);
 }
 
@@ -160,27 +108,20 @@ enum status cpu_graph_end(struct stream *base, struct graph **result)
     enum status status = STATUS_OK;
     struct cpu_stream *stream = (struct cpu_stream *)base;
     struct cpu_device *device = (struct cpu_device *)base->device;
-    struct cpu_graph *graph = atomic_load(&stream->capture);
+    struct cpu_graph *graph = NULL;
     struct call call = call_begin(device);
 
     *result = NULL;
-    if (graph == NULL)
-        FAIL(STATUS_CAPTURE, "stream %u is not being captured; begin a capture first", stream->id);
-    if (!pthread_equal(graph->thread, pthread_self()))
-        FAIL(STATUS_CAPTURE, "stream %u is being captured by another thread, which must end it",
-             stream->id);
-    detach(graph);
-    if (atomic_load(&graph->invalid)) {
-        release(graph);
-        FAIL(STATUS_CAPTURE,
-             "the capture of stream %u came to nothing: a call in its middle was "
-             "not allowed there",
-             stream->id);
-    }
+    TRY(capture_may_end(&stream->capture, stream->id));
+    graph = graph_of(stream);
+    capture_end(&graph->capture);
+    TRY(capture_check(&graph->capture, stream->id));
     *result = &graph->base;
 
 out:
     call_end(device, &call, "cudaStreamEndCapture");
+    if (status != STATUS_OK && graph != NULL)
+        release(graph);
     if (status == STATUS_OK) {
         struct call instantiate = call_begin(device);
         call_end(device, &instantiate, "cudaGraphInstantiate");
@@ -213,7 +154,7 @@ enum status cpu_graph_launch(struct stream *base, struct graph *graph_base)
     struct call call = call_begin(device);
     struct item *item;
 
-    TRY(capture_forbids(stream, "launching a graph on the stream"));
+    TRY(capture_forbids(&stream->capture, "launching a graph on the stream"));
     TRY(stream_claim(stream, &item));
     atomic_fetch_add(&graph->references, 1);
     item->work = &graph_work;

@@ -378,7 +378,7 @@ enum status cpu_alloc(struct device *base, struct stream *stream, enum allocatio
     if (direct)
         TRY(capture_forbids_thread("allocating device memory"));
     else
-        TRY(capture_forbids((struct cpu_stream *)stream, "allocating on the stream"));
+        TRY(capture_forbids(&((struct cpu_stream *)stream)->capture, "allocating on the stream"));
     pthread_mutex_lock(&memory->lock);
     if (bytes > (size_t)memory->capacity) /* before rounding up could overflow */
         status = out_of_memory(memory, bytes);
@@ -453,7 +453,7 @@ enum status cpu_free(struct device *base, struct stream *stream, enum allocation
     if (direct)
         TRY(capture_forbids_thread("freeing device memory"));
     else
-        TRY(capture_forbids((struct cpu_stream *)stream, "freeing on the stream"));
+        TRY(capture_forbids(&((struct cpu_stream *)stream)->capture, "freeing on the stream"));
     TRY(take_in_use(device->memory, address, direct, &block));
     bytes = (int64_t)block->bytes;
     if (direct)

@@ -104,7 +104,7 @@ void cpu_stream_destroy(struct stream *base)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
-    capture_abandon(stream);
+    cpu_capture_abandon(stream);
     queue_wait(stream->queue, queue_submitted(stream->queue));
     memory_forget_stream(device->memory, stream);
     pthread_rwlock_wrlock(&device->streams_lock);
@@ -125,7 +125,7 @@ void cpu_stream_destroy(struct stream *base)
 enum status stream_claim(struct cpu_stream *stream, struct item **item)
 {
     if (atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL)
-        return capture_claim(stream, item);
+        return cpu_capture_claim(stream, item);
     *item = queue_claim(stream->queue);
     return STATUS_OK;
 }
@@ -134,7 +134,7 @@ uint64_t stream_submit(struct cpu_stream *stream)
 {
     if (atomic_load_explicit(&stream->capture, memory_order_relaxed) == NULL)
         return queue_submit(stream->queue);
-    capture_submit(stream);
+    cpu_capture_submit(stream);
     return 0;
 }
 
@@ -145,7 +145,7 @@ enum status cpu_stream_synchronize(struct stream *base)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
-    TRY(capture_forbids(stream, "synchronising the stream"));
+    TRY(capture_forbids(&stream->capture, "synchronising the stream"));
     queue_wait(stream->queue, queue_submitted(stream->queue));
     status = device_failure(device);
 

@@ -1,21 +1,11 @@
 #include "harness/device/cpu/trace.h"
 
 #include "harness/base/clock.h"
-
-#include <unistd.h>
+#include "harness/device/plugin/phases.h"
 
 bool trace_is_on(const struct cpu_device *device)
 {
     return device->sink.record != NULL;
-}
-
-uint32_t trace_thread(void)
-{
-    static _Thread_local uint32_t thread;
-
-    if (thread == 0)
-        thread = (uint32_t)gettid();
-    return thread;
 }
 
 struct call call_begin(struct cpu_device *device)
@@ -37,7 +27,7 @@ static struct activity runtime_record(const struct call *call, const char *name)
         .name = name,
         .start_ns = call->start_ns,
         .end_ns = clock_ns(),
-        .thread = trace_thread(),
+        .thread = phases_thread(),
         .correlation = call->correlation,
     };
 }
@@ -79,7 +69,7 @@ void trace_memory(struct cpu_device *device, const struct call *call, const void
         .name = "[memory]", /* as PyTorch's profiler calls it */
         .start_ns = call->start_ns,
         .end_ns = call->start_ns,
-        .thread = trace_thread(),
+        .thread = phases_thread(),
         .correlation = call->correlation,
         .bytes = bytes,
         .address = (uint64_t)(uintptr_t)memory,

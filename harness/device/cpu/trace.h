@@ -11,7 +11,6 @@ struct call {
 };
 
 bool trace_is_on(const struct cpu_device *device);
-uint32_t trace_thread(void); /* gettid(), asked once a thread */
 
 struct call call_begin(struct cpu_device *device);
 void call_end(struct cpu_device *device, const struct call *call, const char *name);

@@ -355,7 +355,7 @@ enum status cuda_attention(struct stream *base, const struct fused_attention *at
     const struct plan *plan;
 
     TRY(cuda_enter(device));
-    TRY(capture_allows(stream));
+    TRY(capture_allows(&stream->capture, stream->id));
     pthread_mutex_lock(&attentions->lock);
     plan = find(attentions, &attention->shape);
     if (plan != NULL)

@@ -56,13 +56,13 @@ enum status cuda_copy(struct stream *base, enum copy_kind kind, bool asynchronou
     TRY(cuda_enter(device));
     TRY(check_sides(device->memory, kind, to, from, bytes, &pageable));
     if (pageable)
-        TRY(capture_forbids(stream, "copying from or to pageable memory on the stream"));
+        TRY(capture_forbids(&stream->capture, "copying from or to pageable memory on the stream"));
     if (!asynchronous)
-        TRY(capture_forbids(stream, "a synchronous copy on the stream"));
-    TRY(capture_allows(stream));
+        TRY(capture_forbids(&stream->capture, "a synchronous copy on the stream"));
+    TRY(capture_allows(&stream->capture, stream->id));
     *waited = host && (!asynchronous || (pageable && kind == COPY_DEVICE_TO_HOST));
     if (atomic_load(&stream->capture) == NULL)
-        relaxed = capture_relax();
+        relaxed = cuda_capture_relax();
     if (!asynchronous && pageable && kind == COPY_HOST_TO_DEVICE) {
         CUDA(cudaStreamSynchronize(stream->handle));
         CUDA(cudaMemcpyAsync(to, from, bytes, kinds[kind], stream->handle));
@@ -73,7 +73,7 @@ enum status cuda_copy(struct stream *base, enum copy_kind kind, bool asynchronou
         CUDA(cudaStreamSynchronize(stream->handle));
 
 out:
-    capture_restore(relaxed);
+    cuda_capture_restore(relaxed);
     return status;
 }
 
@@ -87,7 +87,7 @@ enum status cuda_memset(struct stream *base, void *memory, int byte, size_t byte
     if (memory_kind(device->memory, memory, bytes) != ACTIVITY_MEMORY_DEVICE)
         FAIL(STATUS_BAD_USAGE, "memset of %zu bytes at %p: that is not (all) in device memory",
              bytes, memory);
-    TRY(capture_allows(stream));
+    TRY(capture_allows(&stream->capture, stream->id));
     CUDA(cudaMemsetAsync(memory, byte, bytes, stream->handle));
 
 out:

@@ -2,63 +2,32 @@
 
 #include "harness/device/plugin/library.h"
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 
-#define PASTE_TEXT(number) #number
-#define TEXT_OF(number)    PASTE_TEXT(number)
-#define LIBRARY            "libcublas.so." TEXT_OF(CUBLAS_VER_MAJOR)
+static struct cublas loaded;
 
-static enum status resolve(void *library, struct cublas *cublas)
+static const struct library_symbol symbols[] = {
+#define SYMBOL(member, symbol) { #symbol, (void **)&loaded.member },
+    CUBLAS_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+static struct library library = {
+    .title = "cuBLAS",
+    .file = "libcublas.so." LIBRARY_TEXT(CUBLAS_VER_MAJOR),
+    .package = "libcublas of CUDA " LIBRARY_TEXT(CUBLAS_VER_MAJOR) ", part of the toolkit",
+    .oldest = "cuBLAS of CUDA " LIBRARY_TEXT(CUBLAS_VER_MAJOR) "." LIBRARY_TEXT(CUBLAS_VER_MINOR),
+    .symbols = symbols,
+    .symbol_count = ARRAY_SIZE(symbols),
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+enum status cublas_load(const struct cublas **cublas)
 {
-    enum status status = STATUS_OK;
-    static const char *const symbols[] = {
-#define CUBLAS_SYMBOL(member, symbol) #symbol,
-        CUBLAS_FUNCTIONS(CUBLAS_SYMBOL)
-#undef CUBLAS_SYMBOL
-    };
-    void **members[] = {
-#define CUBLAS_ADDRESS(member, symbol) (void **)&cublas->member,
-        CUBLAS_FUNCTIONS(CUBLAS_ADDRESS)
-#undef CUBLAS_ADDRESS
-    };
-    const char *missing;
+    enum status status = library_load(&library);
 
-    missing = library_resolve(library, symbols, members, ARRAY_SIZE(symbols));
-    if (missing != NULL)
-        FAIL(STATUS_NO_LIBRARY,
-             "cuda: " LIBRARY " has no %s; install cuBLAS of CUDA %d.%d or newer", missing,
-             CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR);
-
-out:
-    return status;
-}
-
-enum status cublas_load(const struct cublas **result)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct cublas loaded;
-    static void *library;
-    static bool resolved;
-    enum status status = STATUS_OK;
-    char why[256] = "";
-
-    pthread_mutex_lock(&lock);
-    if (library == NULL)
-        library = library_open(LIBRARY, why, sizeof why);
-    if (library == NULL)
-        FAIL(STATUS_NO_LIBRARY,
-             "cuda: cuBLAS does not load: %s; install it (libcublas of CUDA %d, part of the "
-             "toolkit), or set CUDA_HOME or LD_LIBRARY_PATH to where it is",
-             why, CUBLAS_VER_MAJOR);
-    if (!resolved)
-        TRY(resolve(library, &loaded));
-    resolved = true;
-    *result = &loaded;
-
-out:
-    pthread_mutex_unlock(&lock);
+    if (status == STATUS_OK)
+        *cublas = &loaded;
     return status;
 }
 

@@ -25,8 +25,7 @@ struct cublas {
 #undef CUBLAS_MEMBER
 };
 
-/* Loads the library once for the process, from where library_open() looks. NO_LIBRARY says what is
- * missing. */
+/* Loads the library once for the process (plugin/library.h). NO_LIBRARY says what is missing. */
 enum status cublas_load(const struct cublas **cublas);
 
 /* "cuBLAS 13.0.2" */

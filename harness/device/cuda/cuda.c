@@ -15,7 +15,9 @@
 #include "harness/device/cuda/gpu.h"
 #include "harness/device/cuda/memory.h"
 #include "harness/device/cuda/nvml.h"
+#include "harness/device/plugin/phases.h"
 
+#include <nvtx3/nvToolsExt.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,17 +76,18 @@ out:
     return status;
 }
 
-/* Once, however many threads open devices. */
-static void forward_failures(const struct status_bridge *bridge)
+/* An NVTX range, which nsys and ncu show, and a record for the sink if there is one. Without a tool in
+ * the process an NVTX call is a test of a pointer. */
+static void cuda_phase_push(struct device *device, const char *name)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool done;
+    nvtxRangePushA(name);
+    phases_push(&((struct cuda_device *)device)->sink, name);
+}
 
-    pthread_mutex_lock(&lock);
-    if (!done)
-        status_forward(bridge);
-    done = true;
-    pthread_mutex_unlock(&lock);
+static void cuda_phase_pop(struct device *device)
+{
+    nvtxRangePop();
+    phases_pop(&((struct cuda_device *)device)->sink);
 }
 
 /* Before the device has a context. */
@@ -192,7 +195,7 @@ static enum status cuda_open(struct device **result, int index, const struct dri
     struct gpu_found found;
 
     *result = NULL;
-    forward_failures(host->bridge);
+    status_forward(host->bridge);
     gpu_look(&found, index);
     TRY(gpu_verdict(&found, index));
     device = calloc(1, sizeof *device);

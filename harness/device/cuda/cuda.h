@@ -5,13 +5,14 @@
  * what is allocated. gpu.c says why there is no usable GPU, errors.c what an error means. Nothing
  * uses the legacy default stream, which would wait for all others.
  *
- * Phases go to the sink as they end (phase.c); whatever else is recorded comes from CUPTI, and is handed
+ * Phases go to the sink as they end; whatever else is recorded comes from CUPTI, and is handed
  * over at a flush (cupti_collector.c). */
 #ifndef HARNESS_DEVICE_CUDA_CUDA_H
 #define HARNESS_DEVICE_CUDA_CUDA_H
 
 #include "harness/device/cuda/errors.h"
 #include "harness/device/driver.h"
+#include "harness/device/plugin/capture.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -20,7 +21,6 @@
 struct memory;
 struct gemms;
 struct attentions;
-struct capture;
 struct nvml;
 
 struct cuda_device {
@@ -47,8 +47,8 @@ struct cuda_stream {
     cudaStream_t handle;
     struct cuda_stream *next; /* of the device's */
 
-    _Atomic(struct capture *) capture; /* the capture under way, or NULL */
-    _Atomic(void *) workspace;         /* cuBLAS's in this stream; NULL before its first product */
+    capture_slot capture;
+    _Atomic(void *) workspace; /* cuBLAS's in this stream; NULL before its first product */
 };
 
 /* Makes the device's GPU the calling thread's: every function that calls CUDA begins with it, since
@@ -63,7 +63,7 @@ enum status cuda_stream_synchronize(struct stream *stream);
 enum status cuda_synchronize(struct device *device);
 bool stream_all_idle(struct cuda_device *device); /* nothing is queued or running */
 
-/* event.c, copy.c, launch.c, gemm.c, graph.c, phase.c: the driver's functions -------------------- */
+/* event.c, copy.c, launch.c, gemm.c, graph.c: the driver's functions -------------------- */
 
 enum status cuda_event_create(struct device *device, bool timing, struct event **event);
 void cuda_event_destroy(struct event *event);
@@ -86,9 +86,6 @@ enum status cuda_graph_end(struct stream *stream, struct graph **graph);
 enum status cuda_graph_launch(struct stream *stream, struct graph *graph);
 void cuda_graph_destroy(struct graph *graph);
 
-void cuda_phase_push(struct device *device, const char *name);
-void cuda_phase_pop(struct device *device);
-
 void cuda_health(struct device *device, enum health_detail detail, struct device_health *health);
 
 /* Parts of the opening, in launch.c -------------------------------------------------------------- */
@@ -105,17 +102,10 @@ enum status health_open(struct cuda_device *device);
 
 /* Captures, in graph.c --------------------------------------------------------------------------- */
 
-/* CAPTURE, and the end of the capture's validity, if `stream` is being captured; and the same for
- * calls that a thread may not make while it captures anything. OK otherwise. */
-enum status capture_forbids(struct cuda_stream *stream, const char *call);
-enum status capture_forbids_thread(const char *call);
-
-/* CAPTURE if another thread captures the stream: for calls that may be recorded. */
-enum status capture_allows(struct cuda_stream *stream);
-void capture_abandon(struct cuda_stream *stream); /* when the stream ends in mid-capture */
+void cuda_capture_abandon(struct cuda_stream *stream); /* when the stream ends in mid-capture */
 
 /* The workspace of the graph that `stream` is being captured into; NULL when it is not. */
-void *capture_workspace(const struct cuda_stream *stream);
+void *cuda_capture_workspace(const struct cuda_stream *stream);
 
 /* While a thread captures, CUDA refuses it whatever might be unsafe for any capture, queries of events
  * of other streams among it. Between the two, what the rules above have let through is let through. */
@@ -123,7 +113,7 @@ struct relaxed {
     bool changed;
     enum cudaStreamCaptureMode mode;
 };
-struct relaxed capture_relax(void);
-void capture_restore(struct relaxed relaxed);
+struct relaxed cuda_capture_relax(void);
+void cuda_capture_restore(struct relaxed relaxed);
 
 #endif

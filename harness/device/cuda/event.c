@@ -48,7 +48,7 @@ enum status cuda_event_record(struct event *base, struct stream *stream_base)
     struct cuda_stream *stream = (struct cuda_stream *)stream_base;
 
     TRY(cuda_enter((struct cuda_device *)base->device));
-    TRY(capture_forbids(stream, "recording an event on the stream"));
+    TRY(capture_forbids(&stream->capture, "recording an event on the stream"));
     CUDA(cudaEventRecord(event->handle, stream->handle));
     atomic_store(&event->recorded, true);
 
@@ -63,7 +63,7 @@ enum status cuda_stream_wait_event(struct stream *stream_base, struct event *bas
     struct cuda_stream *stream = (struct cuda_stream *)stream_base;
 
     TRY(cuda_enter((struct cuda_device *)base->device));
-    TRY(capture_forbids(stream, "making the stream wait for an event"));
+    TRY(capture_forbids(&stream->capture, "making the stream wait for an event"));
     CUDA(cudaStreamWaitEvent(stream->handle, event->handle, cudaEventWaitDefault));
 
 out:
@@ -76,11 +76,11 @@ enum status cuda_event_synchronize(struct event *base)
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
 
     TRY(cuda_enter((struct cuda_device *)base->device));
-    relaxed = capture_relax();
+    relaxed = cuda_capture_relax();
     CUDA(cudaEventSynchronize(((struct cuda_event *)base)->handle));
 
 out:
-    capture_restore(relaxed);
+    cuda_capture_restore(relaxed);
     return status;
 }
 
@@ -91,7 +91,7 @@ enum status cuda_event_query(struct event *base)
     cudaError_t error;
 
     TRY(cuda_enter((struct cuda_device *)base->device));
-    relaxed = capture_relax();
+    relaxed = cuda_capture_relax();
     error = cudaEventQuery(((struct cuda_event *)base)->handle);
     if (error == cudaErrorNotReady) {
         (void)cudaGetLastError(); /* An answer, which the runtime keeps as an error all the same. */
@@ -101,7 +101,7 @@ enum status cuda_event_query(struct event *base)
     status = errors_check(error, "cudaEventQuery", __FILE__, __LINE__);
 
 out:
-    capture_restore(relaxed);
+    cuda_capture_restore(relaxed);
     return status;
 }
 

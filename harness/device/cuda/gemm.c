@@ -116,12 +116,12 @@ static enum status workspace_of(struct gemms *gemms, struct cuda_stream *stream,
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
     void *expected = NULL, *made = NULL;
 
-    *workspace = capture_workspace(stream);
+    *workspace = cuda_capture_workspace(stream);
     if (*workspace == NULL)
         *workspace = atomic_load(&stream->workspace);
     if (*workspace != NULL)
         return STATUS_OK;
-    relaxed = capture_relax();
+    relaxed = cuda_capture_relax();
     TRY(gemm_workspace_open(gemms, &made));
     if (atomic_compare_exchange_strong(&stream->workspace, &expected, made)) {
         *workspace = made;
@@ -131,7 +131,7 @@ static enum status workspace_of(struct gemms *gemms, struct cuda_stream *stream,
     }
 
 out:
-    capture_restore(relaxed);
+    cuda_capture_restore(relaxed);
     return status;
 }
 
@@ -218,7 +218,7 @@ enum status cuda_gemm(struct stream *base, const struct gemm *gemm)
     void *workspace;
 
     TRY(cuda_enter(device));
-    TRY(capture_allows(stream));
+    TRY(capture_allows(&stream->capture, stream->id));
     TRY(workspace_of(gemms, stream, &workspace));
     pthread_mutex_lock(&gemms->lock);
     status = aim(gemms, stream->handle, workspace);

@@ -56,7 +56,7 @@ enum status cuda_launch(struct stream *base, enum kernel kernel, enum dtype dtyp
 
     (void)size; /* The runtime knows it from the kernel. */
     TRY(cuda_enter((struct cuda_device *)base->device));
-    TRY(capture_allows(stream));
+    TRY(capture_allows(&stream->capture, stream->id));
     if (kernel == (enum kernel)DRIVER_KERNEL_FAILS) {
         TRY(launch_failure(stream));
         goto out;

@@ -34,7 +34,7 @@ static size_t round_up(size_t bytes, size_t unit)
 /* What the pool has from the GPU. After a sticky error it says no more; then what it said last. */
 static int64_t pool_bytes(struct memory *memory)
 {
-    struct relaxed relaxed = capture_relax();
+    struct relaxed relaxed = cuda_capture_relax();
     uint64_t bytes = 0;
     int64_t known;
     bool answers = memory->pool != NULL &&
@@ -43,7 +43,7 @@ static int64_t pool_bytes(struct memory *memory)
 
     if (!answers)
         (void)cudaGetLastError();
-    capture_restore(relaxed);
+    cuda_capture_restore(relaxed);
     pthread_mutex_lock(&memory->lock);
     if (answers)
         memory->pool_bytes = (int64_t)bytes;
@@ -214,7 +214,7 @@ enum status cuda_alloc(struct device *base, struct stream *stream, enum allocati
     if (directly)
         TRY(capture_forbids_thread("allocating device memory"));
     else
-        TRY(capture_forbids((struct cuda_stream *)stream, "allocating on the stream"));
+        TRY(capture_forbids(&((struct cuda_stream *)stream)->capture, "allocating on the stream"));
     if (!directly && memory->pool == NULL)
         FAIL(STATUS_UNSUPPORTED, "%s has no memory pools; use direct allocation",
              base->properties.name);
@@ -252,7 +252,7 @@ enum status cuda_free(struct device *base, struct stream *stream, enum allocatio
     if (directly)
         TRY(capture_forbids_thread("freeing device memory"));
     else
-        TRY(capture_forbids((struct cuda_stream *)stream, "freeing on the stream"));
+        TRY(capture_forbids(&((struct cuda_stream *)stream)->capture, "freeing on the stream"));
     TRY(take(device->memory, address, directly));
     if (directly)
         CUDA(cudaFree(address));

@@ -40,13 +40,13 @@ void cuda_stream_destroy(struct stream *base)
 
     if (cuda_enter(device) != STATUS_OK)
         return;
-    capture_abandon(stream);
-    relaxed = capture_relax();
+    cuda_capture_abandon(stream);
+    relaxed = cuda_capture_relax();
     cudaStreamSynchronize(stream->handle);
     gemm_forget_stream(device->gemms, stream);
     cudaStreamDestroy(stream->handle);
     (void)cudaGetLastError(); /* Whatever they said, the stream is gone. */
-    capture_restore(relaxed);
+    cuda_capture_restore(relaxed);
     pthread_mutex_lock(&device->streams_lock);
     for (struct cuda_stream **link = &device->streams; *link != NULL; link = &(*link)->next)
         if (*link == stream) {
@@ -60,7 +60,7 @@ void cuda_stream_destroy(struct stream *base)
 /* Without waiting. A stream that is being captured may not be asked: it counts as busy. */
 bool stream_all_idle(struct cuda_device *device)
 {
-    struct relaxed relaxed = capture_relax();
+    struct relaxed relaxed = cuda_capture_relax();
     bool idle = true;
 
     pthread_mutex_lock(&device->streams_lock);
@@ -71,7 +71,7 @@ bool stream_all_idle(struct cuda_device *device)
     pthread_mutex_unlock(&device->streams_lock);
     if (!idle)
         (void)cudaGetLastError();
-    capture_restore(relaxed);
+    cuda_capture_restore(relaxed);
     return idle;
 }
 
@@ -82,12 +82,12 @@ enum status cuda_stream_synchronize(struct stream *base)
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
 
     TRY(cuda_enter((struct cuda_device *)base->device));
-    TRY(capture_forbids(stream, "synchronising the stream"));
-    relaxed = capture_relax();
+    TRY(capture_forbids(&stream->capture, "synchronising the stream"));
+    relaxed = cuda_capture_relax();
     CUDA(cudaStreamSynchronize(stream->handle));
 
 out:
-    capture_restore(relaxed);
+    cuda_capture_restore(relaxed);
     return status;
 }
 

@@ -1,7 +1,5 @@
 #include "harness/device/plugin/library.h"
 
-#include "harness/base/status.h"
-
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
@@ -45,24 +43,54 @@ static void *open_in(const struct place *place, const char *file)
     return library;
 }
 
-void *library_open(const char *file, char *why, size_t size)
+static void *open_anywhere(const char *file, char *why, size_t size)
 {
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 
-    if (library == NULL)
+    if (handle == NULL)
         snprintf(why, size, "%s", dlerror());
-    for (size_t i = 0; i < ARRAY_SIZE(places) && library == NULL; i++)
-        library = open_in(&places[i], file);
-    return library;
+    for (size_t i = 0; i < ARRAY_SIZE(places) && handle == NULL; i++)
+        handle = open_in(&places[i], file);
+    return handle;
 }
 
-const char *library_resolve(void *library, const char *const *symbols, void **const *members,
-                            size_t count)
+static enum status resolve(const struct library *library)
 {
-    for (size_t i = 0; i < count; i++) {
-        *members[i] = dlsym(library, symbols[i]);
-        if (*members[i] == NULL)
-            return symbols[i];
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < library->symbol_count; i++) {
+        const struct library_symbol *symbol = &library->symbols[i];
+        *symbol->address = dlsym(library->handle, symbol->name);
+        if (*symbol->address == NULL)
+            FAIL(STATUS_NO_LIBRARY, "cuda: %s has no %s; install %s or newer%s", library->file,
+                 symbol->name, library->oldest, library->note != NULL ? library->note : "");
     }
-    return NULL;
+
+out:
+    return status;
+}
+
+enum status library_load(struct library *library)
+{
+    enum status status = STATUS_OK;
+    char why[160] = "";
+
+    pthread_mutex_lock(&library->lock);
+    if (library->handle == NULL)
+        library->handle = open_anywhere(library->file, why, sizeof why);
+    if (library->handle == NULL)
+        FAIL(STATUS_NO_LIBRARY,
+             "cuda: %s does not load: %s; install it (%s), or set CUDA_HOME or LD_LIBRARY_PATH to "
+             "where it is%s",
+             library->title, why, library->package, library->note != NULL ? library->note : "");
+    if (!library->usable) {
+        TRY(resolve(library));
+        if (library->check != NULL)
+            TRY(library->check());
+    }
+    library->usable = true;
+
+out:
+    pthread_mutex_unlock(&library->lock);
+    return status;
 }

@@ -1,22 +1,44 @@
-/* Libraries of CUDA's that the plugin loads when it needs them, so that it starts where they are
- * missing. */
+/* Libraries that a plugin loads when it needs them, so that it starts where they are missing. */
 #ifndef HARNESS_DEVICE_PLUGIN_LIBRARY_H
 #define HARNESS_DEVICE_PLUGIN_LIBRARY_H
 
+#include "harness/base/status.h"
+
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Opens `file`, a library's name with its major version ("libcublas.so.13"). In this order: the copy
- * that the process has, or what the linker finds; CUDA_HOME and CUDA_PATH; the toolkit that this was
- * built with; pip's packages (nvidia/cu13/lib and the like) in the virtual environment, in conda's, in
- * the user's and in the system's. Of a toolkit also extras/CUPTI/lib64.
- *
- * NULL where none of them has it: then `why` says what the linker said of its own places, which is where
- * users expect it to look. What was opened stays open. */
-void *library_open(const char *file, char *why, size_t size);
+struct library_symbol {
+    const char *name;
+    void **address; /* of the variable that takes the symbol's address */
+};
 
-/* Fills *members[i] with the address of symbols[i]. The first symbol that the library lacks; NULL: it has
- * all. */
-const char *library_resolve(void *library, const char *const *symbols, void **const *members,
-                            size_t count);
+struct library {
+    const char *title;   /* "cuBLAS" */
+    const char *file;    /* with its major version: "libcublas.so.13" */
+    const char *package; /* what to install: "libcublas of CUDA 13, part of the toolkit" */
+    const char *oldest;  /* the oldest with all symbols: "cuBLAS of CUDA 13.0" */
+    const char *note;    /* ends every message of this library; NULL: nothing */
+    const struct library_symbol *symbols;
+    size_t symbol_count;
+    enum status (*check)(void); /* of the version, once all symbols are there; NULL: any will do */
+
+    pthread_mutex_t lock; /* PTHREAD_MUTEX_INITIALIZER */
+    void *handle;
+    bool usable;
+};
+
+/* The text of a macro that is a number. */
+#define LIBRARY_TEXT(number)  LIBRARY_PASTE(number)
+#define LIBRARY_PASTE(number) #number
+
+/* Loads the library once for the process and fills the variables of all symbols. It looks, in this order,
+ * for the copy that the process has, or what the linker finds; in CUDA_HOME and CUDA_PATH; in the toolkit
+ * that this was built with; in pip's packages (nvidia/cu13/lib and the like) in the virtual environment,
+ * in conda's, in the user's and in the system's. Of a toolkit also extras/CUPTI/lib64.
+ *
+ * NO_LIBRARY: nowhere, with what the linker said of its own places, which is where users expect it to look;
+ * or a symbol is missing. A later call tries again. What was opened stays open. */
+enum status library_load(struct library *library);
 
 #endif

@@ -2,63 +2,45 @@
 
 #include "harness/device/plugin/library.h"
 
-#include <pthread.h>
+static struct cudnn loaded;
 
-#define LIBRARY "libcudnn.so.9"
+static const struct library_symbol symbols[] = {
+#define SYMBOL(member, symbol) { #symbol, (void **)&loaded.member },
+    CUDNN_CALLS(SYMBOL)
+#undef SYMBOL
+};
 
-static enum status resolve(void *library, struct cudnn *cudnn)
+static enum status check_version(void)
 {
     enum status status = STATUS_OK;
-    static const char *const symbols[] = {
-#define CUDNN_SYMBOL(member, symbol) #symbol,
-        CUDNN_CALLS(CUDNN_SYMBOL)
-#undef CUDNN_SYMBOL
-    };
-    void **members[] = {
-#define CUDNN_ADDRESS(member, symbol) (void **)&cudnn->member,
-        CUDNN_CALLS(CUDNN_ADDRESS)
-#undef CUDNN_ADDRESS
-    };
-    const char *missing;
+    size_t version = loaded.get_version();
 
-    missing = library_resolve(library, symbols, members, ARRAY_SIZE(symbols));
-    if (missing != NULL)
-        FAIL(STATUS_NO_LIBRARY, "cuda: " LIBRARY " has no %s; install cuDNN 9.10 or newer",
-             missing);
-    if (cudnn->get_version() < CUDNN_OLDEST)
+    if (version < CUDNN_OLDEST)
         FAIL(STATUS_NO_LIBRARY,
              "cuda: cuDNN is version %zu.%zu.%zu, too old for fused attention; install 9.10 or "
              "newer",
-             cudnn->get_version() / 10000, cudnn->get_version() / 100 % 100,
-             cudnn->get_version() % 100);
+             version / 10000, version / 100 % 100, version % 100);
 
 out:
     return status;
 }
 
-enum status cudnn_load(const struct cudnn **result)
+static struct library library = {
+    .title = "cuDNN",
+    .file = "libcudnn.so.9",
+    .package = "libcudnn9",
+    .oldest = "cuDNN 9.10",
+    .symbols = symbols,
+    .symbol_count = ARRAY_SIZE(symbols),
+    .check = check_version,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+enum status cudnn_load(const struct cudnn **cudnn)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct cudnn loaded;
-    static void *library;
-    static int resolved;
-    enum status status = STATUS_OK;
-    char why[256] = "";
+    enum status status = library_load(&library);
 
-    pthread_mutex_lock(&lock);
-    if (library == NULL)
-        library = library_open(LIBRARY, why, sizeof why);
-    if (library == NULL)
-        FAIL(STATUS_NO_LIBRARY,
-             "cuda: cuDNN does not load: %s; install it (libcudnn9), or set CUDA_HOME or "
-             "LD_LIBRARY_PATH to where it is",
-             why);
-    if (!resolved)
-        TRY(resolve(library, &loaded));
-    resolved = 1;
-    *result = &loaded;
-
-out:
-    pthread_mutex_unlock(&lock);
+    if (status == STATUS_OK)
+        *cudnn = &loaded;
     return status;
 }

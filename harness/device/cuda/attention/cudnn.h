@@ -32,8 +32,8 @@ struct cudnn {
 #undef CUDNN_MEMBER
 };
 
-/* Loads the library once for the process (library.h says from where); it stays loaded. NO_LIBRARY says
- * what is missing, or which version is too old. */
+/* Loads the library once for the process (plugin/library.h). NO_LIBRARY says what is missing, or which
+ * version is too old. */
 enum status cudnn_load(const struct cudnn **cudnn);
 
 /* OK, or a failure that names the call, cuDNN's status and its last words. UNSUPPORTED: cuDNN cannot do

@@ -2,19 +2,12 @@
 
 #include "harness/device/plugin/library.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-
-#define PASTE_TEXT(number) #number
-#define TEXT_OF(number)    PASTE_TEXT(number)
-
 /* CUPTI_API_VERSION is 130001 for CUDA 13.0 Update 1: major, minor, update in two digits each. */
 #define MAJOR         13
 #define VERSION_MAJOR 10000
 _Static_assert(CUPTI_API_VERSION / VERSION_MAJOR == MAJOR, "records of another CUPTI");
 
-#define LIBRARY "libcupti.so." TEXT_OF(MAJOR)
+#define LIBRARY "libcupti.so." LIBRARY_TEXT(MAJOR)
 
 /* In these sentences the timing has been done, or is done by other processes. */
 #define NO_TRACE "; there is no trace, and what was timed without one stands"
@@ -53,38 +46,21 @@ static const struct row {
       "is this libcupti the driver's match, and is the driver loaded? nvidia-smi tells" },
 };
 
-static enum status resolve(void *library, struct cupti *cupti)
-{
-    enum status status = STATUS_OK;
-    static const char *const symbols[] = {
-#define CUPTI_SYMBOL(member, symbol) #symbol,
-        CUPTI_FUNCTIONS(CUPTI_SYMBOL)
-#undef CUPTI_SYMBOL
-    };
-    void **members[] = {
-#define CUPTI_ADDRESS(member, symbol) (void **)&cupti->member,
-        CUPTI_FUNCTIONS(CUPTI_ADDRESS)
-#undef CUPTI_ADDRESS
-    };
-    const char *missing;
+static struct cupti loaded;
 
-    missing = library_resolve(library, symbols, members, ARRAY_SIZE(symbols));
-    if (missing != NULL)
-        FAIL(STATUS_NO_LIBRARY,
-             "cuda: " LIBRARY " has no %s; install CUPTI of CUDA %d.0 or newer" NO_TRACE, missing,
-             MAJOR);
-
-out:
-    return status;
-}
+static const struct library_symbol symbols[] = {
+#define SYMBOL(member, symbol) { #symbol, (void **)&loaded.member },
+    CUPTI_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
 
 /* Records are read by the layouts of this major version, which grow at their ends only. */
-static enum status check_version(const struct cupti *cupti)
+static enum status check_version(void)
 {
     enum status status = STATUS_OK;
     uint32_t version = 0;
 
-    TRY(cupti_check(cupti, cupti->get_version(&version), "cuptiGetVersion", NULL));
+    TRY(cupti_check(&loaded, loaded.get_version(&version), "cuptiGetVersion", NULL));
     if (version / VERSION_MAJOR != MAJOR)
         FAIL(STATUS_NO_LIBRARY,
              "cuda: " LIBRARY " says that it is version %u; this was built for CUPTI of CUDA %d "
@@ -95,33 +71,24 @@ out:
     return status;
 }
 
-enum status cupti_load(const struct cupti **result)
+static struct library library = {
+    .title = "CUPTI, which traces the GPU,",
+    .file = LIBRARY,
+    .package = "cuda-cupti of CUDA " LIBRARY_TEXT(MAJOR) ", part of the toolkit",
+    .oldest = "CUPTI of CUDA " LIBRARY_TEXT(MAJOR) ".0",
+    .note = NO_TRACE,
+    .symbols = symbols,
+    .symbol_count = ARRAY_SIZE(symbols),
+    .check = check_version,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+enum status cupti_load(const struct cupti **cupti)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct cupti loaded;
-    static void *library;
-    static bool usable;
-    enum status status = STATUS_OK;
-    char why[160] = "";
+    enum status status = library_load(&library);
 
-    pthread_mutex_lock(&lock);
-    if (library == NULL)
-        library = library_open(LIBRARY, why, sizeof why);
-    if (library == NULL)
-        FAIL(
-            STATUS_NO_LIBRARY,
-            "cuda: CUPTI, which traces the GPU, does not load: %s; install it (cuda-cupti of CUDA "
-            "%d, part of the toolkit), or set CUDA_HOME or LD_LIBRARY_PATH to where it is" NO_TRACE,
-            why, MAJOR);
-    if (!usable) {
-        TRY(resolve(library, &loaded));
-        TRY(check_version(&loaded));
-    }
-    usable = true;
-    *result = &loaded;
-
-out:
-    pthread_mutex_unlock(&lock);
+    if (status == STATUS_OK)
+        *cupti = &loaded;
     return status;
 }
 

@@ -33,9 +33,8 @@ struct cupti {
 #undef CUPTI_MEMBER
 };
 
-/* Loads the library once for the process, from where library_open() looks, all functions or none. It
- * stays loaded: CUPTI of CUDA 13.0 crashes when it is closed. NO_LIBRARY says what is missing, or that
- * it is CUPTI of another CUDA. */
+/* Loads the library once for the process (plugin/library.h). It stays loaded: CUPTI of CUDA 13.0 crashes
+ * when it is closed. NO_LIBRARY says what is missing, or that it is CUPTI of another CUDA. */
 enum status cupti_load(const struct cupti **cupti);
 
 /* OK, or NO_LIBRARY with what CUPTI said of `call` and what to do. `other` is what it said of the tool

@@ -1,9 +1,7 @@
-/* Phases: NVTX ranges, which nsys and ncu show, and records for the sink if there is one. Without a
- * tool in the process an NVTX call is a test of a pointer. */
-#include "harness/base/clock.h"
-#include "harness/device/cuda/cuda.h"
+#include "harness/device/plugin/phases.h"
 
-#include <nvtx3/nvToolsExt.h>
+#include "harness/base/clock.h"
+
 #include <unistd.h>
 
 enum { DEPTH = 64 }; /* deeper phases are not recorded */
@@ -14,7 +12,7 @@ static _Thread_local struct {
 } open_phases[DEPTH];
 static _Thread_local int depth;
 
-static uint32_t thread_id(void)
+uint32_t phases_thread(void)
 {
     static _Thread_local uint32_t thread;
 
@@ -23,10 +21,9 @@ static uint32_t thread_id(void)
     return thread;
 }
 
-void cuda_phase_push(struct device *base, const char *name)
+void phases_push(const struct activity_sink *sink, const char *name)
 {
-    nvtxRangePushA(name);
-    if (((struct cuda_device *)base)->sink.record == NULL)
+    if (sink->record == NULL)
         return;
     if (depth < DEPTH) {
         open_phases[depth].name = name;
@@ -35,17 +32,15 @@ void cuda_phase_push(struct device *base, const char *name)
     depth++;
 }
 
-void cuda_phase_pop(struct device *base)
+void phases_pop(const struct activity_sink *sink)
 {
-    const struct activity_sink *sink = &((struct cuda_device *)base)->sink;
     struct activity activity = { .kind = ACTIVITY_PHASE };
 
-    nvtxRangePop();
     if (sink->record == NULL || depth == 0 || --depth >= DEPTH)
         return;
     activity.name = open_phases[depth].name;
     activity.start_ns = open_phases[depth].start_ns;
     activity.end_ns = clock_ns();
-    activity.thread = thread_id();
+    activity.thread = phases_thread();
     sink->record(sink->context, &activity);
 }
