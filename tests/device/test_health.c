@@ -1,6 +1,6 @@
 /* The health of devices: what throttles, what the host tells, and what a device says of itself. */
 #include "harness/base/clock.h"
-#include "harness/device/cpu/health.h"
+#include "harness/device/cpu/host_health.h"
 #include "tests/fixtures/cpu_device.h"
 #include "tests/fixtures/made_machine.h"
 

@@ -11,7 +11,7 @@
  * by the host itself. A stream's staging buffers are used in turn; a copy larger than all of them
  * waits for the worker to empty one. */
 #include "harness/base/clock.h"
-#include "harness/device/cpu/memory.h"
+#include "harness/device/cpu/cpu_memory.h"
 #include "harness/device/cpu/trace.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static void show_copy(const struct cpu_stream *stream, const struct item *item,
     activity->destination = copy->destination;
 }
 
-static const struct work copy_work = { .run = run_copy, .show = show_copy };
+static const struct cpu_work copy_work = { .run = run_copy, .show = show_copy };
 
 static enum status put(struct cpu_stream *stream, const struct copy_item *copy,
                        const struct call *call, uint64_t *ticket)
@@ -187,8 +187,8 @@ static enum status check_sides(struct cpu_device *device, struct copy_item *copy
     bool from_device = copy->kind != COPY_HOST_TO_DEVICE;
     bool to_device = copy->kind != COPY_DEVICE_TO_HOST;
 
-    copy->source = memory_kind(device->memory, copy->from, copy->bytes);
-    copy->destination = memory_kind(device->memory, copy->to, copy->bytes);
+    copy->source = cpu_memory_kind(device->memory, copy->from, copy->bytes);
+    copy->destination = cpu_memory_kind(device->memory, copy->to, copy->bytes);
     if ((copy->source == ACTIVITY_MEMORY_DEVICE) != from_device)
         FAIL(STATUS_BAD_USAGE,
              "copy of %zu bytes from %p: that is %s device memory, but the copy's kind says the "
@@ -268,7 +268,7 @@ static void show_memset(const struct cpu_stream *stream, const struct item *item
     activity->destination = ACTIVITY_MEMORY_DEVICE;
 }
 
-static const struct work memset_work = { .run = run_memset, .show = show_memset };
+static const struct cpu_work memset_work = { .run = run_memset, .show = show_memset };
 
 enum status cpu_memset(struct stream *base, void *memory, int byte, size_t bytes)
 {
@@ -278,7 +278,7 @@ enum status cpu_memset(struct stream *base, void *memory, int byte, size_t bytes
     struct call call = call_begin(device);
     struct item *item;
 
-    if (memory_kind(device->memory, memory, bytes) != ACTIVITY_MEMORY_DEVICE)
+    if (cpu_memory_kind(device->memory, memory, bytes) != ACTIVITY_MEMORY_DEVICE)
         FAIL(STATUS_BAD_USAGE, "memset of %zu bytes at %p: that is not (all) in device memory",
              bytes, memory);
     TRY(stream_claim(stream, &item));

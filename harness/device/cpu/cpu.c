@@ -8,12 +8,12 @@
 #include "harness/base/clock.h"
 #include "harness/base/machine.h"
 #include "harness/base/statistics.h"
-#include "harness/device/cpu/gemm.h"
-#include "harness/device/cpu/health.h"
+#include "harness/device/cpu/cpu_gemm.h"
+#include "harness/device/cpu/cpu_memory.h"
+#include "harness/device/cpu/host_health.h"
 #include "harness/device/cpu/isa.h"
-#include "harness/device/cpu/memory.h"
 #include "harness/device/cpu/trace.h"
-#include "harness/device/plugin/phases.h"
+#include "harness/device/plugin/phase_stack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static enum status run_nothing(struct cpu_stream *stream, const struct item *ite
     return STATUS_OK;
 }
 
-static const struct work nothing = { .run = run_nothing };
+static const struct cpu_work nothing = { .run = run_nothing };
 
 /* The host's time for one launch, doorbell included: the median over runs that never fill the
  * queue. */
@@ -98,12 +98,12 @@ out:
 
 static void cpu_phase_push(struct device *device, const char *name)
 {
-    phases_push(&((struct cpu_device *)device)->sink, name);
+    phase_stack_push(&((struct cpu_device *)device)->sink, name);
 }
 
 static void cpu_phase_pop(struct device *device)
 {
-    phases_pop(&((struct cpu_device *)device)->sink);
+    phase_stack_pop(&((struct cpu_device *)device)->sink);
 }
 
 static void cpu_health(struct device *device, enum health_detail detail,
@@ -119,8 +119,8 @@ static void cpu_close(struct device *base)
     struct cpu_device *device = (struct cpu_device *)base;
 
     while (device->streams != NULL) cpu_stream_destroy(&device->streams->base);
-    memory_close(device->memory);
-    gemms_close(device->gemms);
+    cpu_memory_close(device->memory);
+    cpu_gemms_close(device->gemms);
     pthread_rwlock_destroy(&device->streams_lock);
     pthread_mutex_destroy(&device->failure_lock);
     free(device);
@@ -184,8 +184,8 @@ static enum status cpu_open(struct device **result, int index, const struct driv
     pthread_mutex_init(&device->failure_lock, NULL);
     fill_properties(device);
     device->base.properties.memory_bytes = capacity;
-    TRY(memory_open(&device->memory, capacity));
-    TRY(gemms_open(&device->gemms));
+    TRY(cpu_memory_open(&device->memory, capacity));
+    TRY(cpu_gemms_open(&device->gemms));
     TRY(measure_launch(device));
     device->last_stream = 0; /* The stream of the measurement was nobody's. */
     device->sink = options->sink;

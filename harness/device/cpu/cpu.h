@@ -1,7 +1,7 @@
 /* The CPU device from the inside: what its parts share.
  *
- * cpu.c opens it. A stream (stream.c) is a queue with a worker; launches (launch.c, gemm.c), copies
- * (copy.c), events (event.c) and graphs (graph.c) put items into it. memory.c owns the device's
+ * cpu.c opens it. A stream (stream.c) is a queue with a worker; launches (launch.c, cpu_gemm.c), copies
+ * (copy.c), events (event.c) and graphs (graph.c) put items into it. cpu_memory.c owns the device's
  * memory, trace.c makes records of the host's calls. */
 #ifndef HARNESS_DEVICE_CPU_CPU_H
 #define HARNESS_DEVICE_CPU_CPU_H
@@ -14,8 +14,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct memory;
-struct gemms;
+struct cpu_memory;
+struct cpu_gemms;
 struct gemm_scratch;
 
 struct cpu_device {
@@ -28,8 +28,8 @@ struct cpu_device {
     struct cpu_stream *streams;
     _Atomic uint32_t last_stream, last_graph, last_correlation;
 
-    struct memory *memory;
-    struct gemms *gemms;
+    struct cpu_memory *memory;
+    struct cpu_gemms *gemms;
 
     pthread_mutex_t failure_lock;
     atomic_bool failed; /* for good: `failure` is constant from then on */
@@ -75,7 +75,7 @@ void stream_run(struct cpu_stream *stream, const struct item *item, uint32_t cor
 void device_wait_all(struct cpu_device *device);       /* until everything queued by now is done */
 enum status device_failure(struct cpu_device *device); /* the error of queued work, if any */
 
-/* launch.c, gemm.c, copy.c, event.c, graph.c: the driver's functions ---------------------------- */
+/* launch.c, cpu_gemm.c, copy.c, event.c, graph.c: the driver's functions ---------------------------- */
 
 enum status cpu_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                        const void *arguments, size_t size);

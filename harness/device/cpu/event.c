@@ -4,7 +4,7 @@
  *
  * An event lives until it is destroyed and no item that names it is queued any more. */
 #include "harness/base/clock.h"
-#include "harness/device/cpu/progress.h"
+#include "harness/device/cpu/cpu_progress.h"
 #include "harness/device/cpu/trace.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct cpu_event {
     _Atomic uint64_t recorded;
     pthread_mutex_t lock; /* of time_ns, and among those who advance `reached` */
     int64_t time_ns;      /* when the record `reached` was reached */
-    struct progress reached;
+    struct cpu_progress reached;
 };
 
 static void release(struct cpu_event *event)
@@ -32,13 +32,13 @@ static enum status run_record(struct cpu_stream *stream, const struct item *item
 
     (void)stream;
     pthread_mutex_lock(&event->lock);
-    if (item->event.number > progress_value(&event->reached)) {
+    if (item->event.number > cpu_progress_value(&event->reached)) {
         if (event->base.timing)
             event->time_ns = clock_ns();
-        progress_set(&event->reached, item->event.number);
+        cpu_progress_set(&event->reached, item->event.number);
     }
     pthread_mutex_unlock(&event->lock);
-    progress_wake(&event->reached);
+    cpu_progress_wake(&event->reached);
     release(event);
     return STATUS_OK;
 }
@@ -47,16 +47,16 @@ static enum status run_wait(struct cpu_stream *stream, const struct item *item)
 {
     struct cpu_device *device = (struct cpu_device *)stream->base.device;
 
-    progress_await(&item->event.event->reached, item->event.number, device->spin_ns);
+    cpu_progress_await(&item->event.event->reached, item->event.number, device->spin_ns);
     release(item->event.event);
     return STATUS_OK;
 }
 
-static const struct work record_work = { .run = run_record, .bookkeeping = true };
-static const struct work wait_work = { .run = run_wait, .bookkeeping = true };
+static const struct cpu_work record_work = { .run = run_record, .bookkeeping = true };
+static const struct cpu_work wait_work = { .run = run_wait, .bookkeeping = true };
 
 /* Straight into the queue: events have no place in a capture, which callers have refused. */
-static void put(const struct work *work, struct cpu_event *event, uint64_t number,
+static void put(const struct cpu_work *work, struct cpu_event *event, uint64_t number,
                 struct cpu_stream *stream, uint32_t correlation)
 {
     struct item *item = queue_claim(stream->queue);
@@ -78,7 +78,7 @@ void event_put_wait(struct cpu_event *event, struct cpu_stream *stream, uint32_t
 {
     uint64_t number = atomic_load(&event->recorded);
 
-    if (number > progress_value(&event->reached))
+    if (number > cpu_progress_value(&event->reached))
         put(&wait_work, event, number, stream, correlation);
 }
 
@@ -146,7 +146,7 @@ enum status cpu_event_synchronize(struct event *base)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
-    progress_await(&event->reached, atomic_load(&event->recorded), device->spin_ns);
+    cpu_progress_await(&event->reached, atomic_load(&event->recorded), device->spin_ns);
     call_end_waiting(device, &call, "cudaEventSynchronize", "Event Synchronize", NULL);
     return device_failure(device);
 }
@@ -156,7 +156,7 @@ enum status cpu_event_query(struct event *base)
     struct cpu_event *event = (struct cpu_event *)base;
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
-    bool ready = progress_value(&event->reached) >= atomic_load(&event->recorded);
+    bool ready = cpu_progress_value(&event->reached) >= atomic_load(&event->recorded);
 
     call_end(device, &call, "cudaEventQuery");
     return ready ? device_failure(device) : STATUS_NOT_READY;
@@ -172,7 +172,7 @@ static enum status time_of(struct cpu_event *event, int64_t *time_ns)
     if (recorded == 0)
         FAIL(STATUS_BAD_USAGE, "no time between events: one of them was never recorded");
     pthread_mutex_lock(&event->lock);
-    ready = progress_value(&event->reached) >= recorded;
+    ready = cpu_progress_value(&event->reached) >= recorded;
     *time_ns = event->time_ns;
     pthread_mutex_unlock(&event->lock);
     if (!ready)

@@ -6,7 +6,7 @@
  * A graph never runs twice at a time, whatever streams it is launched on: a launch waits on its
  * worker until the one before is through, as in CUDA. It lives until it is destroyed and no launch of
  * it is queued any more. */
-#include "harness/device/cpu/progress.h"
+#include "harness/device/cpu/cpu_progress.h"
 #include "harness/device/cpu/trace.h"
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct cpu_graph {
 
     _Atomic int references; /* the user's, and one a queued launch */
     _Atomic uint64_t launches;
-    struct progress finished; /* launches */
+    struct cpu_progress finished; /* launches */
 };
 
 static void release(struct cpu_graph *graph)
@@ -134,16 +134,16 @@ static enum status run_graph(struct cpu_stream *stream, const struct item *item)
     struct cpu_device *device = (struct cpu_device *)stream->base.device;
     struct cpu_graph *graph = item->graph.graph;
 
-    progress_await(&graph->finished, item->graph.number - 1, device->spin_ns);
+    cpu_progress_await(&graph->finished, item->graph.number - 1, device->spin_ns);
     for (int i = 0; i < graph->base.nodes; i++)
         stream_run(stream, &graph->items[i], item->correlation, graph->id, (uint32_t)i);
-    progress_set(&graph->finished, item->graph.number);
-    progress_wake(&graph->finished);
+    cpu_progress_set(&graph->finished, item->graph.number);
+    cpu_progress_wake(&graph->finished);
     release(graph);
     return STATUS_OK;
 }
 
-static const struct work graph_work = { .run = run_graph, .bookkeeping = true };
+static const struct cpu_work graph_work = { .run = run_graph, .bookkeeping = true };
 
 enum status cpu_graph_launch(struct stream *base, struct graph *graph_base)
 {

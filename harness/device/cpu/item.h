@@ -15,7 +15,7 @@ struct item;
 /* A kind of work. `run` is called on the stream's worker. `show` fills what is this kind's own in a
  * record of it (kind ACTIVITY_KIND_COUNT: none); NULL for what traces never show. After the device
  * has failed only bookkeeping still runs: what others may be waiting for. */
-struct work {
+struct cpu_work {
     enum status (*run)(struct cpu_stream *stream, const struct item *item);
     void (*show)(const struct cpu_stream *stream, const struct item *item,
                  struct activity *activity);
@@ -69,7 +69,7 @@ struct graph_item {
 };
 
 struct item {
-    _Alignas(64) const struct work *work; /* NULL ends the worker */
+    _Alignas(64) const struct cpu_work *work; /* NULL ends the worker */
     uint32_t correlation;
     union {
         struct kernel_item kernel;

@@ -36,7 +36,7 @@ static void show_kernel(const struct cpu_stream *stream, const struct item *item
     activity->block[0] = activity->block[1] = activity->block[2] = 1;
 }
 
-static const struct work kernel_work = { .run = run_kernel, .show = show_kernel };
+static const struct cpu_work kernel_work = { .run = run_kernel, .show = show_kernel };
 
 static enum status run_failing_kernel(struct cpu_stream *stream, const struct item *item)
 {
@@ -59,7 +59,8 @@ static void show_failing_kernel(const struct cpu_stream *stream, const struct it
     activity->name = "injected_failure";
 }
 
-static const struct work failing_work = { .run = run_failing_kernel, .show = show_failing_kernel };
+static const struct cpu_work failing_work = { .run = run_failing_kernel,
+                                              .show = show_failing_kernel };
 
 enum status cpu_launch(struct stream *base, enum kernel kernel, enum dtype dtype, long count,
                        const void *arguments, size_t size)

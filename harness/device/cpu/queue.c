@@ -6,7 +6,7 @@
  * the futex wake, sent even to a worker that is awake. */
 #include "harness/device/cpu/queue.h"
 
-#include "harness/device/cpu/progress.h"
+#include "harness/device/cpu/cpu_progress.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ struct queue {
     _Alignas(64) pthread_mutex_t lock; /* of the three that follow, and of the slot claimed */
     uint64_t count;                    /* submitted */
     uint64_t done_seen;                /* what `done` was when we last had to look */
-    _Alignas(64) struct progress submitted;
-    _Alignas(64) struct progress done;
+    _Alignas(64) struct cpu_progress submitted;
+    _Alignas(64) struct cpu_progress done;
     _Alignas(64) struct queue_options options;
     struct item *items;
     pthread_t worker;
@@ -33,13 +33,13 @@ static void *work(void *argument)
     if (queue->options.start != NULL)
         queue->options.start(queue->options.context);
     for (;;) {
-        progress_await(&queue->submitted, done + 1, queue->options.spin_ns);
+        cpu_progress_await(&queue->submitted, done + 1, queue->options.spin_ns);
         const struct item *item = &queue->items[done % DEPTH];
         if (item->work == NULL)
             return NULL;
         queue->options.run(queue->options.context, item);
-        progress_set(&queue->done, ++done);
-        progress_wake(&queue->done);
+        cpu_progress_set(&queue->done, ++done);
+        cpu_progress_wake(&queue->done);
     }
 }
 
@@ -92,8 +92,8 @@ struct item *queue_claim(struct queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
     if (queue->count - queue->done_seen >= DEPTH) {
-        progress_await(&queue->done, queue->count - DEPTH + 1, queue->options.spin_ns);
-        queue->done_seen = progress_value(&queue->done);
+        cpu_progress_await(&queue->done, queue->count - DEPTH + 1, queue->options.spin_ns);
+        queue->done_seen = cpu_progress_value(&queue->done);
     }
     return &queue->items[queue->count % DEPTH];
 }
@@ -102,26 +102,26 @@ uint64_t queue_submit(struct queue *queue)
 {
     uint64_t ticket = ++queue->count;
 
-    progress_set(&queue->submitted, ticket);
+    cpu_progress_set(&queue->submitted, ticket);
     pthread_mutex_unlock(&queue->lock);
     if (queue->options.doorbell)
-        progress_ring(&queue->submitted);
+        cpu_progress_ring(&queue->submitted);
     else
-        progress_wake(&queue->submitted);
+        cpu_progress_wake(&queue->submitted);
     return ticket;
 }
 
 uint64_t queue_submitted(struct queue *queue)
 {
-    return progress_value(&queue->submitted);
+    return cpu_progress_value(&queue->submitted);
 }
 
 bool queue_done(struct queue *queue, uint64_t ticket)
 {
-    return progress_value(&queue->done) >= ticket;
+    return cpu_progress_value(&queue->done) >= ticket;
 }
 
 void queue_wait(struct queue *queue, uint64_t ticket)
 {
-    progress_await(&queue->done, ticket, queue->options.spin_ns);
+    cpu_progress_await(&queue->done, ticket, queue->options.spin_ns);
 }

@@ -3,8 +3,8 @@
  * An error of queued work is kept by the device, as in CUDA: the first one stays, later work is
  * skipped, and every synchronisation from then on returns it. */
 #include "harness/base/clock.h"
-#include "harness/device/cpu/gemm.h"
-#include "harness/device/cpu/memory.h"
+#include "harness/device/cpu/cpu_gemm.h"
+#include "harness/device/cpu/cpu_memory.h"
 #include "harness/device/cpu/trace.h"
 
 #include <stdlib.h>
@@ -106,7 +106,7 @@ void cpu_stream_destroy(struct stream *base)
 
     cpu_capture_abandon(stream);
     queue_wait(stream->queue, queue_submitted(stream->queue));
-    memory_forget_stream(device->memory, stream);
+    cpu_memory_forget_stream(device->memory, stream);
     pthread_rwlock_wrlock(&device->streams_lock);
     for (struct cpu_stream **link = &device->streams; *link != NULL; link = &(*link)->next)
         if (*link == stream) {

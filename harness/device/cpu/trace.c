@@ -1,7 +1,7 @@
 #include "harness/device/cpu/trace.h"
 
 #include "harness/base/clock.h"
-#include "harness/device/plugin/phases.h"
+#include "harness/device/plugin/phase_stack.h"
 
 bool trace_is_on(const struct cpu_device *device)
 {
@@ -27,7 +27,7 @@ static struct activity runtime_record(const struct call *call, const char *name)
         .name = name,
         .start_ns = call->start_ns,
         .end_ns = clock_ns(),
-        .thread = phases_thread(),
+        .thread = phase_stack_thread(),
         .correlation = call->correlation,
     };
 }
@@ -69,7 +69,7 @@ void trace_memory(struct cpu_device *device, const struct call *call, const void
         .name = "[memory]", /* as PyTorch's profiler calls it */
         .start_ns = call->start_ns,
         .end_ns = call->start_ns,
-        .thread = phases_thread(),
+        .thread = phase_stack_thread(),
         .correlation = call->correlation,
         .bytes = bytes,
         .address = (uint64_t)(uintptr_t)memory,

@@ -10,7 +10,7 @@
  *   dev -> pageable  returns when done                    returns when done
  *   dev -> dev       returns at once                      returns at once */
 #include "harness/device/cuda/cuda.h"
-#include "harness/device/cuda/memory.h"
+#include "harness/device/cuda/cuda_memory.h"
 
 static const enum cudaMemcpyKind kinds[] = {
     [COPY_HOST_TO_DEVICE] = cudaMemcpyHostToDevice,
@@ -20,12 +20,12 @@ static const enum cudaMemcpyKind kinds[] = {
 
 /* Device memory must be where `kind` says so, and nowhere else; CUDA itself would only notice some of
  * the rest, as a sticky error. *pageable: the host's side is. */
-static enum status check_sides(struct memory *memory, enum copy_kind kind, const void *to,
+static enum status check_sides(struct cuda_memory *memory, enum copy_kind kind, const void *to,
                                const void *from, size_t bytes, bool *pageable)
 {
     enum status status = STATUS_OK;
-    enum activity_memory source = memory_kind(memory, from, bytes);
-    enum activity_memory destination = memory_kind(memory, to, bytes);
+    enum activity_memory source = cuda_memory_kind(memory, from, bytes);
+    enum activity_memory destination = cuda_memory_kind(memory, to, bytes);
     bool from_device = kind != COPY_HOST_TO_DEVICE, to_device = kind != COPY_DEVICE_TO_HOST;
 
     if ((source == ACTIVITY_MEMORY_DEVICE) != from_device)
@@ -84,7 +84,7 @@ enum status cuda_memset(struct stream *base, void *memory, int byte, size_t byte
     struct cuda_device *device = (struct cuda_device *)base->device;
 
     TRY(cuda_enter(device));
-    if (memory_kind(device->memory, memory, bytes) != ACTIVITY_MEMORY_DEVICE)
+    if (cuda_memory_kind(device->memory, memory, bytes) != ACTIVITY_MEMORY_DEVICE)
         FAIL(STATUS_BAD_USAGE, "memset of %zu bytes at %p: that is not (all) in device memory",
              bytes, memory);
     TRY(capture_allows(&stream->capture, stream->id));

@@ -1,7 +1,7 @@
 /* The CUDA device, opened: its properties, and the row of its functions.
  *
  * The runtime is linked statically, so that the plugin needs nothing of CUDA to load: libcuda.so.1,
- * the driver's, is opened by the runtime when it is first called, and gpu.c says what is wrong if that
+ * the driver's, is opened by the runtime when it is first called, and gpu_found.c says what is wrong if that
  * fails. The runtime in cuBLAS is another copy; both use the GPU's primary context, and a stream is
  * the driver's own in either.
  *
@@ -9,13 +9,13 @@
  * the process: CUDA gives no way back but to start again. */
 #include "harness/device/cuda/cuda.h"
 
-#include "harness/device/cuda/attention.h"
+#include "harness/device/cuda/cuda_attention.h"
+#include "harness/device/cuda/cuda_gemm.h"
+#include "harness/device/cuda/cuda_memory.h"
 #include "harness/device/cuda/cupti/cupti_collector.h"
-#include "harness/device/cuda/gemm.h"
-#include "harness/device/cuda/gpu.h"
-#include "harness/device/cuda/memory.h"
+#include "harness/device/cuda/gpu_found.h"
 #include "harness/device/cuda/nvml.h"
-#include "harness/device/plugin/phases.h"
+#include "harness/device/plugin/phase_stack.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <sched.h>
@@ -81,13 +81,13 @@ out:
 static void cuda_phase_push(struct device *device, const char *name)
 {
     nvtxRangePushA(name);
-    phases_push(&((struct cuda_device *)device)->sink, name);
+    phase_stack_push(&((struct cuda_device *)device)->sink, name);
 }
 
 static void cuda_phase_pop(struct device *device)
 {
     nvtxRangePop();
-    phases_pop(&((struct cuda_device *)device)->sink);
+    phase_stack_pop(&((struct cuda_device *)device)->sink);
 }
 
 /* Before the device has a context. */
@@ -116,9 +116,9 @@ static void cuda_close(struct device *base)
 
     if (cuda_enter(device) == STATUS_OK) {
         while (device->streams != NULL) cuda_stream_destroy(&device->streams->base);
-        memory_close(device->memory);
+        cuda_memory_close(device->memory);
         attentions_close(device->attentions);
-        gemms_close(device->gemms);
+        cuda_gemms_close(device->gemms);
     }
     nvml_close(device->nvml);
     if (device->records) {
@@ -176,11 +176,11 @@ static enum status open_parts(struct cuda_device *device, int64_t memory_limit)
     struct device_properties *properties = &device->base.properties;
 
     TRY(launch_load_kernels(device, properties->isa, sizeof properties->isa));
-    TRY(gemms_open(&device->gemms, device));
+    TRY(cuda_gemms_open(&device->gemms, device));
     attentions_open(&device->attentions, device);
     TRY(launch_measure(device, &properties->launch_ns));
     device->last_stream = 0; /* The stream of the measurement was nobody's. */
-    TRY(memory_open(&device->memory, properties->index, memory_limit));
+    TRY(cuda_memory_open(&device->memory, properties->index, memory_limit));
     if (memory_limit > 0)
         properties->memory_bytes = memory_limit;
 

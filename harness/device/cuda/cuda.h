@@ -1,8 +1,8 @@
 /* The CUDA device from the inside: what its parts share.
  *
- * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, gemm.c), copies (copy.c)
- * and graphs (graph.c) are the runtime's, under the rules of device.h; memory.c keeps the books of
- * what is allocated. gpu.c says why there is no usable GPU, errors.c what an error means. Nothing
+ * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, cuda_gemm.c), copies (copy.c)
+ * and graphs (graph.c) are the runtime's, under the rules of device.h; cuda_memory.c keeps the books of
+ * what is allocated. gpu_found.c says why there is no usable GPU, errors.c what an error means. Nothing
  * uses the legacy default stream, which would wait for all others.
  *
  * Phases go to the sink as they end; whatever else is recorded comes from CUPTI, and is handed
@@ -18,8 +18,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct memory;
-struct gemms;
+struct cuda_memory;
+struct cuda_gemms;
 struct attentions;
 struct nvml;
 
@@ -32,8 +32,8 @@ struct cuda_device {
     struct cuda_stream *streams;
     uint32_t last_stream; /* under the lock */
 
-    struct memory *memory;
-    struct gemms *gemms;
+    struct cuda_memory *memory;
+    struct cuda_gemms *gemms;
     struct attentions *attentions; /* NULL: cuDNN cannot be had */
 
     struct nvml *nvml;
@@ -63,7 +63,7 @@ enum status cuda_stream_synchronize(struct stream *stream);
 enum status cuda_synchronize(struct device *device);
 bool stream_all_idle(struct cuda_device *device); /* nothing is queued or running */
 
-/* event.c, copy.c, launch.c, gemm.c, graph.c: the driver's functions -------------------- */
+/* event.c, copy.c, launch.c, cuda_gemm.c, graph.c: the driver's functions -------------------- */
 
 enum status cuda_event_create(struct device *device, bool timing, struct event **event);
 void cuda_event_destroy(struct event *event);

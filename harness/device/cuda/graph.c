@@ -1,5 +1,5 @@
 /* Graphs by stream capture. What a capture allows is decided before CUDA is asked (plugin/capture.h). */
-#include "harness/device/cuda/gemm.h"
+#include "harness/device/cuda/cuda_gemm.h"
 
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ void *cuda_capture_workspace(const struct cuda_stream *stream)
     return capture != NULL ? capture->workspace : NULL;
 }
 
-static struct gemms *gemms_of(const struct cuda_stream *stream)
+static struct cuda_gemms *gemms_of(const struct cuda_stream *stream)
 {
     return ((struct cuda_device *)stream->base.device)->gemms;
 }

@@ -1,7 +1,7 @@
 /* Every kernel of one storage type in one translation unit: reading CUDA's headers once for each
  * architecture takes longer than compiling the kernels. */
+#include "harness/device/cuda/cuda_kernels.h"
 #include "harness/device/cuda/geometry.h"
-#include "harness/device/cuda/kernels.h"
 #include "kernels/kernel.h"
 #include "kernels/kernels.h"
 

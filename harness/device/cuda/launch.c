@@ -6,8 +6,8 @@
 #include "harness/base/clock.h"
 #include "harness/base/statistics.h"
 #include "harness/device/cuda/cuda.h"
+#include "harness/device/cuda/cuda_kernels.h"
 #include "harness/device/cuda/geometry.h"
-#include "harness/device/cuda/kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

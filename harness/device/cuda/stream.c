@@ -4,7 +4,7 @@
  * How a host thread waits is left to the runtime (cudaDeviceScheduleAuto): where there are more cores
  * than contexts it spins, as it does under PyTorch, and so takes a core from the loader's workers. */
 #include "harness/device/cuda/cuda.h"
-#include "harness/device/cuda/gemm.h"
+#include "harness/device/cuda/cuda_gemm.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The queue and the numbers that threads wait for, without a device around them. */
-#include "harness/device/cpu/progress.h"
+#include "harness/device/cpu/cpu_progress.h"
 #include "harness/device/cpu/queue.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -30,7 +30,7 @@ static void run(void *context, const struct item *item)
     seen->items++;
 }
 
-static const struct work some_work = { .run = NULL };
+static const struct cpu_work some_work = { .run = NULL };
 
 static uint64_t submit(struct queue *queue, long number)
 {
@@ -151,7 +151,7 @@ static void several_threads_may_wait_for_different_tickets(void **state)
 
 /* Two threads throw a ball: each advances its own number and waits for the other's. */
 struct ball {
-    struct progress *mine, *theirs;
+    struct cpu_progress *mine, *theirs;
     int spin_ns;
 };
 
@@ -160,9 +160,9 @@ static void *play(void *argument)
     struct ball *ball = argument;
 
     for (uint64_t i = 1; i <= THROWS; i++) {
-        progress_await(ball->theirs, i, ball->spin_ns);
-        progress_set(ball->mine, i);
-        progress_wake(ball->mine);
+        cpu_progress_await(ball->theirs, i, ball->spin_ns);
+        cpu_progress_set(ball->mine, i);
+        cpu_progress_wake(ball->mine);
     }
     return NULL;
 }
@@ -172,24 +172,24 @@ static void progress_wakes_whoever_waits_for_it(void **state)
     (void)state;
 
     for (int spin_ns = 0; spin_ns <= 5000; spin_ns += 5000) {
-        struct progress here = { 0 }, there = { 0 };
+        struct cpu_progress here = { 0 }, there = { 0 };
         struct ball ball = { &there, &here, spin_ns };
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, play, &ball), 0);
         for (uint64_t i = 1; i <= THROWS; i++) {
-            progress_set(&here, i);
-            progress_wake(&here);
-            progress_await(&there, i, spin_ns);
+            cpu_progress_set(&here, i);
+            cpu_progress_wake(&here);
+            cpu_progress_await(&there, i, spin_ns);
         }
         pthread_join(thread, NULL);
-        assert_int_equal(progress_value(&here), THROWS);
-        assert_int_equal(progress_value(&there), THROWS);
-        progress_await(&there, THROWS - 1, 0); /* Long reached: returns at once. */
+        assert_int_equal(cpu_progress_value(&here), THROWS);
+        assert_int_equal(cpu_progress_value(&there), THROWS);
+        cpu_progress_await(&there, THROWS - 1, 0); /* Long reached: returns at once. */
     }
 }
 
 struct onlooker {
-    struct progress *progress;
+    struct cpu_progress *progress;
     uint64_t step;
 };
 
@@ -198,7 +198,7 @@ static void *look_on(void *argument)
     const struct onlooker *onlooker = argument;
 
     for (uint64_t i = onlooker->step; i <= THROWS; i += onlooker->step)
-        progress_await(onlooker->progress, i, 0);
+        cpu_progress_await(onlooker->progress, i, 0);
     return NULL;
 }
 
@@ -207,7 +207,7 @@ static void *look_on(void *argument)
 static void a_player_is_woken_though_others_wait_for_more(void **state)
 {
     static const uint64_t steps[WAITERS] = { 1, 2, 3, 7 };
-    struct progress here = { 0 }, there = { 0 };
+    struct cpu_progress here = { 0 }, there = { 0 };
     struct ball ball = { &there, &here, 0 };
     struct onlooker onlookers[WAITERS];
     pthread_t player, threads[WAITERS];
@@ -219,13 +219,13 @@ static void a_player_is_woken_though_others_wait_for_more(void **state)
     }
     assert_int_equal(pthread_create(&player, NULL, play, &ball), 0);
     for (uint64_t i = 1; i <= THROWS; i++) {
-        progress_set(&here, i);
-        progress_wake(&here);
-        progress_await(&there, i, 0);
+        cpu_progress_set(&here, i);
+        cpu_progress_wake(&here);
+        cpu_progress_await(&there, i, 0);
     }
     pthread_join(player, NULL);
     for (int i = 0; i < WAITERS; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(progress_value(&there), THROWS);
+    assert_int_equal(cpu_progress_value(&there), THROWS);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #include "harness/device/cuda/errors.h"
 #include "harness/device/cuda/gemm_swap.h"
 #include "harness/device/cuda/geometry.h"
-#include "harness/device/cuda/gpu.h"
+#include "harness/device/cuda/gpu_found.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <cuda_runtime_api.h>

@@ -2,17 +2,19 @@
  * stream-ordered. The books say what is allocated, to the byte, whatever else uses the GPU.
  *
  * The capacity is what was free on the GPU when the device was opened, or the limit that was given. */
-#ifndef HARNESS_DEVICE_CUDA_MEMORY_H
-#define HARNESS_DEVICE_CUDA_MEMORY_H
+#ifndef HARNESS_DEVICE_CUDA_CUDA_MEMORY_H
+#define HARNESS_DEVICE_CUDA_CUDA_MEMORY_H
 
 #include "harness/device/cuda/cuda.h"
 
 /* After everything else of the opening that takes device memory. `limit` is 0 or at most that. */
-enum status memory_open(struct memory **memory, int index, int64_t limit);
-void memory_close(struct memory *memory); /* frees what is still allocated; NULL allowed */
+enum status cuda_memory_open(struct cuda_memory **memory, int index, int64_t limit);
+void cuda_memory_close(
+    struct cuda_memory *memory); /* frees what is still allocated; NULL allowed */
 
 /* PAGEABLE, PINNED or DEVICE: what all of [address, address + bytes) lies in. */
-enum activity_memory memory_kind(struct memory *memory, const void *address, size_t bytes);
+enum activity_memory cuda_memory_kind(struct cuda_memory *memory, const void *address,
+                                      size_t bytes);
 
 enum status cuda_memory_info(struct device *device, struct memory_info *info);
 enum status cuda_memory_trim(struct device *device);

@@ -3,20 +3,20 @@
  * Direct memory is mapped when it is allocated and unmapped when it is freed, after the device has
  * caught up. Stream-ordered memory comes from a pool that keeps what is freed. Pinned host memory is
  * only noted, so that copies know it. */
-#ifndef HARNESS_DEVICE_CPU_MEMORY_H
-#define HARNESS_DEVICE_CPU_MEMORY_H
+#ifndef HARNESS_DEVICE_CPU_CPU_MEMORY_H
+#define HARNESS_DEVICE_CPU_CPU_MEMORY_H
 
 #include "harness/device/cpu/cpu.h"
 
-enum status memory_open(struct memory **memory, int64_t capacity);
-void memory_close(
-    struct memory *memory); /* whatever is still allocated goes with it; NULL allowed */
+enum status cpu_memory_open(struct cpu_memory **memory, int64_t capacity);
+void cpu_memory_close(
+    struct cpu_memory *memory); /* whatever is still allocated goes with it; NULL allowed */
 
 /* PAGEABLE, PINNED or DEVICE: what all of [address, address + bytes) lies in. */
-enum activity_memory memory_kind(struct memory *memory, const void *address, size_t bytes);
+enum activity_memory cpu_memory_kind(struct cpu_memory *memory, const void *address, size_t bytes);
 
 /* The stream has no work left and is about to end: its freed memory is anybody's now. */
-void memory_forget_stream(struct memory *memory, const struct cpu_stream *stream);
+void cpu_memory_forget_stream(struct cpu_memory *memory, const struct cpu_stream *stream);
 
 enum status cpu_memory_info(struct device *device, struct memory_info *info);
 enum status cpu_memory_trim(struct device *device);

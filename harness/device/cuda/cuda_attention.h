@@ -1,6 +1,6 @@
 /* cuDNN's fused attention: plans by shape, made once, and run with a workspace of the caller's. */
-#ifndef HARNESS_DEVICE_CUDA_ATTENTION_H
-#define HARNESS_DEVICE_CUDA_ATTENTION_H
+#ifndef HARNESS_DEVICE_CUDA_CUDA_ATTENTION_H
+#define HARNESS_DEVICE_CUDA_CUDA_ATTENTION_H
 
 #include "harness/device/cuda/cuda.h"
 

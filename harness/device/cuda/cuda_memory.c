@@ -4,16 +4,16 @@
  *
  * The pool keeps what is freed until it is trimmed (its release threshold is the largest there is).
  * When CUDA finds no memory for a direct allocation, the pool is trimmed and CUDA asked once more. */
-#include "harness/device/cuda/memory.h"
+#include "harness/device/cuda/cuda_memory.h"
 
-#include "harness/device/cuda/gemm.h"
+#include "harness/device/cuda/cuda_gemm.h"
 #include "harness/device/plugin/regions.h"
 
 #include <stdlib.h>
 
 enum { ALIGNMENT = 256 };
 
-struct memory {
+struct cuda_memory {
     cudaMemPool_t pool;     /* NULL where the GPU has no memory pools */
     struct regions regions; /* device memory and pinned host memory */
     struct regions ordered; /* of the device memory: what is stream-ordered */
@@ -32,7 +32,7 @@ static size_t round_up(size_t bytes, size_t unit)
 /* The books ------------------------------------------------------------------------------------ */
 
 /* What the pool has from the GPU. After a sticky error it says no more; then what it said last. */
-static int64_t pool_bytes(struct memory *memory)
+static int64_t pool_bytes(struct cuda_memory *memory)
 {
     struct relaxed relaxed = cuda_capture_relax();
     uint64_t bytes = 0;
@@ -52,7 +52,7 @@ static int64_t pool_bytes(struct memory *memory)
     return known;
 }
 
-static struct memory_info books(struct memory *memory)
+static struct memory_info books(struct cuda_memory *memory)
 {
     int64_t pool = pool_bytes(memory);
     struct memory_info info = { .capacity = memory->capacity };
@@ -70,7 +70,7 @@ static struct memory_info books(struct memory *memory)
     return info;
 }
 
-static enum status out_of_memory(struct memory *memory, size_t asked)
+static enum status out_of_memory(struct cuda_memory *memory, size_t asked)
 {
     struct memory_info info = books(memory);
     size_t gpu_free = 0, gpu_total = 0;
@@ -87,7 +87,7 @@ static enum status out_of_memory(struct memory *memory, size_t asked)
 }
 
 /* Enters an allocation of `bytes`, a multiple of ALIGNMENT. False: there is no room for it. */
-static bool enter(struct memory *memory, int64_t bytes, bool directly)
+static bool enter(struct cuda_memory *memory, int64_t bytes, bool directly)
 {
     bool fits;
 
@@ -101,7 +101,7 @@ static bool enter(struct memory *memory, int64_t bytes, bool directly)
     return fits;
 }
 
-static void strike_out(struct memory *memory, int64_t bytes, bool directly)
+static void strike_out(struct cuda_memory *memory, int64_t bytes, bool directly)
 {
     pthread_mutex_lock(&memory->lock);
     memory->used -= bytes;
@@ -109,7 +109,7 @@ static void strike_out(struct memory *memory, int64_t bytes, bool directly)
     pthread_mutex_unlock(&memory->lock);
 }
 
-static void note_peak(struct memory *memory)
+static void note_peak(struct cuda_memory *memory)
 {
     pthread_mutex_lock(&memory->lock);
     if (memory->peak_used < memory->used)
@@ -117,7 +117,8 @@ static void note_peak(struct memory *memory)
     pthread_mutex_unlock(&memory->lock);
 }
 
-static enum status note(struct memory *memory, const void *address, size_t bytes, bool directly)
+static enum status note(struct cuda_memory *memory, const void *address, size_t bytes,
+                        bool directly)
 {
     enum status status = STATUS_OK;
 
@@ -133,7 +134,7 @@ out:
 }
 
 /* Takes the allocation out of the books; BAD_USAGE if it is none, or was allocated the other way. */
-static enum status take(struct memory *memory, const void *address, bool directly)
+static enum status take(struct cuda_memory *memory, const void *address, bool directly)
 {
     enum status status = STATUS_OK;
     bool ordered = regions_remove(&memory->ordered, address, ACTIVITY_MEMORY_DEVICE) > 0;
@@ -144,7 +145,7 @@ static enum status take(struct memory *memory, const void *address, bool directl
         FAIL(STATUS_BAD_USAGE,
              "freeing %p directly, but it was allocated the other way, in stream order", address);
     }
-    if (!ordered && !directly && memory_kind(memory, address, 1) == ACTIVITY_MEMORY_DEVICE)
+    if (!ordered && !directly && cuda_memory_kind(memory, address, 1) == ACTIVITY_MEMORY_DEVICE)
         FAIL(STATUS_BAD_USAGE,
              "freeing %p in stream order, but it was allocated the other way, directly", address);
     bytes = regions_remove(&memory->regions, address, ACTIVITY_MEMORY_DEVICE);
@@ -158,15 +159,15 @@ out:
 
 /* Allocations ---------------------------------------------------------------------------------- */
 
-static cudaError_t ask(struct memory *memory, const struct cuda_stream *stream, size_t bytes,
+static cudaError_t ask(struct cuda_memory *memory, const struct cuda_stream *stream, size_t bytes,
                        void **result)
 {
     return stream == NULL ? cudaMalloc(result, bytes)
                           : cudaMallocFromPoolAsync(result, bytes, memory->pool, stream->handle);
 }
 
-static enum status obtain(struct memory *memory, const struct cuda_stream *stream, size_t bytes,
-                          void **result)
+static enum status obtain(struct cuda_memory *memory, const struct cuda_stream *stream,
+                          size_t bytes, void **result)
 {
     enum status status = STATUS_OK;
     cudaError_t error = ask(memory, stream, bytes, result);
@@ -188,7 +189,7 @@ out:
 }
 
 /* A limited device's pool gives way before more is asked of the GPU. */
-static enum status keep_within(struct memory *memory, int64_t bytes)
+static enum status keep_within(struct cuda_memory *memory, int64_t bytes)
 {
     enum status status = STATUS_OK;
     struct memory_info info = books(memory);
@@ -205,7 +206,7 @@ enum status cuda_alloc(struct device *base, struct stream *stream, enum allocati
 {
     enum status status = STATUS_OK;
     struct cuda_device *device = (struct cuda_device *)base;
-    struct memory *memory = device->memory;
+    struct cuda_memory *memory = device->memory;
     bool directly = how == ALLOCATE_DIRECT, entered = false;
     size_t rounded = 0;
 
@@ -278,7 +279,7 @@ enum status cuda_memory_trim(struct device *base)
 {
     enum status status = STATUS_OK;
     struct cuda_device *device = (struct cuda_device *)base;
-    struct memory *memory = device->memory;
+    struct cuda_memory *memory = device->memory;
 
     TRY(cuda_enter(device));
     TRY(capture_forbids_thread("trimming the memory pool"));
@@ -358,7 +359,7 @@ out:
 
 /* Open and close ------------------------------------------------------------------------------- */
 
-enum activity_memory memory_kind(struct memory *memory, const void *address, size_t bytes)
+enum activity_memory cuda_memory_kind(struct cuda_memory *memory, const void *address, size_t bytes)
 {
     return regions_kind(&memory->regions, address, bytes);
 }
@@ -383,10 +384,10 @@ out:
     return status;
 }
 
-enum status memory_open(struct memory **result, int index, int64_t limit)
+enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t limit)
 {
     enum status status = STATUS_OK;
-    struct memory *memory = calloc(1, sizeof *memory);
+    struct cuda_memory *memory = calloc(1, sizeof *memory);
     size_t gpu_free, gpu_total;
 
     *result = memory;
@@ -422,7 +423,7 @@ static void free_left_over(const struct regions *regions)
     }
 }
 
-void memory_close(struct memory *memory)
+void cuda_memory_close(struct cuda_memory *memory)
 {
     if (memory == NULL)
         return;

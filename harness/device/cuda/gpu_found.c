@@ -1,4 +1,4 @@
-#include "harness/device/cuda/gpu.h"
+#include "harness/device/cuda/gpu_found.h"
 
 #include "harness/device/cuda/errors.h"
 #include "harness/device/cuda/nvml.h"

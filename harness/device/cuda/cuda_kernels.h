@@ -1,6 +1,6 @@
 /* The kernels as CUDA has them, from kernels.cu: what cudaLaunchKernel takes. */
-#ifndef HARNESS_DEVICE_CUDA_KERNELS_H
-#define HARNESS_DEVICE_CUDA_KERNELS_H
+#ifndef HARNESS_DEVICE_CUDA_CUDA_KERNELS_H
+#define HARNESS_DEVICE_CUDA_CUDA_KERNELS_H
 
 #ifdef __cplusplus
 extern "C" {

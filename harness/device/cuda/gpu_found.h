@@ -1,6 +1,6 @@
 /* Which GPU there is, and if there is none to use, why. */
-#ifndef HARNESS_DEVICE_CUDA_GPU_H
-#define HARNESS_DEVICE_CUDA_GPU_H
+#ifndef HARNESS_DEVICE_CUDA_GPU_FOUND_H
+#define HARNESS_DEVICE_CUDA_GPU_FOUND_H
 
 #include "harness/base/status.h"
 

@@ -7,7 +7,7 @@
  * there instead, rows of y beyond them would be undefined, and products that follow would meet them.
  *
  * No GPU has run this yet: it compiles against cuDNN 9.19 and its calls are tested over a stand-in. */
-#include "harness/device/cuda/attention.h"
+#include "harness/device/cuda/cuda_attention.h"
 
 #include "harness/device/cuda/attention/attention_graph.h"
 

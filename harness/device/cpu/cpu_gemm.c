@@ -11,7 +11,7 @@
  *
  * oneDNN 2 and 3 differ in how a primitive is described; the differences are in this file's first
  * section only. */
-#include "harness/device/cpu/gemm.h"
+#include "harness/device/cpu/cpu_gemm.h"
 
 #include "harness/device/cpu/convert.h"
 #include "harness/device/cpu/trace.h"
@@ -160,7 +160,7 @@ struct gemm_plan {
     struct gemm_plan *next; /* in its bucket */
 };
 
-struct gemms {
+struct cpu_gemms {
     dnnl_engine_t engine;
     bool bf16_is_native;
     pthread_rwlock_t lock;
@@ -203,7 +203,7 @@ static size_t bucket_of(const struct shape *shape)
     return hash % BUCKETS;
 }
 
-static struct gemm_plan *find(struct gemms *gemms, const struct shape *shape, size_t bucket)
+static struct gemm_plan *find(struct cpu_gemms *gemms, const struct shape *shape, size_t bucket)
 {
     struct gemm_plan *plan = gemms->buckets[bucket];
 
@@ -341,7 +341,7 @@ out:
     return status;
 }
 
-static enum status plan_create(struct gemms *gemms, const struct shape *shape,
+static enum status plan_create(struct cpu_gemms *gemms, const struct shape *shape,
                                struct gemm_plan **result)
 {
     enum status status = STATUS_OK;
@@ -363,7 +363,8 @@ out:
     return status;
 }
 
-static enum status plan_for(struct gemms *gemms, const struct gemm *gemm, struct gemm_plan **result)
+static enum status plan_for(struct cpu_gemms *gemms, const struct gemm *gemm,
+                            struct gemm_plan **result)
 {
     enum status status = STATUS_OK;
     struct shape shape;
@@ -391,10 +392,10 @@ out:
     return status;
 }
 
-enum status gemms_open(struct gemms **result)
+enum status cpu_gemms_open(struct cpu_gemms **result)
 {
     enum status status = STATUS_OK;
-    struct gemms *gemms = calloc(1, sizeof *gemms);
+    struct cpu_gemms *gemms = calloc(1, sizeof *gemms);
 
     if (gemms == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for matrix products");
@@ -407,7 +408,7 @@ out:
     return status;
 }
 
-void gemms_close(struct gemms *gemms)
+void cpu_gemms_close(struct cpu_gemms *gemms)
 {
     if (gemms == NULL)
         return;
@@ -427,7 +428,7 @@ void gemms_close(struct gemms *gemms)
 enum { MEMORIES = OPERANDS + 1, SCRATCHPAD = OPERANDS };
 
 struct gemm_scratch {
-    struct gemms *gemms;
+    struct cpu_gemms *gemms;
     dnnl_stream_t stream;
     unsigned char *bytes;
     size_t size;
@@ -435,7 +436,7 @@ struct gemm_scratch {
     int count;
 };
 
-enum status gemm_scratch_open(struct gemm_scratch **result, struct gemms *gemms)
+enum status gemm_scratch_open(struct gemm_scratch **result, struct cpu_gemms *gemms)
 {
     enum status status = STATUS_OK;
     struct gemm_scratch *scratch = calloc(1, sizeof *scratch);
@@ -599,7 +600,7 @@ static void show_gemm(const struct cpu_stream *stream, const struct item *item,
     activity->block[0] = activity->block[1] = activity->block[2] = 1;
 }
 
-static const struct work gemm_work = { .run = run_gemm, .show = show_gemm };
+static const struct cpu_work gemm_work = { .run = run_gemm, .show = show_gemm };
 
 enum status cpu_gemm(struct stream *base, const struct gemm *gemm)
 {

@@ -1,6 +1,6 @@
 /* How the host is, which the CPU device runs on. */
-#ifndef HARNESS_DEVICE_CPU_HEALTH_H
-#define HARNESS_DEVICE_CPU_HEALTH_H
+#ifndef HARNESS_DEVICE_CPU_HOST_HEALTH_H
+#define HARNESS_DEVICE_CPU_HOST_HEALTH_H
 
 #include "harness/device/health.h"
 

@@ -1,4 +1,4 @@
-#include "harness/device/plugin/phases.h"
+#include "harness/device/plugin/phase_stack.h"
 
 #include "harness/base/clock.h"
 
@@ -12,7 +12,7 @@ static _Thread_local struct {
 } open_phases[DEPTH];
 static _Thread_local int depth;
 
-uint32_t phases_thread(void)
+uint32_t phase_stack_thread(void)
 {
     static _Thread_local uint32_t thread;
 
@@ -21,7 +21,7 @@ uint32_t phases_thread(void)
     return thread;
 }
 
-void phases_push(const struct activity_sink *sink, const char *name)
+void phase_stack_push(const struct activity_sink *sink, const char *name)
 {
     if (sink->record == NULL)
         return;
@@ -32,7 +32,7 @@ void phases_push(const struct activity_sink *sink, const char *name)
     depth++;
 }
 
-void phases_pop(const struct activity_sink *sink)
+void phase_stack_pop(const struct activity_sink *sink)
 {
     struct activity activity = { .kind = ACTIVITY_PHASE };
 
@@ -41,6 +41,6 @@ void phases_pop(const struct activity_sink *sink)
     activity.name = open_phases[depth].name;
     activity.start_ns = open_phases[depth].start_ns;
     activity.end_ns = clock_ns();
-    activity.thread = phases_thread();
+    activity.thread = phase_stack_thread();
     sink->record(sink->context, &activity);
 }

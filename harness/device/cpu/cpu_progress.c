@@ -8,7 +8,7 @@
  * A spinning thread does not offer its core (sched_yield): where another thread has work, the scheduler
  * gives that one a slice of milliseconds for it, and a step waits as long. Whoever spins in vain sleeps
  * soon, and a sleeper is woken ahead of others. */
-#include "harness/device/cpu/progress.h"
+#include "harness/device/cpu/cpu_progress.h"
 
 #include "harness/base/clock.h"
 
@@ -30,36 +30,36 @@ static void pause_briefly(void)
 #endif
 }
 
-uint64_t progress_value(struct progress *progress)
+uint64_t cpu_progress_value(struct cpu_progress *progress)
 {
     return atomic_load_explicit(&progress->value, memory_order_acquire);
 }
 
-void progress_set(struct progress *progress, uint64_t value)
+void cpu_progress_set(struct cpu_progress *progress, uint64_t value)
 {
     atomic_store(&progress->value, value);
 }
 
-void progress_ring(struct progress *progress)
+void cpu_progress_ring(struct cpu_progress *progress)
 {
     atomic_fetch_add(&progress->wakes, 1);
     syscall(SYS_futex, &progress->wakes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-void progress_wake(struct progress *progress)
+void cpu_progress_wake(struct cpu_progress *progress)
 {
     if (atomic_load(&progress->sleepers) != 0 &&
         atomic_load(&progress->wanted) <= atomic_load(&progress->value))
-        progress_ring(progress);
+        cpu_progress_ring(progress);
 }
 
-static int spin(struct progress *progress, uint64_t target, int spin_ns)
+static int spin(struct cpu_progress *progress, uint64_t target, int spin_ns)
 {
     int64_t until = clock_ns() + spin_ns;
 
     do {
         for (int i = 0; i < PAUSES_PER_CLOCK_READ; i++) {
-            if (progress_value(progress) >= target)
+            if (cpu_progress_value(progress) >= target)
                 return 1;
             pause_briefly();
         }
@@ -71,7 +71,7 @@ static int spin(struct progress *progress, uint64_t target, int spin_ns)
  * there is woken with that one's owner, and comes back. One that puts its own in the place of a value
  * just reached wakes the others itself: whoever advanced the value looks only now, and would no longer
  * find that somebody slept until it. */
-static void want(struct progress *progress, uint64_t target)
+static void want(struct cpu_progress *progress, uint64_t target)
 {
     uint64_t wanted = atomic_load(&progress->wanted);
     bool reached;
@@ -82,12 +82,12 @@ static void want(struct progress *progress, uint64_t target)
             return;
     } while (!atomic_compare_exchange_weak(&progress->wanted, &wanted, target));
     if (reached && atomic_load(&progress->sleepers) > 1)
-        progress_ring(progress);
+        cpu_progress_ring(progress);
 }
 
-void progress_await(struct progress *progress, uint64_t target, int spin_ns)
+void cpu_progress_await(struct cpu_progress *progress, uint64_t target, int spin_ns)
 {
-    if (progress_value(progress) >= target)
+    if (cpu_progress_value(progress) >= target)
         return;
     if (spin_ns > 0 && spin(progress, target, spin_ns))
         return;

@@ -9,7 +9,7 @@
  *   3. any stream that is made to wait for it, but only if the device is otherwise full.
  *
  * Nothing is kept inside device memory itself. One lock guards all of it. */
-#include "harness/device/cpu/memory.h"
+#include "harness/device/cpu/cpu_memory.h"
 
 #include "harness/device/cpu/trace.h"
 #include "harness/device/plugin/regions.h"
@@ -37,7 +37,7 @@ struct block {
     uint64_t ticket;
 };
 
-struct memory {
+struct cpu_memory {
     pthread_mutex_t lock;
     struct regions regions;
     int64_t capacity, used, mapped, peak_used; /* mapped: what memory_info calls reserved */
@@ -47,14 +47,14 @@ struct memory {
 
 /* Blocks in use, by address -------------------------------------------------------------------- */
 
-static struct block **bucket_of(struct memory *memory, const void *address)
+static struct block **bucket_of(struct cpu_memory *memory, const void *address)
 {
     uint64_t hash = (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u; /* Knuth's multiplicative */
 
     return &memory->buckets[hash >> 52];
 }
 
-static void note_in_use(struct memory *memory, struct block *block)
+static void note_in_use(struct cpu_memory *memory, struct block *block)
 {
     struct block **bucket = bucket_of(memory, block->address);
 
@@ -65,7 +65,7 @@ static void note_in_use(struct memory *memory, struct block *block)
         memory->peak_used = memory->used;
 }
 
-static struct block **find_in_use(struct memory *memory, const void *address)
+static struct block **find_in_use(struct cpu_memory *memory, const void *address)
 {
     struct block **link = bucket_of(memory, address);
 
@@ -80,7 +80,7 @@ static int bin_of(size_t bytes)
     return 63 - __builtin_clzll(bytes);
 }
 
-static void bin_put(struct memory *memory, struct block *block)
+static void bin_put(struct cpu_memory *memory, struct block *block)
 {
     struct block **bin = &memory->bins[bin_of(block->bytes)];
 
@@ -109,7 +109,7 @@ static bool is_over(struct block *block)
 }
 
 /* The smallest block that fits, among those that `stream` may have (any block where `wait`). */
-static struct block *find_free(struct memory *memory, struct cpu_stream *stream, size_t bytes,
+static struct block *find_free(struct cpu_memory *memory, struct cpu_stream *stream, size_t bytes,
                                bool wait)
 {
     struct block *best = NULL;
@@ -129,12 +129,12 @@ static size_t round_up(size_t bytes, size_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-static bool has_room(const struct memory *memory, size_t bytes)
+static bool has_room(const struct cpu_memory *memory, size_t bytes)
 {
     return (int64_t)bytes <= memory->capacity - memory->mapped;
 }
 
-static enum status map(struct memory *memory, size_t bytes, unsigned char **address)
+static enum status map(struct cpu_memory *memory, size_t bytes, unsigned char **address)
 {
     enum status status = STATUS_OK;
     void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -152,7 +152,7 @@ out:
     return status;
 }
 
-static void unmap(struct memory *memory, unsigned char *address)
+static void unmap(struct cpu_memory *memory, unsigned char *address)
 {
     size_t bytes = regions_remove(&memory->regions, address, ACTIVITY_MEMORY_DEVICE);
 
@@ -163,7 +163,7 @@ static void unmap(struct memory *memory, unsigned char *address)
 /* The pool ------------------------------------------------------------------------------------- */
 
 /* Gives back segments that hold nothing but one block, whose work is over. */
-static void release_segments(struct memory *memory)
+static void release_segments(struct cpu_memory *memory)
 {
     for (int bin = 0; bin < BINS; bin++)
         for (struct block *block = memory->bins[bin], *next; block != NULL; block = next) {
@@ -195,7 +195,7 @@ static void join_after(struct block *block)
     free(gone);
 }
 
-static void pool_put(struct memory *memory, struct block *block)
+static void pool_put(struct cpu_memory *memory, struct block *block)
 {
     bin_put(memory, block);
     if (block->after != NULL && can_join(block, block->after)) {
@@ -214,7 +214,7 @@ static void pool_put(struct memory *memory, struct block *block)
 }
 
 /* Joins what could not be joined when it was freed but can be now. */
-static void join_all(struct memory *memory)
+static void join_all(struct cpu_memory *memory)
 {
     for (int bin = 0; bin < BINS; bin++)
         for (struct block *block = memory->bins[bin]; block != NULL;) {
@@ -231,7 +231,7 @@ static void join_all(struct memory *memory)
         }
 }
 
-static enum status add_segment(struct memory *memory, size_t bytes, struct block **block)
+static enum status add_segment(struct cpu_memory *memory, size_t bytes, struct block **block)
 {
     enum status status = STATUS_OK;
     struct block *segment = calloc(1, sizeof *segment);
@@ -252,7 +252,7 @@ out:
 }
 
 /* Cuts `block` down to `bytes`; the rest goes into the pool under the same conditions. */
-static enum status cut(struct memory *memory, struct block *block, size_t bytes)
+static enum status cut(struct cpu_memory *memory, struct block *block, size_t bytes)
 {
     enum status status = STATUS_OK;
     struct block *rest;
@@ -295,7 +295,7 @@ out:
 
 /* Of the allocations, under the lock ------------------------------------------------------------ */
 
-static enum status out_of_memory(const struct memory *memory, size_t asked)
+static enum status out_of_memory(const struct cpu_memory *memory, size_t asked)
 {
     return status_fail(STATUS_DEVICE_OUT_OF_MEMORY, __FILE__, __LINE__,
                        "out of device memory: asked for %zu bytes; of %lld, %lld are used and %lld "
@@ -305,7 +305,7 @@ static enum status out_of_memory(const struct memory *memory, size_t asked)
                        (long long)(memory->mapped - memory->used));
 }
 
-static enum status alloc_direct(struct memory *memory, size_t bytes, struct block **result)
+static enum status alloc_direct(struct cpu_memory *memory, size_t bytes, struct block **result)
 {
     enum status status = STATUS_OK;
     size_t rounded = round_up(bytes, ALIGNMENT), mapped = round_up(bytes, PAGE);
@@ -332,7 +332,7 @@ static enum status alloc_ordered(struct cpu_device *device, struct cpu_stream *s
                                  struct block **result)
 {
     enum status status = STATUS_OK;
-    struct memory *memory = device->memory;
+    struct cpu_memory *memory = device->memory;
     size_t bytes = round_up(asked, ALIGNMENT);
     struct block *block = find_free(memory, stream, bytes, false);
 
@@ -369,7 +369,7 @@ enum status cpu_alloc(struct device *base, struct stream *stream, enum allocatio
 {
     enum status status = STATUS_OK;
     struct cpu_device *device = (struct cpu_device *)base;
-    struct memory *memory = device->memory;
+    struct cpu_memory *memory = device->memory;
     bool direct = how == ALLOCATE_DIRECT;
     struct call call = call_begin(device);
     struct block *block = NULL;
@@ -401,7 +401,7 @@ out:
 }
 
 /* Takes the block out of those in use; BAD_USAGE if it is none, or was allocated the other way. */
-static enum status take_in_use(struct memory *memory, const void *address, bool direct,
+static enum status take_in_use(struct cpu_memory *memory, const void *address, bool direct,
                                struct block **block)
 {
     enum status status = STATUS_OK;
@@ -467,7 +467,7 @@ out:
     return status;
 }
 
-void memory_forget_stream(struct memory *memory, const struct cpu_stream *stream)
+void cpu_memory_forget_stream(struct cpu_memory *memory, const struct cpu_stream *stream)
 {
     pthread_mutex_lock(&memory->lock);
     for (int bin = 0; bin < BINS; bin++)
@@ -479,7 +479,7 @@ void memory_forget_stream(struct memory *memory, const struct cpu_stream *stream
 
 enum status cpu_memory_info(struct device *base, struct memory_info *info)
 {
-    struct memory *memory = ((struct cpu_device *)base)->memory;
+    struct cpu_memory *memory = ((struct cpu_device *)base)->memory;
 
     pthread_mutex_lock(&memory->lock);
     *info = (struct memory_info){
@@ -497,7 +497,7 @@ enum status cpu_memory_trim(struct device *base)
 {
     enum status status = STATUS_OK;
     struct cpu_device *device = (struct cpu_device *)base;
-    struct memory *memory = device->memory;
+    struct cpu_memory *memory = device->memory;
     struct call call = call_begin(device);
 
     TRY(capture_forbids_thread("trimming the memory pool"));
@@ -582,15 +582,15 @@ out:
 
 /* Open and close ------------------------------------------------------------------------------- */
 
-enum activity_memory memory_kind(struct memory *memory, const void *address, size_t bytes)
+enum activity_memory cpu_memory_kind(struct cpu_memory *memory, const void *address, size_t bytes)
 {
     return regions_kind(&memory->regions, address, bytes);
 }
 
-enum status memory_open(struct memory **result, int64_t capacity)
+enum status cpu_memory_open(struct cpu_memory **result, int64_t capacity)
 {
     enum status status = STATUS_OK;
-    struct memory *memory = calloc(1, sizeof *memory);
+    struct cpu_memory *memory = calloc(1, sizeof *memory);
 
     if (memory == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the device's books (%zu bytes)",
@@ -604,7 +604,7 @@ out:
     return status;
 }
 
-void memory_close(struct memory *memory)
+void cpu_memory_close(struct cpu_memory *memory)
 {
     if (memory == NULL)
         return;

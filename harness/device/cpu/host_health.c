@@ -1,4 +1,4 @@
-#include "harness/device/cpu/health.h"
+#include "harness/device/cpu/host_health.h"
 
 #include "harness/base/status.h"
 

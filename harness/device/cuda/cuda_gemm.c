@@ -8,14 +8,14 @@
  * Sums are in fp32 all the way: by default cuBLAS may add the parts of a split k in the 16-bit type of
  * c, which the math mode forbids here. Strict fp32 is CUBLAS_COMPUTE_32F, which never rounds operands
  * to tf32 by itself; that is CUBLAS_COMPUTE_32F_FAST_TF32. */
-#include "harness/device/cuda/gemm.h"
+#include "harness/device/cuda/cuda_gemm.h"
 
 #include "harness/device/cuda/cublas.h"
 #include "harness/device/cuda/gemm_swap.h"
 
 #include <stdlib.h>
 
-struct gemms {
+struct cuda_gemms {
     struct cuda_device *device;
     const struct cublas *cublas;
     size_t workspace_bytes;
@@ -39,7 +39,7 @@ static size_t recommended_workspace(int compute_capability)
     return (size_t)(compute_capability >= 90 ? 32 : 4) << 20;
 }
 
-enum status gemm_workspace_open(struct gemms *gemms, void **workspace)
+enum status gemm_workspace_open(struct cuda_gemms *gemms, void **workspace)
 {
     enum status status = STATUS_OK;
     cudaError_t error = cudaMalloc(workspace, gemms->workspace_bytes);
@@ -57,7 +57,7 @@ out:
     return status;
 }
 
-void gemm_workspace_close(struct gemms *gemms, void *workspace)
+void gemm_workspace_close(struct cuda_gemms *gemms, void *workspace)
 {
     if (workspace == NULL)
         return;
@@ -69,7 +69,7 @@ void gemm_workspace_close(struct gemms *gemms, void *workspace)
         (void)cudaGetLastError();
 }
 
-void gemm_workspace_retire(struct gemms *gemms, void *workspace)
+void gemm_workspace_retire(struct cuda_gemms *gemms, void *workspace)
 {
     struct retired *retired = NULL;
 
@@ -86,7 +86,7 @@ void gemm_workspace_retire(struct gemms *gemms, void *workspace)
     pthread_mutex_unlock(&gemms->lock);
 }
 
-void gemm_retired_close(struct gemms *gemms)
+void gemm_retired_close(struct cuda_gemms *gemms)
 {
     struct retired *retired;
 
@@ -102,7 +102,7 @@ void gemm_retired_close(struct gemms *gemms)
     }
 }
 
-void gemm_forget_stream(struct gemms *gemms, struct cuda_stream *stream)
+void gemm_forget_stream(struct cuda_gemms *gemms, struct cuda_stream *stream)
 {
     if (gemms == NULL)
         return;
@@ -110,7 +110,8 @@ void gemm_forget_stream(struct gemms *gemms, struct cuda_stream *stream)
 }
 
 /* The workspace for what is queued on the stream next; made when it is first needed. */
-static enum status workspace_of(struct gemms *gemms, struct cuda_stream *stream, void **workspace)
+static enum status workspace_of(struct cuda_gemms *gemms, struct cuda_stream *stream,
+                                void **workspace)
 {
     enum status status = STATUS_OK;
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
@@ -136,7 +137,7 @@ out:
 }
 
 /* Under the lock. */
-static enum status aim(struct gemms *gemms, cudaStream_t stream, void *workspace)
+static enum status aim(struct cuda_gemms *gemms, cudaStream_t stream, void *workspace)
 {
     enum status status = STATUS_OK;
     const struct cublas *cublas = gemms->cublas;
@@ -164,7 +165,7 @@ static const cudaDataType_t types[DTYPE_COUNT] = {
 };
 
 /* Under the lock. The handle takes its factors from the host and at once. */
-static cublasStatus_t multiply(struct gemms *gemms, const struct gemm *gemm)
+static cublasStatus_t multiply(struct cuda_gemms *gemms, const struct gemm *gemm)
 {
     const struct cublas *cublas = gemms->cublas;
     struct column_product p = gemm_swap(gemm);
@@ -187,7 +188,7 @@ static cublasStatus_t multiply(struct gemms *gemms, const struct gemm *gemm)
 }
 
 /* cuBLAS says only that it failed; if the reason is an earlier kernel, CUDA knows it. */
-static enum status explain(const struct gemms *gemms, const struct cuda_stream *stream,
+static enum status explain(const struct cuda_gemms *gemms, const struct cuda_stream *stream,
                            const struct gemm *gemm, cublasStatus_t result)
 {
     enum status status = STATUS_OK;
@@ -213,7 +214,7 @@ enum status cuda_gemm(struct stream *base, const struct gemm *gemm)
     enum status status = STATUS_OK;
     struct cuda_stream *stream = (struct cuda_stream *)base;
     struct cuda_device *device = (struct cuda_device *)base->device;
-    struct gemms *gemms = device->gemms;
+    struct cuda_gemms *gemms = device->gemms;
     cublasStatus_t result = CUBLAS_STATUS_SUCCESS;
     void *workspace;
 
@@ -234,11 +235,11 @@ out:
 
 /* Open and close ------------------------------------------------------------------------------- */
 
-enum status gemms_open(struct gemms **result, struct cuda_device *device)
+enum status cuda_gemms_open(struct cuda_gemms **result, struct cuda_device *device)
 {
     enum status status = STATUS_OK;
     struct device_properties *properties = &device->base.properties;
-    struct gemms *gemms = calloc(1, sizeof *gemms);
+    struct cuda_gemms *gemms = calloc(1, sizeof *gemms);
     const struct cublas *cublas;
 
     *result = gemms;
@@ -262,7 +263,7 @@ out:
     return status;
 }
 
-void gemms_close(struct gemms *gemms)
+void cuda_gemms_close(struct cuda_gemms *gemms)
 {
     if (gemms == NULL)
         return;

@@ -1,17 +1,17 @@
 /* Matrix products by oneDNN. A product's shape, strides and types become a plan once: the primitive,
  * and what has to be widened for it. Plans live as long as the device. */
-#ifndef HARNESS_DEVICE_CPU_GEMM_H
-#define HARNESS_DEVICE_CPU_GEMM_H
+#ifndef HARNESS_DEVICE_CPU_CPU_GEMM_H
+#define HARNESS_DEVICE_CPU_CPU_GEMM_H
 
 #include "harness/device/cpu/cpu.h"
 
-struct gemms;        /* the device's plans */
+struct cpu_gemms;    /* the device's plans */
 struct gemm_scratch; /* what a stream's worker needs to run them */
 
-enum status gemms_open(struct gemms **gemms);
-void gemms_close(struct gemms *gemms); /* NULL is allowed */
+enum status cpu_gemms_open(struct cpu_gemms **gemms);
+void cpu_gemms_close(struct cpu_gemms *gemms); /* NULL is allowed */
 
-enum status gemm_scratch_open(struct gemm_scratch **scratch, struct gemms *gemms);
+enum status gemm_scratch_open(struct gemm_scratch **scratch, struct cpu_gemms *gemms);
 void gemm_scratch_close(struct gemm_scratch *scratch); /* NULL is allowed */
 
 /* On a worker, before its first product: OpenMP gets one thread there. With two, a matmul beside a

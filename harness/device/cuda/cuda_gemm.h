@@ -1,0 +1,22 @@
+/* Matrix products by cuBLAS. */
+#ifndef HARNESS_DEVICE_CUDA_CUDA_GEMM_H
+#define HARNESS_DEVICE_CUDA_CUDA_GEMM_H
+
+#include "harness/device/cuda/cuda.h"
+
+enum status cuda_gemms_open(struct cuda_gemms **gemms, struct cuda_device *device);
+void cuda_gemms_close(struct cuda_gemms *gemms); /* NULL is allowed */
+
+/* A new workspace for the products of one stream or graph, and its end. */
+enum status gemm_workspace_open(struct cuda_gemms *gemms, void **workspace);
+void gemm_workspace_close(struct cuda_gemms *gemms, void *workspace); /* NULL is allowed */
+
+/* The same without waiting: while the device has work left, which may use it, the workspace is kept
+ * until gemm_retired_close(), which wants the device idle. */
+void gemm_workspace_retire(struct cuda_gemms *gemms, void *workspace);
+void gemm_retired_close(struct cuda_gemms *gemms);
+
+/* The stream is about to end and has no work left. */
+void gemm_forget_stream(struct cuda_gemms *gemms, struct cuda_stream *stream);
+
+#endif
