@@ -187,21 +187,15 @@ static bool is_wanted(void *context, const char *name)
 static enum status print(const struct compare *compare, const struct comparison *comparison)
 {
     enum status status = STATUS_OK;
-    struct console console = console_open(stdout, compare->flags.color);
+    struct page page = flags_page(&compare->flags);
     char *text = NULL, doubts[1024];
 
     compare_doubts(compare->sides, doubts, sizeof doubts);
-    switch (compare->flags.format) {
-    case FORMAT_CONSOLE:
-        comparison_console(&console, comparison, doubts);
-        break;
-    case FORMAT_MARKDOWN:
-        comparison_markdown(stdout, comparison, doubts);
-        break;
-    case FORMAT_JSON:
+    if (compare->flags.format == FORMAT_JSON) {
         TRY(comparison_json(comparison, compare->sides, doubts, &text));
         fputs(text, stdout);
-        break;
+    } else {
+        comparison_page(&page, comparison, doubts);
     }
 
 out:

@@ -33,20 +33,14 @@ static enum status take_path(void *context, const char *path)
 static enum status print(const struct diagnose *diagnose, const struct diagnosis *diagnosis)
 {
     enum status status = STATUS_OK;
-    struct page page = page_console(stdout, diagnose->flags.color);
+    struct page page = flags_page(&diagnose->flags);
     char *text = NULL;
 
-    switch (diagnose->flags.format) {
-    case FORMAT_MARKDOWN:
-        page = page_markdown(stdout);
-        /* fall through */
-    case FORMAT_CONSOLE:
-        diagnosis_page(&page, diagnosis);
-        break;
-    case FORMAT_JSON:
+    if (diagnose->flags.format == FORMAT_JSON) {
         TRY(diagnosis_json(diagnosis, &text));
         fputs(text, stdout);
-        break;
+    } else {
+        diagnosis_page(&page, diagnosis);
     }
 
 out:

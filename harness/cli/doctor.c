@@ -98,20 +98,14 @@ out:
 static enum status print(const struct doctor *doctor)
 {
     enum status status = STATUS_OK;
-    struct console console = console_open(stdout, doctor->flags.color);
+    struct page page = flags_page(&doctor->flags);
     char *text = NULL;
 
-    switch (doctor->flags.format) {
-    case FORMAT_CONSOLE:
-        checks_console(&console, &doctor->checks);
-        break;
-    case FORMAT_MARKDOWN:
-        checks_markdown(stdout, &doctor->checks);
-        break;
-    case FORMAT_JSON:
+    if (doctor->flags.format == FORMAT_JSON) {
         TRY(checks_json(&doctor->checks, &text));
         fputs(text, stdout);
-        break;
+    } else {
+        checks_page(&page, &doctor->checks);
     }
 
 out:

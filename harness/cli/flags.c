@@ -11,6 +11,12 @@ struct flags flags_default(void)
     return (struct flags){ .device = "auto" };
 }
 
+struct page flags_page(const struct flags *flags)
+{
+    return flags->format == FORMAT_MARKDOWN ? page_markdown(stdout)
+                                            : page_console(stdout, flags->color);
+}
+
 /* The index of `text` among `words`. */
 static enum status choose(int *chosen, const char *option, const char *text,
                           const char *const words[], int count, const char *all)

@@ -4,7 +4,7 @@
 
 #include "harness/device/device.h"
 #include "harness/experiment/protocol.h"
-#include "harness/text/terminal.h"
+#include "harness/text/page.h"
 
 enum format { FORMAT_CONSOLE, FORMAT_JSON, FORMAT_MARKDOWN };
 
@@ -22,6 +22,9 @@ struct flags {
 };
 
 struct flags flags_default(void);
+
+/* Standard output as a page: Markdown where that is the format. */
+struct page flags_page(const struct flags *flags);
 
 /* Keys are numbers from here on; a command's own begin at FLAG_OWN. */
 enum flag {

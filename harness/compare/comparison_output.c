@@ -2,16 +2,15 @@
 
 #include "harness/base/quantity.h"
 #include "harness/text/json.h"
-#include "harness/text/wrap.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPARISON_SCHEMA = 1, NAME_MIN = 16, CELL = 48, NOTE = 520 };
+enum { COMPARISON_SCHEMA = 1, CELL = 48, NOTE = 520 };
 
 /* The figures of a row as text. */
-struct cells {
+struct figures {
     char base[QUANTITY_SIZE], after[QUANTITY_SIZE];
     char change[CELL], interval[CELL], noise[CELL];
 };
@@ -43,26 +42,27 @@ static void print_value(char text[QUANTITY_SIZE], const char *metric, double val
     }
 }
 
-static struct cells cells_of(const struct comparison *comparison, const struct compared_row *row)
+static struct figures figures_of(const struct comparison *comparison,
+                                 const struct compared_row *row)
 {
     const char *metric = comparison->rule.metric;
     char low[CELL], high[CELL];
-    struct cells cells;
+    struct figures figures;
 
-    print_value(cells.base, metric, row->value[SIDE_BASE]);
-    print_value(cells.after, metric, row->value[SIDE_NEW]);
-    print_percent(cells.change, row->change);
+    print_value(figures.base, metric, row->value[SIDE_BASE]);
+    print_value(figures.after, metric, row->value[SIDE_NEW]);
+    print_percent(figures.change, row->change);
     print_percent(low, row->low);
     print_percent(high, row->high);
     if (isnan(row->low))
-        snprintf(cells.interval, CELL, "-");
+        snprintf(figures.interval, CELL, "-");
     else
-        snprintf(cells.interval, CELL, "%.20s to %.20s", low, high);
+        snprintf(figures.interval, CELL, "%.20s to %.20s", low, high);
     if (isnan(row->between))
-        snprintf(cells.noise, CELL, "-");
+        snprintf(figures.noise, CELL, "-");
     else
-        snprintf(cells.noise, CELL, "%.1f%%", 100 * row->between);
-    return cells;
+        snprintf(figures.noise, CELL, "%.1f%%", 100 * row->between);
+    return figures;
 }
 
 static bool is_compared(const struct compared_row *row)
@@ -88,26 +88,11 @@ static void print_counts(char *text, size_t size, const struct comparison *compa
     }
 }
 
-static const char *colour_of(const struct console *console, enum compare_verdict verdict)
-{
-    static const char plain[] = "";
-
-    switch (verdict) {
-    case COMPARE_SLOWER:
-        return console->bad;
-    case COMPARE_FASTER:
-        return console->good;
-    case COMPARE_UNDECIDED:
-    case COMPARE_MISSING:
-    case COMPARE_NEW:
-    case COMPARE_NOT_MEASURED:
-        return console->doubtful;
-    case COMPARE_SAME:
-    case COMPARE_VERDICTS:
-        break;
-    }
-    return plain;
-}
+static const enum ink verdict_inks[COMPARE_VERDICTS] = {
+    [COMPARE_FASTER] = INK_GOOD,        [COMPARE_SLOWER] = INK_BAD,
+    [COMPARE_UNDECIDED] = INK_DOUBTFUL, [COMPARE_MISSING] = INK_DOUBTFUL,
+    [COMPARE_NEW] = INK_DOUBTFUL,       [COMPARE_NOT_MEASURED] = INK_DOUBTFUL,
+};
 
 /* Why a row has no plain verdict, and what it lost; "" when there is nothing to say. */
 static void note_of(const struct compared_row *row, char text[NOTE])
@@ -116,111 +101,80 @@ static void note_of(const struct compared_row *row, char text[NOTE])
              row->reason[0] != '\0' && row->lost[0] != '\0' ? "; " : "", row->lost);
 }
 
-static void print_notes(const struct console *console, const struct comparison *comparison)
+/* In 80 columns where names are short. */
+enum { COLUMNS = 7 };
+static const struct column all_columns[COLUMNS] = {
+    { "", -16 },    { "base", 8 },      { "new", 8 }, { "change", 7 }, { "95% interval", -17 },
+    { "noise", 6 }, { "verdict", -12 },
+};
+
+static void print_rows(const struct page *page, const struct comparison *comparison)
 {
-    FILE *stream = console->stream;
+    struct column columns[COLUMNS];
+
+    memcpy(columns, all_columns, sizeof columns);
+    columns[0].heading = comparison->rule.metric;
+    page_column_fit(&columns[0], comparison->rule.metric);
+    for (int i = 0; i < comparison->count; i++)
+        page_column_fit(&columns[0], comparison->rows[i].name);
+    page_table(page, columns, COLUMNS);
+    for (int i = 0; i < comparison->count; i++) {
+        const struct compared_row *row = &comparison->rows[i];
+        struct figures figures = figures_of(comparison, row);
+        const char *const cells[COLUMNS] = {
+            row->name,
+            figures.base,
+            figures.after,
+            figures.change,
+            figures.interval,
+            figures.noise,
+            compare_verdict_name(row->verdict),
+        };
+        const enum ink inks[COLUMNS] = { [COLUMNS - 1] = verdict_inks[row->verdict] };
+        page_row_inked(page, columns, COLUMNS, cells, inks);
+    }
+}
+
+static void print_notes(const struct page *page, const struct comparison *comparison)
+{
     bool headed = false;
     char note[NOTE];
 
     for (int i = 0; i < comparison->count; i++) {
-        const struct compared_row *row = &comparison->rows[i];
-        note_of(row, note);
+        note_of(&comparison->rows[i], note);
         if (note[0] == '\0')
             continue;
         if (!headed)
-            fprintf(stream, "\n%sNotes%s\n", console->bold, console->plain);
+            page_heading(page, "Notes");
         headed = true;
-        fprintf(stream, "  %s: ", row->name);
-        wrap_print(stream, (int)strlen(row->name) + 4, 4, console->width, note);
+        page_note(page, comparison->rows[i].name, note);
     }
 }
 
-static const char *direction(const struct comparison *comparison)
+static void print_totals(const struct page *page, const struct comparison *comparison)
 {
-    return compare_larger_is_better(&comparison->rule) ? "larger is better" : "smaller is better";
-}
-
-void comparison_console(const struct console *console, const struct comparison *comparison,
-                        const char *doubts)
-{
-    FILE *stream = console->stream;
     char counts[160];
-    int width = NAME_MIN;
 
-    for (int i = 0; i < comparison->count; i++)
-        if ((int)strlen(comparison->rows[i].name) > width)
-            width = (int)strlen(comparison->rows[i].name);
-    fprintf(stream, "%s%-*s  %9s  %9s  %8s  %-18s  %6s  %s%s\n", console->dim, width,
-            comparison->rule.metric, "base", "new", "change", "95% interval", "noise", "",
-            console->plain);
-    for (int i = 0; i < comparison->count; i++) {
-        const struct compared_row *row = &comparison->rows[i];
-        struct cells cells = cells_of(comparison, row);
-        fprintf(stream, "%-*s  %9s  %9s  %8s  %-18s  %6s  %s%s%s\n", width, row->name, cells.base,
-                cells.after, cells.change, cells.interval, cells.noise,
-                colour_of(console, row->verdict), compare_verdict_name(row->verdict),
-                console->plain);
-    }
-    print_notes(console, comparison);
+    print_counts(counts, sizeof counts, comparison);
+    page_summary(page, "%s (threshold %g%%, %s)", counts, 100 * comparison->rule.threshold,
+                 compare_larger_is_better(&comparison->rule) ? "larger is better"
+                                                             : "smaller is better");
+}
+
+/* The totals stand where they are seen first: at the end in a terminal, at the top in a comment. */
+void comparison_page(const struct page *page, const struct comparison *comparison,
+                     const char *doubts)
+{
+    if (page->markdown)
+        print_totals(page, comparison);
+    print_rows(page, comparison);
+    print_notes(page, comparison);
     if (doubts[0] != '\0') {
-        fprintf(stream, "\n%sDoubtful:%s ", console->doubtful, console->plain);
-        wrap_print(stream, 10, 2, console->width, doubts);
+        page_heading(page, "Doubtful");
+        page_paragraph(page, INK_DOUBTFUL, "%s", doubts);
     }
-    print_counts(counts, sizeof counts, comparison);
-    fprintf(stream, "\n%s%s%s (threshold %g%%, %s)\n", console->bold, counts, console->plain,
-            100 * comparison->rule.threshold, direction(comparison));
-}
-
-/* Inside a cell a bar or a line feed would end it. */
-static void print_cell(FILE *stream, const char *text)
-{
-    fputc(' ', stream);
-    for (; *text != '\0'; text++) {
-        if (strchr("|\\<*`_", *text) != NULL)
-            fputc('\\', stream);
-        fputc(*text == '\n' ? ' ' : *text, stream);
-    }
-    fputs(" |", stream);
-}
-
-static void print_markdown_row(FILE *stream, const struct comparison *comparison,
-                               const struct compared_row *row)
-{
-    struct cells cells = cells_of(comparison, row);
-    const char *verdict = compare_verdict_name(row->verdict);
-    bool loud = row->verdict == COMPARE_SLOWER || row->verdict == COMPARE_FASTER;
-
-    fputc('|', stream);
-    print_cell(stream, row->name);
-    print_cell(stream, cells.base);
-    print_cell(stream, cells.after);
-    print_cell(stream, cells.change);
-    print_cell(stream, cells.interval);
-    print_cell(stream, cells.noise);
-    fprintf(stream, " %s%s%s |\n", loud ? "**" : "", verdict, loud ? "**" : "");
-}
-
-void comparison_markdown(FILE *stream, const struct comparison *comparison, const char *doubts)
-{
-    char counts[160];
-
-    print_counts(counts, sizeof counts, comparison);
-    fprintf(stream, "**%s** (`%s`, threshold %g%%, %s)\n\n", counts, comparison->rule.metric,
-            100 * comparison->rule.threshold, direction(comparison));
-    fputs("| benchmark | base | new | change | 95% interval | noise | verdict |\n"
-          "|---|--:|--:|--:|---|--:|---|\n",
-          stream);
-    for (int i = 0; i < comparison->count; i++)
-        print_markdown_row(stream, comparison, &comparison->rows[i]);
-    if (doubts[0] != '\0')
-        fprintf(stream, "\nDoubtful: %s\n", doubts);
-    for (int i = 0, noted = 0; i < comparison->count; i++) {
-        char note[NOTE];
-        note_of(&comparison->rows[i], note);
-        if (note[0] != '\0')
-            fprintf(stream, "%s- `%s`: %s\n", noted++ == 0 ? "\n" : "", comparison->rows[i].name,
-                    note);
-    }
+    if (!page->markdown)
+        print_totals(page, comparison);
 }
 
 static void add_files(struct json *json, cJSON *root, const char *name,

@@ -1,14 +1,13 @@
-/* A comparison for people at a terminal, for pull requests and for programs. */
+/* A comparison, for people and for programs. */
 #ifndef HARNESS_COMPARE_COMPARISON_OUTPUT_H
 #define HARNESS_COMPARE_COMPARISON_OUTPUT_H
 
 #include "harness/compare/comparison.h"
-#include "harness/text/terminal.h"
+#include "harness/text/page.h"
 
 /* `doubts` is the text of compare_doubts(). */
-void comparison_console(const struct console *console, const struct comparison *comparison,
-                        const char *doubts);
-void comparison_markdown(FILE *stream, const struct comparison *comparison, const char *doubts);
+void comparison_page(const struct page *page, const struct comparison *comparison,
+                     const char *doubts);
 
 /* {"schema": 1, "metric", "time_unit", "larger_is_better", "threshold", "noise", "noise_common", "base":
  * [files], "new": [files], "doubts", "counts": {"slower": 1, ...}, "rows": [{"name", "verdict", "reason",

@@ -1,13 +1,12 @@
-/* The rows of `doctor` for people, for pull requests and for programs. */
+/* The rows of `doctor`, for people and for programs. */
 #ifndef HARNESS_DOCTOR_CHECKS_OUTPUT_H
 #define HARNESS_DOCTOR_CHECKS_OUTPUT_H
 
 #include "harness/base/status.h"
 #include "harness/doctor/checks.h"
-#include "harness/text/terminal.h"
+#include "harness/text/page.h"
 
-void checks_console(const struct console *console, const struct checks *checks);
-void checks_markdown(FILE *stream, const struct checks *checks);
+void checks_page(const struct page *page, const struct checks *checks);
 
 /* {"schema": 1, "checks": [{"name", "status", "value", "expected", "advice"}]}, all of them text.
  * *text is malloc'd. */

@@ -3,6 +3,7 @@
 #include "harness/text/wrap.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,8 +24,12 @@ struct page page_markdown(FILE *stream)
 
 static const char *ink_code(const struct page *page, enum ink ink)
 {
-    const char *const codes[] = { "", page->console.dim, page->console.good, page->console.doubtful,
-                                  page->console.bad };
+    const char *const codes[] = { "",
+                                  page->console.dim,
+                                  page->console.good,
+                                  page->console.doubtful,
+                                  page->console.bad,
+                                  page->console.bold };
 
     return page->markdown ? "" : codes[ink];
 }
@@ -96,11 +101,11 @@ static void put_wrapped(const struct page *page, int column, int indent, char *t
     }
 }
 
-void page_title(const struct page *page, const char *text)
+static void put_heading(const struct page *page, const char *mark, const char *text)
 {
     FILE *stream = page->console.stream;
 
-    fputs(page->markdown ? "## " : page->console.bold, stream);
+    fputs(page->markdown ? mark : page->console.bold, stream);
     if (page->markdown)
         put_markdown(page, text);
     else
@@ -108,17 +113,15 @@ void page_title(const struct page *page, const char *text)
     fprintf(stream, "%s\n", page->markdown ? "" : page->console.plain);
 }
 
+void page_title(const struct page *page, const char *text)
+{
+    put_heading(page, "## ", text);
+}
+
 void page_heading(const struct page *page, const char *text)
 {
-    FILE *stream = page->console.stream;
-
-    fputs(page->markdown ? "\n### " : "\n", stream);
-    fputs(page->markdown ? "" : page->console.bold, stream);
-    if (page->markdown)
-        put_markdown(page, text);
-    else
-        put_cut(page, text, page->console.width);
-    fprintf(stream, "%s\n", page->markdown ? "" : page->console.plain);
+    fputc('\n', page->console.stream);
+    put_heading(page, "### ", text);
 }
 
 void page_paragraph(const struct page *page, enum ink ink, const char *format, ...)
@@ -134,11 +137,74 @@ void page_paragraph(const struct page *page, enum ink ink, const char *format, .
     fputs(plain_code(page, ink), page->console.stream);
 }
 
+void page_summary(const struct page *page, const char *format, ...)
+{
+    FILE *stream = page->console.stream;
+    char text[TEXT_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stream, "\n%s", page->markdown ? "**" : page->console.bold);
+    if (page->markdown) {
+        put_markdown(page, text);
+        fputs("**\n", stream);
+    } else {
+        put_wrapped(page, 0, INDENT, text);
+        fputs(page->console.plain, stream);
+    }
+}
+
+void page_note(const struct page *page, const char *name, const char *text)
+{
+    char copy[TEXT_SIZE];
+
+    snprintf(copy, sizeof copy, "%s", text);
+    fputs(page->markdown ? "- **" : "  ", page->console.stream);
+    if (page->markdown)
+        put_markdown(page, name);
+    else
+        put_cut(page, name, INT_MAX);
+    fputs(page->markdown ? "**: " : ": ", page->console.stream);
+    put_wrapped(page, INDENT + wrap_columns(name) + 2, 2 * INDENT, copy);
+}
+
+/* `text` in the room that `note` leaves at the end of a line of which `used` columns are taken. */
+static void put_with_note(const struct page *page, int used, const char *text, enum ink ink,
+                          const char *note)
+{
+    int room = page->console.width - used - wrap_columns(note) - GAP;
+    int length = wrap_columns(text) < room ? wrap_columns(text) : room;
+
+    put_cut(page, text, room);
+    fprintf(page->console.stream, "%*s%s%s%s\n", room - length + GAP, "", ink_code(page, ink), note,
+            plain_code(page, ink));
+}
+
+void page_entry(const struct page *page, const char *name, const char *text, enum ink ink,
+                const char *note)
+{
+    FILE *stream = page->console.stream;
+
+    if (page->markdown) {
+        fputs("\n### ", stream);
+        put_markdown(page, name);
+        fputs(": ", stream);
+        put_markdown(page, text);
+        fputs(": ", stream);
+        put_markdown(page, note);
+        fputc('\n', stream);
+        return;
+    }
+    fprintf(stream, "\n%s%s%s  ", page->console.bold, name, page->console.plain);
+    put_with_note(page, wrap_columns(name) + 2, text, ink, note);
+}
+
 void page_item(const struct page *page, int number, const char *name, const char *text,
                enum ink ink, const char *note)
 {
     FILE *stream = page->console.stream;
-    int used, room;
 
     if (page->markdown) {
         fprintf(stream, "\n%d. **", number);
@@ -150,13 +216,9 @@ void page_item(const struct page *page, int number, const char *name, const char
         fputc('\n', stream);
         return;
     }
-    room = page->console.width - DETAIL_INDENT - wrap_columns(name) - 2 - wrap_columns(note) - GAP;
-    used = wrap_columns(text) < room ? wrap_columns(text) : room;
     fprintf(stream, "%*d. %s%s%s: ", DETAIL_INDENT - 2, number, page->console.bold, name,
             page->console.plain);
-    put_cut(page, text, room);
-    fprintf(stream, "%*s%s%s%s\n", room - used + GAP, "", ink_code(page, ink), note,
-            plain_code(page, ink));
+    put_with_note(page, DETAIL_INDENT + wrap_columns(name) + 2, text, ink, note);
 }
 
 void page_detail(const struct page *page, const char *format, ...)
@@ -172,12 +234,19 @@ void page_detail(const struct page *page, const char *format, ...)
     put_wrapped(page, DETAIL_INDENT, DETAIL_INDENT, text);
 }
 
+void page_column_fit(struct column *column, const char *text)
+{
+    if (wrap_columns(text) > -column->width)
+        column->width = -wrap_columns(text);
+}
+
 void page_table(const struct page *page, const struct column *columns, int count)
 {
     FILE *stream = page->console.stream;
     const char *headings[PAGE_COLUMNS];
 
-    for (int i = 0; i < count && i < PAGE_COLUMNS; i++) headings[i] = columns[i].heading;
+    for (int i = 0; i < count && i < PAGE_COLUMNS; i++)
+        headings[i] = columns[i].width == PAGE_BELOW && !page->markdown ? "" : columns[i].heading;
     fputs(page->markdown ? "\n" : page->console.dim, stream);
     page_row(page, columns, count, headings);
     if (!page->markdown) {
@@ -185,32 +254,84 @@ void page_table(const struct page *page, const struct column *columns, int count
         return;
     }
     fputc('|', stream);
-    for (int i = 0; i < count; i++) fputs(columns[i].width > 0 ? "--:|" : "---|", stream);
+    for (int i = 0; i < count; i++)
+        fputs(columns[i].width > 0 && columns[i].width < PAGE_WRAP ? "--:|" : "---|", stream);
     fputc('\n', stream);
+}
+
+static void put_markdown_row(const struct page *page, int count, const char *const cells[],
+                             const enum ink inks[])
+{
+    FILE *stream = page->console.stream;
+
+    fputc('|', stream);
+    for (int i = 0; i < count; i++) {
+        bool bold = cells[i][0] != '\0' && (inks[i] == INK_BAD || inks[i] == INK_BOLD);
+        fputs(bold ? " **" : " ", stream);
+        put_markdown(page, cells[i]);
+        fputs(bold ? "** |" : " |", stream);
+    }
+    fputc('\n', stream);
+}
+
+/* The cursor stands at column `at`, and the cell's column begins at `start`. Returns where the cell
+ * ends; -1: it has ended the line. */
+static int put_cell(const struct page *page, int at, int start, int width, const char *text)
+{
+    FILE *stream = page->console.stream;
+    int size = wrap_columns(text);
+    char copy[TEXT_SIZE];
+
+    if (width > size && width < PAGE_WRAP)
+        start += width - size;
+    if (start <= at)
+        start = at + GAP;
+    fprintf(stream, "%*s", start - at, "");
+    if (width == PAGE_WRAP) {
+        snprintf(copy, sizeof copy, "%s", text);
+        put_wrapped(page, start, start, copy);
+        return -1;
+    }
+    put_cut(page, text, width == PAGE_CUT ? page->console.width - start : INT_MAX);
+    return start + size;
+}
+
+static void put_console_row(const struct page *page, const struct column *columns, int count,
+                            const char *const cells[], const enum ink inks[])
+{
+    int at = 0, start = INDENT, below = INDENT + abs(columns[0].width) + GAP;
+
+    for (int i = 0; i < count; i++) {
+        bool is_below = columns[i].width == PAGE_BELOW;
+        if (cells[i][0] != '\0') {
+            if (is_below && at >= 0)
+                fputc('\n', page->console.stream);
+            fputs(ink_code(page, inks[i]), page->console.stream);
+            at = put_cell(page, is_below ? 0 : at, is_below ? below : start,
+                          is_below ? PAGE_WRAP : columns[i].width, cells[i]);
+            fputs(plain_code(page, inks[i]), page->console.stream);
+        }
+        start += abs(columns[i].width) + GAP;
+    }
+    if (at >= 0)
+        fputc('\n', page->console.stream);
+}
+
+void page_row_inked(const struct page *page, const struct column *columns, int count,
+                    const char *const cells[], const enum ink inks[])
+{
+    if (page->markdown)
+        put_markdown_row(page, count, cells, inks);
+    else
+        put_console_row(page, columns, count, cells, inks);
 }
 
 void page_row(const struct page *page, const struct column *columns, int count,
               const char *const cells[])
 {
-    FILE *stream = page->console.stream;
-    int used = INDENT;
+    static const enum ink plain[PAGE_COLUMNS];
 
-    fputs(page->markdown ? "|" : "  ", stream);
-    for (int i = 0; i < count; i++) {
-        bool last = i == count - 1;
-        if (page->markdown) {
-            fputc(' ', stream);
-            put_markdown(page, cells[i]);
-            fputs(" |", stream);
-        } else if (columns[i].width != 0) {
-            fprintf(stream, "%*s%s", columns[i].width, cells[i],
-                    last || cells[i + 1][0] == '\0' ? "" : " ");
-            used += abs(columns[i].width) + GAP;
-        } else {
-            put_cut(page, cells[i], page->console.width - used);
-        }
-    }
-    fputc('\n', stream);
+    page_row_inked(page, columns, count, cells, plain);
 }
 
 void page_bar(char text[BAR_SIZE], double share, int full)

@@ -1,8 +1,8 @@
-/* A page of headings, paragraphs, items and tables: for people at a terminal, or as Markdown. What the
- * page says is written once and printed as either.
+/* A page of headings, paragraphs, items and tables: for people at a terminal, or as Markdown. The page is
+ * written once and printed as either, by every command that prints tables.
  *
- * Text may hold anything, names from a broken file too: control characters, which a terminal would
- * obey, are printed as "?", and what Markdown would take for its own is escaped. */
+ * Text may hold anything, even names from a broken file: control characters, which a terminal would
+ * obey, are printed as "?", and characters that mean something to Markdown are escaped. */
 #ifndef HARNESS_TEXT_PAGE_H
 #define HARNESS_TEXT_PAGE_H
 
@@ -18,7 +18,8 @@ struct page {
 struct page page_console(FILE *stream, enum color color);
 struct page page_markdown(FILE *stream);
 
-enum ink { INK_PLAIN, INK_DIM, INK_GOOD, INK_DOUBTFUL, INK_BAD };
+/* Markdown knows INK_BAD and INK_BOLD, which are bold there. */
+enum ink { INK_PLAIN, INK_DIM, INK_GOOD, INK_DOUBTFUL, INK_BAD, INK_BOLD };
 
 /* A page's own title, and that of a part of it. */
 void page_title(const struct page *page, const char *text);
@@ -28,22 +29,40 @@ void page_heading(const struct page *page, const char *text);
 void page_paragraph(const struct page *page, enum ink ink, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A paragraph set apart from what is before it, in bold: the totals, say. */
+void page_summary(const struct page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "name: text", in a list of such. */
+void page_note(const struct page *page, const char *name, const char *text);
+
+/* "name  text        note", with the note in `ink`: the heading of a part that has a result of its own. */
+void page_entry(const struct page *page, const char *name, const char *text, enum ink ink,
+                const char *note);
+
 /* "1. name: text        note", with the note in `ink`; paragraphs of it are page_detail(). */
 void page_item(const struct page *page, int number, const char *name, const char *text,
                enum ink ink, const char *note);
 void page_detail(const struct page *page, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A column's width as printf takes it: negative is left-aligned. 0, in the last column, is left-aligned
- * text that is cut where the line ends; Markdown cuts nothing. */
+/* A column's width as printf takes it: negative is left-aligned. The other kinds of column are text: the
+ * rest of the line, cut or wrapped at its end, and after these below the line, for rows that have it. In
+ * Markdown all are columns, and nothing is cut. */
+enum { PAGE_CUT = 0, PAGE_WRAP = 1000, PAGE_BELOW = 1001 };
 struct column {
     const char *heading;
     int width;
 };
-enum { PAGE_COLUMNS = 10 }; /* of a table, at most */
+enum { PAGE_COLUMNS = 10 };                                    /* of a table, at most */
+void page_column_fit(struct column *column, const char *text); /* widens a left-aligned one */
+
 void page_table(const struct page *page, const struct column *columns, int count);
 void page_row(const struct page *page, const struct column *columns, int count,
               const char *const cells[]);
+/* `inks` has one for each cell. */
+void page_row_inked(const struct page *page, const struct column *columns, int count,
+                    const char *const cells[], const enum ink inks[]);
 
 /* A bar for a cell: `share` of `full` characters, rounded, at least one for what is not nothing. */
 enum { BAR_SIZE = 64 };

@@ -73,7 +73,7 @@ says out '5 of base: failed: the "device" is gone'
 
 refuses "another device" 'base1.json has "A", other.json has "B"; --force' compare base1.json other.json
 expect 0 "another device, forced" compare base1.json other.json --force
-says out "Doubtful: another device"
+says out "another device: base1.json has"
 refuses "one file" "chokepoint compare BASE NEW" compare base1.json
 refuses "three files" "Put --new before the first" compare base1.json base2.json base3.json
 refuses "a file twice on one side" "base1.json is given twice" compare base1.json base1.json --new slow1.json

@@ -52,7 +52,7 @@ says out "| **fail** | "
 says out "| cores | "
 
 expect 3 "no such device" doctor --device=cuda:77
-says out "fail  device"
+says out "fail device"
 says out "cores"
 says err "there is no device to check"
 expect 3 "no such device, as JSON" doctor --device=cuda:77 --format=json

@@ -1,5 +1,5 @@
 /* Verdicts of a comparison on runs whose truth is known, and the files it reads. */
-#include "harness/compare/comparison.h"
+#include "harness/compare/comparison_output.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
@@ -463,6 +463,27 @@ static void no_row_is_dropped(void **state)
     release_two(&two);
 }
 
+static void names_are_escaped_in_markdown_as_on_every_page(void **state)
+{
+    static const char file[] = FILE_OF("A", "host", ROW("BM_x<[a](b)>", "1"));
+    struct comparison comparison;
+    struct two_files two;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    struct page page = page_markdown(stream);
+    (void)state;
+
+    read_two(&two, file, file);
+    assert_int_equal(comparison_make(&comparison, two.sides, &usual, NULL, NULL), STATUS_OK);
+    comparison_page(&page, &comparison, "");
+    fclose(stream);
+    assert_non_null(strstr(text, "\n| BM_x\\<\\[a](b)> | "));
+    free(text);
+    comparison_release(&comparison);
+    release_two(&two);
+}
+
 /* A file of ten rows that all take `percent` more than usual, begun at `date`. */
 static void write_dated(const char *name, const char *date, double percent)
 {
@@ -533,6 +554,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_of_three_runs_a_side),
+        cmocka_unit_test(names_are_escaped_in_markdown_as_on_every_page),
         cmocka_unit_test(the_interval_is_students_of_the_logarithms),
         cmocka_unit_test(one_file_a_side_is_undecided_below_the_drift_between_its_repetitions),
         cmocka_unit_test(noise_that_is_stated_is_the_least),

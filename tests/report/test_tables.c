@@ -3,7 +3,6 @@
 #include "harness/report/console.h"
 #include "harness/report/markdown.h"
 #include "harness/report/result_summary.h"
-#include "harness/text/wrap.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/report/result_fixture.h"
 
@@ -80,20 +79,6 @@ static char *printed_table(enum color color, const struct scenario_result *resul
     console_table(&console, results, count);
     fclose(stream);
     return text;
-}
-
-static void lines_are_broken_at_spaces(void **state)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    (void)state;
-
-    assert_non_null(stream);
-    wrap_print(stream, 4, 2, 14, "one two three na\xc3\xafve averyveryverylongword end");
-    fclose(stream);
-    assert_string_equal(text, "one two\n  three na\xc3\xafve\n  averyveryverylongword\n  end\n");
-    free(text);
 }
 
 static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state)
@@ -298,7 +283,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantities_have_three_digits_and_a_unit_of_their_size),
         cmocka_unit_test(durations_and_factors),
-        cmocka_unit_test(lines_are_broken_at_spaces),
         cmocka_unit_test(the_table_says_what_changed_by_how_much_and_the_verdict),
         cmocka_unit_test(throttled_windows_are_named_on_the_console_and_in_markdown),
         cmocka_unit_test(what_others_took_is_said_from_a_tenth_of_the_cores_on),
