@@ -14,7 +14,7 @@ static void finish(struct measurement *measurement, const struct training_window
     measurement->step_p50 = stats_median(all->step_ns, (int)all->step_count) / 1e3;
 }
 
-/* Adds a window to all of them and reports it. */
+/* Runs one more window, adds it to `all` and reports it. */
 static enum status run_window(struct measurement *measurement, struct training_window *all,
                               struct training *training, int64_t count,
                               const struct measure *measure)
@@ -37,8 +37,8 @@ out:
     return status;
 }
 
-/* Two windows that do not count: the first makes primitives and captures the graph, the second tells
- * how long a step takes. Both are long enough for everything periodic to come round. */
+/* Two windows that do not count. The first makes primitives and captures the graph, the second gives the
+ * time of a step. Both are long enough to contain everything periodic. */
 static enum status warm_up(struct training *training, int64_t period, double *step_seconds)
 {
     enum status status = STATUS_OK;

@@ -1,7 +1,7 @@
-/* One configuration of the training step, trained for some steps and measured.
+/* Trains one configuration of the training step for some steps and measures it.
  *
- * Windows are those of the experiment (training_window): a synchronised host clock around steps that
- * nobody disturbs. The loss is read between windows. */
+ * The windows are those of the experiment (training_window): the host's clock, synchronised with the
+ * device, around steps that nothing disturbs. The loss is read between windows. */
 #ifndef HARNESS_CLI_MEASURE_H
 #define HARNESS_CLI_MEASURE_H
 
@@ -9,33 +9,32 @@
 #include "scenarios/training/step/training.h"
 
 struct measurement {
-    int64_t steps, samples; /* of all windows */
-    double seconds;         /* of all windows */
-    double
-        metric[METRIC_COUNT]; /* per step over all windows; peaks: the largest. The 95th percentile
-                                    and the variation are of all single steps together */
-    double step_p50;          /* us, of all single steps; NaN with fewer than two steps a window */
-    double loss;              /* of the last step */
-    double accuracy;          /* on held-out samples; NaN: not asked for */
+    int64_t steps, samples;      /* of all windows */
+    double seconds;              /* of all windows */
+    double metric[METRIC_COUNT]; /* per step over all windows; the largest peak. The 95th percentile
+                                    and the variation are those of all single steps together */
+    double step_p50; /* us, of all single steps; NaN with fewer than two steps per window */
+    double loss;     /* of the last step */
+    double accuracy; /* on held-out samples; NaN: not asked for */
     int64_t damaged_samples;
     int64_t steps_trained; /* with the warm-up */
 };
 
-/* Called after each window: the steps trained so far, that window's samples per second and step time in
- * us, and the loss of its last step. May be NULL. */
+/* Called after each window with the steps trained so far, the samples per second and the step time (us)
+ * of that window, and the loss of its last step. May be NULL. */
 typedef void measure_report(void *context, int64_t step, double samples_per_second,
                             double step_time, double loss);
 
 struct measure {
-    int64_t steps;  /* to time; 0: as many as take `seconds` */
-    double seconds; /* about */
-    int windows;    /* that the steps are cut into */
+    int64_t steps; /* to time; 0: as many as take about `seconds` */
+    double seconds;
+    int windows; /* the steps are divided into so many */
     bool evaluate;
     measure_report *report;
     void *context;
 };
 
-/* `config` is resolved. Warms up, then measures. */
+/* Warms up, then measures. `config` is resolved. */
 enum status measure_training(struct measurement *measurement, struct device *device,
                              const struct training_config *config, const struct measure *measure);
 

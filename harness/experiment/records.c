@@ -14,7 +14,7 @@ static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "repetiti
 
 /* --- Writing: every function returns false when memory is out --- */
 
-/* cJSON writes null when the value is not finite. */
+/* cJSON writes null for a value that is not finite. */
 static bool add_number(cJSON *object, const char *name, double value)
 {
     return cJSON_AddNumberToObject(object, name, value) != NULL;
@@ -30,7 +30,7 @@ static bool add_flag(cJSON *object, const char *name, bool value)
     return cJSON_AddBoolToObject(object, name, value) != NULL;
 }
 
-/* cJSON_CreateDoubleArray() takes no NULL, not even for no values. */
+/* cJSON_CreateDoubleArray() refuses NULL even for no values. */
 static cJSON *array_of(const double *values, int count)
 {
     return count > 0 ? cJSON_CreateDoubleArray(values, count) : cJSON_CreateArray();
@@ -217,7 +217,7 @@ static double number(const cJSON *object, const char *name)
     return as_number(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
-/* Whole numbers up to 2^53, which is what a double holds of them. */
+/* Whole numbers up to 2^53, which a double holds exactly. */
 static int64_t integer(const cJSON *object, const char *name)
 {
     double value = number(object, name);
@@ -305,7 +305,7 @@ static bool parse_losses(float *losses, const cJSON *array)
     return count == LOSS_STEPS;
 }
 
-/* The last thing that a repetition takes, so that a record which is refused owns nothing. */
+/* Comes last in a repetition, so that a record that is refused owns nothing. */
 static bool parse_steps(struct repetition *repetition, const cJSON *array)
 {
     int count = cJSON_GetArraySize(array), i = 0;

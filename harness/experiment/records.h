@@ -1,4 +1,4 @@
-/* Records: what a child tells its parent, one JSON object a line.
+/* Records: what a child tells its parent, one JSON object per line.
  *
  *   {"type":"scenario", ...}    first: the device, the settings, the balance
  *   {"type":"repetition", ...}  one window of one variant
@@ -7,9 +7,9 @@
  *   {"type":"error", "text"}    last: what failed
  *   {"type":"end"}              last: all repetitions were sent
  *
- * Numbers keep at least 15 digits: counts below 1e15 and fp32 losses come back as they were. What is
- * not finite is written as null and read as NaN. The reader trusts nothing: a crashed child may have
- * left half a line or anything else on the descriptor. */
+ * Numbers keep at least 15 digits, so counts below 1e15 and fp32 losses come back as they were. A
+ * number that is not finite is written as null and read as NaN. The reader trusts nothing: a crashed
+ * child may have left half a line or anything else on the descriptor. */
 #ifndef HARNESS_EXPERIMENT_RECORDS_H
 #define HARNESS_EXPERIMENT_RECORDS_H
 
@@ -35,7 +35,7 @@ struct record {
     struct balance_result balance;
     double window_seconds;
 
-    /* REPETITION; step_ns is the record's, of malloc, when it was parsed */
+    /* REPETITION; a parsed record owns step_ns (malloc) */
     enum variant variant;
     int index; /* of the pair */
     struct repetition repetition;
@@ -47,13 +47,13 @@ struct record {
     char text[1024];
 };
 
-/* The record as a line without its newline, to be freed; NULL when memory is out. */
+/* The record as a line without a newline, to be freed; NULL when memory is out. */
 char *record_print(const struct record *record);
 
-/* Writes the record as one line, whole. Nothing when `descriptor` is negative. IO, OUT_OF_MEMORY. */
+/* Writes the record as one whole line; nothing if `descriptor` is negative. IO, OUT_OF_MEMORY. */
 enum status record_write(int descriptor, const struct record *record);
 
-/* Reads a line. False when it is not a whole record of a known type; then nothing is to be released. */
+/* Reads a line. False if it is not a whole record of a known type; then there is nothing to release. */
 bool record_parse(struct record *record, const char *line);
 void record_release(struct record *record);
 

@@ -10,7 +10,7 @@
 /* One metric of all repetitions of both variants. */
 struct series {
     double *value[VARIANT_COUNT], *factor;
-    int count, first; /* of them, looked at before there were more */
+    int count, first; /* pairs, and how many there were at the first look (stats_looked_interval) */
 };
 
 static void series_release(struct series *series)
@@ -87,7 +87,7 @@ enum loss_check verdict_loss_check(const struct scenario_result *result)
     return check == LOSS_ORDER && !fp32 ? LOSS_16_BIT : check;
 }
 
-/* NaN when one is not finite. */
+/* NaN if a loss is not finite. */
 static double pair_difference(const float *before, const float *after)
 {
     double largest = 0, size = 0;
@@ -108,7 +108,7 @@ bool losses_compare(enum loss_check check, const struct repetition *before,
     *difference = 0;
     for (int i = 0; i < pairs; i++) {
         double here = pair_difference(before[i].losses, after[i].losses);
-        if (!(here <= *difference)) /* also when it is NaN */
+        if (!(here <= *difference)) /* also if it is NaN */
             *difference = here;
         if (isnan(*difference))
             return false;
@@ -118,7 +118,7 @@ bool losses_compare(enum loss_check check, const struct repetition *before,
 
 /* --- Expectations --- */
 
-/* Takes the worse of two outcomes and the reason that goes with it. */
+/* Takes the worse of two outcomes, with its reason. NOT_MET is worse than UNDECIDED. */
 static void worsen(struct expectation_result *result, enum outcome outcome, const char *reason)
 {
     bool worse = outcome == OUTCOME_NOT_MET ? result->outcome != OUTCOME_NOT_MET
@@ -130,7 +130,7 @@ static void worsen(struct expectation_result *result, enum outcome outcome, cons
     snprintf(result->reason, sizeof result->reason, "%s", reason);
 }
 
-/* Whether all of an interval keeps to `least` .. `most` (0: no bound). */
+/* Whether a whole interval is within `least` .. `most` (0: no bound). */
 static enum outcome keeps(const struct confidence_interval *interval, double least, double most)
 {
     if ((least > 0 && interval->high < least) || (most > 0 && interval->low > most))
@@ -140,7 +140,7 @@ static enum outcome keeps(const struct confidence_interval *interval, double lea
     return OUTCOME_UNDECIDED;
 }
 
-/* Judges a figure by its interval and says what was expected of it. `what` names it. */
+/* Judges a figure by its interval, and says what was expected. `what` names the figure. */
 static void judge_interval(struct expectation_result *result, const char *what, double figure,
                            const struct confidence_interval *interval, int pairs, double least,
                            double most)
@@ -169,7 +169,7 @@ static void judge_interval(struct expectation_result *result, const char *what, 
     worsen(result, outcome, reason);
 }
 
-/* The least factor that is asked for. A cost asks for none; without any bound it is 5%. */
+/* The least factor. A cost has none; an expectation without any bound asks for 5%. */
 static double least_factor(const struct expectation *expectation)
 {
     if (expectation->is_cost)
@@ -200,7 +200,7 @@ static void judge_factor(struct expectation_result *result, int pairs)
     judge_interval(result, what, effect->factor, &interval, pairs, least, expectation->at_most);
 }
 
-/* A bound of the metric itself, in one variant. */
+/* Judges a bound on the metric itself, in one variant. */
 static void judge_variant(struct expectation_result *result, enum variant variant,
                           const struct series *series, double least, double most)
 {
@@ -223,7 +223,7 @@ static void judge_sameness(struct expectation_result *result, const struct serie
         double low = stats_percentile(series->value[v], series->count, 0);
         double high = stats_percentile(series->value[v], series->count, 100);
         snprintf(reason, sizeof reason,
-                 "%s %s varies from %.9g to %.9g; it must be the same in every repetition",
+                 "%s %s varies from %.9g to %.9g, but must be identical in all repetitions",
                  metric_name(result->expectation->metric), variant_name((enum variant)v), low,
                  high);
         worsen(result, low == high ? OUTCOME_MET : OUTCOME_NOT_MET, reason);
@@ -265,7 +265,7 @@ out:
 
 /* --- The whole --- */
 
-/* The reasons of all expectations with that outcome; returns how many there are. */
+/* Collects the reasons of all expectations with an outcome; returns their number. */
 static int reasons_of(struct scenario_result *result, enum outcome outcome)
 {
     int count = 0;
@@ -290,7 +290,7 @@ static bool something_is_expected(const struct scenario_result *result)
     return false;
 }
 
-/* What the scenario promises, judged from its expectations. */
+/* The verdict on what the scenario promises, from the outcomes of its expectations. */
 static void conclude_promises(struct scenario_result *result)
 {
     if (reasons_of(result, OUTCOME_NOT_MET) > 0) {
@@ -306,7 +306,7 @@ static void conclude_promises(struct scenario_result *result)
     }
 }
 
-/* Why an A/A comparison did not come out the same. */
+/* The reason why an A/A comparison found no sameness. */
 static void explain_difference(struct scenario_result *result,
                                const struct confidence_interval *interval, double least)
 {
@@ -323,14 +323,13 @@ static void explain_difference(struct scenario_result *result,
         note = "too noisy to say: use more --repetitions or a quieter machine";
     else
         note = "too few pairs for a 95% interval: use --repetitions 6 or more";
-    snprintf(
-        result->reason, sizeof result->reason,
-        "the settings are the same, yet %s of side 1 over side 2 is %.4g (%.4g to %.4g), where "
-        "no difference is %.4g to %.4g; %s",
-        name, result->step_time.factor, interval->low, interval->high, 1 / least, least, note);
+    snprintf(result->reason, sizeof result->reason,
+             "the settings are the same, but %s of side 1 over side 2 is %.4g (%.4g to %.4g); no "
+             "difference would be within %.4g to %.4g; %s",
+             name, result->step_time.factor, interval->low, interval->high, 1 / least, least, note);
 }
 
-/* A/A: whether the same settings look different. */
+/* The verdict of A/A: whether the same settings look different. */
 static void conclude_sameness(struct scenario_result *result)
 {
     static const enum verdict verdicts[] = {
@@ -359,16 +358,16 @@ static void conclude(struct scenario_result *result)
     } else if (isnan(result->loss_difference)) {
         result->verdict = VERDICT_FAILED;
         snprintf(result->reason, room,
-                 "a loss of the first %d steps is not finite, so the variants cannot be compared",
+                 "a loss in the first %d steps is not finite, so the variants cannot be compared",
                  LOSS_STEPS);
     } else if (!result->losses_agree) {
         result->verdict = VERDICT_FAILED;
-        snprintf(result->reason, room,
-                 "%s do not compute the same: their losses differ by %.3g of their size in the "
-                 "first %d steps, and %.3g is allowed",
-                 result->protocol.aa ? "two runs with the same settings" : "before and after",
-                 result->loss_difference, LOSS_STEPS,
-                 loss_checks[verdict_loss_check(result)].tolerance);
+        snprintf(
+            result->reason, room,
+            "%s do not compute the same: their losses differ by a relative %.3g in the first %d "
+            "steps, and only %.3g is allowed",
+            result->protocol.aa ? "two runs with the same settings" : "before and after",
+            result->loss_difference, LOSS_STEPS, loss_checks[verdict_loss_check(result)].tolerance);
     } else if (result->protocol.aa) {
         conclude_sameness(result);
     } else {

@@ -57,7 +57,7 @@ says err "512MiB"
 expect 2 "one word too many" "$program" list everything
 says err "everything"
 expect 2 "a scenario is missing" "$program" explain
-says err "chokepoint list names them"
+says err "chokepoint list shows them"
 expect 2 "a format that is none" "$program" run --format=xml
 says err "console, json or markdown"
 
@@ -129,7 +129,7 @@ done
 
 # --- traces ---
 expect 2 "a trace of both variants at once" "$program" exec item_sync --trace="$folder/x.json.gz"
-says err "--trace takes one variant"
+says err "--trace records one variant"
 expect 2 "a trace into a folder that is not there" "$program" exec launch_overhead --device=cpu \
     --variant=after --trace="$folder/missing/x.json.gz"
 says err "cannot write $folder/missing/x.json.gz: No such file or directory"
@@ -157,7 +157,7 @@ is_empty err
 [ ! -e "$folder/aa/traces" ] || fail "traces were made"
 [ "$verdict" = skipped ] || says aa/result.json '"item_sync/aa:2"'
 expect 2 "a trace of both sides" "$program" exec item_sync --aa --variant=after --trace="$folder/t.gz"
-says err "--aa is for measuring"
+says err "--aa compares two sides"
 
 # --- interrupted: what is done stays, and the code says by what ---
 expect 130 "an interrupted run" timeout --preserve-status -s INT 2 "$program" run all --device=cpu \

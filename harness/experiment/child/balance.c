@@ -11,14 +11,14 @@ enum {
     PIXELS_MOST = 512,
     PIXELS_STEP = 16,
     SIZES = (PIXELS_MOST - PIXELS_LEAST) / PIXELS_STEP + 1,
-    ATTEMPTS = 16, /* measurements at most: each opens a training run; most need two or three */
-    ATTEMPTS_FOR_CENTRAL = 5, /* after which any ratio within the band will do */
-    SETTLE_STEPS = 8,         /* a graph is captured and pools are filled by then */
+    ATTEMPTS = 16, /* measurements at most, each of which opens a run; most scenarios need 2 or 3 */
+    ATTEMPTS_FOR_CENTRAL = 5, /* from then on any ratio within the band is good enough */
+    SETTLE_STEPS = 8,         /* by then a graph is captured and pools are filled */
     STEPS_LEAST = 9,
     STEPS_MOST = 201,
 };
 
-#define MEASURE_NS 5e7 /* about so long is one measurement */
+#define MEASURE_NS 5e7 /* approximate length of one measurement */
 
 static double ratio_of(enum balance_kind kind, double host_ns, double device_ns)
 {
@@ -53,7 +53,7 @@ void balance_explain(const struct balance *balance, const struct balance_result 
              balance->high);
 }
 
-/* Whether the size can be chosen: only generated images are made to measure. */
+/* Whether the size can be chosen: only generated images come in any size. */
 static bool can_choose(const struct training_config *config)
 {
     return config->data.kind == DATA_IMAGES && config->data.folder[0] == '\0' &&
@@ -77,8 +77,8 @@ out:
     return status;
 }
 
-/* Both parts with the settings as they are. A short measurement says how many steps a good one has, and
- * is good enough where the ratio is far off and another size can be tried. */
+/* Measures both parts with the settings as they are. A short measurement gives the number of steps of a
+ * good one. It is good enough where the ratio is far off and another size can be tried. */
 static enum status measure(struct balance_result *result, struct device *device,
                            const struct balance *balance, const struct training_config *config)
 {
@@ -112,7 +112,7 @@ out:
 
 /* --- Choosing --- */
 
-/* Time to decode one file by size, measured when it is first asked for. */
+/* The time to decode one file, by size, measured when it is first needed. */
 struct decode_times {
     double ns[SIZES]; /* 0: not measured yet */
     int image_size;
@@ -135,8 +135,8 @@ out:
     return status;
 }
 
-/* The size whose decoding takes closest to `wanted_ns`. Decoding takes longer with every size, so halving
- * the range finds it. */
+/* The size whose decoding time is closest to `wanted_ns`. Larger sizes take longer, so halving the range
+ * finds it. */
 static enum status size_for(struct decode_times *times, double wanted_ns, int *size)
 {
     int low = 0, high = SIZES - 1;
@@ -157,38 +157,38 @@ out:
     return status;
 }
 
-/* How far a ratio is from the middle of the band, in halves of the band: 1 is its edge. */
+/* The distance of a ratio from the middle of the band; 1 is the edge of the band. */
 static double distance(const struct balance *balance, const struct balance_result *result)
 {
     return fabs(result->ratio - middle(balance)) / (balance->high - middle(balance));
 }
 
-/* At the very edge of the band the next measurement may well lie outside. */
+/* Near the edge of the band, the next measurement could well fall outside. */
 static bool is_central(const struct balance *balance, const struct balance_result *result)
 {
     return distance(balance, result) <= 2.0 / 3;
 }
 
-/* Host work that puts the ratio into the middle of the band. */
+/* The host work that puts the ratio into the middle of the band. */
 static double wanted_host_ns(const struct balance *balance, const struct balance_result *result)
 {
     return balance->kind == BALANCE_HOST_OVER_DEVICE ? result->device_ns * middle(balance)
                                                      : result->device_ns / middle(balance);
 }
 
-/* A search for the size: what was measured last, and the sizes that are still possible, because a
- * smaller one gave too little host work and a larger one too much. */
+/* A search for the size: the last measurement, and the sizes that are still possible. Sizes below
+ * `least` gave too little host work, sizes above `most` too much. */
 struct search {
     struct decode_times times;
     struct balance_result now;
     double decode_ns; /* of one file of the size measured last */
-    double slope;     /* host work a step over the time to decode one file alone; 0: unknown */
+    double slope;     /* host work per step over the time to decode one file alone; 0: unknown */
     int least, most;
 };
 
-/* Host work is a constant and decoding, so a measurement at one size predicts the others:
- * host(p) = measured + slope * (decode(p) - decode(measured p)). Where there is no prediction, or it
- * contradicts earlier measurements, which are noisy, half of what is left is tried instead. */
+/* Host work is a constant plus decoding, so a measurement at one size predicts the others:
+ * host(p) = measured + slope * (decode(p) - decode(measured p)). Where there is no prediction, or where
+ * it contradicts earlier measurements, which are noisy, the middle of the remaining sizes is tried. */
 static enum status next_size(struct search *search, const struct balance *balance, int *size)
 {
     double missing_ns = wanted_host_ns(balance, &search->now) - search->now.host_ns;
@@ -204,8 +204,9 @@ out:
     return status;
 }
 
-/* How much host work grows with the time to decode one file: a sample each, were decoding in the loop as
- * fast as it is alone; two measurements tell how fast it is, unless they make no sense together. */
+/* The growth of host work with the time to decode one file. It would be the number of samples if decoding
+ * in the loop were as fast as alone. Two measurements give the true value; it is dropped as noise where
+ * it is not within a factor of four of that number. */
 static void learn_slope(struct search *search, double last_decode_ns, double last_host_ns,
                         double samples)
 {
@@ -231,8 +232,8 @@ out:
     return status;
 }
 
-/* Whether another size is worth measuring. When none is left although none gave the ratio, a measurement
- * was off: then all are possible again. */
+/* Whether another size is worth measuring. When no size is left and none gave the ratio, some
+ * measurement was wrong: then all sizes are possible again. */
 static bool goes_on(struct search *search, const struct balance *balance,
                     const struct balance_result *best, int attempt)
 {
@@ -246,7 +247,7 @@ static bool goes_on(struct search *search, const struct balance *balance,
     return !balance_holds(balance, best);
 }
 
-/* *result is the best that was measured. */
+/* Searches for the size. *result becomes the best measurement. */
 static enum status approach(struct balance_result *result, struct device *device,
                             const struct balance *balance, struct training_config *config)
 {

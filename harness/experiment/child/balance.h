@@ -1,24 +1,24 @@
-/* Balance: making host and device work comparable, where a bottleneck exists only then.
+/* Balance: brings host and device work to a similar size, for bottlenecks that exist only then.
  *
- * Loading is hidden behind the device, or waits for it, only while neither is negligible. Both parts are
- * measured alone; then the size of the generated JPEG files is chosen so that decoding a batch gives the
- * ratio that the scenario asks for. One choice serves both variants. */
+ * Device work hides loading, or waits for it, only while neither of them is negligible. Both parts are
+ * measured alone. Then the size of the generated JPEG files is chosen so that decoding a batch gives the
+ * ratio that the scenario asks for. Both variants use the same size. */
 #ifndef HARNESS_EXPERIMENT_CHILD_BALANCE_H
 #define HARNESS_EXPERIMENT_CHILD_BALANCE_H
 
 #include "harness/experiment/result.h"
 
-/* Measures, and where `config` (resolved) decodes generated images chooses config->data.jpeg_pixels: a
- * multiple of 16 from 32 to 512, aiming at the middle of the band. Files of a user are taken as they are,
- * and other input cannot be chosen. `result` says what the last choice measured; result->measured is
- * false where the scenario asks for no balance. */
+/* Measures both parts. Where `config` (resolved) decodes generated images, also chooses
+ * config->data.jpeg_pixels, a multiple of 16 from 32 to 512, to come near the middle of the band. The
+ * user's own files are taken as they are, and so is other input. `result` is the measurement of the
+ * choice; result->measured is false where the scenario asks for no balance. */
 enum status balance_choose(struct balance_result *result, struct device *device,
                            const struct balance *balance, struct training_config *config);
 
-/* Whether the ratio lies in the band. True where nothing was asked for. */
+/* Whether the ratio is in the band. True where the scenario asks for none. */
 bool balance_holds(const struct balance *balance, const struct balance_result *result);
 
-/* Why it does not, for the user: both numbers and the band. */
+/* The reason why it is not, for the user: both times and the band. */
 void balance_explain(const struct balance *balance, const struct balance_result *result, char *text,
                      size_t size);
 

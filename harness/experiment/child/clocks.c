@@ -2,11 +2,11 @@
 
 #include "harness/base/clock.h"
 
-enum { SIDE = 2048 }; /* fp32 products of this size fill every GPU; 16 MiB a matrix */
+enum { SIDE = 2048 }; /* fp32 products of this size fill every GPU; 16 MiB per matrix */
 
 #define RAISE_SECONDS 0.2
 
-/* Waiting for each product keeps the queue, and so the overshoot, short. */
+/* Waits for each product, so that the queue stays short and the time is not overrun by much. */
 static enum status multiply_for(struct stream *stream, float *matrices, double seconds)
 {
     struct gemm gemm = { .c = matrices,

@@ -10,11 +10,11 @@ enum {
 
 #define STEPS_WANTED(quick)    ((quick) ? 5 : 10)
 #define STEPS_ENOUGH_NS(quick) ((quick) ? 5e7 : 1e8)
-/* About so long are all windows of one kind together, and there are at least so many. */
+/* The approximate length of all windows of one kind together, and their least number. */
 #define WINDOWS_NS(quick)      ((quick) ? 5e7 : 3e8)
 #define WINDOWS_LEAST(quick)   ((quick) ? 1 : 3)
 #define LONG_NS                4e8
-/* More launches tell no more, and are slow to write and to read. */
+/* More launches add no information, and are slow to write and to read. */
 #define LAUNCHES_MOST(quick)   ((quick) ? 20000 : 60000)
 
 static int64_t at_least(int64_t value, int64_t least)

@@ -16,7 +16,7 @@ enum { PILOT_STEPS = 3 };
 
 #define WARM_NS 2e7 /* of steps before the first window */
 
-/* Of a step. */
+/* Per step. */
 struct pace {
     double us, launches;
 };
@@ -51,7 +51,7 @@ static void plan(struct tracer *tracer, const struct pace *pace)
     tracer->plan = trace_plan(&need);
 }
 
-/* With the step time of the order. */
+/* The same with the step time of the order. */
 static void plan_as_measured(struct tracer *tracer, double launches)
 {
     const struct pace pace = { .us = tracer->order->step_time_us, .launches = launches };
@@ -76,8 +76,8 @@ out:
     return status;
 }
 
-/* A run past its first steps, in which graphs are captured and pools fill, and past those in which caches
- * and clocks settle. `pace` is about what it has then. */
+/* Opens a run and takes it past its first steps, in which graphs are captured and pools fill, and past
+ * those in which caches and clocks settle. `pace` is approximately that of the steps to come. */
 static enum status open_run(struct tracer *tracer, struct device *device,
                             struct training **training, struct pace *pace)
 {
@@ -94,7 +94,7 @@ out:
     return status;
 }
 
-/* Largest less smallest, over the median. */
+/* The largest minus the smallest, over the median. */
 static double spread(const double *values, int count)
 {
     return count > 1 ? (stats_percentile(values, count, 100) - stats_percentile(values, count, 0)) /
@@ -104,7 +104,7 @@ static double spread(const double *values, int count)
 
 /* --- Wait: no tracer is loaded --- */
 
-/* After a failure: closing what may be broken must not hide why. */
+/* Keeps the error of a failure, which closing could replace. */
 static void close_run(struct training *training, struct device *device)
 {
     struct status_error error = *status_last();
@@ -150,7 +150,7 @@ static enum status run_traced_window(struct tracer *tracer, struct training *tra
     enum status status = STATUS_OK;
 
     TRY(device_synchronize(device));
-    TRY(device_activity_flush(device)); /* What is older is none of this window's. */
+    TRY(device_activity_flush(device)); /* Older records do not belong to this window. */
     trace_begin(tracer->trace);
     TRY(training_trace(training, tracer->trace));
     TRY(time_window(training, tracer->plan.steps, &pace));
@@ -200,8 +200,8 @@ out:
     return status;
 }
 
-/* Several windows come after one that does not count: the buffer's memory is touched for the first time.
- * The last one is the active one, and timed as the others are. */
+/* If there are several windows, one more comes first and does not count: it touches the buffer's memory
+ * for the first time. The last window is the active one, and is timed like the others. */
 static enum status run_traced(struct tracer *tracer)
 {
     struct device *device = NULL;

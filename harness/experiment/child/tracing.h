@@ -15,9 +15,9 @@
 
 struct tracing_order {
     enum variant variant;
-    const char *path;    /* of the trace; compressed where it ends in ".gz" */
-    int jpeg_pixels;     /* as the timing child chose them; 0: measured here */
-    double step_time_us; /* as the timing child measured it; 0: measured here */
+    const char *path;    /* of the trace; compressed if it ends in ".gz" */
+    int jpeg_pixels;     /* the choice of the timing child; 0: measured here */
+    double step_time_us; /* measured by the timing child; 0: measured here */
 };
 
 /* Writes the trace and then one record to `descriptor`: "tracing"; "skipped" where the device cannot

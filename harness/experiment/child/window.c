@@ -8,18 +8,20 @@
 
 enum {
     SLICE_STEPS_LEAST = 3, /* the first step of a slice finds an empty queue */
-    QUARTERS_MOST = 4,     /* of warm-up: on a noisy machine two may never agree */
-    PILOT_GROWTH_MOST = 8, /* from one try to the next: the first steps are the slowest */
+    QUARTERS_MOST = 4,     /* of warm-up, because on a noisy machine two may never agree */
+    PILOT_GROWTH_MOST = 8, /* from one try to the next, because the first steps are the slowest */
 };
 
 #define SLICE_NS    1e7
-#define WARM_WITHIN 0.05 /* two consecutive quarters that agree so well are warm */
+#define WARM_WITHIN 0.05 /* two quarters in a row that agree this well are warm */
 
 int64_t window_whole_periods(int64_t steps, int64_t period)
 {
     return (steps + period - 1) / period * period;
 }
 
+/* A slice either holds whole periods or divides a period, so that a group of slices holds whole periods.
+ * The number of slices is even, so that both variants come first equally often (ABBA). */
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count)
 {
     int64_t group = 2; /* slices: an even number that holds whole periods */
@@ -56,7 +58,7 @@ out:
     return status;
 }
 
-/* After a failure: closing what may be broken must not hide why. NULL is allowed. */
+/* Closes a run after a failure and keeps the error, which closing could replace. NULL is allowed. */
 static void abandon(struct training *training)
 {
     struct status_error error = *status_last();
@@ -67,7 +69,7 @@ static void abandon(struct training *training)
     status_raise(&error);
 }
 
-/* Windows of `quarter` steps, run until two in a row agree. */
+/* Warm-up: windows of `quarter` steps are run until two in a row agree. */
 struct warm_up {
     int64_t quarter;
     double last_ns, fastest_ns; /* 0 before the first */
@@ -84,7 +86,7 @@ static void take_quarter(struct warm_up *warm_up, double wall_ns)
     warm_up->last_ns = wall_ns;
 }
 
-/* At most `most` more of them. */
+/* Runs at most `most` more quarters. */
 static enum status run_quarters(struct warm_up *warm_up, struct training *training, int64_t most)
 {
     double wall_ns;
@@ -99,7 +101,7 @@ out:
     return status;
 }
 
-/* The steps that fill about `wanted_ns`, in whole periods, found by trying, and their time. */
+/* Finds by trying how many steps, in whole periods, fill about `wanted_ns`, and their time. */
 static enum status find_quarter(struct training *training, int64_t period, double wanted_ns,
                                 int64_t *steps, double *wall_ns)
 {
@@ -120,7 +122,7 @@ out:
     return status;
 }
 
-/* The step time is that of the fastest quarter: other load on the machine only ever adds. */
+/* Takes the step time of the fastest quarter, because other load on the machine only adds time. */
 enum status window_pilot(struct device *device, const struct training_config *config,
                          const struct window_plan *plan, double *step_ns)
 {
@@ -147,8 +149,9 @@ out:
 
 /* --- A pair --- */
 
-/* Opens and warms up, then rests. The losses that are compared are those of the first steps; where steps
- * are long, these hold quarters of a window already. */
+/* Opens a run, warms it up and pauses it. The losses of its first LOSS_STEPS steps are the ones that are
+ * compared. Where steps are long, those steps already contain quarters of a window, and these count as
+ * warm-up. */
 static enum status prepare(struct window_run *run, struct device *device,
                            const struct window_plan *plan)
 {
@@ -201,7 +204,7 @@ static void take_window(struct window_run *run)
     *window = (struct training_window){ 0 };
 }
 
-/* All slices of all runs: the first opens the even ones, the last the odd ones. */
+/* All slices of all runs. The first run begins the even rounds, the last run the odd ones: ABBA. */
 static enum status run_slices(struct window_run *runs, int count, const struct window_plan *plan,
                               int *failed)
 {
@@ -217,8 +220,8 @@ out:
     return status;
 }
 
-/* What pools and graphs kept goes back, so that every pair starts alike; context, handles and workspaces
- * stay. */
+/* Returns the memory that pools and graphs kept, so that every pair starts from the same state. Context,
+ * handles and workspaces stay. */
 static enum status close_runs(struct window_run *runs, int count, struct device *device)
 {
     for (int i = 0; i < count; i++) {

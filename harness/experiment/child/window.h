@@ -1,41 +1,42 @@
-/* A pair of repetitions: a training run of each variant, both open at once, warmed up, timed in short
+/* A pair of repetitions: one training run per variant, both open at once, warmed up, timed in short
  * slices that alternate, and torn down.
  *
- * A machine's speed drifts: cores share power, caches and units with what others run, clocks follow heat.
- * Slices of 10 ms in the order ABBA put both variants under the same drift; longer ones do so less (on a
- * 2-core machine the ratio of the same steps to themselves had a standard deviation of 7.6% in 20 pairs
- * of 2 slices of 40 ms, 3.7% in 4 slices of 20 ms, 1.4% in 8 of 10 ms). Only one run works at a time:
- * while the other is timed its device work is done and its loader workers rest, with what they had ready.
+ * The speed of a machine drifts: cores share power, caches and units with other programs, and clocks
+ * follow heat. Slices of 10 ms in the order ABBA put both variants under the same drift. Longer slices
+ * do so less: on a 2-core machine the ratio of the same steps to themselves had a standard deviation of
+ * 7.6% over 20 pairs of 2 slices of 40 ms, 3.7% with 4 slices of 20 ms, and 1.4% with 8 slices of 10 ms.
+ * Only one run works at a time: while the other is timed, its device work is done and its loader workers
+ * rest and keep what is ready.
  *
- * What the runs allocate is each one's own, so the peaks are those of one run alone; the device must hold
- * both, or each is a "pair" of its own. The number of steps is chosen once a scenario, from the
- * first pair, which does not count: then both variants train on the same samples in every
- * repetition. A window, all slices of a variant together, is a whole number of periods of
- * everything periodic in either variant, so that it never holds one loss read more or less. */
+ * Each run has its own allocator, so the peaks are those of one run alone. Where the device cannot hold
+ * both runs, each becomes a "pair" of its own. The number of steps is chosen once per scenario, from the
+ * first pair, which does not count; both variants then train on the same samples in every repetition. A
+ * window is all slices of a variant together. It is a whole number of periods of everything periodic in
+ * either variant, so that it never holds one loss read more or less. */
 #ifndef HARNESS_EXPERIMENT_CHILD_WINDOW_H
 #define HARNESS_EXPERIMENT_CHILD_WINDOW_H
 
 #include "harness/experiment/result.h"
 #include "scenarios/training/step/training.h"
 
-enum { WINDOW_FIRST_STEPS = 4 }; /* of a run, not timed: graphs are captured in the third */
+enum { WINDOW_FIRST_STEPS = 4 }; /* not timed: graphs are captured in the third step of a run */
 
 struct window_plan {
     int64_t steps;  /* of a slice */
     int64_t slices; /* of a window: even; together a multiple of period */
     int64_t period; /* in steps, of both variants together */
-    double seconds; /* about what a window lasts */
+    double seconds; /* approximate length of a window */
 };
 
-/* The steps of the fewest whole periods that hold `steps`. */
+/* `steps`, rounded up to whole periods. */
 int64_t window_whole_periods(int64_t steps, int64_t period);
 
-/* Fills in `steps` and `slices` for `count` variants whose steps take step_ns: a slice lasts about 10 ms
- * on average over them and has at least 3 steps; a window lasts about `seconds` and has at least two
- * slices. */
+/* Fills in `steps` and `slices` for `count` variants whose steps take step_ns. A slice lasts about 10 ms,
+ * averaged over the variants, and has at least 3 steps. A window lasts about `seconds` and has at least
+ * two slices. */
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count);
 
-/* The repetition that does not count: opens, finds how long a step takes once it is warm, closes. */
+/* The repetition that does not count: opens a run, measures a warm step and closes the run. */
 enum status window_pilot(struct device *device, const struct training_config *config,
                          const struct window_plan *plan, double *step_ns);
 
@@ -47,9 +48,9 @@ struct window_run {
     struct training_window window; /* all 0 before and after */
 };
 
-/* The repetitions of `count` (1 or 2) runs, the first of which is opened and timed first. Warm-up ends
- * when two consecutive windows of a quarter's length agree within 5%, or after four of them. On failure
- * `failed` is the index of the run that failed, or -1. */
+/* Measures one repetition of each of `count` (1 or 2) runs. The first run is opened and timed first.
+ * Warm-up goes in quarters of a window; it ends when two in a row agree within 5%, or after four. On
+ * failure `failed` is the index of the run that failed, or -1. */
 enum status window_pair(struct window_run *runs, int count, struct device *device,
                         const struct window_plan *plan, int *failed);
 

@@ -21,7 +21,7 @@ static void add_integer(struct arguments *arguments, int *count, const char *opt
     add(arguments, count, option, text);
 }
 
-/* Which scenario, on what device, with which data. */
+/* The scenario, the device and the data. */
 static int add_first(struct arguments *arguments, const struct scenario *scenario,
                      const struct protocol *protocol)
 {
@@ -37,7 +37,7 @@ static int add_first(struct arguments *arguments, const struct scenario *scenari
     return count;
 }
 
-/* With what seed, and where its records go. */
+/* The seed, and the descriptor for the records. */
 static void add_last(struct arguments *arguments, int count, const struct protocol *protocol)
 {
     add_integer(arguments, &count, "--seed", protocol->seed);

@@ -1,4 +1,4 @@
-/* The command line of a child: `chokepoint exec NAME ...`, in one place. */
+/* The command line of a child: `chokepoint exec NAME ...`. cli/exec.c reads it. */
 #ifndef HARNESS_EXPERIMENT_PARENT_ARGUMENTS_H
 #define HARNESS_EXPERIMENT_PARENT_ARGUMENTS_H
 
@@ -12,11 +12,12 @@ struct arguments {
     char texts[ARGUMENTS_MOST][32];   /* numbers that the list points to: do not copy the struct */
 };
 
-/* What a timing child is started with. Points into scenario and protocol, which must live as long. */
+/* The arguments of a timing child. They point into `scenario` and `protocol`, which must live as long. */
 void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
                     const struct protocol *protocol);
 
-/* What a tracing child is started with; 0 for what it is to measure itself. Points into `path`, too. */
+/* The arguments of a tracing child, which measures itself what is given as 0. They also point into
+ * `path`. */
 void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
                      const struct protocol *protocol, enum variant variant, const char *path,
                      int jpeg_pixels, double step_time_us);

@@ -1,4 +1,3 @@
-/* The parent's side: starts the child, keeps what it sends, asks for the verdict. */
 #include "harness/experiment/parent/experiment.h"
 
 #include "harness/base/clock.h"
@@ -16,13 +15,13 @@
 
 enum { REPETITIONS_MOST = 10000 };
 
-/* What came from the child so far. The result's arrays have room for all pairs; `arrived` says which
+/* What the child has sent so far. The arrays of the result have room for all pairs; `arrived` says which
  * repetitions are there. */
 struct collector {
     struct scenario_result *result;
     bool *arrived[VARIANT_COUNT];
     int done;
-    bool ended, skipped, failed; /* by the child's own word */
+    bool ended, skipped, failed; /* according to the child's records */
     char text[1024];             /* of skipped and failed */
     experiment_progress *progress;
     void *context;
@@ -34,7 +33,7 @@ static int pairs_most(const struct scenario_result *result)
     return result->protocol.repetitions + result->protocol.extra;
 }
 
-/* Windows that are known to come; the child may add some. */
+/* The windows that are certain to come; the child may add some. */
 static int windows_expected(const struct collector *collector)
 {
     int planned = VARIANT_COUNT * collector->result->protocol.repetitions;
@@ -63,7 +62,7 @@ static void take_scenario(struct collector *collector)
     report_progress(collector);
 }
 
-/* Takes the record's step_ns over. What no order asked for, or what comes twice, is dropped. */
+/* Takes over the record's step_ns. A repetition that nobody asked for, or that comes twice, is dropped. */
 static void take_repetition(struct collector *collector)
 {
     struct record *record = &collector->record;
@@ -108,7 +107,7 @@ static void take_line(void *context, const char *line)
     record_release(record);
 }
 
-/* Keeps the pairs of which both sides are there, in order, and frees the rest. */
+/* Keeps the pairs that are complete, in order, and frees the rest. */
 static void keep_pairs(struct collector *collector)
 {
     struct scenario_result *result = collector->result;
@@ -130,7 +129,7 @@ static void keep_pairs(struct collector *collector)
     result->pairs = kept;
 }
 
-/* Why a child that did not end as it should has failed, with what it said last. */
+/* Says why a child failed that did not end as it should, with its last words. */
 static void describe_failure(const struct collector *collector, const struct process_report *report)
 {
     struct scenario_result *result = collector->result;

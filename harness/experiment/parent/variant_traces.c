@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What came from one tracing child. */
+/* What one tracing child has sent. */
 struct collector {
     struct tracing *tracing;
-    bool written;    /* by the child's own word */
-    char text[1024]; /* why not, by its own word */
+    bool written;    /* according to its records */
+    char text[1024]; /* the reason why not, if it gave one */
     struct record record;
 };
 
