@@ -1,4 +1,4 @@
-/* What the name of an event says of it, by the names that libraries give. */
+/* Recognises events by the names that libraries give them. */
 #ifndef HARNESS_ANALYSIS_EVENT_NAMES_H
 #define HARNESS_ANALYSIS_EVENT_NAMES_H
 
@@ -28,7 +28,7 @@ bool name_is_saving(const char *name);
 /* A call that launches a kernel or a graph: cudaLaunchKernel, cuLaunchKernelEx, hipGraphLaunch ... */
 bool name_is_launch(const char *name);
 
-/* Calls between which launches are put into a graph, not done. */
+/* Calls that begin and end a capture: launches between them go into a graph and are not done. */
 bool name_begins_capture(const char *name);
 bool name_ends_capture(const char *name);
 
@@ -38,7 +38,7 @@ bool name_is_wait(const char *name);
 
 /* One that allocates or releases memory of the device, or pinned memory of the host. */
 bool name_is_allocation(const char *name);
-bool name_is_release(const char *name); /* of these the ones that release */
+bool name_is_release(const char *name); /* those of them that release */
 
 /* "ProfilerStep#12" is step 12; false: it is no step. */
 bool name_is_step(const char *name, int64_t *number);

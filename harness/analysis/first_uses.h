@@ -1,8 +1,8 @@
-/* What happens once: kernels whose first launch takes a long call, since a module is loaded or compiled for
- * it.
+/* One-time initialisation: kernels whose first launch takes a long call, because a module is loaded or
+ * compiled for it.
  *
- * What the operator around such a call did before it goes with it, unless that operator had launched: it
- * too is looking for a kernel, or compiling one. */
+ * The time that the operator around such a call spent before it counts too, unless the operator had
+ * launched something else: it was looking for the kernel, or compiling it. */
 #ifndef HARNESS_ANALYSIS_FIRST_USES_H
 #define HARNESS_ANALYSIS_FIRST_USES_H
 
@@ -14,7 +14,7 @@ enum { FIRST_USE_LONG_NS = 1000000 }; /* twenty times a long call (LAUNCH_LONG_C
 struct first_uses {
     int64_t count;
     const struct trace_event *call, *kernel; /* of the longest call; NULL: none */
-    struct intervals idle; /* no device worked while they took their time; merged */
+    struct intervals idle; /* the part of that time in which no device worked; merged */
 };
 
 /* OUT_OF_MEMORY. Release in every case. */

@@ -61,7 +61,8 @@ static struct named by_name(const char *name)
     return named;
 }
 
-/* A copy to the host that returns when it is done waits for the device. */
+/* A copy to the host waits for the device if it is synchronous, or if its memory is pageable: such a copy
+ * goes through a staging buffer, so it returns when it is done whatever the call is named. */
 static bool copy_waits(const struct sweep *sweep, const struct trace_event *event)
 {
     uint32_t work = sweep->work_of[event - sweep->trace->events];
@@ -82,6 +83,7 @@ static enum host_doing doing_of_call(const struct sweep *sweep, const struct tra
     return named->is_copy && copy_waits(sweep, event) ? HOST_WAITING : named->call;
 }
 
+/* Whatever happens inside loading, logging or saving is part of it. */
 static enum host_doing doing_of_span(const struct sweep *sweep, const struct trace_event *event)
 {
     enum host_doing around = sweep->depth > 0 ? sweep->stack[sweep->depth - 1].doing : HOST_OUTSIDE;
@@ -91,6 +93,7 @@ static enum host_doing doing_of_span(const struct sweep *sweep, const struct tra
     return sweep->named[event->name].span;
 }
 
+/* Adds the time from the cursor to `until_ns`; a segment of the same doing that ends there grows instead. */
 static void emit(struct sweep *sweep, const struct open_event *open, int64_t until_ns)
 {
     struct host_activity *activity = sweep->activity;
@@ -107,7 +110,8 @@ static void emit(struct sweep *sweep, const struct open_event *open, int64_t unt
     sweep->cursor_ns = until_ns;
 }
 
-/* Closes what ends before the next event, which may be of another thread, and fills up to it. */
+/* Closes events that end before `next` begins, the innermost first, and emits what each did. The cursor
+ * moves to the beginning of `next`. If `next` is of another thread, or NULL, all events are closed. */
 static void advance(struct sweep *sweep, const struct trace_event *next)
 {
     while (sweep->depth > 0) {
@@ -140,7 +144,7 @@ static void sweep_over(struct sweep *sweep)
     advance(sweep, NULL);
 }
 
-/* The thread that runs the loop. */
+/* The loop runs on the thread that marks steps or, where nothing marks them, on the one that launches most. */
 static enum status find_loop(struct host_activity *activity, const struct timeline *timeline)
 {
     const struct trace_file *trace = timeline->trace;
@@ -173,7 +177,7 @@ out:
     return status;
 }
 
-/* The room that was not used; where that cannot be done it stays. */
+/* Returns the room that was not used. If realloc() fails, the larger array simply stays. */
 static void give_back(struct host_activity *activity)
 {
     void *waits =
@@ -200,7 +204,8 @@ enum status host_activity_make(struct host_activity *activity, const struct time
     sweep->work_of = calloc((size_t)trace->event_count + 1, sizeof *sweep->work_of);
     sweep->named = calloc((size_t)names + 1, sizeof *sweep->named);
     activity->waits = malloc(((size_t)timeline->host_count + 1) * sizeof *activity->waits);
-    /* A segment ends where an event begins or ends. Most of the room is not used, nor touched. */
+    /* An event begins and ends at most one segment each. Most of this room is never touched, so it costs no
+     * memory. */
     activity->items = malloc((2 * (size_t)timeline->host_count + 1) * sizeof *activity->items);
     if (sweep->work_of == NULL || sweep->named == NULL || activity->waits == NULL ||
         activity->items == NULL)
@@ -248,6 +253,8 @@ static int64_t first_after(const struct host_activity *activity, uint32_t track,
     return low;
 }
 
+/* Time in which a thread is outside of every event. If it is not the loop's thread, the loop may be busy
+ * meanwhile (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is asked. */
 static void fill_outside(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                          int64_t end_ns, int64_t ns[HOST_DOING_COUNT])
 {

@@ -1,8 +1,8 @@
 /* What host threads did at any moment, as far as the trace shows.
  *
- * Of a thread's nested events the innermost counts, but what lies within loading, logging or saving is
- * that, unless it is a call of the runtime. A moment that no event covers is HOST_OUTSIDE: the program's
- * own code, or a thread that sleeps. */
+ * The innermost of a thread's nested events counts. Everything within loading, logging or saving counts as
+ * that, except calls of the runtime. A moment that no event covers is HOST_OUTSIDE: the program's own code,
+ * or a thread that sleeps. */
 #ifndef HARNESS_ANALYSIS_HOST_ACTIVITY_H
 #define HARNESS_ANALYSIS_HOST_ACTIVITY_H
 
@@ -14,7 +14,7 @@ enum host_doing {
     HOST_LOADING,  /* waiting for data, or preparing it */
     HOST_LOGGING,
     HOST_SAVING,
-    HOST_LAUNCHING,  /* a call that launches, and any that is none of the following */
+    HOST_LAUNCHING,  /* a call that launches, or any other call that none of the following names */
     HOST_COPYING,    /* a copy's call: staging of pageable memory shows here */
     HOST_ALLOCATING, /* of the device or of pinned memory, also releases */
     HOST_WAITING,    /* for the device: synchronisation, and copies that return when done */

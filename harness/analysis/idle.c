@@ -1,4 +1,5 @@
-/* Work comes sorted by start, so a gap is where a start lies behind every end before it. */
+/* One pass over the work, which is sorted by start: a gap is where work starts after all work before it has
+ * ended. */
 #include "harness/analysis/idle.h"
 
 #include "harness/analysis/intervals.h"
@@ -7,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_TO_CUT = 3 }; /* of fewer, the ends are too much to leave out */
+enum { STEPS_TO_CUT = 3 }; /* with fewer steps, the ends are too large a part to leave out */
 
 struct gap {
     int64_t start_ns, end_ns;
-    const struct work *work; /* that ends it; NULL: the window does */
+    const struct work *work; /* the work that ends it; NULL: the end of the window */
 };
 
 struct sweep {
@@ -20,7 +21,7 @@ struct sweep {
     const struct steps *steps;
     const struct host_activity *activity;
     int64_t busy_ns;         /* so far */
-    int64_t busy_drained_ns; /* as the last drained gap began */
+    int64_t busy_drained_ns; /* its value when the last drained gap began */
     int64_t *queued;         /* short gaps before queued work of eager launches */
     int64_t queued_count;
     const struct trace_event *last_call;
@@ -79,6 +80,8 @@ static void add(struct idle_time *sum, const struct idle_time *more)
     sum->longest_ns = later(sum->longest_ns, more->longest_ns);
 }
 
+/* The call in which a thread waits for the device at that moment; NULL: none. PyTorch launches the backward
+ * pass from a thread of its own while the loop's thread waits, so the loop is asked too. */
 static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t track, int64_t at_ns)
 {
     const struct trace_event *wait = host_activity_wait(sweep->activity, track, at_ns);
@@ -88,7 +91,8 @@ static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t tra
     return wait;
 }
 
-/* The host's part of a gap. A wait that had begun before the gap drains it. */
+/* Charges a gap to what the host did up to the return of the call that launched its end; the rest, until the
+ * work begins, is launching. The gap is drained if the host was waiting when it began. */
 static void split_host(const struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
     uint32_t track = gap->work != NULL ? gap->work->call->track : sweep->activity->loop;
@@ -102,7 +106,8 @@ static void split_host(const struct sweep *sweep, struct idle_time *time, const 
     ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
 }
 
-/* What of a drained gap could have been hidden behind the work since the one before. */
+/* Without the wait, the host could have done its part of this gap while the device did the work since the
+ * last drained gap. So the smaller of the two could be hidden; loading gets its share of that. */
 static void find_hidable(struct sweep *sweep, struct idle_time *time)
 {
     int64_t host_ns = 0, device_ns = sweep->busy_ns - sweep->busy_drained_ns;
@@ -119,7 +124,8 @@ static void find_hidable(struct sweep *sweep, struct idle_time *time)
     sweep->busy_drained_ns = sweep->busy_ns;
 }
 
-/* Work that was queued as the gap began, or that its caller was waiting for. */
+/* True if the gap is the device's own: the work had been launched when the gap began, or its call is a
+ * blocking copy, which was waiting for this very work. */
 static bool was_queued(const struct sweep *sweep, const struct gap *gap)
 {
     const struct trace_event *call = gap->work->call;
@@ -128,6 +134,8 @@ static bool was_queued(const struct sweep *sweep, const struct gap *gap)
            host_activity_wait(sweep->activity, call->track, gap->start_ns) == call;
 }
 
+/* Long gaps are stalls. The lengths of short ones are kept for late_ns, without those inside a graph, whose
+ * work has one call in common. */
 static void take_queued(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
     time->queued_ns = time->idle_ns;
@@ -137,6 +145,8 @@ static void take_queued(struct sweep *sweep, struct idle_time *time, const struc
         sweep->queued[sweep->queued_count++] = time->idle_ns;
 }
 
+/* Decides whose a gap is: nobody's if the call is unknown, the device's if the work was queued, else the
+ * host's. */
 static struct idle_time split(struct sweep *sweep, const struct gap *gap)
 {
     struct idle_time time = { .idle_ns = gap->end_ns - gap->start_ns };
@@ -161,7 +171,8 @@ static void take(struct sweep *sweep, struct idle_time *time, int64_t at_ns)
         add(step, time);
 }
 
-/* Whether the host waited at the window's end only because the recording ended there. */
+/* True if the host waits after the last step only. It then waits because the recording ends, which tells
+ * nothing about training. */
 static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
 {
     const struct steps *steps = sweep->steps;
@@ -172,7 +183,8 @@ static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
            wait->start_ns >= steps->items[steps->count - 1].event->end_ns;
 }
 
-/* The idle time at both ends of the window, as one gap: what drained its first half drained it all. */
+/* The window stands for one turn of a loop, so the idle time at its end and at its start is one gap. If the
+ * host waited when the first half began, both halves are drained. */
 static void take_ends(struct sweep *sweep, const struct work *first, int64_t end_ns)
 {
     struct idle *idle = sweep->idle;
@@ -194,7 +206,7 @@ static void take_ends(struct sweep *sweep, const struct work *first, int64_t end
     take(sweep, &both, end_ns);
 }
 
-/* Of a host that is alone. */
+/* A host that computes itself has no device that could be idle: each step is one gap. */
 static void take_steps(struct sweep *sweep)
 {
     for (int64_t i = 0; i < sweep->steps->count; i++) {
@@ -212,6 +224,7 @@ static int by_length(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* What exceeds the median of the short gaps, or half of them (late_ns in idle.h). */
 static int64_t late(int64_t *lengths, int64_t count)
 {
     int64_t beyond_median = 0, sum = 0;

@@ -1,20 +1,22 @@
-/* Why devices were idle: what the host did meanwhile, and whether it had just waited for them.
+/* Why devices were idle: what the host did during that time, and whether it had just waited for them.
  *
- * A gap is a stretch in which no device works. It ends with work that was queued before it began (then
- * the gap is the device's own), or whose call had not returned: then it is the host's, up to that call's
- * return, and is split by what the calling thread did (host_activity.h); what follows until the work
- * begins counts as launching.
+ * A gap is a time in which no device works; it ends with some work. If that work was queued before the gap
+ * began, the gap is the device's own. Otherwise the gap is the host's: up to the return of the call that
+ * launched the work it is split by what the calling thread did (host_activity.h), and the rest counts as
+ * launching.
  *
- * A gap is drained when the host was waiting for the device as it began: the host had queued nothing more,
- * because it waited. What it does from the end of its wait to its next launch could have been done while
- * the device worked on what came before, at most for as long as that was: `hidable`. The rest could not.
+ * A gap is drained if the host was waiting for the device when it began: because the host waited, it had
+ * queued nothing more. Between the end of its wait and its next launch the host does something that it
+ * could have done earlier, while the device did the work before the gap. `hidable` is how much of that time
+ * the device's work would have covered.
  *
- * The window goes from the first step's start to the last step's end or that of the last work, and counts
- * as one turn of a loop: the idle time before the first work goes with that after the last. Where the host
- * waits at the end only after the last of three steps or more, it waits because the recording ends, and both
- * are left out: the window is then, as without steps, the span of the work.
+ * The window goes from the start of the first step to the end of the last step or of the last work. It
+ * counts as one turn of a loop, so the idle time before the first work and that after the last are one gap.
+ * If there are three steps or more and the host waits only after the last of them, it waits because the
+ * recording ends. Both ends are then left out, and the window is the span of the work, as it is without
+ * steps.
  *
- * Where the host computes itself there is no device to be busy, and every step is one gap. */
+ * If the host computes itself, no device can be idle, and every step is one gap. */
 #ifndef HARNESS_ANALYSIS_IDLE_H
 #define HARNESS_ANALYSIS_IDLE_H
 
@@ -41,10 +43,10 @@ struct idle {
     struct idle_time *steps; /* as in struct steps; a gap belongs to the step that it begins in */
     double *loadings;        /* HOST_LOADING of every step, free and drained, ascending */
 
-    /* Of the gaps before queued work that are shorter than that: what exceeds their median, which is
-     * taken for the device's own pace, or half of them if that is more, since a graph halves them: from
-     * 0.9 to 0.5 us in Gray, "Getting Started with CUDA Graphs" (NVIDIA, 2019), from 90 to 41 ns on the
-     * CPU device. Work of one graph launch does not count. */
+    /* How much shorter gaps before queued work could be: what exceeds their median, which is taken for the
+     * device's own pace, or half of their sum if that is more, because a graph halves them: from 0.9 to
+     * 0.5 us in Gray, "Getting Started with CUDA Graphs" (NVIDIA, 2019), from 90 to 41 ns on the CPU
+     * device. Gaps within a graph do not count, nor do those of IDLE_DEVICE_WAIT_NS and more. */
     int64_t late_ns;
 };
 

@@ -1,4 +1,4 @@
-/* Stretches of time as a set: their union, and how much of it lies where.
+/* Intervals of time as a set: their union, and how much of a given time it covers.
  *
  * A list is merged when it is sorted and its intervals neither touch nor overlap; questions are put to
  * merged lists. An interval contains its start and not its end. */
@@ -22,7 +22,7 @@ struct intervals {
 
 void intervals_release(struct intervals *intervals);
 
-/* Appends, or widens the last one if they touch; what is empty is left out. OUT_OF_MEMORY. */
+/* Appends an interval, or widens the last one if they touch; an empty one is left out. OUT_OF_MEMORY. */
 enum status intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns);
 
 /* Makes the list merged. */
@@ -31,7 +31,7 @@ void intervals_merge(struct intervals *intervals);
 /* The first that ends after a moment; `count`: none. */
 int64_t intervals_after(const struct intervals *intervals, int64_t at_ns);
 
-/* How long a merged list holds between two moments, found by bisection; whether it holds at one. */
+/* How much of the time between two moments a merged list covers, by bisection; whether it covers a moment. */
 int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns, int64_t end_ns);
 bool intervals_contain(const struct intervals *intervals, int64_t at_ns);
 

@@ -4,8 +4,8 @@
 
 #include "harness/analysis/timeline.h"
 
-/* All work of one name. Means over time weigh each call by its duration, as torch_tb_profiler does for
- * occupancy; NAN: no call says. */
+/* All work of one name. Means weigh each call by its duration, as torch_tb_profiler does for occupancy;
+ * NAN: no call states a value. */
 struct kernel_row {
     uint32_t name;
     enum work_kind kind;

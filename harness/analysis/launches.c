@@ -1,4 +1,4 @@
-/* Work comes sorted by start, so the first work of a call is the one at which the call is seen first. */
+/* Work is sorted by start, so a call is first seen at the first work that it caused. */
 #include "harness/analysis/launches.h"
 
 #include "harness/analysis/event_names.h"
@@ -29,14 +29,15 @@ static int by_stream_and_time(const void *left, const void *right)
     return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
-/* A call may be older than its work only; a broken trace has others, which were never queued. */
+/* False if the work starts before its call. A broken trace has such work, which was in no queue. */
 static bool was_queued(const struct work *work)
 {
     return work->call->start_ns <= work->event->start_ns;
 }
 
-/* A launch is in its stream's queue from its call until its work begins, so the queue is deepest as work
- * begins. `seen` are the calls of launches, which are forgotten again. */
+/* A launch is in its stream's queue from its call until its work begins, so a queue is longest just before
+ * work begins. Issues and work are both sorted by time, so one cursor per stream is enough. `seen` marks
+ * the calls that have work; each mark is removed at the call's first work, because a graph is one launch. */
 static enum status find_deepest(struct launches *launches, const struct timeline *timeline,
                                 struct issue *issues, int64_t count, bool *seen)
 {
@@ -89,7 +90,8 @@ static void take(struct launches *launches, const struct work *work)
                              work->event->end_ns - work->event->start_ns < call_ns;
 }
 
-/* What calls do, by their names, which are far fewer. */
+/* What a call does follows from its name. A trace has far fewer names than calls, so each name is looked at
+ * once. */
 enum does { DOES_OTHER, DOES_LAUNCH, DOES_BEGIN_CAPTURE, DOES_END_CAPTURE };
 
 static enum does by_name(const char *name)
@@ -100,7 +102,8 @@ static enum does by_name(const char *name)
                                      : DOES_OTHER;
 }
 
-/* When a thread captured a graph. Other threads' launches may go into it too, as PyTorch's of backward. */
+/* The times in which a thread captured a graph. They hold for launches of all threads: PyTorch launches the
+ * backward pass from a thread of its own, and that goes into the graph as well. */
 static enum status find_captures(struct intervals *captures, const struct timeline *timeline,
                                  const enum does *does)
 {
@@ -126,8 +129,9 @@ out:
     return status;
 }
 
-/* `seen`: the calls that have work. A call of the driver inside one of the runtime's is the same launch,
- * whichever of them the work names; the outer one comes first. */
+/* Counts launches without work; `seen` marks the calls that have work. A driver call inside a runtime call
+ * is the same launch, and its work may name either of them; the outer call comes first. Launches into a
+ * graph that is being captured are left out: they cause no work themselves. */
 static enum status count_lost(struct launches *launches, const struct timeline *timeline,
                               const bool *seen)
 {

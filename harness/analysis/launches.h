@@ -18,15 +18,16 @@ struct launches {
     int64_t count;        /* calls that caused device work */
     int64_t work_count;   /* work that they caused; more than count where graphs are launched */
     int64_t orphan_count; /* work whose call is not in the trace */
-    int64_t lost_count;   /* calls that launch, whose work is not; those into a graph are none */
-    int64_t host_ns;      /* in these calls */
     int64_t
-        delay_ns; /* from the call's end to its work's start, 0 where that came before; the sum */
+        lost_count; /* launching calls whose work is not in the trace; captured ones do not count */
+    int64_t host_ns; /* in these calls */
+    int64_t
+        delay_ns; /* sum of the times from a call's end to its work's start; 0 if that is earlier */
     int64_t delay_max_ns;
     int64_t short_count;     /* single kernels shorter than their call, which is no outlier */
     int64_t long_call_count; /* outliers */
     int64_t long_delay_count;
-    int64_t queue_max; /* launches of one stream that were issued and had not begun, at most */
+    int64_t queue_max; /* the most launches of one stream that were issued and had not begun */
 };
 
 /* OUT_OF_MEMORY. */

@@ -1,8 +1,8 @@
 /* Memory of devices over time, as the step's allocator reports it: the curve, its peak, and what the peak
  * was made of.
  *
- * Where the trace states totals after every block (PyTorch since 1.10, and ours) they are the curve;
- * else, as in 2021, the curve is the sum of the blocks since the trace began, and only its changes mean
+ * If the trace states totals after every block (PyTorch since 1.10, and ours), they are the curve. Otherwise
+ * (PyTorch in 2021) the curve is the sum of the blocks since the trace began, and only its changes mean
  * something. Fragmentation is reserved over allocated. */
 #ifndef HARNESS_ANALYSIS_MEMORY_CURVE_H
 #define HARNESS_ANALYSIS_MEMORY_CURVE_H
@@ -40,7 +40,7 @@ struct memory_curve {
     int64_t category_count;
 };
 
-/* Memory of the host counts only where no device's is told; its number is -1. OUT_OF_MEMORY.
+/* Memory of the host counts only if the trace has none of a device; its number is -1. OUT_OF_MEMORY.
  * `trace` must live longer. Release in every case. */
 enum status memory_curve_make(struct memory_curve *memory, const struct trace_file *trace);
 void memory_curve_release(struct memory_curve *memory);

@@ -2,7 +2,7 @@
  *
  * Spans of a thread nest. A launch belongs to the innermost span that its call begins in (self) and to
  * every span around (total). Self time on the host is a span's own less that of the spans directly in it.
- * Where a name is inside itself, totals count the outermost only. Steps are not rows: steps.h has them. */
+ * If a name is nested in itself, totals count the outermost only. Steps are not rows: steps.h has them. */
 #ifndef HARNESS_ANALYSIS_SPANS_H
 #define HARNESS_ANALYSIS_SPANS_H
 

@@ -8,8 +8,8 @@
  * Unlike there, a step ends where its annotation ends and not with the last kernel that it launched: so
  * steps never overlap, and add up to the time they took. How far its work reaches is work_end_ns.
  *
- * Where the host computes itself, what its processes tell each other is communication, and comes before
- * what is computed meanwhile. It is no work of a device. */
+ * If the host computes itself, messages between its processes are communication, and have priority over
+ * what is computed at the same time. They are no device work. */
 #ifndef HARNESS_ANALYSIS_STEPS_H
 #define HARNESS_ANALYSIS_STEPS_H
 
@@ -34,7 +34,7 @@ struct step {
     int64_t part_ns[STEP_PART_COUNT]; /* their sum is duration_ns */
     int64_t busy_ns;                  /* of all device work within it */
     int64_t
-        work_end_ns; /* of the last work launched in it, which may come later; 0: it launched none */
+        work_end_ns; /* end of the last work that it launched, perhaps after the step; 0: none */
 };
 
 struct steps {
@@ -48,7 +48,7 @@ struct steps {
 enum status steps_make(struct steps *steps, const struct timeline *timeline);
 void steps_release(struct steps *steps);
 
-/* The step that a moment lies in, of those of several threads the one that began last; -1: none. */
+/* The step at that moment; of overlapping steps of several threads, the one that began last. -1: none. */
 int64_t steps_find(const struct steps *steps, int64_t at_ns);
 
 const char *step_part_name(enum step_part part); /* "data_loading" */

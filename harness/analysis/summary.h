@@ -1,4 +1,4 @@
-/* All that is known of a trace, in one place: what findings are judged by, and reports printed from. */
+/* All that is known of a trace, in one place. Rules judge it, and reports print it. */
 #ifndef HARNESS_ANALYSIS_SUMMARY_H
 #define HARNESS_ANALYSIS_SUMMARY_H
 

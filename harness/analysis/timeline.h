@@ -7,7 +7,7 @@
 
 #include "harness/analysis/usage.h"
 
-/* Of a stream, or of a device: then `stream` is -1. */
+/* The usage of a stream, or of a whole device: then `stream` is -1. */
 struct track_usage {
     int64_t device, stream;
     struct usage usage;
@@ -17,10 +17,11 @@ struct timeline {
     const struct trace_file *trace;
     struct work *work; /* by start, then end */
     int64_t work_count;
-    const struct trace_event *
-        *host;          /* operators, annotations without steps, and calls: by thread, start */
-    int64_t host_count; /* and nesting, calls last */
-    struct usage all;   /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
+    /* Operators, annotations other than steps, and calls, by thread and start. An event comes before those
+     * that it contains, and calls come last. */
+    const struct trace_event **host;
+    int64_t host_count;
+    struct usage all; /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
     struct track_usage *devices, *streams; /* by number */
     int64_t device_count, stream_count;
     bool host_alone; /* no device is described, called or at work: the host computes itself */

@@ -12,7 +12,7 @@
 
 #include "harness/trace/read/reader.h"
 
-/* A gap that is shorter, before work that was queued in time, is the device's own: HolisticTraceAnalysis'
+/* A shorter gap before work that was queued in time is the device's own. This is HolisticTraceAnalysis'
  * consecutive_kernel_delay of 30, which it compares with microseconds. */
 enum { IDLE_DEVICE_WAIT_NS = 30000 };
 
@@ -45,13 +45,13 @@ struct usage {
     int64_t memory_exposed_ns; /* copies and memsets, likewise */
 };
 
-/* Start with zeros, and where the figures go. */
+/* Start with zeros and `usage` set. */
 struct measuring {
     struct usage *usage;
     int64_t kinds_end_ns[WORK_KIND_COUNT], kernel_end_ns, memory_end_ns;
 };
 
-/* Work has to come by its start; then finish once. */
+/* Add work in order of its start, then finish once. */
 void usage_add(struct measuring *measuring, const struct work *work);
 void usage_finish(struct usage *usage);
 

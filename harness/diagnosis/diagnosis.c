@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files of which one is no rank, or two are the same, are of different runs: each stands alone. */
+/* Files are of one run if each names another rank of the same world. Otherwise each is judged alone. */
 static bool is_run(const struct diagnosis *diagnosis)
 {
     for (int i = 0; i < diagnosis->count; i++) {

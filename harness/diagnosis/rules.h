@@ -13,13 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A cost below it is no finding: torch_tb_profiler's bound for the share of data loading (data.py). */
+/* A smaller share of a step is no finding: torch_tb_profiler's bound for the share of data loading
+ * (data.py). */
 #define RULE_SHARE_LEAST 0.05
 
-/* A device that is busy for less of a step is the host's to explain, and no healthy one. */
+/* A device that is busy for a smaller share of a step waits for its host, and is not called healthy. */
 #define RULE_BUSY_GOOD 0.7
 
-/* Fewer kernels and copies than that, without steps around them, show no pattern. */
+/* Fewer kernels and copies, without steps around them, show no pattern. */
 enum { RULE_WORK_LEAST = 10 };
 
 /* What rules judge: a summary, and its figures per step of the trace as it is, in ns. */
@@ -41,29 +42,29 @@ struct facts {
 struct rule {
     const char *id, *title, *advice, *source; /* source: of the threshold */
 
-    /* False: nothing to say. Sets evidence, and lost_ns_per_step unless it costs no time. The finding
-     * comes with all else as a finding that costs time has it. */
+    /* Returns false if there is nothing to say. Otherwise sets the evidence and, if time is lost, how much
+     * (finding_costs()). All other members are preset as for a finding that costs time. */
     bool (*judge)(struct finding *finding, const struct facts *facts);
 };
 
-/* Tables, each ends with a row of zeros. What says the same of a trace comes in the order of its rows. */
+/* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
 extern const struct rule rules_of_memory[], rules_of_host[], rules_of_copies[], rules_of_device[],
     rules_of_ranks[], rules_of_trace[];
 
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
 
-/* Sets what a finding loses, and severity and gain with it: minor up to 15% of a step, major, critical from
+/* Sets the lost time, and with it severity and gain: minor up to 15% of a step, major, critical from
  * 50% on (a device that is busy for less than half of the time is TensorBoard's bound). False: below
  * RULE_SHARE_LEAST. */
 bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns);
 
-/* For an aside: costs nothing, gains nothing. */
+/* For a finding that only informs: it costs nothing and gains nothing. */
 void finding_informs(struct finding *finding);
 
-/* Of so little that any share of it says nothing. */
+/* True if the trace has so little work that shares of it mean nothing. */
 bool facts_are_few(const struct facts *facts);
 
-/* What figures are a share of: "a 2.09 ms step", "the trace's 80.1 ms" where nothing marks steps; and what
+/* What times are a share of: "a 2.09 ms step", "the trace's 80.1 ms" where nothing marks steps; and what
  * counts refer to: "per step", "in total". */
 struct step_text {
     char text[48];

@@ -9,7 +9,7 @@
  * up to 64 KB is staged at once; a larger one may hold the host up. */
 enum { SMALL_BYTES = 65536 };
 
-/* Copies of one direction, a step. */
+/* Copies of one direction, per step. */
 struct copies {
     double count, bytes, ns;
     double pageable_ns; /* of large ones */
@@ -47,7 +47,7 @@ static struct copies copies_between(const struct facts *facts)
                             in.pageable_ns };
 }
 
-/* How much of its time a copy runs while no kernel does, over all. */
+/* The share of all copy time in which no kernel runs. */
 static double exposed_share(const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->timeline.all;
@@ -65,7 +65,7 @@ static double idle_in_calls(const struct facts *facts)
     return (double)(time->free_ns[HOST_COPYING] + time->drained_ns[HOST_COPYING]) / facts->steps;
 }
 
-/* AMD's do not say how many bytes they move. */
+/* Traces of AMD devices do not state how many bytes a copy moves. */
 static bool are_many_small(const struct copies *copies)
 {
     return copies->count >= 8 && copies->bytes > 0 && copies->bytes / copies->count <= SMALL_BYTES;
@@ -116,7 +116,7 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
 
 /* --- Round trips --------------------------------------------------------------------------------- */
 
-enum { TRIP_BYTES = 1024 }; /* less is a number that is read, not an operand */
+enum { TRIP_BYTES = 1024 }; /* a smaller copy is a number that is read, not an operand */
 
 struct trips {
     int64_t count, ns;
@@ -128,7 +128,8 @@ static bool is_copy(const struct facts *facts, const struct work *work, const ch
            strstr(trace_file_name(facts->summary->trace, work->event->name), direction) != NULL;
 }
 
-/* To the host and back with nothing of the device in between, and kernels on both sides in one step. */
+/* A round trip is a copy to the host that is followed at once by a copy to the device, with kernels before
+ * and after both in the same step. */
 static struct trips find_trips(const struct facts *facts)
 {
     const struct timeline *timeline = &facts->summary->timeline;

@@ -17,8 +17,8 @@ static bool has_one(const char *name, const char *const *parts, size_t count)
     return false;
 }
 
-/* In fp32 on plain units, by the names of cuBLAS, cuDNN and CUTLASS, and ours. Names of matrix units are
- * those of torch_tb_profiler's tensor_core.py, and what came since. */
+/* True for products in fp32 without matrix units, by the names that cuBLAS, cuDNN, CUTLASS and we give. The
+ * names of kernels on matrix units are those of torch_tb_profiler's tensor_core.py, and newer ones. */
 static bool is_fp32_product(const char *name)
 {
     static const char *const fp32[] = {
@@ -39,7 +39,7 @@ static bool is_elementwise(const char *name)
     return has_one(name, parts, ARRAY_SIZE(parts)) || strncmp(name, "gelu_", 5) == 0;
 }
 
-/* Those of a loss, and of the choice of experts, are small. */
+/* Softmax kernels of attention. Those of a loss, or of the choice of experts, are small. */
 static bool is_softmax(const char *name)
 {
     static const char *const others[] = { "log_softmax", "LogSoftMax", "topk", "Topk" };
@@ -48,7 +48,7 @@ static bool is_softmax(const char *name)
            !has_one(name, others, ARRAY_SIZE(others));
 }
 
-/* Kernels, a step. */
+/* Kernels per step. */
 struct share {
     double count, ns;
 };
@@ -82,8 +82,8 @@ static double busy_share(const struct facts *facts)
 
 /* --- Rules --------------------------------------------------------------------------------------- */
 
-/* Matrix units that take a shorter type than fp32: as our traces state, or of NVIDIA's devices from compute
- * capability 7 on, as in torch_tb_profiler's rule. */
+/* True if the device has matrix units for types shorter than fp32. Our traces state it; otherwise NVIDIA's
+ * devices have them from compute capability 7 on, as in torch_tb_profiler's rule. */
 static bool has_matrix_units(const struct event_device *device)
 {
     static const char *const amd[] = { "AMD", "Radeon", "Instinct" };
@@ -113,9 +113,9 @@ static bool is_fp32_product_of_tiles(const char *name)
            (m >= 16 && n >= 16 && k >= 16);
 }
 
-/* Half of the products' time: matrix units are at least twice as fast as fp32 (so bf16_matrix_units is
- * defined). A GPU's other kernels move half the bytes, too; a CPU's work in caches, where that gains
- * nothing. */
+/* Half of the products' time is lost, because matrix units are at least twice as fast as fp32
+ * (bf16_matrix_units is defined so). On a GPU the other kernels would move half the bytes, too; on a CPU
+ * they work in caches, where that gains nothing. */
 static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts)
 {
     struct share products = kernels_that(facts, is_fp32_product_of_tiles);
@@ -135,7 +135,7 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
 }
 
 /* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
- * Training Guide), so up to 7 tokens a sample are no waste. */
+ * Training Guide), so up to 7 tokens per sample are no waste. */
 static bool judge_padding_waste(struct finding *finding, const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
@@ -160,7 +160,7 @@ static bool judge_padding_waste(struct finding *finding, const struct facts *fac
                          waste / (tokens + padded) * facts->busy_ns * busy_share(facts));
 }
 
-/* A pair that is fused into one reads and writes half as much. */
+/* Two kernels that are fused into one read and write half as much. */
 static bool judge_unfused_ops(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_elementwise);
@@ -196,8 +196,8 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
                          (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));
 }
 
-/* On a CPU fused attention saves memory alone, so that neither lost time nor a gain is stated: what backward
- * computes again costs more time than the scores' traffic did. */
+/* On a CPU fused attention saves memory but no time: what the backward pass computes again costs more than
+ * the traffic of the scores did. So neither lost time nor a gain is stated there. */
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_softmax);
@@ -224,7 +224,7 @@ static bool judge_device_wait(struct finding *finding, const struct facts *facts
     return finding_costs(finding, facts, stalled);
 }
 
-/* An aside: what costs the time is for other rules to say. */
+/* For information only: other rules say what costs the time. */
 static bool judge_low_utilisation(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = &facts->summary->idle.all;

@@ -29,8 +29,8 @@ static double typical_loading(const struct facts *facts)
     return stats_median(facts->summary->idle.loadings, (int)facts->summary->steps.count);
 }
 
-/* In a loop that waits for the device before it loads, both add up. Without the wait the longer one would
- * remain, so that one is the bottleneck. */
+/* If a loop waits for the device before it loads, a step takes the sum of both. Without the wait it would
+ * take the longer of the two, so that one is the bottleneck. */
 static bool loading_outlasts_device(const struct facts *facts)
 {
     return typical_loading(facts) > facts->busy_ns;
@@ -58,12 +58,12 @@ static double lost_to_loading(const struct facts *facts)
 }
 
 enum {
-    STEPS_TO_COMPARE = 3, /* of fewer, none is in the middle */
+    STEPS_TO_COMPARE = 3, /* a median of fewer means little */
     STEPS_TO_REPEAT = 8,  /* fewer do not show whether something comes again */
 };
 
-/* Whether the wait is worth a finding in each third of the steps. A moment in which other programs took the
- * loader's cores makes steps wait that lie together. */
+/* True if the wait is worth a finding in every third of the steps. If other programs take the loader's
+ * cores for a moment, only a few steps in a row wait. */
 static bool comes_again(const struct facts *facts)
 {
     const struct steps *steps = &facts->summary->steps;
@@ -82,8 +82,8 @@ static bool comes_again(const struct facts *facts)
     return true;
 }
 
-/* Most steps wait for no data, and some do; or again and again one waits for much and most for little. The
- * mean says what most do not. */
+/* True if most steps do not wait for data and some do, or if most wait a little and now and then one waits
+ * long. The mean describes neither of them. */
 static bool loading_is_uneven(const struct facts *facts)
 {
     const struct idle_time *time = all(facts);
@@ -96,7 +96,7 @@ static bool loading_is_uneven(const struct facts *facts)
             (count >= STEPS_TO_REPEAT && typical < 0.2 * mean && comes_again(facts)));
 }
 
-/* How many of the steps that wait longest hold most of the waiting. */
+/* How many steps, the longest wait first, add up to 80% of all waiting. */
 static int64_t steps_that_wait(const struct facts *facts)
 {
     int64_t count = facts->summary->steps.count, waiting = 0;
@@ -127,12 +127,12 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
                  quantity_time(facts->busy_ns).text);
     if (!finding_costs(finding, facts, lost_to_loading(facts)))
         return false;
-    if (facts->summary->timeline.host_alone) /* Who loads and who computes share the cores. */
+    if (facts->summary->timeline.host_alone) /* Loading and computing share the cores. */
         finding->predicted_gain = NAN;
     return true;
 }
 
-/* Long waits in at most a tenth of the steps lie at borders: of epochs, or of shards. */
+/* Long waits in at most a tenth of the steps are taken for the ends of epochs, or of shards. */
 static bool at_borders(const struct facts *facts)
 {
     int64_t waiting = steps_that_wait(facts), count = facts->summary->steps.count;
@@ -186,8 +186,8 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
              quantity_time(per_step(facts, time->idle_ns)).text,
              quantity_time(per_step(facts, time->hidable_ns)).text,
              quantity_time(facts->busy_ns).text);
-    /* How late the host notices that its wait is over counts as well, yet no more than what it then does:
-     * a thread that lost its core for once is no pattern. */
+    /* The time until the host notices that its wait is over counts as well, but no more than what it does
+     * then: a thread that lost its core once shows no pattern. */
     return finding_costs(finding, facts,
                          (hidable + fmin(hidable, (double)time->drained_ns[HOST_WAITING])) /
                              facts->steps);
@@ -221,7 +221,7 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
 
 /* --- Launching ----------------------------------------------------------------------------------- */
 
-/* Steps contain what comes before their first work; without any, the window begins with it. */
+/* Steps include what happens before their first work; without steps, the window begins with that work. */
 static double idle_for_first_uses(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -250,8 +250,8 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
     return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
 }
 
-/* Idle time while the host works towards its next launch, whatever drained the queue before, less what
- * happens once. Work that was queued yet began late waited for its launch to arrive. */
+/* Idle time in which the host prepares its next launch, whether or not it waited before, without one-time
+ * initialisation. Queued work that began late counts too: it waited for its launch to reach the device. */
 static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = all(facts);
@@ -268,7 +268,7 @@ static double lost_to_launches(const struct facts *facts)
     return fmax(0, lost / facts->steps);
 }
 
-/* Single kernels that end before their own call would, of all. */
+/* The share of launches whose kernel is shorter than the call that launches it. */
 static double short_share(const struct facts *facts)
 {
     const struct launches *launches = &facts->summary->launches;
@@ -303,10 +303,10 @@ static double optimizer_work(const struct facts *facts)
     return facts->summary->phases.means[PHASE_OPTIMIZER].work_count;
 }
 
-/* What the device would not spend on starting and ending kernels if a step ran once over its batch instead
- * of in passes over pieces. A kernel takes at least as long as the shortest of all; as some of that may be
- * work too, no more than a call of the host is counted. Of products more is known where work is stated. The
- * optimizer runs once as it is, and multiplies nothing. */
+/* The device time for starting and ending kernels that a step would save if it ran once over its batch
+ * instead of in passes over pieces. That time per kernel is taken from the shortest kernel; since part of
+ * it may be work, no more than a call of the host counts. For matrix products it is known if their work is
+ * stated. The optimizer runs once per step already, and multiplies nothing. */
 static double busy_lost_to_passes(const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
@@ -331,8 +331,8 @@ static double busy_lost_to_passes(const struct facts *facts)
     return (1 - 1 / facts->passes) * (count * shortest + products * product_ns);
 }
 
-/* The idle time that goes with the launches, or lies between kernels that were queued; the optimizer's
- * stays. */
+/* The idle time that would be saved: that of launches, and that between queued kernels. The optimizer's part
+ * remains. */
 static double idle_lost_to_passes(const struct facts *facts)
 {
     double between = per_step(facts, all(facts)->queued_ns - all(facts)->stalled_ns -
@@ -343,8 +343,8 @@ static double idle_lost_to_passes(const struct facts *facts)
     return (1 - optimizer) * (lost_to_launches(facts) + (1 - 1 / facts->passes) * fmax(0, between));
 }
 
-/* A tracer makes calls longer and not kernels, so what it adds to a step is idle time, as far as there is
- * any. In time of the traced step, as findings are. */
+/* A tracer makes calls longer but not kernels, so the time that it adds to a step is idle time, as far as
+ * there is any. The result is in time of the traced step, like that of other rules. */
 static double lost_to_passes(const struct facts *facts)
 {
     double idle = idle_lost_to_passes(facts), busy = busy_lost_to_passes(facts);
@@ -359,7 +359,7 @@ static double lost_to_passes(const struct facts *facts)
     return (idle + busy) * facts->step_ns / untraced;
 }
 
-/* The same kernels over and over within a step, on pieces of its batch. */
+/* A step that runs the same kernels several times, each time on a piece of its batch. */
 static bool judge_small_kernels(struct finding *finding, const struct facts *facts)
 {
     char more[120];

@@ -11,7 +11,7 @@
 
 static const double MIB = 1048576;
 
-/* What the device may hold; 0: unknown. */
+/* The bytes that may be allocated on a device; 0: unknown. */
 static int64_t budget_of(const struct facts *facts, const struct memory_device *memory)
 {
     const struct event_device *device = trace_file_device(facts->summary->trace, memory->device);
@@ -35,7 +35,8 @@ static const struct memory_device *fullest(const struct facts *facts)
 
 /* --- Activations --------------------------------------------------------------------------------- */
 
-/* What of the peak goes away within a step: the category that says so, or else what rises and falls. */
+/* The part of the peak that is freed within a step: the category "activations" or, without categories, what
+ * comes and goes. */
 static int64_t activations_at_peak(const struct facts *facts, const struct memory_device *device,
                                    bool *by_category)
 {
@@ -187,8 +188,9 @@ static void take_allocation(struct allocations *all, const struct trace_event *e
         }
 }
 
-/* The host's events come by thread, so a step comes once for each that allocates in it: `has`, of all
- * steps, tells those counted. NULL: there was no memory for it, and nothing is counted. */
+/* The host's events are sorted by thread, so a step in which several threads allocate comes up several
+ * times: `has` marks the steps that were counted. If it is NULL, there was no memory for it, and nothing is
+ * counted. */
 static struct allocations count_allocations(const struct facts *facts, bool *has)
 {
     const struct summary *summary = facts->summary;
@@ -222,8 +224,8 @@ static struct allocations allocations(const struct facts *facts)
     return all;
 }
 
-/* An allocator that caches fills itself in the first steps, and libraries allocate when first used. What
- * goes on happens in half of the steps or, where none are marked, releases again and again. */
+/* A caching allocator fills its cache in the first steps, and libraries allocate at their first use. Churn
+ * goes on: it is in half of the steps or, if none are marked, memory is released again and again. */
 static bool goes_on(const struct facts *facts, const struct allocations *all)
 {
     if ((double)all->count < 2 * facts->steps)
@@ -238,8 +240,9 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
     int64_t idle = time->free_ns[HOST_ALLOCATING] + time->drained_ns[HOST_ALLOCATING] +
                    time->free_ns[HOST_LAUNCHING] + time->free_ns[HOST_OPERATOR] +
                    time->free_ns[HOST_OUTSIDE];
-    int64_t ns = all.ns - (all.longest_ns[0] - all.longest_ns[2]) -
-                 (all.longest_ns[1] - all.longest_ns[2]); /* what comes twice is no habit */
+    int64_t ns =
+        all.ns - (all.longest_ns[0] - all.longest_ns[2]) -
+        (all.longest_ns[1] - all.longest_ns[2]); /* the two longest calls may be accidents */
 
     if (!goes_on(facts, &all))
         return false;

@@ -29,8 +29,8 @@ static double communication_ns(const struct summary *summary)
     return ns / steps;
 }
 
-/* A collective ends on all ranks together, and lasts from where a rank enters it: who enters last, and so
- * communicates least, is whom the others wait for. */
+/* A collective begins on each rank when that rank enters it, and ends on all ranks together. So the rank
+ * that enters last communicates least, and the others wait for it. */
 static bool judge_straggler(struct finding *finding, const struct facts *facts)
 {
     int64_t last = 0;

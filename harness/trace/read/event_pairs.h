@@ -1,6 +1,6 @@
-/* Intervals that are told in two events, "B" where they begin and "E" where they end, put together.
+/* Joins intervals that are written as two events: "B" where they begin, "E" where they end.
  *
- * On a thread such intervals nest, so an end belongs to the last beginning before it that has none yet
+ * On a thread such intervals nest, so an end belongs to the last beginning before it that has no end yet
  * (Chrome's trace event format, "duration events"). The format wants a thread's halves in the order of
  * time; here they may come in any order, and only those of one moment count in the order of the file. */
 #ifndef HARNESS_TRACE_READ_EVENT_PAIRS_H

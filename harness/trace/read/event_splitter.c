@@ -1,12 +1,16 @@
-/* A state per place, and one loop. Broken events are left behind by three rules that hold in any JSON:
- * a string ends with its line; a closing bracket closes everything opened inside it; and an object that
- * follows a member of an object without a colon is no value, so it is the next event. */
+/* One loop over the bytes, with a state for each place in the file.
+ *
+ * A broken event must not swallow the events after it. Three rules find the end of a broken event, and none
+ * of them cuts an event that is valid JSON: a string ends at the end of its line; a closing bracket also
+ * closes whatever was opened inside; and a "{" inside an object that does not follow a colon cannot be a
+ * value, so it begins the next event. */
 #include "harness/trace/read/event_splitter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that end a run: in a string, and between strings in what is captured. */
+/* The bytes that matter within a string, and those that matter between the strings of an event. All others
+ * are skipped in a tight loop. */
 static const unsigned char ends_string[256] = { ['"'] = 1, ['\\'] = 1, ['\n'] = 1 };
 static const unsigned char is_structure[256] = {
     ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1, [':'] = 1, [','] = 1,
@@ -44,7 +48,8 @@ static void capture_begin(struct splitter *splitter, size_t at)
     splitter->too_deep = splitter->too_long = false;
 }
 
-/* Keeps what was captured of this piece, up to `end`, beyond the piece. */
+/* An event may go on in the next piece, whose bytes take the place of these: copies what was captured so
+ * far. */
 static enum status capture_hold(struct splitter *splitter, const char *bytes, size_t end)
 {
     enum status status = STATUS_OK;
@@ -72,7 +77,7 @@ out:
     return status;
 }
 
-/* Hands on what was captured; `end` is behind its last byte. */
+/* Hands on what was captured up to `end`: in place if it is all in this piece, else the copy. */
 static enum status capture_end(struct splitter *splitter, const char *bytes, size_t end)
 {
     enum status status = STATUS_OK;
@@ -104,6 +109,7 @@ out:
 
 /* --- Nesting ------------------------------------------------------------------------------------ */
 
+/* Bit i of `nesting` tells whether the bracket at depth i is a "{". */
 static bool inside_object(const struct splitter *splitter)
 {
     int level = splitter->depth - 1;
@@ -123,7 +129,8 @@ static void nest(struct splitter *splitter, char bracket)
         splitter->depth++;
 }
 
-/* Closes everything up to the innermost opening bracket of that kind; none: nothing. */
+/* Closes everything up to and with the innermost open bracket of that kind. If there is none, nothing is
+ * closed. */
 static void unnest(struct splitter *splitter, char bracket)
 {
     if (splitter->depth > SPLITTER_DEPTH) {
@@ -277,7 +284,8 @@ static enum status step(struct splitter *splitter, const char *bytes, size_t at)
 
 /* --- Strings ------------------------------------------------------------------------------------ */
 
-/* From `at` in a string to behind its end, or the end of the piece. A key is noted on the way. */
+/* Returns the place behind the end of a string, or the end of the piece if the string goes on in the next.
+ * A key of the outermost object is copied on the way. */
 static size_t skip_string(struct splitter *splitter, const char *bytes, size_t at, size_t count)
 {
     size_t from = at;

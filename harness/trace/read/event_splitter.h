@@ -1,8 +1,8 @@
-/* Finds the events in the text of a trace, and what stands beside them, without parsing either.
+/* Finds the events in the text of a trace, and the members beside them, without parsing either.
  *
  * A trace is an object with an array "traceEvents", or such an array alone. The splitter follows strings
- * and nesting only, so that an event which is no JSON costs that event: it is handed on as it is, and the
- * one who parses it finds out. Text comes in pieces of any size. */
+ * and nesting only, so an event that is not valid JSON costs only itself: it is handed on as it is, and its
+ * parser notices. Text comes in pieces of any size. */
 #ifndef HARNESS_TRACE_READ_EVENT_SPLITTER_H
 #define HARNESS_TRACE_READ_EVENT_SPLITTER_H
 
@@ -61,7 +61,7 @@ struct splitter {
     size_t held_length, held_room;
     char key[SPLITTER_KEY_BYTES];
     size_t key_length;
-    int64_t strays; /* what stands where an event should */
+    int64_t strays; /* things in the place of an event */
     int64_t stray_at;
 };
 

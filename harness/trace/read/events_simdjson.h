@@ -67,13 +67,13 @@ struct event_parser;
 struct event_parser *event_parser_open(void);
 void event_parser_close(struct event_parser *parser);
 
-/* Of a key that comes twice the last value counts. NaN and Infinity, bare, are read as null. NULL:
+/* If a key comes twice, its last value counts. Bare NaN and Infinity are read as null. NULL:
  * `fields` are set. Otherwise the reason why this is no event, which lives for ever. 64 bytes after
  * `bytes` must be readable. */
 const char *event_parse(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_fields *fields);
 
-/* A device of "deviceProperties". What the file does not say is 0, or -1 where 0 means something. */
+/* A device of "deviceProperties". Values that the file does not state are 0, or -1 where 0 means something. */
 struct event_device {
     int64_t id;
     char name[96];

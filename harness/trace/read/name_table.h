@@ -1,4 +1,4 @@
-/* Names that come again and again, each kept once and known by a number. */
+/* Names, each stored once and known by a number. */
 #ifndef HARNESS_TRACE_READ_NAME_TABLE_H
 #define HARNESS_TRACE_READ_NAME_TABLE_H
 

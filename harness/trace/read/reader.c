@@ -1,5 +1,6 @@
-/* Windows of text go to the splitter, events from there to the parser, and what the parser found becomes
- * rows. All tables grow by doubling, so the cost is linear in the file. */
+/* The file is read in windows of text. The splitter cuts a window into events, the parser turns each event
+ * into fields, and the fields become rows of tables. Only one window and one event are in memory at a time,
+ * so a file of any size can be read; the tables grow by doubling, so the cost is linear. */
 #include "harness/trace/read/reader.h"
 
 #include "harness/trace/read/decimal.h"
@@ -16,7 +17,7 @@
 enum { WINDOW_BYTES = 256 << 10, METADATA_MAX = 4096, TRACKS_MAX = 1 << 20 };
 enum { EVENTS_MAX = 50000000 };
 
-/* Of any moment, so that differences of two fit in 64 bits. */
+/* The largest time, plus or minus, so that the difference of two times fits in 64 bits. */
 #define TIME_MAX_NS INT64_C(4000000000000000000)
 
 /* The end of an event whose "E" was not seen yet. */
@@ -60,7 +61,7 @@ struct reading {
     int64_t events_max;
     int64_t event_room, track_room, kernel_room, block_room, step_room, operator_room,
         metadata_room;
-    uint32_t last_track;   /* most events lie where the one before lies */
+    uint32_t last_track;   /* the previous event's, which is mostly the next one's too */
     uint32_t *track_slots; /* number + 1; 0: free */
     int64_t track_slot_count;
     bool full;
@@ -124,6 +125,8 @@ out:
     return status;
 }
 
+/* The number of a track, which is added if it is new. Events mostly come in runs of one track, so the last
+ * one is tried before the hash table (open addressing, at most half full). */
 static enum status find_track(struct reading *reading, struct event_track track, uint32_t *number)
 {
     enum status status = STATUS_OK;
@@ -175,8 +178,8 @@ static int64_t number_or(const struct event_fields *fields, enum event_number nu
     return has(fields, number) ? fields->numbers[number] : otherwise;
 }
 
-/* A process or thread: a number, or a number after a word ("stream 7"), or a word, which becomes a
- * negative number of its own. */
+/* The number of a process or thread. Traces name them in three ways: 7, "stream 7", and "CPU functions".
+ * The last becomes a negative number by its place in the table of names; -1 means that none is named. */
 static enum status identity(struct reading *reading, struct event_text text, int64_t *number)
 {
     enum status status = STATUS_OK;
@@ -203,6 +206,8 @@ static bool on_device(enum event_kind kind)
            kind == EVENT_KIND_SYNC || kind == EVENT_KIND_GPU_ANNOTATION;
 }
 
+/* The track of device work is its device and stream, as its arguments tell, because profilers put other
+ * numbers into pid and tid; the track of everything else is a process and a thread. */
 static enum status track_of(struct reading *reading, const struct event_fields *fields,
                             enum event_kind kind, uint32_t *number)
 {
@@ -339,7 +344,7 @@ out:
     return status;
 }
 
-/* EVENT_KIND_COUNT: one that is not kept. */
+/* The kind of an event; EVENT_KIND_COUNT if events like it are not kept. */
 static enum event_kind kind_of(const struct event_fields *fields)
 {
     if (fields->phase == 'i' || fields->phase == 'I') /* without a category in 2021 */
@@ -353,7 +358,7 @@ static enum event_kind kind_of(const struct event_fields *fields)
     return text_is(fields->pid, "CPU functions") ? EVENT_KIND_OPERATOR : EVENT_KIND_COUNT;
 }
 
-/* Why the fields are no event; NULL: they are. */
+/* What is wrong with an event; NULL if nothing is. */
 static const char *missing_field(const struct event_fields *fields)
 {
     if (fields->phase == 0)
@@ -372,6 +377,8 @@ static const char *missing_field(const struct event_fields *fields)
     return NULL;
 }
 
+/* Counts broken events, and keeps the reason of the first in the file. The first is not the first to be
+ * noted: events without an end are noted when the file has been read. */
 static void note_bad(struct trace_file *file, int64_t offset, const char *reason)
 {
     if (file->bad_count++ > 0 && offset >= file->bad_offset)
@@ -380,7 +387,8 @@ static void note_bad(struct trace_file *file, int64_t offset, const char *reason
     snprintf(file->bad_reason, sizeof file->bad_reason, "%s", reason);
 }
 
-/* Notes where an interval begins or ends; `owner` is the event that begins, or NOT_KEPT. */
+/* Notes one half of an event that is written as two, "B" and "E". Halves are matched when the file has been
+ * read, since an end may stand before its beginning. `owner` is the number of the event, or NOT_KEPT. */
 static enum status add_half(struct reading *reading, const struct event_fields *fields,
                             int64_t offset, int64_t owner)
 {
@@ -401,6 +409,8 @@ out:
     return status;
 }
 
+/* The splitter calls this for each event. A broken event is counted and left out: one of them must not cost
+ * the reader the rest of the trace. */
 static enum status on_event(void *context, const char *bytes, size_t length, int64_t offset,
                             const char *reason)
 {
@@ -431,7 +441,7 @@ out:
     return status;
 }
 
-/* Ends what began, and drops what has no other half. */
+/* Gives events that are written as two halves their end, and drops those without a second half. */
 static void settle_pairs(struct reading *reading)
 {
     struct trace_file *file = reading->file;
@@ -490,7 +500,7 @@ out:
     return status;
 }
 
-/* Of "chokepoint", our own member. */
+/* Reads our own member "chokepoint". */
 static void take_cost(struct reading *reading, const char *bytes, size_t length)
 {
     struct trace_cost *cost = &reading->file->cost;
@@ -537,7 +547,8 @@ out:
 
 /* --- The file ----------------------------------------------------------------------------------- */
 
-/* What the end of the text means: whole, partial, or no trace at all. */
+/* Decides, at the end of the text, whether it was a whole trace, a partial one (which is worth reading all
+ * the same), or no trace at all. */
 static enum status judge(struct reading *reading, const char *path, const char *damage)
 {
     enum status status = STATUS_OK;

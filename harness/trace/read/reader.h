@@ -3,12 +3,12 @@
  *
  * The text is read in windows and never held as a whole. What is kept of an event is a fixed-size row;
  * rows that say nothing about time or memory (flows, Python frames, names of processes) are counted and
- * left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. An event told in
+ * left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. An event written as
  * two halves ("B" and "E", event_pairs.h) is one row, with what its "B" says.
  *
- * An event that is broken is counted and skipped; one that only has NaN or Infinity among its arguments, as
- * some writers put them, loses those. A file that ends too early, or holds more than the
- * limit, gives what was read of it and says so. */
+ * A broken event is counted and skipped. Some writers put NaN or Infinity among the arguments; such an event
+ * loses only those. If a file ends too early, or holds more than the limit, the trace is what was read until
+ * then, and says so. */
 #ifndef HARNESS_TRACE_READ_READER_H
 #define HARNESS_TRACE_READ_READER_H
 
@@ -46,7 +46,7 @@ struct trace_event {
     enum event_kind kind;
 };
 
-/* Where events lie: a host thread or a stream of a device. */
+/* The place of events: a host thread, or a stream of a device. */
 struct event_track {
     bool on_device;
     int64_t process; /* pid, or the device's number */
