@@ -275,6 +275,67 @@ an_include_that_points_up_is_named()
     planted harness/other/bad.c harness/base/status.h 'the folder of .* is on no floor'
 }
 
+names()
+{
+    "$checkout/scripts/check_names.sh" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+}
+
+no_name_means_two_things()
+{
+    names "$checkout"
+    expect_status 0
+    expect_empty out
+}
+
+# put FILE LINE...: a file of the tree.
+put()
+{
+    mkdir -p "$(dirname "$work/tree/$1")"
+    file=$work/tree/$1
+    shift
+    printf '%s\n' "$@" >"$file"
+}
+
+# honest: a tree in which nothing public is called like something else.
+honest()
+{
+    rm -rf "$work/tree"
+    put harness/base/one.h 'struct one;' 'struct row {' '};' 'int one_open(void);'
+    put harness/base/one.c 'struct one {' '};' 'static int find(int a,' '                int b)' '{' '}' \
+        'int one_open(void)' '{' '}'
+    put harness/text/two.h 'struct one;' 'struct row;'
+    put harness/text/two.c 'struct own {' '};' 'static int find(void)' '{' '}' 'int two_open(void)' '{' '}'
+    put harness/text/three.c 'struct own {' '};' 'int one_open(void);'
+    names "$work/tree"
+    expect_status 0
+    expect_empty out
+}
+
+# taken WHAT PLACE OTHER: the last change made a collision.
+taken()
+{
+    names "$work/tree"
+    expect_status 1
+    expect_in out "^$2: $1 is taken by $3; "
+}
+
+a_name_that_is_taken_is_told_with_both_places()
+{
+    honest
+    put harness/text/four.h 'struct row {' '};'
+    taken 'type row' harness/text/four.h:1 harness/base/one.h:2
+    honest
+    put harness/text/two.c '' 'struct one {' '};'
+    taken 'type one' harness/text/two.c:2 harness/base/one.c:1
+    honest
+    put harness/text/two.c 'enum status' 'one_open(int a,' '         int b)' '{' '}'
+    taken 'function one_open' harness/text/two.c:2 harness/base/one.c:7
+    honest
+    put scenarios/one.h 'int other(void);'
+    taken 'header one.h' scenarios/one.h harness/base/one.h
+}
+
 for test in the_list_has_one_package_a_line without_apt_the_packages_are_named \
     without_apt_nothing_is_wrong_when_all_is_there nothing_is_run_when_all_is_there \
     only_missing_packages_are_asked_for package_lists_are_fetched_when_packages_are_unknown \
@@ -283,7 +344,8 @@ for test in the_list_has_one_package_a_line without_apt_the_packages_are_named \
     an_unknown_argument_is_bad_usage the_run_keeps_arguments_and_exit_code \
     a_checkout_that_moved_builds_itself_and_not_the_old_place \
     a_second_build_is_silent_and_a_failing_one_is_not no_include_points_up_a_floor \
-    an_include_that_points_up_is_named; do
+    an_include_that_points_up_is_named no_name_means_two_things \
+    a_name_that_is_taken_is_told_with_both_places; do
     complaints=0
     "$test"
     if [ "$complaints" -eq 0 ]; then
