@@ -1,6 +1,7 @@
 #include "harness/experiment/records.h"
 
-#include <cjson/cJSON.h>
+#include "harness/text/json.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -12,158 +13,117 @@
 static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "repetition", "tracing",
                                                            "skipped",  "error",      "end" };
 
-/* --- Writing: every function returns false when memory is out --- */
+/* Fields that have the same name in a record, in both directions. */
+#define REPETITION_INTEGERS(X)                                                                     \
+    X(steps) X(samples) X(wall_ns) X(cpu_ns) X(damaged_samples) X(warmup_steps)
+#define TRACING_INTEGERS(X) X(steps) X(windows) X(rows) X(dropped)
+#define TRACING_NUMBERS(X)  X(step_time_us) X(traced_step_time_us) X(spread)
 
-/* cJSON writes null for a value that is not finite. */
-static bool add_number(cJSON *object, const char *name, double value)
+enum { LOSS_DIGITS = 9, STEP_DIGITS = 15 }; /* 9 digits are a float, exactly */
+
+/* --- Writing --- */
+
+static void add_device(struct json *json, cJSON *object, const struct device_properties *device)
 {
-    return cJSON_AddNumberToObject(object, name, value) != NULL;
-}
+    cJSON *to = json_object(json, object, "device");
 
-static bool add_text(cJSON *object, const char *name, const char *text)
-{
-    return cJSON_AddStringToObject(object, name, text) != NULL;
-}
-
-static bool add_flag(cJSON *object, const char *name, bool value)
-{
-    return cJSON_AddBoolToObject(object, name, value) != NULL;
-}
-
-/* cJSON_CreateDoubleArray() refuses NULL even for no values. */
-static cJSON *array_of(const double *values, int count)
-{
-    return count > 0 ? cJSON_CreateDoubleArray(values, count) : cJSON_CreateArray();
-}
-
-static bool add_array(cJSON *object, const char *name, cJSON *array)
-{
-    if (array != NULL && cJSON_AddItemToObject(object, name, array))
-        return true;
-    cJSON_Delete(array);
-    return false;
-}
-
-static bool add_device(cJSON *object, const struct device_properties *device)
-{
-    cJSON *to = cJSON_AddObjectToObject(object, "device");
-    bool ok = to != NULL;
-
-#define ADD_TEXT(field, size) ok = ok && add_text(to, #field, device->field);
-#define ADD_NUMBER(field)     ok = ok && add_number(to, #field, (double)device->field);
-#define ADD_FLAG(field)       ok = ok && add_flag(to, #field, device->field);
+#define ADD_TEXT(field, size) json_text(json, to, #field, device->field);
+#define ADD_NUMBER(field)     json_number(json, to, #field, (double)device->field);
+#define ADD_FLAG(field)       json_bool(json, to, #field, device->field);
     DEVICE_FIELDS(ADD_TEXT, ADD_NUMBER, ADD_NUMBER, ADD_FLAG, ADD_NUMBER)
     DEVICE_TRAITS(ADD_FLAG, ADD_NUMBER)
 #undef ADD_TEXT
 #undef ADD_NUMBER
 #undef ADD_FLAG
-    return ok;
 }
 
-static bool add_settings(cJSON *object, const struct record *record)
+static void add_balance(struct json *json, cJSON *object, const struct balance_result *balance)
 {
-    cJSON *to = cJSON_AddObjectToObject(object, "settings");
-    bool ok = to != NULL;
+    cJSON *to = json_object(json, object, "balance");
 
-    for (int v = 0; v < VARIANT_COUNT; v++)
-        ok = ok && add_text(to, variant_name((enum variant)v), record->settings[v]);
-    return ok;
+    json_bool(json, to, "measured", balance->measured);
+    json_number(json, to, "host_ns", balance->host_ns);
+    json_number(json, to, "device_ns", balance->device_ns);
+    json_number(json, to, "ratio", balance->ratio);
+    json_integer(json, to, "jpeg_pixels", balance->jpeg_pixels);
 }
 
-static bool add_fp32(cJSON *object, const struct record *record)
+static void add_scenario(struct json *json, cJSON *object, const struct record *record)
 {
-    cJSON *to = cJSON_AddObjectToObject(object, "fp32");
-    bool ok = to != NULL;
+    cJSON *settings = json_object(json, object, "settings");
+    cJSON *fp32 = json_object(json, object, "fp32");
 
-    for (int v = 0; v < VARIANT_COUNT; v++)
-        ok = ok && add_flag(to, variant_name((enum variant)v), record->fp32[v]);
-    return ok;
-}
-
-static bool add_balance(cJSON *object, const struct balance_result *balance)
-{
-    cJSON *to = cJSON_AddObjectToObject(object, "balance");
-
-    return to != NULL && add_flag(to, "measured", balance->measured) &&
-           add_number(to, "host_ns", balance->host_ns) &&
-           add_number(to, "device_ns", balance->device_ns) &&
-           add_number(to, "ratio", balance->ratio) &&
-           add_number(to, "jpeg_pixels", balance->jpeg_pixels);
-}
-
-static bool add_scenario(cJSON *object, const struct record *record)
-{
-    return add_device(object, &record->device) && add_settings(object, record) &&
-           add_fp32(object, record) && add_balance(object, &record->balance) &&
-           add_number(object, "window_seconds", record->window_seconds);
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        json_text(json, settings, variant_name((enum variant)v), record->settings[v]);
+        json_bool(json, fp32, variant_name((enum variant)v), record->fp32[v]);
+    }
+    add_device(json, object, &record->device);
+    add_balance(json, object, &record->balance);
+    json_number(json, object, "window_seconds", record->window_seconds);
 }
 
 /* Nothing for a device that tells nothing. */
-static bool add_vitals(cJSON *object, const char *name, const struct device_vitals *vitals)
+static void add_vitals(struct json *json, cJSON *object, const char *name,
+                       const struct device_vitals *vitals)
 {
     cJSON *to;
-    bool ok;
 
     if (!vitals_are_known(vitals))
-        return true;
-    to = cJSON_AddObjectToObject(object, name);
-    ok = to != NULL && add_number(to, "limits", vitals->limits);
-#define ADD_VITAL(field) ok = ok && add_number(to, #field, vitals->field);
+        return;
+    to = json_object(json, object, name);
+    json_integer(json, to, "limits", vitals->limits);
+#define ADD_VITAL(field) json_number(json, to, #field, vitals->field);
     DEVICE_VITALS(ADD_VITAL)
 #undef ADD_VITAL
-    return ok;
 }
 
-static bool add_repetition(cJSON *object, const struct record *record)
+static void add_repetition(struct json *json, cJSON *object, const struct record *record)
 {
     const struct repetition *repetition = &record->repetition;
-    cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
-    bool ok = metrics != NULL;
+    cJSON *metrics = json_object(json, object, "metrics");
+    double losses[LOSS_STEPS];
 
     for (int m = METRIC_FIRST; m < METRIC_COUNT; m++)
-        ok = ok && add_number(metrics, metric_name((enum metric)m), repetition->metric[m]);
-    return ok && add_text(object, "variant", variant_name(record->variant)) &&
-           add_number(object, "index", record->index) &&
-           add_number(object, "steps", (double)repetition->steps) &&
-           add_number(object, "samples", (double)repetition->samples) &&
-           add_number(object, "wall_ns", (double)repetition->wall_ns) &&
-           add_number(object, "cpu_ns", (double)repetition->cpu_ns) &&
-           add_number(object, "damaged_samples", (double)repetition->damaged_samples) &&
-           add_number(object, "warmup_steps", (double)repetition->warmup_steps) &&
-           add_flag(object, "warmed_up", repetition->warmed_up) &&
-           add_vitals(object, "vitals_before", &repetition->vitals[0]) &&
-           add_vitals(object, "vitals_after", &repetition->vitals[1]) &&
-           add_array(object, "losses", cJSON_CreateFloatArray(repetition->losses, LOSS_STEPS)) &&
-           add_array(object, "step_ns", array_of(repetition->step_ns, repetition->step_count));
+        json_number(json, metrics, metric_name((enum metric)m), repetition->metric[m]);
+    json_text(json, object, "variant", variant_name(record->variant));
+    json_integer(json, object, "index", record->index);
+#define ADD_INTEGER(field) json_integer(json, object, #field, repetition->field);
+    REPETITION_INTEGERS(ADD_INTEGER)
+#undef ADD_INTEGER
+    json_bool(json, object, "warmed_up", repetition->warmed_up);
+    add_vitals(json, object, "vitals_before", &repetition->vitals[0]);
+    add_vitals(json, object, "vitals_after", &repetition->vitals[1]);
+    for (int i = 0; i < LOSS_STEPS; i++) losses[i] = (double)repetition->losses[i];
+    json_numbers(json, object, "losses", losses, LOSS_STEPS, LOSS_DIGITS);
+    json_numbers(json, object, "step_ns", repetition->step_ns, repetition->step_count, STEP_DIGITS);
 }
 
-static bool add_tracing(cJSON *object, const struct tracing *tracing)
+static void add_tracing(struct json *json, cJSON *object, const struct tracing *tracing)
 {
-    return add_number(object, "steps", (double)tracing->steps) &&
-           add_number(object, "windows", (double)tracing->windows) &&
-           add_number(object, "step_time_us", tracing->step_time_us) &&
-           add_number(object, "traced_step_time_us", tracing->traced_step_time_us) &&
-           add_number(object, "spread", tracing->spread) &&
-           add_number(object, "rows", (double)tracing->rows) &&
-           add_number(object, "dropped", (double)tracing->dropped);
+#define ADD_INTEGER(field) json_integer(json, object, #field, tracing->field);
+#define ADD_NUMBER(field)  json_number(json, object, #field, tracing->field);
+    TRACING_INTEGERS(ADD_INTEGER)
+    TRACING_NUMBERS(ADD_NUMBER)
+#undef ADD_INTEGER
+#undef ADD_NUMBER
 }
 
 char *record_print(const struct record *record)
 {
-    cJSON *object = cJSON_CreateObject();
-    bool ok = object != NULL && add_text(object, "type", type_names[record->type]);
-    char *line = NULL;
+    struct json json = { 0 };
+    cJSON *object = json_object(&json, NULL, NULL);
+    char *line;
 
+    json_text(&json, object, "type", type_names[record->type]);
     if (record->type == RECORD_SCENARIO)
-        ok = ok && add_scenario(object, record);
+        add_scenario(&json, object, record);
     else if (record->type == RECORD_REPETITION)
-        ok = ok && add_repetition(object, record);
+        add_repetition(&json, object, record);
     else if (record->type == RECORD_TRACING)
-        ok = ok && add_tracing(object, &record->tracing);
+        add_tracing(&json, object, &record->tracing);
     else if (record->type == RECORD_SKIPPED || record->type == RECORD_ERROR)
-        ok = ok && add_text(object, "text", record->text);
-    if (ok)
-        line = cJSON_PrintUnformatted(object);
+        json_text(&json, object, "text", record->text);
+    line = json.out_of_memory ? NULL : cJSON_PrintUnformatted(object);
     cJSON_Delete(object);
     return line;
 }
@@ -339,12 +299,9 @@ static bool parse_repetition(struct record *record, const cJSON *object)
     record->index = cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(object, "index"))
                         ? small_integer(object, "index")
                         : -1;
-    repetition->steps = integer(object, "steps");
-    repetition->samples = integer(object, "samples");
-    repetition->wall_ns = integer(object, "wall_ns");
-    repetition->cpu_ns = integer(object, "cpu_ns");
-    repetition->damaged_samples = integer(object, "damaged_samples");
-    repetition->warmup_steps = integer(object, "warmup_steps");
+#define GET_INTEGER(field) repetition->field = integer(object, #field);
+    REPETITION_INTEGERS(GET_INTEGER)
+#undef GET_INTEGER
     repetition->warmed_up = flag(object, "warmed_up");
     parse_vitals(&repetition->vitals[0], cJSON_GetObjectItemCaseSensitive(object, "vitals_before"));
     parse_vitals(&repetition->vitals[1], cJSON_GetObjectItemCaseSensitive(object, "vitals_after"));
@@ -358,15 +315,12 @@ static bool parse_repetition(struct record *record, const cJSON *object)
 
 static bool parse_tracing(struct tracing *tracing, const cJSON *object)
 {
-    *tracing = (struct tracing){
-        .steps = integer(object, "steps"),
-        .windows = integer(object, "windows"),
-        .step_time_us = number(object, "step_time_us"),
-        .traced_step_time_us = number(object, "traced_step_time_us"),
-        .spread = number(object, "spread"),
-        .rows = integer(object, "rows"),
-        .dropped = integer(object, "dropped"),
-    };
+#define GET_INTEGER(field) tracing->field = integer(object, #field);
+#define GET_NUMBER(field)  tracing->field = number(object, #field);
+    TRACING_INTEGERS(GET_INTEGER)
+    TRACING_NUMBERS(GET_NUMBER)
+#undef GET_INTEGER
+#undef GET_NUMBER
     return tracing->steps > 0;
 }
 
