@@ -97,7 +97,7 @@ out:
     return status;
 }
 
-/* Removes what makers left that were killed. Only the holder of the lock may call it. */
+/* Removes the unfinished entries of processes that were killed. Only the holder of the lock may call it. */
 static enum status remove_unfinished(const char *cache)
 {
     enum status status = STATUS_OK;
@@ -124,7 +124,7 @@ out:
     return status;
 }
 
-/* Waits until no other process makes entries. *lock is to be closed, which also lets go. */
+/* Waits until no other process makes entries. Closing *lock releases it. */
 static enum status take_lock(int *lock, const char *cache)
 {
     enum status status = STATUS_OK;
@@ -150,8 +150,8 @@ out:
     return status;
 }
 
-/* Fills the entry under another name and renames it. The files are forced to disk in between: else a
- * power cut could leave a whole folder of empty files. */
+/* Fills the entry under another name and renames it. Before that the files are forced to disk:
+ * otherwise a power cut could leave a complete folder of empty files. */
 static enum status make_entry(const char *cache, const char *path, const struct cache_entry *entry,
                               int lock)
 {

@@ -1,5 +1,5 @@
-/* One front for both kinds of data. An image set is a folder of files, the user's or the generated
- * one alike; a sequence set is nothing but its configuration. */
+/* One interface to both kinds of data. An image set is a folder of files, the user's or the generated
+ * one; a sequence set has no files and is generated from its settings. */
 #include "scenarios/training/data/dataset.h"
 
 #include "harness/base/clock.h"
@@ -156,8 +156,8 @@ void sample_reader_close(struct sample_reader *reader)
     free(reader);
 }
 
-/* Whether the process and not the file is why a file cannot be read: then other files would fail too,
- * and taking one instead would hide it. */
+/* True when the process, not the file, is the reason that a file cannot be read. Other files would fail
+ * too, so replacing the sample would only hide the reason. */
 static bool is_of_process(int error)
 {
     return error == EMFILE || error == ENFILE || error == ENOMEM;

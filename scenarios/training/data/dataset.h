@@ -1,11 +1,11 @@
 /* Where samples come from: JPEG files with a label each, or generated token sequences.
  *
- * Images lie on disk as JPEG files of any size and are decoded with libjpeg-turbo, cropped to the
- * middle square and resized to image_size by averaging areas, as a vision training job does. They are
- * the user's own (one sub-folder a class) or a generated, learnable set, made once per JPEG size in
- * the cache folder. Sequences are token ids of varying length whose class can be learnt from them.
+ * Images are JPEG files of any size. They are decoded with libjpeg-turbo, cropped to the middle square
+ * and resized to image_size by averaging areas, as in a vision training job. They are the user's own
+ * (one sub-folder per class) or a generated, learnable set, which is made once per JPEG size in the
+ * cache folder. Sequences are token ids of varying length, from which their class can be learnt.
  *
- * A tenth or so of the samples is held out of training, always the same ones. */
+ * About a tenth of the samples is held out of training, always the same ones. */
 #ifndef SCENARIOS_TRAINING_DATA_DATASET_H
 #define SCENARIOS_TRAINING_DATA_DATASET_H
 
@@ -20,7 +20,7 @@ enum split { SPLIT_TRAIN, SPLIT_HELD_OUT };
 
 struct dataset; /* read-only once open: threads may share it */
 
-/* What one thread needs to load samples: decoder handle and buffers. */
+/* The decoder and buffers that one thread needs to load samples. */
 struct sample_reader;
 
 /* Errors: BAD_USAGE when a size is out of range; BAD_INPUT when the folder has fewer than two classes

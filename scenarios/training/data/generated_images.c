@@ -109,8 +109,8 @@ static void refine(float *fine, const float *coarse, int cells)
     }
 }
 
-/* Adds noise, even between -amplitude and amplitude; four values to a random word, as this is most of
- * the work of painting. `count` is a multiple of four. */
+/* Adds uniform noise between -amplitude and amplitude. One random word serves four values, because this
+ * is most of the work of painting. `count` is a multiple of four. */
 static void add_noise(float *values, size_t count, float amplitude, struct random *random)
 {
     for (size_t i = 0; i < count; i += 4) {

@@ -1,9 +1,9 @@
-/* The generated image set: JPEG files that a small model learns from within some hundred steps.
+/* The generated image set: JPEG files that a small model can learn in a few hundred steps.
  *
- * An image shows a disc of stripes somewhere on a cloudy background. Its class is the stripes'
- * direction (five) and width (two), which no linear model can tell, as the phase is drawn at random
- * like position, size, colours, contrast and clouds. A faint tint goes with the class too, so that
- * the loss falls from the first steps on. A vision transformer of two blocks of width 64 (32 x 32
+ * An image shows a striped disc on a cloudy background. Its class is the direction (five) and width
+ * (two) of the stripes. Phase, position, size, colours, contrast and clouds are random, so no linear
+ * model can tell the class. A faint tint depends on the class too, so that the loss falls from the
+ * first steps on. A vision transformer of two blocks of width 64 (32 x 32
  * pixels, patches of 8, batch 8, AdamW at 1e-3) had 59% of the held-out images right after 500 steps,
  * 79% after 1000 and 91% after 1500; chance is 10%.
  *

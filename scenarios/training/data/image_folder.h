@@ -1,9 +1,9 @@
-/* A folder of JPEG files, one sub-folder a class: how image classification sets are laid out.
+/* A folder of JPEG files, one sub-folder per class: the usual layout of image classification sets.
  *
  * Classes are the sub-folders in the order of their names' bytes, as torchvision's ImageFolder orders
  * them; samples are the files named .jpg or .jpeg in any case, in that order too. Symbolic links are
  * followed, names that begin with a dot and all other files are ignored, deeper folders are not
- * searched. Every tenth file of a class is held out, and one of a class that has two to nine. */
+ * searched. Every tenth file of a class is held out; of two to nine files it is one. */
 #ifndef SCENARIOS_TRAINING_DATA_IMAGE_FOLDER_H
 #define SCENARIOS_TRAINING_DATA_IMAGE_FOLDER_H
 

@@ -24,9 +24,8 @@ struct jpeg_encoder {
     size_t file_bytes; /* as many as the worst image of the last size could take */
 };
 
-/* TurboJPEG leaves a handle in the middle of a header that it could not read, and then takes the next
- * file for the rest of it (seen with 2.1.5). So decode() drops the handle after a failure, and this
- * makes the next. */
+/* After a header that it cannot read, TurboJPEG takes the next file for the rest of that header (seen
+ * with 2.1.5). So decode() drops the handle after a failure, and this makes a new one. */
 static enum status need_turbo(struct jpeg_decoder *decoder)
 {
     enum status status = STATUS_OK;
@@ -129,8 +128,8 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
              *height, MOST_PIXELS);
     is_cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
     TRY(reserve(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3), name));
-    /* A file that ends early is a mere warning to libjpeg, which fills the rest with grey; and after
-     * a warning TurboJPEG does not tell whether an error followed. So the first warning stops it. */
+    /* libjpeg only warns about a file that ends early and fills the rest with grey, and after a warning
+     * TurboJPEG does not report later errors. So decoding stops at the first warning. */
     if (tjDecompress2(decoder->turbo, file, bytes, decoder->pixels, *width, 0, *height,
                       is_cmyk ? TJPF_CMYK : TJPF_RGB,
                       TJFLAG_LIMITSCANS | TJFLAG_STOPONWARNING) != 0)

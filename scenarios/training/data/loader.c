@@ -1,17 +1,17 @@
 /* Slots and two counters under one mutex.
  *
- * Every batch lives in a slot. Batches are claimed in order: whoever claims one copies the indices of
- * its samples into the slot, so that one permutation, the claimed epoch's, is all the loader keeps,
- * and no order can depend on who loads when. A slot goes
+ * Every batch has a slot. Threads claim batches in order, and the thread that claims one copies the
+ * indices of its samples into the slot. So the loader keeps a single permutation, that of the claimed
+ * epoch, and the order cannot depend on which thread loads when. A slot goes
  *
  *     FREE -> LOADING (claimed) -> READY or FAILED -> TAKEN (the caller's) -> FREE
  *
- * `claimed` counts batches claimed, `taken` those handed out. Workers claim while claimed - taken <
- * workers * prefetch and a slot is free, so the batch that the caller waits for is always the lowest
- * that is claimed or the next to be, and waiting cannot end in a deadlock: if nothing is claimed and
- * no slot is free, the caller holds them all, which is an error. Only the caller's thread allocates.
+ * `claimed` counts the batches claimed, `taken` those handed out. Workers claim while claimed - taken
+ * < workers * prefetch and a slot is free. The batch that the caller waits for is therefore the lowest
+ * one claimed or the next to be claimed, so waiting cannot deadlock: if no batch is claimed and no slot
+ * is free, the caller holds all of them, which is an error. Only the caller's thread allocates.
  *
- * A failure stays in its slot and is raised when its turn comes, each time that the caller asks. */
+ * A failure stays in its slot. It is raised when its batch is due, every time the caller asks. */
 #include "scenarios/training/data/loader.h"
 
 #include "harness/base/clock.h"
@@ -28,8 +28,8 @@
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
 #define ALIGNMENT    256                        /* of offsets in a batch */
 
-/* A worker that has waited so long over a batch, and so many times what it worked, for a core or for a
- * file, gives way to more than its own training. */
+/* A worker starves when a batch takes it longer than this, and this many times its processor time: then
+ * it waits for a core that other programs use, or for a file. */
 #define STARVED_NS    50000000
 #define STARVED_TIMES 10
 
@@ -160,7 +160,7 @@ out:
     return status;
 }
 
-/* The order of the epoch depends on the seed and its number only. */
+/* The order depends only on the seed and the number of the epoch. */
 static void shuffle(struct loader *loader, int64_t epoch)
 {
     struct random random = random_seed(loader->config.seed, ORDER_STREAM + (uint64_t)epoch);
@@ -185,8 +185,8 @@ static void claim(struct loader *loader, struct slot *slot)
     slot->state = SLOT_LOADING;
 }
 
-/* Linux lets no thread leave the idle class without a privilege, so who starves there is replaced: the
- * threads end with what is claimed. With the mutex held. */
+/* Linux does not let a thread leave the idle class without a privilege. So starving workers finish the
+ * batches they have claimed and exit, and new ones replace them. With the mutex held. */
 static void end_threads(struct loader *loader)
 {
     loader->config.gives_way = false;
@@ -252,18 +252,18 @@ static bool is_done(const struct loader *loader)
 }
 
 /* Decoding can wait a moment; the thread that queues the step, and a device that shares the host's
- * cores, cannot. A lower priority alone does not help them: Linux lets whoever runs end its slice of
- * milliseconds before a thread that wakes up, save where the one that runs is of the idle class
- * (sched(7)), and takes a core that only such threads use for a free one. */
+ * cores, cannot. A lower priority alone does not help: a running thread keeps its core for a slice of
+ * milliseconds when another wakes up, unless it is of the idle class (sched(7)). Linux also treats a
+ * core that only idle-class threads use as free. */
 static void give_way(void)
 {
     const struct sched_param idle = { .sched_priority = 0 };
 
     if (pthread_setschedparam(pthread_self(), SCHED_IDLE, &idle) != 0)
-        return; /* then it works at the priority it has */
+        return; /* the worker keeps its priority: slower, but correct */
 }
 
-/* Where threads that are started now end: with the epoch of the next batch, or never. */
+/* The claim at which threads started now will end: the end of the next batch's epoch, or never. */
 static int64_t next_claim_end(const struct loader *loader)
 {
     int64_t epochs = loader->claimed / loader->batches_per_epoch;
@@ -292,7 +292,7 @@ static void *work(void *argument)
             continue;
         }
         claim(loader, slot);
-        if (is_done(loader)) /* The others would wait for a claim that nobody can make. */
+        if (is_done(loader)) /* Nothing else wakes the others to end. */
             pthread_cond_broadcast(&loader->claimable);
         load_claimed(loader, slot, &reader);
         pthread_cond_signal(&loader->loaded);
@@ -302,7 +302,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Starts a thread that no signal is delivered to: those are the main thread's. */
+/* Starts a thread with all signals blocked: the main thread handles them. */
 static int start_thread(struct loader *loader, pthread_t *thread)
 {
     sigset_t all, before;
@@ -365,7 +365,7 @@ out:
     return status;
 }
 
-/* Allocates a slot when the caller's last batch is still his and the workers would go short. */
+/* Allocates slots while the caller holds so many that the workers would have too few to load ahead. */
 static enum status top_up(struct loader *loader)
 {
     enum status status = STATUS_OK;
@@ -477,7 +477,7 @@ void loader_close(struct loader *loader)
     free(loader);
 }
 
-/* Whether what threads may claim is used up: the epoch, or what was claimed when one starved. */
+/* True when the workers have nothing left to claim: the epoch is over, or one of them starved. */
 static bool threads_have_ended(struct loader *loader)
 {
     bool ended;
@@ -488,7 +488,7 @@ static bool threads_have_ended(struct loader *loader)
     return ended;
 }
 
-/* Waits for the last thread to go and starts new ones. */
+/* Waits until the last thread has ended and starts new ones. */
 static enum status restart_threads(struct loader *loader)
 {
     enum status status = STATUS_OK;
@@ -499,12 +499,12 @@ static enum status restart_threads(struct loader *loader)
 
 out:
     if (status != STATUS_OK)
-        loader->broken = *status_last(); /* No thread may be left to wait for. */
+        loader->broken = *status_last(); /* There may be no thread left to wait for. */
     return status;
 }
 
-/* Waits for the next batch's slot to be loaded; without workers loads it. With the mutex held. NULL
- * when the caller holds every slot. */
+/* Waits until the next batch is loaded, or loads it where there are no workers. With the mutex held.
+ * NULL when the caller holds every slot. */
 static struct slot *wait_for_next(struct loader *loader)
 {
     for (;;) {

@@ -1,17 +1,18 @@
 /* The data loader: batches in seed order, from no worker or several, with bounded prefetch.
  *
- * With 0 workers loader_next() itself loads the batch. With N workers, N threads load ahead, whole
- * batches each as PyTorch's DataLoader does, until workers * prefetch batches are ready or under way.
- * On a device that shares the host's cores they take what time is left (gives_way), so that they hold up
- * neither the device nor the thread that queues its work. Where other programs leave next to none, new
- * workers that no longer give way take their places.
- * The batches and their order depend on the seed alone, whatever the number of workers: epoch e runs
- * through a permutation of the training samples and drops the incomplete last batch. Workers load
- * ahead across the end of an epoch, unless they end with it.
+ * With 0 workers loader_next() loads the batch itself. With N workers, N threads load ahead, each of
+ * them whole batches as in PyTorch's DataLoader, until workers * prefetch batches are ready or in
+ * progress. On a device that shares the host's cores the workers use only the time that is left
+ * (gives_way), so that they delay neither the device nor the thread that queues its work. Where other
+ * programs leave almost none, new workers that do not give way replace them.
  *
- * A sample that cannot be loaded (a damaged file, or one that is gone) is counted and replaced by the
- * next one of the set that can, the same one whatever the workers; when none can be, that is an error
- * of loader_next(). One thread calls the loader; signals are never delivered to the workers. */
+ * The batches and their order depend only on the seed, whatever the number of workers: every epoch is a
+ * permutation of the training samples, without the incomplete last batch. Workers load ahead across
+ * the end of an epoch, unless they end with it.
+ *
+ * A sample that cannot be loaded (its file is damaged or gone) is counted and replaced by the next one
+ * that can, the same one for any number of workers. If no sample can be loaded, loader_next() fails.
+ * One thread calls the loader; signals are never delivered to the workers. */
 #ifndef SCENARIOS_TRAINING_DATA_LOADER_H
 #define SCENARIOS_TRAINING_DATA_LOADER_H
 
@@ -35,7 +36,7 @@ struct batch {
     int64_t index;
 };
 
-/* Where batches live (pinned or pageable memory of a device). Called by the thread that calls the
+/* Allocates and frees the memory of batches (pinned or pageable). Called by the thread that calls the
  * loader, never by workers. */
 struct batch_memory {
     enum status (*alloc)(void *context, size_t bytes, void **memory);
@@ -46,16 +47,17 @@ struct batch_memory {
 struct loader_statistics {
     int64_t batches, samples; /* handed out */
     int64_t damaged;          /* samples replaced */
-    int64_t wait_ns; /* of the caller in loader_next(): waiting, starting threads anew, and loading
-                        with 0 workers; not allocating batches */
+    int64_t
+        wait_ns; /* of the caller in loader_next(): waiting, restarting threads, and loading with
+                        0 workers, but not allocating batches */
     int64_t load_ns; /* summed over threads: reading and decoding */
     int64_t threads_started;
 };
 
 struct loader;
 
-/* `dataset` must outlive the loader. At most `batches_max` batches are allocated, as they are needed;
- * it must be more than workers * prefetch. INPUT_CACHED decodes the whole training split here. */
+/* `dataset` must outlive the loader. Batches are allocated as they are needed, `batches_max` at most,
+ * which must be more than workers * prefetch. INPUT_CACHED decodes the whole training split here. */
 enum status loader_open(struct loader **loader, const struct dataset *dataset,
                         const struct loader_config *config, int samples, int batches_max,
                         const struct batch_memory *memory);
@@ -64,13 +66,12 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
 void loader_close(struct loader *loader);
 
 /* The next batch in order. It belongs to the caller until loader_return(). INTERNAL when the caller
- * keeps so many that none is left; the error of a worker comes back here when its batch is due, and
- * again at each further call. */
+ * holds all batches. A worker's error is returned when its batch is due, and again by each later call. */
 enum status loader_next(struct loader *loader, const struct batch **batch);
 void loader_return(struct loader *loader, const struct batch *batch);
 
-/* The workers stop, after the sample they are at, which is waited for, and go on with the next
- * loader_next(). */
+/* Stops the workers and waits until each has finished its current sample. The next loader_next() lets
+ * them go on. */
 void loader_pause(struct loader *loader);
 
 int64_t loader_batches_per_epoch(const struct loader *loader);

@@ -1,7 +1,7 @@
 /* Shrinking (or stretching) a square image by averaging areas.
  *
- * Every pixel of the result is the mean of the source over the area that it covers, source pixels
- * that it covers partly counting by that part: a box filter, as Pillow's BOX and OpenCV's INTER_AREA
+ * Every pixel of the result is the mean of the source over the area that it covers; a source pixel that
+ * is partly covered counts by that part: a box filter, as Pillow's BOX and OpenCV's INTER_AREA
  * use to shrink. The sums are integers, so the result is the exactly rounded mean on every machine. */
 #ifndef SCENARIOS_TRAINING_DATA_RESIZE_H
 #define SCENARIOS_TRAINING_DATA_RESIZE_H

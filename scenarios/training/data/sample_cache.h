@@ -1,7 +1,8 @@
-/* Training samples that can be used: damaged ones replaced, and all of them kept in memory on demand.
+/* Usable training samples: damaged ones are replaced, and all can be kept in memory.
  *
- * A sample that cannot be loaded is replaced by the next one of the split, in a circle, that can. What
- * replaces what depends on the files alone, so it is the same for every thread and with the cache. */
+ * A sample that cannot be loaded is replaced by the next one of the split that can; the first follows
+ * the last. The replacement depends only on the files, so it is the same for every thread and with the
+ * cache. */
 #ifndef SCENARIOS_TRAINING_DATA_SAMPLE_CACHE_H
 #define SCENARIOS_TRAINING_DATA_SAMPLE_CACHE_H
 
@@ -20,7 +21,7 @@ struct sample_cache;
 enum status sample_cache_open(struct sample_cache **cache, const struct dataset *dataset);
 void sample_cache_close(struct sample_cache *cache); /* NULL is allowed */
 
-/* Gives what sample_load_usable() gave for that sample. */
+/* The same as sample_load_usable(), from memory. */
 void sample_cache_get(const struct sample_cache *cache, uint32_t index, void *input, int32_t *label,
                       int32_t *length, bool *is_replaced);
 

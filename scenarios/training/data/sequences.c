@@ -15,7 +15,7 @@ static uint32_t octaves(uint32_t count)
     return octave;
 }
 
-/* A rank from 0 on. Of those that are not noise, the ones above the last whole octave never come. */
+/* A rank, from 0. Ranks above the last whole octave come only as noise. */
 static uint32_t draw_rank(struct random *random, uint32_t ranks)
 {
     uint32_t first;

@@ -1,9 +1,9 @@
-/* The design follows PyTorch's CUDACachingAllocator: requests that differ by less than 512 bytes are
- * the same size, small and large blocks never share a segment, a request takes the smallest free block
- * that fits, a block is cut when the rest is worth keeping, and neighbours that are free become one.
- * blocks.h keeps account of that; what is here asks the device, counts and refuses.
+/* The design follows PyTorch's CUDACachingAllocator: sizes are rounded up to 512 bytes, small and large
+ * blocks never share a segment, a request takes the smallest free block that fits, a block is cut where
+ * the rest is worth keeping, and free neighbours are merged. blocks.h does that bookkeeping; this file
+ * asks the device, counts and refuses.
  *
- * Allocated counts rounded requests, never what a block happens to be: it is the same whatever the
+ * "Allocated" counts rounded requests and not the sizes of blocks, so it does not depend on what the
  * allocator did before. */
 #include "scenarios/training/memory/allocator.h"
 
@@ -142,7 +142,7 @@ out:
     return status;
 }
 
-/* Gives a block that is in no list and is a whole piece of the device's back. */
+/* Gives back to the device a block that is in no list and is all of one device allocation. */
 static enum status give_back(struct allocator *allocator, struct block *block)
 {
     enum status status = STATUS_OK;
@@ -195,7 +195,7 @@ static void say(struct sentence *sentence, const char *format, ...)
     sentence->length += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* In the largest unit of which there is one. */
+/* In the largest unit that the figure reaches. */
 static void say_bytes(struct sentence *sentence, int64_t bytes)
 {
     if (bytes >= 1 << 30)
@@ -224,7 +224,7 @@ static void say_used(struct sentence *sentence, const struct allocator_statistic
     say(sentence, "%s", now->allocated_all > 0 ? ")" : "");
 }
 
-/* What could still be reserved: of the budget, or of the device. */
+/* The bytes that could still be reserved, of the budget or of the device, whichever is less. */
 static void say_free(struct sentence *sentence, struct allocator *allocator)
 {
     const struct allocator_statistics *now = &allocator->statistics;
@@ -249,7 +249,7 @@ static void say_free(struct sentence *sentence, struct allocator *allocator)
     }
 }
 
-/* Whether budget and device have room for an allocation all the same. */
+/* Whether budget and device have room for an allocation that the device has refused. */
 static bool has_room(struct allocator *allocator, int64_t bytes)
 {
     struct memory_info info;
@@ -260,7 +260,7 @@ static bool has_room(struct allocator *allocator, int64_t bytes)
            device_memory_info(allocator->device, &info) == STATUS_OK && info.free >= bytes;
 }
 
-/* `device` is what the device said where it refused although it has room, else NULL. */
+/* `device` is the device's error where it refused although there is room, else NULL. */
 static enum status out_of_memory(struct allocator *allocator, enum allocator_category category,
                                  size_t bytes, const struct status_error *device)
 {
@@ -288,8 +288,8 @@ out:
 
 /* --- the allocator ---------------------------------------------------------------------------- */
 
-/* A new piece of the device's memory. When there is no room for it, free segments are given back
- * first. */
+/* Allocates from the device. If there is no room, it gives free segments back and tries again: they may
+ * be large enough together though none is alone. */
 static enum status reserve_or_trim(struct allocator *allocator, int64_t bytes, struct block **block)
 {
     enum status status = reserve(allocator, bytes, block);
@@ -393,7 +393,7 @@ out:
     return status;
 }
 
-/* Errors do not stop the rest from being freed, and there is nobody left to act on them. */
+/* An error does not stop the rest from being freed; no caller is left to act on it. */
 void allocator_close(struct allocator *allocator)
 {
     struct block *block;

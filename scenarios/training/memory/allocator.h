@@ -5,9 +5,9 @@
  * less) are cut from 2 MiB segments, larger ones get segments of their own, and neighbours that are
  * free are merged. ALLOCATION_STREAM_ORDERED and ALLOCATION_DIRECT ask the device each time.
  *
- * All of it is one stream's memory: what is freed may be given out again at once, because later work
- * of the stream runs after earlier work. It is the same on every device, so its figures add up
- * exactly: allocated is the sum of the (rounded) sizes by category, reserved what the device gave. */
+ * All of it belongs to one stream: a freed block may be handed out again at once, because later work of
+ * the stream runs after earlier work. The allocator is the same on every device, so its figures add up
+ * exactly: allocated is the sum of the (rounded) sizes by category, reserved is what the device gave. */
 #ifndef SCENARIOS_TRAINING_MEMORY_ALLOCATOR_H
 #define SCENARIOS_TRAINING_MEMORY_ALLOCATOR_H
 
@@ -41,23 +41,24 @@ struct allocator_statistics {
 enum status allocator_open(struct allocator **allocator, struct stream *stream,
                            const struct allocator_config *config);
 
-/* Everything must have been freed or is freed here. Waits for the stream. NULL is allowed. */
+/* Frees the blocks that are still in use, too. Waits for the stream. NULL is allowed. */
 void allocator_close(struct allocator *allocator);
 
-/* DEVICE_OUT_OF_MEMORY says what was asked, used and free, by category. At least 256-byte aligned. */
+/* At least 256-byte aligned. DEVICE_OUT_OF_MEMORY says how much was asked for, used and free, by
+ * category. */
 enum status allocator_alloc(struct allocator *allocator, enum allocator_category category,
                             size_t bytes, void **block);
 enum status allocator_free(struct allocator *allocator, void *block); /* NULL is allowed */
 
-/* Gives free segments back to the device. Memory that has run out is trimmed before it is refused. */
+/* Gives free segments back to the device. An allocation that finds no room does so before it fails. */
 enum status allocator_trim(struct allocator *allocator);
 
-/* While `keep`, no segment goes back to the device. A captured graph needs that: it runs on addresses
- * that are free by now, and they must stay this step's. */
+/* While `keep` is set, no segment goes back to the device. A captured graph needs that: it runs on
+ * addresses that the allocator counts as free, and nothing else may use them. */
 void allocator_keep(struct allocator *allocator, bool keep);
 
-/* Records every block that is given out or taken back from now on, and first a row a category that says
- * what is allocated; with NULL, as at first, nothing. */
+/* Records every allocation and free from now on, after one row per category with what is allocated now.
+ * NULL, as at first, records nothing. */
 void allocator_trace(struct allocator *allocator, struct trace *trace);
 
 struct allocator_statistics allocator_statistics(const struct allocator *allocator);

@@ -1,6 +1,6 @@
-/* A block in use is found by its address in a hash table. A free small block lies in the list of its
- * exact size, and a bit map says which of these lists are not empty: the best fit is the next bit that
- * is set. Free large blocks are few and lie in one list. Addresses have no say in what is taken, so the
+/* A hash table finds a block in use by its address. A free small block is in the list of its exact
+ * size, and a bit map says which of these lists are not empty: the best fit is the next bit that is
+ * set. Free large blocks are few, so one list holds them. The choice never depends on addresses, so the
  * same calls give the same layout in every run. */
 #include "scenarios/training/memory/blocks.h"
 
@@ -72,8 +72,8 @@ static struct block **bucket_of(const struct blocks *blocks, const void *address
     return &blocks->buckets[(hash >> 32) & (blocks->bucket_count - 1)];
 }
 
-/* Twice as many buckets, once there is a block for each. Without memory for them the old ones serve,
- * only slower. */
+/* Doubles the buckets once there is a block for each. If the host has no memory for that, the old
+ * buckets still work, only slower. */
 static void buckets_grow(struct blocks *blocks)
 {
     struct block **old = blocks->buckets;

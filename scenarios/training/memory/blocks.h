@@ -1,8 +1,8 @@
-/* Blocks of device memory as the allocator keeps account of them: on the host, for device memory is
- * not for the host to touch. No call here talks to the device.
+/* The allocator's bookkeeping of blocks of device memory. It is in host memory, because the host must
+ * not touch device memory, and no call here talks to the device.
  *
- * A segment is a piece that the device gave; it is cut into blocks, neighbours by address. A block is
- * in use, free, or in the hands of the caller: neither, and in no list. */
+ * A segment is one allocation of the device. It is cut into blocks, which are neighbours by address. A
+ * block is in use, free, or in the caller's hands: then it is in no list. */
 #ifndef SCENARIOS_TRAINING_MEMORY_BLOCKS_H
 #define SCENARIOS_TRAINING_MEMORY_BLOCKS_H
 

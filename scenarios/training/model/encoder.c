@@ -353,7 +353,7 @@ static void add_head(struct builder *builder, struct tensor *x)
     add_op(builder, "loss", op_loss(shape, losses, logits));
 }
 
-/* What every pass must move at least: each tensor it reads or writes, once. */
+/* The least that a pass must move: each tensor that it reads or writes, once. */
 static void count_bytes(struct pass *pass)
 {
     for (int i = 0; i < PASS_READS; i++)
@@ -364,7 +364,7 @@ static void count_bytes(struct pass *pass)
             pass->bytes += (int64_t)tensor_bytes(pass->writes[i]);
 }
 
-/* Whose attention it is, and how much scratch that takes. */
+/* Chooses the library's attention or our own, and the scratch memory that it needs. */
 static enum status choose_attention(struct builder *builder, const struct training_config *config,
                                     struct device *device)
 {

@@ -1,4 +1,4 @@
-/* The encoder: the transformer of model.h, built as an array of ops over its tensors.
+/* The encoder: a transformer, built as an array of ops over its tensors.
  *
  * Pre-norm blocks (Xiong et al.: "On layer normalization in the transformer architecture", 2020) on
  * patches of images (Dosovitskiy et al.: "An image is worth 16x16 words", 2021) or on token
@@ -28,7 +28,7 @@ struct encoder {
     struct program *train, *evaluate;
 };
 
-/* What the settings and the data make of the sizes. */
+/* The sizes that follow from the settings and the data. */
 struct model_shape encoder_shape(const struct training_config *config, int classes);
 
 /* Builds the ops and programs, allocates parameters, masters and gradients, and sets the parameters

@@ -26,7 +26,7 @@ struct tensor {
 
 size_t tensor_bytes(const struct tensor *tensor);
 
-/* What the model's sizes are, resolved. rows = samples * tokens. */
+/* The model's sizes, resolved. rows = samples * tokens. */
 struct model_shape {
     int samples, tokens, width, blocks, heads, head_width;
     int rows;
@@ -72,10 +72,10 @@ struct op {
     int x_row;         /* linear: elements from one row of x to the next */
 };
 
-/* The ops, each filled from its tensors. A NULL tensor is one that the op does without. Partial sums
+/* The ops, each filled from its tensors. A NULL tensor is one that the op does not use. Partial sums
  * of column gradients go through `partial`, fp32 [ceil(rows / COLUMN_CHUNK), 2 * width at most]. */
 
-/* y = x weight; weight is [in, out]. x_row is `in` unless rows of x lie further apart. */
+/* y = x weight; weight is [in, out]. x_row is `in` unless rows of x are further apart. */
 struct op op_linear(const struct model_shape *shape, struct tensor *y, struct tensor *x,
                     struct tensor *weight, int rows, int in, int out, int x_row);
 
@@ -117,8 +117,8 @@ struct op op_softmax(const struct model_shape *shape, struct tensor *scores); /*
 struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,
                              struct tensor *scores, struct tensor *v);
 /* The three above as one: y = softmax(q k') v, which keeps only lse, fp32 [samples, heads, tokens].
- * With `library` it is the device's library's and `scratch` is the workspace that its plan for
- * attention_shape() asks for; else it is our kernels' and scratch is of lse's shape. */
+ * With `library` the device's library computes it and `scratch` is the workspace that its plan for
+ * attention_shape() asks for; else our kernels do and scratch has lse's shape. */
 struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, struct tensor *lse,
                              struct tensor *q, struct tensor *k, struct tensor *v,
                              struct tensor *scratch, bool library);

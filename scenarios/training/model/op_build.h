@@ -1,4 +1,4 @@
-/* What the files that build ops share. */
+/* Shared by the files that build ops. */
 #ifndef SCENARIOS_TRAINING_MODEL_OP_BUILD_H
 #define SCENARIOS_TRAINING_MODEL_OP_BUILD_H
 

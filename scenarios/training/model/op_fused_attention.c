@@ -1,6 +1,6 @@
-/* Attention whose scores never lie in memory: what forward keeps for backward grows with the tokens,
- * not with their square. It is the device's library's where that has it for the shape, else our own
- * (kernels/tiled_attention.h). */
+/* Attention whose scores are never stored in device memory: what forward keeps for backward grows with
+ * the tokens and not with their square. The device's library computes it where it supports the shape,
+ * else our own kernels do (kernels/tiled_attention.h). */
 #include "scenarios/training/model/op_build.h"
 
 #include <math.h>

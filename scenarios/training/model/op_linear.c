@@ -21,7 +21,7 @@ static enum status linear_forward(const struct op *op, const struct op_context *
                                                         .math = op->shape->math });
 }
 
-/* dweight = x' dy, and dx = dy weight'. Where rows of x lie apart, dx is zero between them. */
+/* dweight = x' dy, and dx = dy weight'. Where rows of x are apart, dx is zero between them. */
 static enum status linear_backward(const struct op *op, const struct op_context *context)
 {
     const struct tensor *dy = op->backward.reads[0], *x = op->backward.reads[1];

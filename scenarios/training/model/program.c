@@ -42,7 +42,7 @@ static bool defines(const struct pass *pass, const struct tensor *tensor)
     return writes(pass, tensor) && !reads(pass, tensor);
 }
 
-/* The last entry that uses what `index` has made of `tensor`; `index` itself when none does. */
+/* The last entry that uses the value that entry `index` gives `tensor`; `index` itself if none does. */
 static int last_use(const struct program *program, int index, const struct tensor *tensor)
 {
     int last = index;
@@ -78,7 +78,7 @@ static void append(struct program *program, const struct op *op, bool backward, 
             (struct entry){ .what = { op, backward, recomputed }, .pass = pass };
 }
 
-/* Backward of ops [first, last) in reverse, with their forward before it where it is recomputed. */
+/* Backward of ops [first, last) in reverse, after their forward where it is recomputed. */
 static void append_backward(struct program *program, const struct op *ops, int first, int last,
                             bool recompute)
 {
@@ -100,7 +100,7 @@ static void order(struct program *program, enum program_kind kind, const struct 
     }
 }
 
-/* From the back, so that what only a dropped entry needed is dropped too. */
+/* Goes backwards, so that an entry which only a dropped one needed is dropped too. */
 static void drop_needless_recomputation(struct program *program)
 {
     for (int i = program->length; i-- > 0;) {

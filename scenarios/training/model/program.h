@@ -1,9 +1,9 @@
 /* The program: the order in which the ops' passes run, with every tensor's life.
  *
- * Forward, then backward in reverse; with checkpointing each block's forward stands once more before
- * its backward, less what nothing reads any more. From what the passes read and write follows when a
- * tensor is allocated and freed: before the pass that defines it, after the last one that uses that
- * definition. A captured graph captures one run of a program. */
+ * Forward comes first, then backward in reverse. With checkpointing each block's forward runs again
+ * before its backward, without the passes whose results are not read any more. A tensor is allocated
+ * before the pass that defines it and freed after the last pass that uses that definition; both follow
+ * from what the passes read and write. A captured graph is one run of a program. */
 #ifndef SCENARIOS_TRAINING_MODEL_PROGRAM_H
 #define SCENARIOS_TRAINING_MODEL_PROGRAM_H
 
@@ -28,11 +28,11 @@ void program_free(struct program *program);
 enum status program_run(struct program *program, const struct op_context *context,
                         struct allocator *allocator, struct tensor *keep);
 
-/* Records a row for each pass that is queued from now on, with the shapes of what it reads; with NULL, as
- * at first, no longer. The program must live until the trace is written. OUT_OF_MEMORY. */
+/* Records a row for each pass queued from now on, with the shapes of what it reads. NULL, as at first,
+ * records nothing. The program must live until the trace is written. OUT_OF_MEMORY. */
 enum status program_trace(struct program *program, struct trace *trace);
 
-/* For tests and `train`: what is run when. */
+/* For tests and `train`: the order of the passes. */
 int program_length(const struct program *program);
 struct program_entry {
     const struct op *op;

@@ -1,4 +1,4 @@
-/* Every setting of the training step: one sub-struct per module, and a module is given only its own.
+/* Every setting of the training step: one sub-struct per module, and a module gets only its own.
  *
  * Settings are read and printed as text by the one table in knobs.h. */
 #ifndef SCENARIOS_TRAINING_SETTINGS_CONFIG_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* --- The model. What is 0 by role is filled in by knobs_resolve(), from the table in roles.c. --- */
+/* --- The model. knobs_resolve() replaces 0 by the role's size, from the table in roles.c. --- */
 
 enum model_role { ROLE_LIGHT, ROLE_BALANCED, ROLE_HEAVY };
 enum precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_TF32, PRECISION_BF16 };
@@ -16,11 +16,11 @@ enum attention { ATTENTION_NAIVE, ATTENTION_FUSED };
 
 struct model_config {
     enum model_role role;
-    int batch;      /* samples an update; 0: by role */
-    int tokens;     /* a sample, the class token included; 0: by role */
+    int batch;      /* samples per update; 0: by role */
+    int tokens;     /* per sample, including the class token; 0: by role */
     int width;      /* 0: by role; a multiple of ROW_MULTIPLE */
     int blocks;     /* 0: by role */
-    int patch;      /* images: pixels a side, a multiple of 8; 0: by role. Sequences: 0 */
+    int patch;      /* images: side in pixels, a multiple of 8; 0: by role. Sequences: 0 */
     int head_width; /* elements of one attention head; 0: by role */
     int classes;    /* set from the data */
     enum precision precision;
@@ -36,24 +36,24 @@ enum data_kind { DATA_IMAGES, DATA_SEQUENCES, DATA_AUTO /* until knobs_resolve: 
 struct dataset_config {
     enum data_kind kind;
     char folder[512]; /* images: the user's; "": the generated set */
-    int image_size;   /* images: pixels a side that the model sees */
-    int jpeg_pixels;  /* generated images: pixels a side of the files; 0 for all others */
-    int tokens;       /* sequences: the longest, the class token (id 0) at position 0 included */
+    int image_size;   /* images: side in pixels, as the model sees them */
+    int jpeg_pixels;  /* generated images: side of the files in pixels; 0 for all others */
+    int tokens;       /* sequences: the longest, including the class token (id 0) at position 0 */
     int vocabulary;   /* sequences: ids 0 .. vocabulary - 1 */
     uint64_t seed;    /* sequences; the generated images are the same for every seed */
 };
 
-/* INPUT_RESIDENT: batches lie in device memory before the timing begins (the step does that, with a
- * loader that decodes; to the loader it is INPUT_DECODED). INPUT_CACHED: decoded once, before the
- * timing; a batch is assembled from host memory. INPUT_DECODED: read and decoded every time. */
+/* INPUT_RESIDENT: batches are in device memory before the timing begins (the step puts them there, from
+ * a loader with INPUT_DECODED). INPUT_CACHED: samples are decoded once, before the timing, and batches
+ * are assembled from host memory. INPUT_DECODED: samples are read and decoded every time. */
 enum input { INPUT_RESIDENT, INPUT_CACHED, INPUT_DECODED };
 
 struct loader_config {
     enum input input;
     int workers;  /* threads; 0: the caller loads. -N until knobs_resolve: N per core of the host */
-    int prefetch; /* batches a worker keeps ready or under way, at least 1 */
-    bool persistent_workers; /* no: threads end with the epoch and are started anew */
-    bool gives_way;          /* workers run when no other thread of the machine wants their core */
+    int prefetch; /* batches that a worker keeps ready or in progress, at least 1 */
+    bool persistent_workers; /* no: threads end with the epoch and new ones start */
+    bool gives_way;          /* workers run only while no other thread wants their core */
     uint64_t seed;
 };
 
@@ -66,8 +66,8 @@ enum transfer_mode { TRANSFER_OVERLAPPED, TRANSFER_INLINE, TRANSFER_BLOCKING };
 
 struct transfer_config {
     enum transfer_mode mode;
-    bool pinned;           /* batches lie in pinned host memory */
-    bool one_copy;         /* one copy a batch; no: one per tensor */
+    bool pinned;           /* batches are in pinned host memory */
+    bool one_copy;         /* one copy per batch; no: one per tensor */
     int batches_in_flight; /* batches of host memory that copies may still be reading from */
 };
 
@@ -75,8 +75,8 @@ struct transfer_config {
 
 enum optimizer_form {
     OPTIMIZER_MULTI_TENSOR, /* one kernel for all tensors */
-    OPTIMIZER_PER_TENSOR,   /* one kernel a tensor */
-    OPTIMIZER_UNFUSED,      /* six kernels a tensor */
+    OPTIMIZER_PER_TENSOR,   /* one kernel per tensor */
+    OPTIMIZER_UNFUSED,      /* six kernels per tensor */
 };
 
 struct optimizer_config {

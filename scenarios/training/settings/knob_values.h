@@ -4,7 +4,7 @@
 
 #include "scenarios/training/settings/knobs.h"
 
-/* The types that a knob may have; which one, its kind says. */
+/* The types that a knob may have; its kind says which. */
 union knob_value {
     unsigned choice;
     bool yes;
@@ -16,14 +16,14 @@ union knob_value {
 
 size_t knob_value_size(const struct knob *knob);
 
-/* False where the knob does not take `text`. Nothing is skipped or guessed: "7 ", "+7" and "7.0" are no
+/* False where the knob does not take `text`. Nothing is skipped or guessed: "7 ", "+7" and "7.0" are not
  * counts. */
 bool knob_value_parse(const struct knob *knob, const char *text, union knob_value *value);
 
-/* The values that the knob takes, as a person would say it: "eager, graph or auto". */
+/* The values that the knob takes, in words: "eager, graph or auto". */
 void knob_value_advice(const struct knob *knob, char *text, size_t size);
 
-/* What knob_value_parse() reads back the same, and snprintf()'s result. */
+/* Writes text that knob_value_parse() reads back as the same value; returns snprintf()'s result. */
 int knob_value_print(const struct knob *knob, const union knob_value *value, char *text,
                      size_t size);
 

@@ -31,22 +31,22 @@ struct knob {
 };
 const struct knob *knobs_list(int *count);
 
-/* The healthy value of every knob; `auto` values are left to knobs_resolve. */
+/* The healthy value of every knob; knobs_resolve() replaces `auto`. */
 void knobs_defaults(struct training_config *config);
 
-/* Sets one knob; '-' in a name is as good as '_'. BAD_USAGE names the nearest knob, or the values that
- * the knob takes; then `config` is as it was. */
+/* Sets one knob; a name may have '-' for '_'. BAD_USAGE names the nearest knob, or the values that the
+ * knob takes; `config` is then unchanged. */
 enum status knob_set(struct training_config *config, const char *name, const char *value);
 
 /* Sets several, all or none: "model=balanced input=decoded workers=0". */
 enum status knobs_apply(struct training_config *config, const char *settings);
 
-/* Fills in what depends on the device and the model's role (sizes, launch mode, workers, precision),
- * hands the seed and the sizes to the modules that use them, and refuses impossible combinations with
- * the reason (REFUSED). What is filled in depends on no knob but model, data, tokens, patch and width,
- * so that a scenario's knob never moves another; only memory_budget=role depends on precision, too. A
- * resolved configuration resolves to itself; after a change of one of those knobs start again from an
- * unresolved one. */
+/* Fills in the values that depend on the device and the model's role (sizes, launch mode, workers,
+ * precision), passes the seed and the sizes on to the modules that use them, and refuses impossible
+ * combinations with the reason (REFUSED). The values depend on no knobs but model, data, tokens, patch
+ * and width, so that a scenario's knob never moves another; only memory_budget=role depends on precision
+ * too. A resolved configuration resolves to itself; after changing one of those knobs, start again from
+ * an unresolved one. */
 enum status knobs_resolve(struct training_config *config, const struct device_properties *device);
 
 /* The value of a knob as knob_set takes it. `text` has room for `size` bytes; BAD_USAGE where that is

@@ -1,6 +1,6 @@
-/* A role says what a step of its size is bound by: light by launches, balanced by its input as much as
- * by the device, heavy by arithmetic. The sizes that make it so differ by device. Beside each row
- * stands the step that was measured with healthy settings, and where. */
+/* A role says what bounds a step: launches (light), input and device alike (balanced), or arithmetic
+ * (heavy). The sizes that achieve this differ by device. The comment on each row is the step time that
+ * was measured with healthy settings, and the machine. */
 #include "scenarios/training/settings/roles.h"
 
 enum { ROLE_COUNT = ROLE_HEAVY + 1 };

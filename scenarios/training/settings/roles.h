@@ -6,7 +6,7 @@
 #include "scenarios/training/settings/config.h"
 
 struct role_sizes {
-    enum data_kind data; /* what the role trains on unless it is told */
+    enum data_kind data; /* data=auto */
     int sequence_tokens; /* the class token included, here and below */
     int image_tokens;
     int patch; /* images: pixels a side */
@@ -15,15 +15,15 @@ struct role_sizes {
     bool graph;     /* launch=auto is a graph */
     bool fp32;      /* precision=auto is fp32: products too small to gain by matrix units */
 
-    /* memory_budget=role, by what activations are stored in: what the step reserves with healthy settings,
-     * and a little more; 0: not measured yet, the device's. */
+    /* memory_budget=role, by the type of the activations: slightly more than the step reserves with
+     * healthy settings; 0: not measured yet, so all of the device's memory. */
     int64_t memory_budget_fp32, memory_budget_bf16;
 };
 
 const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device);
 
-/* Elements of one attention head: 64 on a GPU, as vision transformers have them, where the width is
- * more than one such head; else 32. */
+/* Elements of one attention head: 64 on a GPU, as in vision transformers, where the width is more than
+ * one such head; else 32. */
 int role_head_width(int width, const struct device_properties *device);
 
 #endif

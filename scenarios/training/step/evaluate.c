@@ -1,4 +1,4 @@
-/* How well the model does on samples it was not trained on. */
+/* The model's accuracy on samples that it was not trained on. */
 #include "scenarios/training/step/training_parts.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@ struct score {
     int64_t right, all;
 };
 
-/* Reads up to a batch of held-out samples from `first` on; damaged ones are left out. The rest of the
- * batch repeats what is there, so that every sample is a real one. */
+/* Reads up to a batch of held-out samples from *next on; damaged ones are left out. Copies of the first
+ * sample fill the rest of the batch, so that every sample is a real one. */
 static enum status read_batch(const struct training *training, struct sample_reader *reader,
                               uint32_t *next, char *batch, int *count)
 {

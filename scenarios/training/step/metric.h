@@ -1,5 +1,5 @@
-/* What is measured of a training step. Every metric is a flat number per window; times and counts
- * are per step of the same samples in both variants. */
+/* The metrics of a training step. Each is one number per window; times and counts are per step, and
+ * both variants train on the same samples. */
 #ifndef SCENARIOS_TRAINING_STEP_METRIC_H
 #define SCENARIOS_TRAINING_STEP_METRIC_H
 

@@ -1,4 +1,4 @@
-/* Batches that lie in device memory before the first step: input that costs nothing to get. */
+/* Batches that are in device memory before the first step: input that costs nothing to get. */
 #ifndef SCENARIOS_TRAINING_STEP_RESIDENT_H
 #define SCENARIOS_TRAINING_STEP_RESIDENT_H
 
@@ -13,7 +13,7 @@ enum status resident_open(struct resident **resident, struct loader *loader,
                           struct stream *stream);
 void resident_close(struct resident *resident); /* NULL is allowed */
 
-/* Device memory of the batch of step `step`: they come round in order. */
+/* Device memory of the batch of step `step`; after the last batch the first one follows. */
 const void *resident_batch(const struct resident *resident, int64_t step);
 
 /* Tokens with data in the batch of step `step`; 0 where samples have no length. */

@@ -1,12 +1,12 @@
 /* The training step that all scenarios vary: loader, transfer, model, optimizer, logging.
  *
- * One object is one training run on one device: parameters from the seed, samples in seed order. A
- * step is: data (next batch), h2d (to the device), forward and backward (as often as micro-batches),
- * optimizer, log. Each is a phase by that name. Nothing waits for the device but what the settings
- * make wait.
+ * One object is one training run on one device: parameters from the seed, samples in the seed's order.
+ * A step is: data (the next batch), h2d (its copy to the device), forward and backward (once per
+ * micro-batch), optimizer, and every so many steps log and save. Each is a phase of that name. The host
+ * waits for the device only where the settings say so.
  *
- * With launch=graph the first two steps run eagerly, then forward, backward and optimizer are captured
- * once; results are the same bits as eager ones. */
+ * With launch=graph the first two steps run eagerly; then forward, backward and optimizer are captured
+ * once. Results are the same bits as eager ones. */
 #ifndef SCENARIOS_TRAINING_STEP_TRAINING_H
 #define SCENARIOS_TRAINING_STEP_TRAINING_H
 
@@ -17,7 +17,7 @@
 
 struct training;
 
-/* What is counted while a window is timed. */
+/* Counted while a window is timed. */
 struct training_counts {
     int64_t launches; /* of kernels, and of graphs */
     int64_t synchronizations, copies, copy_bytes_h2d, device_allocations;
@@ -25,7 +25,7 @@ struct training_counts {
     int64_t submission_ns; /* queueing the device's work */
 };
 
-/* What a window of steps cost, which may be timed in several slices. */
+/* The cost of a window of steps, which may be timed in several slices. */
 struct training_window {
     int64_t steps, samples;
     int64_t wall_ns; /* synchronised host clock around each slice */
@@ -47,23 +47,24 @@ void training_close(struct training *training);
 /* Runs `steps` steps; on return their device work may still be queued. */
 enum status training_run(struct training *training, int64_t steps);
 
-/* Records steps, operators and memory in `trace` from now on; with NULL, as at first, no longer. The
- * trace must be recording already, on the device's own sink, with no work queued. Names stay the
- * training's: write the trace before closing it. OUT_OF_MEMORY. */
+/* Records steps, operators and memory in `trace` from now on; NULL, as at first, records nothing. The
+ * trace must already be recording, on the device's own sink, with no work queued. The trace points to
+ * names that the training owns: write it before closing the training. OUT_OF_MEMORY. */
 enum status training_trace(struct training *training, struct trace *trace);
 
-/* Takes the next step's batch from the loader now, unless it is at hand already. */
+/* Takes the next step's batch from the loader now, unless that is done already. */
 enum status training_fetch(struct training *training);
 
-/* Waits for all queued work, runs and times `steps` steps and adds them to `window`, which is all 0 before
- * its first ones. If the first step's batch is at hand, the window ends with the batch after the last one
- * at hand: as many are loaded as trained on, and none while the device has nothing to do that would have
- * something in a longer window. Release the window when done with it; after a failure it is. */
+/* Waits for all queued work, runs and times `steps` steps and adds them to `window`, which is all 0 at
+ * first. If the first step's batch has been fetched before, the batch after the last step is fetched
+ * within the window: then as many batches are loaded as trained on, and loading overlaps with the
+ * device's work as in a longer window. Release the window when done with it; after a failure it is
+ * released. */
 enum status training_window(struct training *training, int64_t steps,
                             struct training_window *window);
 
-/* Waits for all queued work and lets loader workers rest until the next step is run: then the process
- * does nothing on this training's behalf. */
+/* Waits for all queued work and stops the loader's workers until the next step: meanwhile the process
+ * does no work for this training. */
 enum status training_pause(struct training *training);
 void training_window_release(struct training_window *window);
 
@@ -75,10 +76,9 @@ int64_t training_steps_done(const struct training *training);
 /* Share of held-out samples classified right, with the parameters as they are. Waits for the device. */
 enum status training_evaluate(struct training *training, double *accuracy);
 
-/* Host and device work of a step, each measured alone over `steps` steps: loading and queueing
- * without reading the loss, while the device has nothing else to do before; and device time from
- * start to end of a step whose input is there. The lower quartile of each: other processes only ever
- * add to it. */
+/* Host and device work of a step, each measured alone over `steps` steps. Host: loading and queueing,
+ * without reading the loss, on an idle device. Device: from start to end of a step whose input is
+ * there. Each is the lower quartile, because other processes can only add to it. */
 enum status training_balance(struct training *training, int64_t steps, double *host_ns,
                              double *device_ns);
 

@@ -1,5 +1,5 @@
-/* What a training run consists of: for the files that step, measure and evaluate it, and for tests
- * that look inside. */
+/* The parts of a training run, for the files that step, measure and evaluate it, and for tests that
+ * look inside. */
 #ifndef SCENARIOS_TRAINING_STEP_TRAINING_PARTS_H
 #define SCENARIOS_TRAINING_STEP_TRAINING_PARTS_H
 

@@ -20,7 +20,7 @@ static struct training_counts read_counts(struct training *training)
     };
 }
 
-/* Adds what came between two readings. */
+/* Adds the difference of two readings. */
 static void add_counts(struct training_counts *sum, const struct training_counts *from,
                        const struct training_counts *to)
 {
@@ -138,8 +138,8 @@ void training_window_release(struct training_window *window)
     window->step_count = 0;
 }
 
-/* One step with nothing queued before it: host time of loading and queueing, then the device time of
- * a second run of the same step, whose input is there and whose launches no longer hold it up. */
+/* Host time of loading and queueing one step on an idle device; then the device time of another step,
+ * whose input is already there. */
 static enum status balance_step(struct training *training, struct event *begin, struct event *end,
                                 double *host_ns, double *device_ns)
 {

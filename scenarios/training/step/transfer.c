@@ -34,7 +34,8 @@ static enum status open_overlap(struct transfer *transfer)
                             &transfer->stages[i]));
         TRY(event_create(device, false, &transfer->consumed[i]));
     }
-    /* Whatever the compute stream did with this memory before is done. */
+    /* The copy stream may write to the stages only after earlier work of the compute stream on this
+     * memory. */
     TRY(stream_synchronize(transfer->compute));
 
 out:
@@ -129,7 +130,7 @@ static enum status copy_piece(const struct transfer *transfer, struct stream *st
     return device_copy_async(stream, COPY_HOST_TO_DEVICE, to + offset, from + offset, bytes);
 }
 
-/* The batch in one copy, or one a tensor: each sample's input, the labels, the lengths. */
+/* The batch in one copy, or one copy per tensor: each sample's input, the labels, the lengths. */
 static enum status copy_batch(const struct transfer *transfer, struct stream *stream, void *to,
                               const void *from)
 {
@@ -151,7 +152,8 @@ out:
     return status;
 }
 
-/* Copy stream to stage, stage to input: the input itself is still being read by earlier steps. */
+/* The copy stream fills a stage, the compute stream copies it to the input: earlier steps may still be
+ * reading the input itself. */
 static enum status copy_overlapped(struct transfer *transfer, const struct batch *batch,
                                    struct event *arrived)
 {

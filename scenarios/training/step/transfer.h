@@ -1,8 +1,8 @@
 /* From a batch in host memory to the step's input in device memory.
  *
- * The input lies at one address for the whole run, because a captured graph freezes its arguments. A
- * batch's host memory goes back to the loader when its copy is done; only when `batches_in_flight`
- * copies are still under way does the host wait for the oldest. */
+ * The input has one address for the whole run, because a captured graph freezes its arguments. A
+ * batch's host memory goes back to the loader when its copy is done. The host waits for the oldest copy
+ * only when `batches_in_flight` of them are in progress. */
 #ifndef SCENARIOS_TRAINING_STEP_TRANSFER_H
 #define SCENARIOS_TRAINING_STEP_TRANSFER_H
 
@@ -18,17 +18,17 @@ enum status transfer_open(struct transfer **transfer, const struct transfer_conf
                           struct stream *compute, struct allocator *allocator,
                           const struct batch_layout *layout, struct loader *loader);
 
-/* Waits for the copies under way and returns their batches. NULL is allowed. */
+/* Waits for the copies in progress and returns their batches. NULL is allowed. */
 void transfer_close(struct transfer *transfer);
 
 /* The step's input: `layout->bytes` of device memory. */
 void *transfer_input(const struct transfer *transfer);
 
-/* Gives batches whose copies are done back to the loader; waits for one when too many are not. To be
- * called before the loader's next batch. */
+/* Gives batches whose copies are done back to the loader; waits for one when too many are not done. Call
+ * it before taking the loader's next batch. */
 enum status transfer_reclaim(struct transfer *transfer);
 
-/* Queues the batch's way into the input, after the work of earlier steps that reads the input. */
+/* Queues the copy of the batch to the input, after the work of earlier steps that reads the input. */
 enum status transfer_batch(struct transfer *transfer, const struct batch *batch);
 
 /* The same from device memory. */
