@@ -1,4 +1,4 @@
-/* Work comes by its start, so the first of a kernel is the one at which its name is seen first. */
+/* Work is sorted by start, so a kernel is used first at the work with which its name is first seen. */
 #include "harness/analysis/first_uses.h"
 
 #include "harness/analysis/event_names.h"
@@ -11,7 +11,7 @@ static int64_t duration_ns(const struct trace_event *event)
     return event->end_ns - event->start_ns;
 }
 
-/* Where a call stands among what the host did, which is by thread and start. */
+/* The index of a call in the timeline's host events, which are sorted by thread and start. */
 static int64_t place_of(const struct timeline *timeline, const struct trace_event *call)
 {
     int64_t low = 0, high = timeline->host_count;
@@ -78,7 +78,7 @@ out:
     return status;
 }
 
-/* What of the time taken no device worked in. */
+/* Cuts the time taken down to that in which no device worked. */
 static enum status find_idle(struct first_uses *uses, const struct intervals *taken,
                              const struct timeline *timeline)
 {

@@ -14,7 +14,7 @@ struct open_event {
     enum host_doing doing;
 };
 
-/* What a name says of a call and of a span. */
+/* What a call of this name does, and what a span of this name is. */
 struct named {
     bool is_copy;
     enum host_doing call, span;
@@ -254,7 +254,7 @@ static int64_t first_after(const struct host_activity *activity, uint32_t track,
 }
 
 /* Time in which a thread is outside of every event. If it is not the loop's thread, the loop may be busy
- * meanwhile (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is asked. */
+ * then (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is asked. */
 static void fill_outside(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                          int64_t end_ns, int64_t ns[HOST_DOING_COUNT])
 {

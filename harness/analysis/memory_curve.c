@@ -1,5 +1,5 @@
-/* Points are sorted by device and time; each device is then one pass for its curve and peak and one for
- * its categories, which stops to look at the peak. */
+/* Points are sorted by device and time. One pass over a device finds its curve and peak, a second one its
+ * categories, with a look at them when the peak is reached. */
 #include "harness/analysis/memory_curve.h"
 
 #include "harness/base/sort.h"
@@ -73,7 +73,7 @@ out:
     return status;
 }
 
-/* Sums of a broken trace wrap instead of being undefined. */
+/* A broken trace may overflow a sum, so it is made to wrap, which is defined. */
 static int64_t plus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);

@@ -1,5 +1,5 @@
-/* One merged list per phase over the whole trace; steps then ask how much of each lies in them, and calls
- * whether they begin in one. */
+/* Each phase has one merged list of intervals over the whole trace. A step asks how much of each list it
+ * covers, and a call in which list it begins. */
 #include "harness/analysis/phases.h"
 
 #include "harness/analysis/event_names.h"

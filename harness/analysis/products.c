@@ -1,5 +1,5 @@
-/* Operators that state their work are sorted by place, each product is counted where its call was made,
- * and operators of equal work become one kind. */
+/* Operators that state their work are sorted by thread and start. Each product counts for the operator that
+ * its call was made in, and operators of equal work become one kind. */
 #include "harness/analysis/products.h"
 
 #include "harness/analysis/event_names.h"
@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Work that differs by less says too little of how time grows with it. */
+/* If work differs by less, it is not known how time grows with it. */
 #define WORK_RATIO_LEAST 4.0
 
-/* An operator with the products that it launched, or all operators with as much work a product. */
+/* An operator with the products that it launched, or all operators with the same work per product. */
 struct stated {
     const struct trace_event *event;
-    double flops; /* a product */
+    double flops; /* per product */
     double count, ns;
 };
 
@@ -58,7 +58,7 @@ out:
     return status;
 }
 
-/* The last to begin on the call's thread before it, if the call lies within. */
+/* The last operator that begins on the call's thread before the call, if it has not ended then. */
 static struct stated *around(struct stated *stated, int64_t count, const struct trace_event *call)
 {
     int64_t low = 0, high = count;

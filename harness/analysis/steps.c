@@ -1,4 +1,5 @@
-/* One merged list per part over the whole trace; a step then goes through those that it lies in. */
+/* Each part has one merged list of intervals over the whole trace; a step goes through the piece of each
+ * list that it covers. */
 #include "harness/analysis/steps.h"
 
 #include "harness/analysis/event_names.h"
@@ -60,8 +61,8 @@ out:
     return status;
 }
 
-/* Goes through the step, at each moment asking for the first part under way; it lasts until it ends or one
- * before it begins. */
+/* Goes through the step from moment to moment: the first part that is under way counts, until it ends or a
+ * part with priority begins. */
 static void break_down(struct step *step, const struct intervals *parts)
 {
     int64_t at_ns = step->event->start_ns, until_ns, next[STEP_OTHER];

@@ -84,7 +84,7 @@ static int by_correlation(const void *left, const void *right)
 struct calls {
     const struct trace_event **items;
     int64_t count;
-    int64_t next; /* behind the one that was found last */
+    int64_t next; /* the one after that which was found last */
 };
 
 /* The first that has this correlation; NULL: none. */
@@ -221,7 +221,7 @@ static int by_device(const void *left, const void *right)
     return (a->device > b->device) - (a->device < b->device);
 }
 
-/* Where the work of a track counts. */
+/* The usage that the work of a track counts for. */
 struct place {
     struct measuring *stream, *device;
 };

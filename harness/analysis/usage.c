@@ -1,6 +1,6 @@
-/* Work comes by its start, so a set of it is known by how far it reaches: up to there it has no gap behind
- * the start of what comes next. That is all that is kept of the set of each kind, of both kinds of kernels
- * (`kernel`), and of copies and memsets (`memory`). */
+/* Work comes in order of its start. So of a set of work only its end matters: from the start of the next
+ * work to that end the set has no gap. That end is all that is kept for each kind, for both kinds of
+ * kernels (`kernel`), and for copies and memsets (`memory`). */
 #include "harness/analysis/usage.h"
 
 #include "harness/analysis/intervals.h"
@@ -22,7 +22,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* What the work adds to a set, which then reaches to its end. */
+/* The time that the work adds to a set, whose end moves with it. */
 static struct interval extend(int64_t *end_ns, const struct trace_event *event)
 {
     struct interval added = { later(event->start_ns, *end_ns), event->end_ns };
@@ -37,7 +37,7 @@ static int64_t length(struct interval interval)
     return interval.end_ns - interval.start_ns;
 }
 
-/* How much of what was added another set holds too. */
+/* How much of the added time another set covers as well. */
 static int64_t shared(struct interval added, int64_t end_ns)
 {
     return later(0, earlier(added.end_ns, end_ns) - added.start_ns);

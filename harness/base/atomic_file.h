@@ -1,4 +1,4 @@
-/* A file that is there as a whole or not at all. */
+/* Files that are written whole or not at all: a reader never sees half of one. */
 #ifndef HARNESS_BASE_ATOMIC_FILE_H
 #define HARNESS_BASE_ATOMIC_FILE_H
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct scale {
-    double least; /* of the magnitude, in the base unit, from which on this row is used */
+    double least; /* the smallest magnitude, in the base unit, for which this row is used */
     double divisor;
     const char *unit;
 };

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* qsort(), in one pass where the items are in order. */
+/* Like qsort(), but one pass is enough if the items are in order already. */
 void sort_items(void *items, int64_t count, size_t size,
                 int (*compare)(const void *left, const void *right));
 

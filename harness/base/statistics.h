@@ -38,8 +38,8 @@ int stats_interval_rank(int count, double *coverage);
  * is at most 94%; stats_interval_is_enough() tells. */
 struct confidence_interval stats_median_interval(const double *values, int count);
 
-/* The same for one who took more samples because fewer told nothing: looking again is another chance
- * to be wrong. So the looks share the 5%: at `first` samples and after every `group` more; each took
+/* The same if more samples were taken because fewer decided nothing: each look at the data is another
+ * chance to be wrong. So the looks share the 5%: at `first` samples and after every `group` more; each took
  * what it needed, and the one at `count` has what is left (a union bound). All looks together hold the
  * median with `coverage`. */
 int stats_looked_rank(int count, int first, int group, double *coverage);
@@ -47,7 +47,7 @@ struct confidence_interval stats_looked_interval(const double *values, int count
                                                  int group);
 bool stats_interval_is_enough(const struct confidence_interval *interval);
 
-/* factors[i] is by how much sample i of one side is larger: larger[i] / smaller[i]. Two zeros are equal
+/* factors[i] is larger[i] / smaller[i]: how much larger sample i of one side is. Two zeros are equal
  * (1); over 0 it is infinite. Negative samples have no factor (NaN). */
 void stats_paired_factors(const double *larger, const double *smaller, int count, double *factors);
 

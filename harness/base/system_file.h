@@ -1,5 +1,5 @@
-/* Facts that the kernel tells in small text files. `root` comes before /proc and /sys: "" is this
- * machine, a test gives a folder. A value that is cut to its size still ends in '\0'. */
+/* Facts that the kernel states in small text files. `root` comes before /proc and /sys: "" is this
+ * machine, a test gives a folder. A value that is too long for its buffer is cut. */
 #ifndef HARNESS_BASE_SYSTEM_FILE_H
 #define HARNESS_BASE_SYSTEM_FILE_H
 

@@ -1,10 +1,10 @@
-/* Text from elsewhere, a kernel's name or a path, may hold bytes that are no UTF-8. JSON must not. */
+/* Text from elsewhere, such as a kernel's name or a path, may hold bytes that are not UTF-8. JSON must not. */
 #ifndef HARNESS_BASE_UTF8_H
 #define HARNESS_BASE_UTF8_H
 
 #include <stddef.h>
 
-#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, which stands for a byte that is none */
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, written in place of a byte that is not UTF-8 */
 
 /* Bytes of the character that `text` starts with; 0 when it is none (Unicode 15, table 3-7: no overlong
  * forms, no surrogates, nothing above U+10FFFF). Reads no further than a '\0'. */

@@ -1,16 +1,16 @@
-/* What is wrong with a training run, from its trace alone.
+/* Finds what is wrong with a training run, from its trace alone.
  *
  * Every finding is a row of a table of rules (rules.h): a condition on the summary, with the time that it
- * costs and the evidence in numbers. A rule never sees what was configured. A rule that needs what the
- * trace lacks says nothing of it. */
+ * costs and the evidence in numbers. A rule never sees what was configured. If the trace
+ * lacks what a rule needs, that rule says nothing. */
 #ifndef HARNESS_DIAGNOSIS_FINDINGS_H
 #define HARNESS_DIAGNOSIS_FINDINGS_H
 
 #include "harness/analysis/summary.h"
 #include "harness/diagnosis/finding.h"
 
-/* Of trace `which` among the `count` ranks of a run; 1 for a trace alone. OUT_OF_MEMORY. Release in
- * every case. */
+/* The findings of trace `which` among the `count` ranks of a run; a trace alone is 1 of 1. OUT_OF_MEMORY.
+ * Release in every case. */
 enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
                           int64_t which);
 

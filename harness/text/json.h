@@ -25,10 +25,10 @@ cJSON *json_array(struct json *json, cJSON *to, const char *name);
 void json_text(struct json *json, cJSON *to, const char *name, const char *value);
 void json_bool(struct json *json, cJSON *to, const char *name, bool value);
 
-/* What is not finite becomes null: JSON has no other word for it. */
+/* Values that are not finite become null: JSON has no other word for them. */
 void json_number(struct json *json, cJSON *to, const char *name, double value);
 
-/* The same, but nothing at all is written for what is not finite. */
+/* The same, but a value that is not finite is left out. */
 void json_known_number(struct json *json, cJSON *to, const char *name, double value);
 
 void json_integer(struct json *json, cJSON *to, const char *name, int64_t value); /* exact */

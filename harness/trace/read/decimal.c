@@ -1,4 +1,4 @@
-/* Nineteen digits fit in 64 bits: times since 1970 in nanoseconds. Digits beyond them only round. */
+/* Nineteen digits fit in 64 bits, which is enough for nanoseconds since 1970. Further digits only round. */
 #include "harness/trace/read/decimal.h"
 
 enum { DIGITS = 19, EXPONENT_MAX = 100000 };

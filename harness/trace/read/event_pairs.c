@@ -1,4 +1,5 @@
-/* Sorted by thread and time, one pass with a stack, which is a chain through the halves themselves. */
+/* The halves are sorted by thread and time; one pass with a stack then joins them. The stack is a chain
+ * through the halves themselves (`below`), so matching needs no memory of its own. */
 #include "harness/trace/read/event_pairs.h"
 
 #include <stdlib.h>

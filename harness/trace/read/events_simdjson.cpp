@@ -1,5 +1,5 @@
-// simdjson's on-demand parser, for it hands out numbers as they are written. Every value of an event is
-// visited, also those of no interest, so that what is no JSON is noticed. Strings are unescaped into the
+// simdjson's on-demand parser is used because it hands out numbers as they are written. Every value of an
+// event is visited, even if nobody needs it, so that invalid JSON is noticed. Strings are unescaped into the
 // parser's own buffer, which the next event overwrites.
 #define SIMDJSON_EXCEPTIONS 0
 #include "harness/trace/read/events_simdjson.h"
@@ -47,7 +47,7 @@ string_view token_of(ondemand::value &value)
     return token;
 }
 
-// A scalar's text, without quotes where it is a string. False: it is no scalar, or no valid one.
+// A scalar's text, without the quotes of a string. False: it is no valid scalar.
 bool scalar_text(ondemand::value &value, string_view &text)
 {
     ondemand::json_type type;
@@ -72,7 +72,7 @@ bool scalar_text(ondemand::value &value, string_view &text)
     return false;
 }
 
-// Visits a value of no interest. Depth is bounded by the one who cut the event out.
+// Visits a value that nobody needs. The splitter has bounded its depth.
 bool valid(ondemand::value value)
 {
     ondemand::json_type type;
@@ -111,7 +111,7 @@ bool is_compound(ondemand::value &value)
            (type == ondemand::json_type::array || type == ondemand::json_type::object);
 }
 
-// Decimal, or hexadecimal as ROCm writes streams ("0x0"). Beyond 63 bits it wraps: it is an identity.
+// Decimal, or hexadecimal as ROCm writes streams ("0x0"). Numbers beyond 63 bits wrap, since they are identities.
 bool whole_number(string_view text, int64_t &number)
 {
     if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
@@ -129,7 +129,7 @@ bool whole_number(string_view text, int64_t &number)
     return decimal_integer(text.data(), text.size(), &number);
 }
 
-// Three whole numbers. What is valid JSON but no such array is passed over.
+// Three whole numbers. Any other valid JSON is passed over.
 bool three(ondemand::value value, uint32_t numbers[3], bool &found)
 {
     ondemand::array array;
@@ -319,7 +319,7 @@ const char *parse_event(ondemand::document &document, event_fields &fields)
     return document.current_location().get(rest) == OUT_OF_BOUNDS ? nullptr : not_json;
 }
 
-// Floats that are no numbers, as Python's json and C's printf write them.
+// NaN and Infinity, as Python's json and C's printf write them. JSON has no such words.
 bool is_no_number(string_view word)
 {
     if (!word.empty() && word[0] == '-')
@@ -327,7 +327,7 @@ bool is_no_number(string_view word)
     return word == "NaN" || word == "nan" || word == "Infinity" || word == "inf";
 }
 
-// From the beginning of a string to behind its end.
+// The place behind the end of the string that begins at `at`.
 size_t string_end(string_view text, size_t at)
 {
     for (at++; at < text.size() && text[at] != '"'; at++)
@@ -342,8 +342,8 @@ size_t word_end(string_view text, size_t at)
     return at;
 }
 
-// Copies an event with null in place of what is no number. Empty: there is no such thing in it, or no
-// memory. SIMDJSON_PADDING bytes behind it are readable.
+// Copies an event with null in place of each such word. Empty: the event has none, or there is no memory.
+// SIMDJSON_PADDING bytes behind the copy are readable.
 string_view without_no_numbers(struct event_parser *parser, string_view text)
 {
     size_t room = 2 * text.size() + SIMDJSON_PADDING, length = 0;
@@ -427,7 +427,7 @@ void begin_device(event_device &device)
     device.tf32 = device.fused_attention = -1;
 }
 
-// A member of the object that `copy` is: its text, if it is a scalar.
+// The text of a member of the object in `copy`, if it is a scalar.
 bool member_text(struct event_parser *parser, const padded_string &copy, const char *key,
                  ondemand::document &document, string_view &text)
 {

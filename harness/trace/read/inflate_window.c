@@ -1,5 +1,5 @@
-/* A file is gzip when it begins with gzip's two bytes (RFC 1952); its name does not matter. What a
- * damaged file gave before the damage is handed on: the reader makes a partial result of it. */
+/* A file is gzip when it begins with gzip's two bytes (RFC 1952); its name does not matter. The
+ * text before any damage is handed on, and the reader makes a partial result of it. */
 #include "harness/trace/read/inflate_window.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@ struct inflate_window {
     int file;
     const char *path;
     bool gzip, ended;
-    bool between; /* members: the next byte would begin one */
+    bool between; /* two gzip members: the next byte begins one */
     z_stream stream;
     int64_t read_bytes; /* of the file */
     char damage[160];
     unsigned char input[INPUT_BYTES];
 };
 
-/* Fills the input. Nothing left: avail_in is 0. */
+/* Fills the input if it is used up. At the end of the file avail_in stays 0. */
 static enum status refill(struct inflate_window *window)
 {
     enum status status = STATUS_OK;

@@ -21,7 +21,7 @@ void inflate_window_close(struct inflate_window *window);
 enum status inflate_window_read(struct inflate_window *window, char *bytes, size_t size,
                                 size_t *count);
 
-/* What ended the text too early; NULL: nothing did. Lives as long as `window`. */
+/* Why the text ended too early; NULL: it did not. Lives as long as `window`. */
 const char *inflate_window_damage(const struct inflate_window *window);
 
 #endif

@@ -1,4 +1,5 @@
-/* Open addressing over the numbers, at most half full; the texts lie each in a block of its own. */
+/* A hash table of the names' numbers, with open addressing and at most half full. Each text has a block of
+ * its own, so that pointers to it stay valid while the table grows. */
 #include "harness/trace/read/name_table.h"
 
 #include <stdlib.h>

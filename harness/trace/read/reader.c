@@ -25,7 +25,7 @@ enum { EVENTS_MAX = 50000000 };
 
 enum { NOT_KEPT = -1 }; /* an owner of a half */
 
-/* What a category of events is, with the spellings of 2021 (PyTorch 1.8). */
+/* The kinds of events by their category, with the spellings of 2021 (PyTorch 1.8). */
 static const struct {
     const char *category;
     enum event_kind kind;
@@ -464,8 +464,8 @@ static void settle_pairs(struct reading *reading)
     file->event_count = kept;
 }
 
-/* Where no event has a correlation, as with some of ROCm's tracers, a call and its work share the external
- * id. Elsewhere that is the operator's, which several calls share. */
+/* If no event has a correlation, as with some of ROCm's tracers, a call and its work share the external id.
+ * In other traces that id is the operator's, which several calls share, so it must not be used there. */
 static void settle_correlations(struct trace_file *file)
 {
     for (int64_t i = 0; i < file->event_count; i++)

@@ -1,7 +1,7 @@
 /* The reader of trace files: ours and those of PyTorch's profiler, 1.8 to 2.x, of NVIDIA and AMD devices;
  * Chrome's JSON, as an object or an array, plain or gzip, of any size.
  *
- * The text is read in windows and never held as a whole. What is kept of an event is a fixed-size row;
+ * The text is read in windows and never held as a whole. An event is kept as a row of fixed size;
  * rows that say nothing about time or memory (flows, Python frames, names of processes) are counted and
  * left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. An event written as
  * two halves ("B" and "E", event_pairs.h) is one row, with what its "B" says.
@@ -76,8 +76,8 @@ struct event_step { /* our own numbers; -1: unknown */
     int64_t samples, tokens, padded_tokens, flops;
 };
 
-/* What tracing cost, as our own traces say: medians over windows of `steps` steps, without a tracer and
- * with this one. */
+/* The cost of tracing, which only our own traces state: medians over windows of `steps` steps, without a
+ * tracer and with this one. */
 struct trace_cost {
     int64_t steps, windows;
     double step_ns, traced_step_ns; /* 0: not measured */

@@ -3,7 +3,7 @@
  * A device hands its activity to the sink that trace_sink() gives; the training step adds its own rows:
  * operators, steps and memory. Any thread may record at any time. A thread appends to a chunk of its own
  * and takes a lock only for a new chunk, so a record costs a copy of about 150 bytes. Memory is bounded:
- * what finds no room is dropped and counted, never silently.
+ * rows that find no room are dropped and counted.
  *
  * Names and operations are kept as pointers. They live at least as long as the device and the training
  * that recorded them: write the trace before closing either. */
@@ -26,7 +26,7 @@ struct trace_input {
     const char *type;    /* as PyTorch's profiler names it: "float", "c10::BFloat16" */
 };
 
-/* What an operator is: the same at every call. */
+/* The properties of an operator that are the same at every call. */
 struct trace_operation {
     char name[64];    /* "block0.qkv", "block0.qkv backward" */
     int64_t sequence; /* the same for a pass and its backward pass */
@@ -50,7 +50,7 @@ struct trace_step {
     uint32_t thread;
     int64_t samples;
     int64_t tokens;        /* that carry data */
-    int64_t padded_tokens; /* that only fill up: tokens + padded_tokens are computed */
+    int64_t padded_tokens; /* padding: tokens + padded_tokens are computed */
     int64_t flops;         /* of all its operators */
 };
 
@@ -89,7 +89,7 @@ void trace_close(struct trace *trace);
 struct activity_sink trace_sink(struct trace *trace);
 
 /* Forgets all rows and records from now on. No device work may be under way, here and at the end: then
- * the trace has every launch with all the work that it caused. What began earlier is left out. */
+ * the trace has every launch with all the work that it caused. Activity that began earlier is left out. */
 void trace_begin(struct trace *trace);
 void trace_end(struct trace *trace); /* a second time: nothing */
 

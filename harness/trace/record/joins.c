@@ -65,8 +65,8 @@ static struct span span_of(const struct trace_row *row, int64_t external)
     return span;
 }
 
-/* By thread, then by start, outer before inner. Of two equal intervals, the one recorded later is the
- * outer one: spans are recorded when they end. */
+/* By thread, then by start, outer before inner. If two intervals are equal, the one recorded later is
+ * the outer one, since spans are recorded when they end. */
 static int compare_spans(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
@@ -186,7 +186,7 @@ out:
     return status;
 }
 
-/* Widens the span's stretch of the work's stream. */
+/* Widens the span's projection on the work's stream. */
 static enum status project(struct building *building, struct span *span,
                            const struct activity *work)
 {

@@ -1,5 +1,5 @@
-/* What belongs together in a trace: the host call that caused device work, the operator or annotation
- * that a call was made in, and the stretch of a stream that an annotation's work fills.
+/* Joins the rows of a trace: device work with the host call that caused it, a call with the operator or
+ * annotation that it was made in, and an annotation with the part of a stream that its work fills.
  *
  * A host span is an operator, a phase or a step. Its external id is its place among them, from 1 on, as
  * PyTorch's profiler numbers them. Host spans of a thread nest properly; a call belongs to the innermost

@@ -23,7 +23,7 @@ void json_put_unsigned(struct json_stream *json, uint64_t value);
 /* Nanoseconds as microseconds with three decimals, exactly: 1234567 is 1234.567. */
 void json_put_us(struct json_stream *json, int64_t value_ns);
 
-/* With six decimals. What is not finite, or beyond 1e12, is 0. */
+/* With six decimals. Values that are not finite, or beyond 1e12, become 0. */
 void json_put_fraction(struct json_stream *json, double value);
 
 /* In quotes, escaped. Bytes that are not UTF-8 become U+FFFD, so that strict readers accept the file. */

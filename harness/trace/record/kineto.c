@@ -245,7 +245,7 @@ static void write_driver(struct writer *writer, const struct activity *activity)
     write_call(writer, activity, "cuda_driver");
 }
 
-/* What all device work has, up to its own arguments. */
+/* The members that all device work has, up to its own arguments. */
 static void work_open(struct writer *writer, const struct activity *work, const char *category)
 {
     const struct call_join *join = joins_call(&writer->joins, work->correlation);
@@ -508,7 +508,7 @@ static void put_device(struct writer *writer)
     json_put(writer->json, "}]");
 }
 
-/* What has no place in PyTorch's format. */
+/* Facts that have no place in PyTorch's format. */
 static void put_ours(struct writer *writer)
 {
     const struct kineto_about *about = writer->about;

@@ -1,22 +1,22 @@
 /* The trace file that PyTorch's profiler (Kineto) writes: Chrome's trace event format, as JSON.
  *
- * One event a line; everything about the trace as a whole comes first, so that a reader of the stream
+ * One event per line; everything about the trace as a whole comes first, so that a reader of the stream
  * knows it before the events. It opens in Perfetto, chrome://tracing and HolisticTraceAnalysis.
  *
  * Times are microseconds with three decimals, exact to the nanosecond, since the recording began, which
  * is `baseTimeNanoseconds` since 1970. Rows by category:
  *
  *   cpu_op               an operator: "Input Dims", "Input type", "Sequence number", "bytes", "flops"
- *   user_annotation      a phase, or "ProfilerStep#N": "samples", "tokens", "padded tokens" (those that
- *                        only fill up; tokens are the others), "flops"
+ *   user_annotation      a phase, or "ProfilerStep#N": "samples", "tokens", "padded tokens" (padding;
+ *                        tokens are the others), "flops"
  *   gpu_user_annotation  the same on a stream: from the first work launched in it to the end of the last
  *   kernel, gpu_memcpy, gpu_memset   pid is the device's number, tid the stream
  *   cuda_runtime, cuda_driver        pid and tid of the host; "correlation" as on the work it caused
  *   cuda_sync            a wait; tid -1, since it lasts across work of its stream; "stream" -1: of all
  *   ac2g                 a flow: s at the call, f at the first work that it caused
  *   cpu_instant_event    "[memory]": a block of the step's allocator, whose "Bytes" add up to "Total
- *                        Allocated"; 0 bytes: what was allocated at the beginning, a row a category.
- *                        "[device memory]": what was asked of the device itself
+ *                        Allocated"; 0 bytes: what was allocated at the beginning, one row per category.
+ *                        "[device memory]": an allocation from the device itself
  *   overhead             what tracing cost
  *
  * "External id" is an operator's or annotation's number, and on a call and its work that of the innermost
@@ -27,7 +27,7 @@
 #include "harness/device/device.h"
 #include "harness/trace/record/buffer.h"
 
-/* What the file says of the trace as a whole. */
+/* Facts of the trace as a whole. */
 struct kineto_about {
     const char *name;     /* traceName: "item_sync.before" */
     const char *settings; /* all knobs as text; NULL: none */
@@ -39,7 +39,7 @@ struct kineto_about {
     int64_t steps;
     int windows;
     double step_time_us, traced_step_time_us;
-    double spread; /* of the windows of a kind, over their median; NaN: one window tells none */
+    double spread; /* of the windows of a kind, over their median; NaN: there is only one window */
 };
 
 /* Writes what was recorded to `path`, compressed where it ends in ".gz": whole, or not at all. Ends the
