@@ -8,10 +8,9 @@
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
 #include "harness/experiment/parent/experiment.h"
-#include "harness/report/console.h"
-#include "harness/report/markdown.h"
 #include "harness/report/progress.h"
 #include "harness/report/result_file.h"
+#include "harness/report/run_table.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -159,37 +158,24 @@ out:
     return status;
 }
 
-static enum status print_json(const struct run *run)
+static enum status print_results(const struct run *run)
 {
     enum status status = STATUS_OK;
+    struct page page = flags_page(&run->flags);
     char *text = NULL;
 
-    TRY(result_file_text(run->file, &text));
-    fputs(text, stdout);
+    if (run->flags.format == FORMAT_JSON) {
+        TRY(result_file_text(run->file, &text));
+        fputs(text, stdout);
+    } else {
+        run_table(&page, run->results, run->count);
+        page_paragraph(&page, INK_DIM, "%s; results in %s", run->device.name,
+                       result_file_path(run->file));
+    }
 
 out:
     free(text);
     return status;
-}
-
-static enum status print_results(const struct run *run)
-{
-    struct console console;
-
-    switch (run->flags.format) {
-    case FORMAT_JSON:
-        return print_json(run);
-    case FORMAT_MARKDOWN:
-        markdown_table(stdout, run->results, run->count);
-        return STATUS_OK;
-    case FORMAT_CONSOLE:
-        break;
-    }
-    console = console_open(stdout, run->flags.color);
-    console_table(&console, run->results, run->count);
-    printf("%s%s; results in%s %s\n", console.dim, run->device.name, console.plain,
-           result_file_path(run->file));
-    return STATUS_OK;
 }
 
 /* What fails the run: anything that was neither shown nor known to be impossible here; in A/A, where

@@ -179,13 +179,12 @@ out:
     return status;
 }
 
-static enum status train_one(struct train *train, struct device *device,
-                             const struct console *console)
+static enum status train_one(struct train *train, struct device *device, const struct page *page)
 {
     enum status status = STATUS_OK;
     bool is_json = train->flags.format == FORMAT_JSON;
     struct measurement measurement;
-    struct console to = *console;
+    struct page to = *page;
     struct measure measure = {
         .steps = train->steps,
         .seconds = SECONDS,
@@ -199,15 +198,15 @@ static enum status train_one(struct train *train, struct device *device,
     TRY(knobs_resolve(&train->config, device_properties(device)));
     TRY(knobs_print(&train->config, settings, sizeof settings));
     if (!is_json) {
-        train_print_settings(console, device_properties(device), settings);
-        train_print_loss_heading(console);
+        train_print_settings(page, device_properties(device), settings);
+        train_print_loss_heading(page);
         fflush(stdout);
     }
     TRY(measure_training(&measurement, device, &train->config, &measure));
     if (is_json)
         TRY(print_json_one(device_properties(device), settings, &measurement));
     else
-        train_print_summary(console, &measurement);
+        train_print_summary(page, &measurement);
 
 out:
     return status;
@@ -302,8 +301,7 @@ out:
     return status;
 }
 
-static enum status train_sweep(struct train *train, struct device *device,
-                               const struct console *console)
+static enum status train_sweep(struct train *train, struct device *device, const struct page *page)
 {
     enum status status = STATUS_OK;
 
@@ -312,7 +310,7 @@ static enum status train_sweep(struct train *train, struct device *device,
     if (train->flags.format == FORMAT_JSON)
         TRY(print_json_sweep(train, device_properties(device)));
     else
-        train_print_sweep(console, train->knob, train->rows, train->row_count);
+        train_print_sweep(page, train->knob, train->rows, train->row_count);
 
 out:
     return status;
@@ -323,7 +321,7 @@ static enum status run_train(int argc, char **argv, int *exit_code)
     enum status status = STATUS_OK;
     struct train *train = calloc(1, sizeof *train);
     struct device *device = NULL;
-    struct console console;
+    struct page page;
     bool helped;
     struct options options = {
         .command = "train",
@@ -350,12 +348,11 @@ static enum status run_train(int argc, char **argv, int *exit_code)
         goto out;
     if (train->flags.format == FORMAT_MARKDOWN)
         FAIL(STATUS_BAD_USAGE, "--format=markdown: train prints console or json");
-    console = console_open(stdout, train->flags.color);
+    page = flags_page(&train->flags);
     TRY(device_open(
         &device, train->flags.device,
         &(struct device_options){ .memory_bytes = train->flags.device_memory, .spin_ns = -1 }));
-    TRY(train->sweep != NULL ? train_sweep(train, device, &console)
-                             : train_one(train, device, &console));
+    TRY(train->sweep != NULL ? train_sweep(train, device, &page) : train_one(train, device, &page));
 
 out:
     device_close(device);

@@ -2,38 +2,47 @@
 
 #include "harness/base/quantity.h"
 #include "harness/base/statistics.h"
-#include "harness/text/wrap.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void train_print_settings(const struct console *console, const struct device_properties *device,
+void train_print_settings(const struct page *page, const struct device_properties *device,
                           const char *settings)
 {
-    fprintf(console->stream, "%s%s%s, %s, %s\n%s", console->bold, device->name, console->plain,
-            device->isa, device->gemm_library, console->dim);
-    wrap_print(console->stream, 0, 0, console->width, settings);
-    fprintf(console->stream, "%s\n", console->plain);
+    page_title(page, device->name);
+    page_paragraph(page, INK_PLAIN, "%s, %s", device->isa, device->gemm_library);
+    page_paragraph(page, INK_DIM, "%s", settings);
 }
 
-void train_print_loss_heading(const struct console *console)
+static const struct column loss_columns[] = {
+    { "step", 8 },
+    { "loss", 10 },
+    { "samples/s", 14 },
+    { "step time", 12 },
+};
+
+void train_print_loss_heading(const struct page *page)
 {
-    fprintf(console->stream, "%s%8s %10s %14s %12s%s\n", console->dim, "step", "loss", "samples/s",
-            "step time", console->plain);
+    fputc('\n', page->console.stream);
+    page_table(page, loss_columns, ARRAY_SIZE(loss_columns));
 }
 
 void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
                       double loss)
 {
-    const struct console *console = context;
-    char time[QUANTITY_SIZE];
+    const struct page *page = context;
+    char at[QUANTITY_SIZE], value[QUANTITY_SIZE], speed[QUANTITY_SIZE], time[QUANTITY_SIZE];
+    const char *const cells[] = { at, value, speed, time };
 
+    snprintf(at, sizeof at, "%lld", (long long)step);
+    snprintf(value, sizeof value, "%.4f", loss);
+    snprintf(speed, sizeof speed, "%.0f", samples_per_second);
     quantity_print(time, step_time, "us");
-    fprintf(console->stream, "%8lld %10.4f %14.0f %12s\n", (long long)step, loss,
-            samples_per_second, time);
-    fflush(console->stream);
+    page_row(page, loss_columns, ARRAY_SIZE(loss_columns), cells);
+    fflush(page->console.stream);
 }
 
 static const char *text_of(char text[QUANTITY_SIZE], const struct measurement *measurement,
@@ -43,49 +52,53 @@ static const char *text_of(char text[QUANTITY_SIZE], const struct measurement *m
     return text;
 }
 
-/* The name of a line of the summary. */
-static void print_word(const struct console *console, const char *word)
+/* A line of the summary, with its name in bold. */
+static void print_figures(const struct page *page, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void print_figures(const struct page *page, const char *name, const char *format, ...)
 {
-    fprintf(console->stream, "%s%-12s%s", console->bold, word, console->plain);
+    static const struct column columns[] = { { "", -10 }, { "", PAGE_WRAP } };
+    static const enum ink inks[] = { INK_BOLD, INK_PLAIN };
+    char text[256];
+    const char *const cells[] = { name, text };
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    page_row_inked(page, columns, ARRAY_SIZE(columns), cells, inks);
 }
 
-void train_print_summary(const struct console *console, const struct measurement *measurement)
+void train_print_summary(const struct page *page, const struct measurement *measurement)
 {
-    FILE *stream = console->stream;
     const double *metric = measurement->metric;
     char one[QUANTITY_SIZE], two[QUANTITY_SIZE], three[QUANTITY_SIZE], four[QUANTITY_SIZE];
 
-    fputc('\n', stream);
-    print_word(console, "speed");
-    fprintf(stream, "%.1f steps/s, %.0f samples/s, over %lld steps in %.2f s\n",
-            measurement_steps_per_second(measurement), metric[METRIC_SAMPLES_PER_SECOND],
-            (long long)measurement->steps, measurement->seconds);
-    print_word(console, "step time");
+    fputc('\n', page->console.stream);
+    print_figures(page, "speed", "%.1f steps/s, %.0f samples/s, over %lld steps in %.2f s",
+                  measurement_steps_per_second(measurement), metric[METRIC_SAMPLES_PER_SECOND],
+                  (long long)measurement->steps, measurement->seconds);
     quantity_print(one, measurement->step_p50, "us");
-    fprintf(stream, "%s mean, p50 %s, p95 %s, variation %.0f%%\n",
-            text_of(two, measurement, METRIC_STEP_TIME), one,
-            text_of(three, measurement, METRIC_STEP_TIME_P95), metric[METRIC_STEP_VARIATION] * 100);
-    print_word(console, "data");
-    fprintf(stream, "%s waited a step, %.0f%% of it\n", text_of(one, measurement, METRIC_DATA_WAIT),
-            metric[METRIC_DATA_WAIT_SHARE] * 100);
-    print_word(console, "a step has");
-    fprintf(stream, "%s launches, %s syncs, %s copies, %s device allocations\n",
-            text_of(one, measurement, METRIC_LAUNCHES_PER_STEP),
-            text_of(two, measurement, METRIC_SYNCS_PER_STEP),
-            text_of(three, measurement, METRIC_COPIES_PER_STEP),
-            text_of(four, measurement, METRIC_ALLOCATIONS_PER_STEP));
-    print_word(console, "memory");
-    fprintf(stream, "%s at the peak, %s of activations\n",
-            text_of(one, measurement, METRIC_MEMORY_PEAK),
-            text_of(two, measurement, METRIC_ACTIVATION_PEAK));
-    print_word(console, "accuracy");
-    fprintf(stream, "%.1f%% of held-out samples, after %lld steps\n", measurement->accuracy * 100,
-            (long long)measurement->steps_trained);
-    if (measurement->damaged_samples > 0) {
-        print_word(console, "damaged");
-        fprintf(stream, "%s%lld samples could not be decoded and were replaced%s\n",
-                console->doubtful, (long long)measurement->damaged_samples, console->plain);
-    }
+    print_figures(page, "step time", "%s mean, p50 %s, p95 %s, variation %.0f%%",
+                  text_of(two, measurement, METRIC_STEP_TIME), one,
+                  text_of(three, measurement, METRIC_STEP_TIME_P95),
+                  metric[METRIC_STEP_VARIATION] * 100);
+    print_figures(page, "data wait", "%s per step, %.0f%% of it",
+                  text_of(one, measurement, METRIC_DATA_WAIT),
+                  metric[METRIC_DATA_WAIT_SHARE] * 100);
+    print_figures(page, "per step", "%s launches, %s syncs, %s copies, %s device allocations",
+                  text_of(one, measurement, METRIC_LAUNCHES_PER_STEP),
+                  text_of(two, measurement, METRIC_SYNCS_PER_STEP),
+                  text_of(three, measurement, METRIC_COPIES_PER_STEP),
+                  text_of(four, measurement, METRIC_ALLOCATIONS_PER_STEP));
+    print_figures(page, "memory", "%s at the peak, %s of activations",
+                  text_of(one, measurement, METRIC_MEMORY_PEAK),
+                  text_of(two, measurement, METRIC_ACTIVATION_PEAK));
+    print_figures(page, "accuracy", "%.1f%% of held-out samples, after %lld steps",
+                  measurement->accuracy * 100, (long long)measurement->steps_trained);
+    if (measurement->damaged_samples > 0)
+        print_figures(page, "damaged", "%lld samples could not be decoded and were replaced",
+                      (long long)measurement->damaged_samples);
 }
 
 /* Over the rounds of a row. */
@@ -113,56 +126,54 @@ static double spread_percent(const struct sweep_row *row)
     return (high - low) / 2 / median_of(row, METRIC_STEP_TIME) * 100;
 }
 
-/* Columns of a sweep. The loss is none: values that ran for a time trained for different steps. */
-static const struct column {
-    const char *heading;
+/* The metrics of a sweep. The loss is none: values that ran for a time trained for different steps. */
+static const struct sweep_column {
+    struct column column;
     enum metric metric;
-    int width;
-} columns[] = {
-    { "samples/s", METRIC_SAMPLES_PER_SECOND, 11 },
-    { "step", METRIC_STEP_TIME, 10 },
-    { "p95", METRIC_STEP_TIME_P95, 10 },
-    { "data wait", METRIC_DATA_WAIT, 11 },
-    { "launches", METRIC_LAUNCHES_PER_STEP, 10 },
-    { "syncs", METRIC_SYNCS_PER_STEP, 7 },
-    { "memory", METRIC_MEMORY_PEAK, 10 },
+} sweep_columns[] = {
+    { { "samples/s", 9 }, METRIC_SAMPLES_PER_SECOND },
+    { { "step", 8 }, METRIC_STEP_TIME },
+    { { "p95", 8 }, METRIC_STEP_TIME_P95 },
+    { { "data wait", 9 }, METRIC_DATA_WAIT },
+    { { "launches", 8 }, METRIC_LAUNCHES_PER_STEP },
+    { { "syncs", 6 }, METRIC_SYNCS_PER_STEP },
+    { { "memory", 8 }, METRIC_MEMORY_PEAK },
 };
+enum { SWEEP_METRICS = 7, SWEEP_COLUMNS = 1 + SWEEP_METRICS + 1 };
 
-static void print_sweep_row(const struct console *console, int width, const struct sweep_row *row)
+static void print_sweep_row(const struct page *page, const struct column *columns,
+                            const struct sweep_row *row)
 {
-    fprintf(console->stream, "%-*s", width, row->value);
+    const struct column refused[] = { columns[0], { "", PAGE_WRAP } };
+    char texts[SWEEP_METRICS][QUANTITY_SIZE], spread[QUANTITY_SIZE];
+    const char *cells[SWEEP_COLUMNS] = { row->value, row->refusal };
+
     if (row->refusal[0] != '\0') {
-        fputs("  ", console->stream);
-        wrap_print(console->stream, width + 2, width + 2, console->width, row->refusal);
+        page_row(page, refused, ARRAY_SIZE(refused), cells);
         return;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-        char text[QUANTITY_SIZE];
-        quantity_print(
-            text, median_of(row, columns[i].metric),
-            columns[i].metric == METRIC_SAMPLES_PER_SECOND ? "" : metric_unit(columns[i].metric));
-        fprintf(console->stream, "%*s", columns[i].width, text);
-        if (columns[i].metric == METRIC_STEP_TIME)
-            fprintf(console->stream, " %s%3.0f%%%s", console->dim, spread_percent(row),
-                    console->plain);
+    for (int i = 0; i < SWEEP_METRICS; i++) {
+        enum metric metric = sweep_columns[i].metric;
+        quantity_print(texts[i], median_of(row, metric),
+                       metric == METRIC_SAMPLES_PER_SECOND ? "" : metric_unit(metric));
+        cells[1 + i] = texts[i];
     }
-    fputc('\n', console->stream);
+    snprintf(spread, sizeof spread, "%.0f%%", spread_percent(row));
+    cells[SWEEP_COLUMNS - 1] = spread;
+    page_row(page, columns, SWEEP_COLUMNS, cells);
 }
 
-void train_print_sweep(const struct console *console, const char *knob,
-                       const struct sweep_row *rows, int count)
+/* The last column is half the range of the step time over the rounds. */
+void train_print_sweep(const struct page *page, const char *knob, const struct sweep_row *rows,
+                       int count)
 {
-    int width = (int)strlen(knob);
+    struct column columns[SWEEP_COLUMNS] = { { knob, 0 }, [SWEEP_COLUMNS - 1] = { "step +-", 7 } };
 
-    for (int i = 0; i < count; i++)
-        if ((int)strlen(rows[i].value) > width)
-            width = (int)strlen(rows[i].value);
-    fprintf(console->stream, "%s%-*s", console->dim, width, knob);
-    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        fprintf(console->stream, "%*s%s", columns[i].width, columns[i].heading,
-                columns[i].metric == METRIC_STEP_TIME ? "   +-" : "");
-    fprintf(console->stream, "%s\n", console->plain);
-    for (int i = 0; i < count; i++) print_sweep_row(console, width, &rows[i]);
+    page_column_fit(&columns[0], knob);
+    for (int i = 0; i < count; i++) page_column_fit(&columns[0], rows[i].value);
+    for (int i = 0; i < SWEEP_METRICS; i++) columns[1 + i] = sweep_columns[i].column;
+    page_table(page, columns, SWEEP_COLUMNS);
+    for (int i = 0; i < count; i++) print_sweep_row(page, columns, &rows[i]);
 }
 
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement)

@@ -3,22 +3,22 @@
 #define HARNESS_CLI_TRAIN_OUTPUT_H
 
 #include "harness/cli/measure.h"
-#include "harness/report/console.h"
 #include "harness/text/json.h"
+#include "harness/text/page.h"
 
 /* The device and all settings. */
-void train_print_settings(const struct console *console, const struct device_properties *device,
+void train_print_settings(const struct page *page, const struct device_properties *device,
                           const char *settings);
 
-/* The table of losses: its heading, and a measure_report whose context is the console. */
-void train_print_loss_heading(const struct console *console);
+/* The table of losses: its heading, and a measure_report whose context is the page. */
+void train_print_loss_heading(const struct page *page);
 void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
                       double loss);
 
 /* The figures at the end. */
-void train_print_summary(const struct console *console, const struct measurement *measurement);
+void train_print_summary(const struct page *page, const struct measurement *measurement);
 
-/* A value of a sweep: what was measured of it, round by round, or why it could not run. */
+/* A value of a sweep: what was measured with it, round by round, or why it could not run. */
 struct sweep_row {
     const char *value;
     struct measurement *rounds; /* [count] */
@@ -26,9 +26,9 @@ struct sweep_row {
     char refusal[512]; /* "": it ran */
 };
 
-/* A row a value: medians over the rounds, and the range of the step time. */
-void train_print_sweep(const struct console *console, const char *knob,
-                       const struct sweep_row *rows, int count);
+/* A row per value: medians over the rounds, and the range of the step time. */
+void train_print_sweep(const struct page *page, const char *knob, const struct sweep_row *rows,
+                       int count);
 
 /* Members of an object: every figure as a flat number. */
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement);

@@ -1,8 +1,7 @@
 /* A scenario's traces beside the scenario: which findings count as right, and how a run reports them. */
 #include "harness/experiment/parent/variant_diagnosis.h"
-#include "harness/report/console.h"
-#include "harness/report/markdown.h"
 #include "harness/report/result_findings.h"
+#include "harness/report/run_table.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
@@ -124,19 +123,18 @@ static void tables_have_the_line_on_the_console_and_in_markdown(void **state)
     char *text[2];
     size_t sizes[2];
     FILE *streams[] = { open_memstream(&text[0], &sizes[0]), open_memstream(&text[1], &sizes[1]) };
-    struct console console;
+    struct page pages[2];
     (void)state;
 
     assert_true(streams[0] != NULL && streams[1] != NULL);
-    console = console_open(streams[0], COLOR_NEVER);
-    console_table(&console, &result, 1);
-    markdown_table(streams[1], &result, 1);
+    pages[0] = page_console(streams[0], COLOR_NEVER);
+    pages[1] = page_markdown(streams[1]);
+    for (int i = 0; i < 2; i++) run_table(&pages[i], &result, 1);
     for (int i = 0; i < 2; i++) fclose(streams[i]);
     assert_non_null(strstr(text[0], "\n  found before: host_sync, predicted 1.40x, measured 1.50x; "
                                     "after: data_loading\n"));
-    assert_non_null(strstr(text[1],
-                           "\n- `test`, found before: host_sync, predicted 1.40x, measured "
-                           "1.50x; after: data_loading\n"));
+    assert_non_null(strstr(text[1], "\nfound before: host_sync, predicted 1.40x, measured 1.50x; "
+                                    "after: data_loading\n"));
     for (int i = 0; i < 2; i++) free(text[i]);
     release(&result);
 }
