@@ -96,10 +96,10 @@ static void describe_first(char *text, size_t size, const struct scenario_result
     quantity_factor(predicted, before->items[0].predicted_gain);
     quantity_factor(measured, measured_gain(result));
     if (variant_diagnosis_accepted_first(result))
-        snprintf(text + length, size - (size_t)length, ", predicted %s, measured %s", predicted,
-                 measured);
+        snprintf(text + length, size - (size_t)length, " (predicted gain %s, measured %s)",
+                 predicted, measured);
     else
-        snprintf(text + length, size - (size_t)length, ", predicted %s", predicted);
+        snprintf(text + length, size - (size_t)length, " (predicted gain %s)", predicted);
 }
 
 bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result *result)
@@ -115,6 +115,7 @@ bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result
     }
     describe_first(before, sizeof before, result);
     name_findings(after, sizeof after, &result->diagnoses[VARIANT_AFTER].findings);
-    snprintf(text, FINDINGS_LINE, "found before: %s; after: %s", before, after);
+    snprintf(text, FINDINGS_LINE, "diagnosis before the fix: %s; left after the fix: %s", before,
+             after);
     return true;
 }

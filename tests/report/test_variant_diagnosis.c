@@ -100,11 +100,13 @@ static void a_line_tells_the_first_finding_its_gains_and_what_is_left(void **sta
 {
     static const char *const cases[][3] = {
         { "host_sync! data_loading!", "data_loading! host_sync",
-          "found before: host_sync, predicted 1.40x, measured 1.50x; after: data_loading, "
+          "diagnosis before the fix: host_sync (predicted gain 1.40x, measured 1.50x); left after "
+          "the fix: data_loading, "
           "host_sync" },
         { "data_loading! host_sync!", "device_bound?",
-          "found before: data_loading, predicted 1.40x; after: nothing" },
-        { "device_bound?", "", "found before: nothing; after: nothing" },
+          "diagnosis before the fix: data_loading (predicted gain 1.40x); left after the fix: "
+          "nothing" },
+        { "device_bound?", "", "diagnosis before the fix: nothing; left after the fix: nothing" },
     };
     char text[FINDINGS_LINE];
     (void)state;
@@ -131,10 +133,13 @@ static void tables_have_the_line_on_the_console_and_in_markdown(void **state)
     pages[1] = page_markdown(streams[1]);
     for (int i = 0; i < 2; i++) run_table(&pages[i], &result, 1);
     for (int i = 0; i < 2; i++) fclose(streams[i]);
-    assert_non_null(strstr(text[0], "\n  found before: host_sync, predicted 1.40x, measured 1.50x; "
-                                    "after: data_loading\n"));
-    assert_non_null(strstr(text[1], "\nfound before: host_sync, predicted 1.40x, measured 1.50x; "
-                                    "after: data_loading\n"));
+    assert_non_null(
+        strstr(text[0],
+               "\n  diagnosis before the fix: host_sync (predicted gain 1.40x, measured 1.50x);\n  "
+               "left after the fix: data_loading\n"));
+    assert_non_null(strstr(
+        text[1], "\ndiagnosis before the fix: host_sync (predicted gain 1.40x, measured 1.50x); "
+                 "left after the fix: data_loading\n"));
     for (int i = 0; i < 2; i++) free(text[i]);
     release(&result);
 }
