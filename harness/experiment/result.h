@@ -98,7 +98,7 @@ struct scenario_result {
     struct effect step_time;                       /* the headline */
     struct expectation_result expectations[SCENARIO_EXPECTATIONS];
     int expectation_count;
-    double loss_difference; /* as losses_compare gives it; NaN: a loss was not finite */
+    double loss_difference; /* the largest, relative to the losses; NaN: a loss was not finite */
     bool losses_agree;
     int64_t damaged_samples; /* the most in one repetition */
     struct balance_result balance;

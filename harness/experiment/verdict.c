@@ -19,21 +19,21 @@ static void series_release(struct series *series)
     free(series->factor);
 }
 
-static enum status series_take(struct series *series, const struct repetition *before,
-                               const struct repetition *after, int pairs, int first,
+static enum status series_take(struct series *series, const struct scenario_result *result,
                                enum metric metric, enum direction direction)
 {
+    int pairs = result->pairs;
     size_t bytes = (size_t)(pairs > 0 ? pairs : 1) * sizeof(double);
     enum status status = STATUS_OK;
     double **value = series->value;
 
-    *series = (struct series){ { malloc(bytes), malloc(bytes) }, malloc(bytes), pairs, first };
+    *series = (struct series){
+        { malloc(bytes), malloc(bytes) }, malloc(bytes), pairs, result->protocol.repetitions
+    };
     if (value[VARIANT_BEFORE] == NULL || value[VARIANT_AFTER] == NULL || series->factor == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu bytes of repetitions", 3 * bytes);
-    for (int i = 0; i < pairs; i++) {
-        value[VARIANT_BEFORE][i] = before[i].metric[metric];
-        value[VARIANT_AFTER][i] = after[i].metric[metric];
-    }
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        for (int i = 0; i < pairs; i++) value[v][i] = result->repetitions[v][i].metric[metric];
     stats_paired_factors(value[direction == SHRINKS ? VARIANT_BEFORE : VARIANT_AFTER],
                          value[direction == SHRINKS ? VARIANT_AFTER : VARIANT_BEFORE], pairs,
                          series->factor);
@@ -59,16 +59,14 @@ static void effect_of(struct effect *effect, const struct series *series)
     effect->coverage = interval.coverage;
 }
 
-enum status effect_measure(struct effect *effect, const struct repetition *before,
-                           const struct repetition *after, int pairs, int first, enum metric metric,
-                           enum direction direction)
+/* The headline: the effect on the step time. */
+static enum status measure_step_time(struct scenario_result *result)
 {
     enum status status = STATUS_OK;
     struct series series = { 0 };
 
-    *effect = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
-    TRY(series_take(&series, before, after, pairs, first, metric, direction));
-    effect_of(effect, &series);
+    TRY(series_take(&series, result, METRIC_STEP_TIME, SHRINKS));
+    effect_of(&result->step_time, &series);
 
 out:
     series_release(&series);
@@ -102,18 +100,22 @@ static double pair_difference(const float *before, const float *after)
     return size > 0 ? largest / size : 0;
 }
 
-bool losses_compare(enum loss_check check, const struct repetition *before,
-                    const struct repetition *after, int pairs, double *difference)
+/* Fills in loss_difference: the largest difference of two losses, divided by the largest loss in the first
+ * steps of their pair. It is not divided by each loss alone: a rounded logit moves the cross-entropy by
+ * the same amount whether or not the sample is already learned, so a small loss is not as precise relative
+ * to itself. A loss that is not finite agrees with nothing. */
+static void compare_losses(struct scenario_result *result)
 {
+    double *difference = &result->loss_difference;
+
     *difference = 0;
-    for (int i = 0; i < pairs; i++) {
-        double here = pair_difference(before[i].losses, after[i].losses);
+    for (int i = 0; i < result->pairs && !isnan(*difference); i++) {
+        double here = pair_difference(result->repetitions[VARIANT_BEFORE][i].losses,
+                                      result->repetitions[VARIANT_AFTER][i].losses);
         if (!(here <= *difference)) /* also if it is NaN */
             *difference = here;
-        if (isnan(*difference))
-            return false;
     }
-    return *difference <= loss_checks[check].tolerance;
+    result->losses_agree = *difference <= loss_checks[verdict_loss_check(result)].tolerance;
 }
 
 /* --- Expectations --- */
@@ -238,9 +240,7 @@ static enum status judge(struct expectation_result *result, const struct expecta
     const char *name = metric_name(expectation->metric);
 
     *result = (struct expectation_result){ .expectation = expectation, .outcome = OUTCOME_MET };
-    TRY(series_take(&series, all->repetitions[VARIANT_BEFORE], all->repetitions[VARIANT_AFTER],
-                    all->pairs, all->protocol.repetitions, expectation->metric,
-                    expectation->direction));
+    TRY(series_take(&series, all, expectation->metric, expectation->direction));
     effect_of(&result->effect, &series);
     if (!where_holds(expectation->where, &all->device)) {
         result->outcome = OUTCOME_NOT_BOUND;
@@ -383,15 +383,13 @@ enum status verdict_give(struct scenario_result *result)
     int promised = result->protocol.aa ? 0 : SCENARIO_EXPECTATIONS;
     enum status status = STATUS_OK;
 
-    TRY(effect_measure(&result->step_time, before, after, result->pairs,
-                       result->protocol.repetitions, METRIC_STEP_TIME, SHRINKS));
+    TRY(measure_step_time(result));
     result->expectation_count = 0;
     for (int i = 0; i < promised && !expectation_is_end(&scenario->expect[i]); i++) {
         TRY(judge(&result->expectations[i], &scenario->expect[i], result));
         result->expectation_count++;
     }
-    result->losses_agree = losses_compare(verdict_loss_check(result), before, after, result->pairs,
-                                          &result->loss_difference);
+    compare_losses(result);
     result->damaged_samples = 0;
     for (int i = 0; i < result->pairs; i++) {
         if (before[i].damaged_samples > result->damaged_samples)

@@ -3,13 +3,15 @@
 #ifndef SCENARIOS_TRAINING_STEP_METRIC_H
 #define SCENARIOS_TRAINING_STEP_METRIC_H
 
-/* id, name in result files, unit ("" for counts), what it is */
+/* id, name in result files, unit ("" for counts), meaning */
 #define METRICS(X)                                                                                 \
-    X(STEP_TIME, "step_time", "us", "wall time of a step, host clock around the whole window")     \
-    X(STEP_TIME_P95, "step_time_p95", "us", "95th percentile of single steps, device events")      \
+    X(STEP_TIME, "step_time", "us",                                                                \
+      "wall time per step, on the host's clock around the whole window")                           \
+    X(STEP_TIME_P95, "step_time_p95", "us", "95th percentile of single steps, from device events") \
     X(STEP_VARIATION, "step_variation", "", "standard deviation of single steps over their mean")  \
     X(SAMPLES_PER_SECOND, "items_per_second", "/s", "samples trained on per second")               \
-    X(LAUNCHES_PER_STEP, "launches_per_step", "", "kernel and GEMM launches and graph launches")   \
+    X(LAUNCHES_PER_STEP, "launches_per_step", "",                                                  \
+      "launches of kernels, matrix products and graphs")                                           \
     X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \
     X(COPIES_PER_STEP, "copies_per_step", "", "copies between host and device, and on the device") \
     X(H2D_BYTES_PER_STEP, "h2d_bytes_per_step", "B", "bytes copied from host to device")           \
