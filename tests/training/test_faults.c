@@ -31,6 +31,7 @@ static enum status open_run_close(struct device *device, const char *settings)
     TRY(training_losses(training, 0, 4, losses));
     TRY(training_window(training, 3, &window));
     TRY(training_evaluate(training, &accuracy));
+    TRY(training_pause(training));
 
 out:
     training_window_release(&window);
@@ -92,7 +93,7 @@ static void item_sync_survives_every_fault(void **state)
 {
     (void)state;
     check_all_calls("model=balanced blocks=1 batch=2 input=decoded workers=0 launch=graph "
-                    "loss_every=1 jpeg_pixels=32");
+                    "loss_every=1 jpeg_pixels=32 save_every=3 save=blocking");
 }
 
 static void checkpointing_survives_every_fault(void **state)

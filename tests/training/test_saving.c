@@ -61,14 +61,16 @@ static int open_file(void)
     return file;
 }
 
-static bool file_holds(const char *state, size_t bytes)
+static bool file_holds(struct training *training, const char *state)
 {
+    size_t bytes = bytes_of(training);
     int file = open_file();
     char *read = malloc(bytes + 1);
     bool holds;
 
     assert_true(file >= 0);
     assert_non_null(read);
+    assert_ok(training_pause(training));
     holds = pread(file, read, bytes + 1, 0) == (ssize_t)bytes && memcmp(read, state, bytes) == 0;
     free(read);
     close(file);
@@ -78,48 +80,81 @@ static bool file_holds(const char *state, size_t bytes)
 static void what_is_saved_is_the_state_bit_for_bit(void **state)
 {
     static const char *const settings[] = {
-        "model=light launch=eager save_every=3 precision=fp32",
-        "model=light launch=graph save_every=3 precision=bf16",
-        "model=balanced optimizer=unfused save_every=3 allocation=direct",
+        "model=light launch=eager save_every=3 save=blocking precision=fp32",
+        "model=light launch=graph save_every=3 save=blocking precision=bf16",
+        "model=balanced optimizer=unfused save_every=3 save=blocking allocation=direct",
+        "model=light launch=eager save_every=3 save=asynchronous precision=bf16",
+        "model=light launch=graph save_every=1 save=asynchronous precision=fp32",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
         struct training *training = open_training(*state, settings[i]);
-        char *early, *saved, *later;
+        char *early, *saved;
 
         assert_ok(training_run(training, 3));
         early = state_of(training);
-        assert_true(file_holds(early, bytes_of(training)));
+        assert_true(file_holds(training, early));
         assert_ok(training_run(training, 3));
         saved = state_of(training);
-        assert_true(file_holds(saved, bytes_of(training)));
-        assert_false(file_holds(early, bytes_of(training)));
-        assert_ok(training_run(training, 2));
-        later = state_of(training);
-        assert_true(file_holds(saved, bytes_of(training)));
-        assert_false(file_holds(later, bytes_of(training)));
+        assert_true(file_holds(training, saved));
+        assert_false(file_holds(training, early));
         training_close(training);
         assert_int_equal(open_file(), -1);
         free(early);
+        free(saved);
+    }
+}
+
+/* Steps that are queued behind the copies change the device's state and not what is saved. */
+static void what_is_saved_stays_while_training_goes_on(void **state)
+{
+    static const char *const settings[] = {
+        "model=light launch=eager save_every=4 save=blocking",
+        "model=light launch=graph save_every=4 save=asynchronous",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        struct training *straight = open_training(*state, settings[i]), *training;
+        char *saved, *later;
+
+        assert_ok(training_run(straight, 4));
+        saved = state_of(straight);
+        training_close(straight);
+        training = open_training(*state, settings[i]);
+        assert_ok(training_run(training, 7));
+        later = state_of(training);
+        assert_true(file_holds(training, saved));
+        assert_false(file_holds(training, later));
+        training_close(training);
         free(saved);
         free(later);
     }
 }
 
-static void every_save_waits_for_each_of_its_copies(void **state)
+/* Three saves. A blocking one waits for each of its copies; otherwise only the writer waits, once. */
+static void check_waits(struct device *device, const char *settings, bool blocking)
 {
-    struct training *training =
-        open_training(*state, "model=light launch=graph loss_every=1024 save_every=4");
+    struct training *training = open_training(device, settings);
     int64_t copies = 3 * training->encoder->parameter_count + 1;
     struct device_counters before, after;
 
     assert_ok(training_run(training, 4));
+    assert_ok(training_pause(training));
     before = device_counters(training->device);
     assert_ok(training_run(training, 15));
+    assert_ok(training_pause(training));
     after = device_counters(training->device);
-    assert_int_equal(after.synchronizations - before.synchronizations, 3 * copies);
+    assert_int_equal(after.synchronizations - before.synchronizations,
+                     1 + (blocking ? 3 * copies : 3)); /* 1: the pause */
     assert_int_equal(after.copy_bytes_d2h - before.copy_bytes_d2h, 3 * bytes_of(training));
     training_close(training);
+}
+
+static void only_a_blocking_save_waits_for_its_copies(void **state)
+{
+    check_waits(*state, "model=light launch=graph loss_every=1024 save_every=4 save=blocking",
+                true);
+    check_waits(*state, "model=light launch=graph loss_every=1024 save_every=4", false);
 }
 
 static void nothing_is_saved_and_no_file_made_unless_asked_for(void **state)
@@ -140,6 +175,8 @@ static void saving_changes_no_bit_of_the_training(void **state)
     float plain[STEPS], saving[STEPS];
 
     run_losses(*state, "model=light launch=graph", STEPS, plain);
+    run_losses(*state, "model=light launch=graph save_every=2 save=blocking", STEPS, saving);
+    assert_memory_equal(plain, saving, sizeof plain);
     run_losses(*state, "model=light launch=graph save_every=2", STEPS, saving);
     assert_memory_equal(plain, saving, sizeof plain);
 }
@@ -169,9 +206,16 @@ static rlim_t limit_files(rlim_t bytes)
     return before;
 }
 
+static void check_failed_write(enum status status)
+{
+    assert_int_equal(status, STATUS_IO);
+    assert_non_null(strstr(status_last()->text, "bytes of training state cannot be written in "));
+    assert_non_null(strstr(status_last()->text, "File too large; make room there, set TMPDIR"));
+}
+
 static void a_write_that_fails_is_told_with_what_to_do(void **state)
 {
-    struct training *training = open_training(*state, "model=light save_every=2");
+    struct training *training = open_training(*state, "model=light save_every=2 save=blocking");
     enum status status;
     rlim_t before;
 
@@ -179,9 +223,22 @@ static void a_write_that_fails_is_told_with_what_to_do(void **state)
     before = limit_files(4096);
     status = training_run(training, 1);
     limit_files(before);
-    assert_int_equal(status, STATUS_IO);
-    assert_non_null(strstr(status_last()->text, "bytes of training state cannot be written in "));
-    assert_non_null(strstr(status_last()->text, "File too large; make room there, set TMPDIR"));
+    check_failed_write(status);
+    training_close(training);
+}
+
+static void a_writer_that_fails_is_told_at_the_next_save_and_pause(void **state)
+{
+    struct training *training = open_training(*state, "model=light save_every=2");
+    rlim_t before = limit_files(4096);
+    enum status saved, paused;
+
+    assert_ok(training_run(training, 3));
+    saved = training_run(training, 1);
+    check_failed_write(saved);
+    paused = training_pause(training);
+    limit_files(before);
+    check_failed_write(paused);
     training_close(training);
 }
 
@@ -207,11 +264,13 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_saved_is_the_state_bit_for_bit),
-        cmocka_unit_test(every_save_waits_for_each_of_its_copies),
+        cmocka_unit_test(what_is_saved_stays_while_training_goes_on),
+        cmocka_unit_test(only_a_blocking_save_waits_for_its_copies),
         cmocka_unit_test(nothing_is_saved_and_no_file_made_unless_asked_for),
         cmocka_unit_test(saving_changes_no_bit_of_the_training),
         cmocka_unit_test(a_window_holds_whole_rounds_of_saves_and_reads),
         cmocka_unit_test(a_write_that_fails_is_told_with_what_to_do),
+        cmocka_unit_test(a_writer_that_fails_is_told_at_the_next_save_and_pause),
         cmocka_unit_test(a_folder_that_is_not_there_is_told_at_once),
     };
     if (argc > 1)

@@ -118,7 +118,12 @@ struct logging_config {
 
 /* --- Saving the training state --- */
 
+/* SAVING_ASYNCHRONOUS: copies are queued to pinned memory, a thread writes them. SAVING_BLOCKING: the
+ * step waits for every copy and for the write. */
+enum saving_mode { SAVING_ASYNCHRONOUS, SAVING_BLOCKING };
+
 struct saving_config {
+    enum saving_mode mode;
     int save_every; /* steps between two saves; 0: never */
 };
 

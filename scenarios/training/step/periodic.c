@@ -42,6 +42,18 @@ out:
     return status;
 }
 
+enum status periodic_pause(struct training *training)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i]->pause != NULL)
+            TRY(rows[i]->pause(training));
+
+out:
+    return status;
+}
+
 void periodic_close(struct training *training)
 {
     for (size_t i = ARRAY_SIZE(rows); i-- > 0;) rows[i]->close(training);

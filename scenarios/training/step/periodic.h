@@ -18,7 +18,9 @@ struct periodic {
     size_t every;      /* offset in struct training_config of an int: steps per run; 0: never */
     enum status (*open)(struct training *training);
     enum status (*run)(struct training *training); /* after step training->steps is queued */
-    void (*close)(struct training *training);      /* also of what was opened only in part */
+    enum status (*pause)(
+        struct training *training);           /* waits for work beside the steps; NULL: none */
+    void (*close)(struct training *training); /* also of what was opened only in part */
 };
 
 /* In the order in which they run. Each keeps a struct NAME of its own in training->NAME. */
@@ -30,9 +32,10 @@ struct periodic {
 PERIODICS(PERIODIC_ROW)
 #undef PERIODIC_ROW
 
-/* For training.c: all rows' `open`, those `run` that are due, all `close`. */
+/* For training.c: all rows' `open`, those `run` that are due, all `pause`, all `close`. */
 enum status periodic_open(struct training *training);
 enum status periodic_run(struct training *training);
+enum status periodic_pause(struct training *training);
 void periodic_close(struct training *training);
 
 #endif

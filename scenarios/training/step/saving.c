@@ -1,24 +1,38 @@
-/* Saving the training state as most loops do: in the step, which waits until it is written.
+/* Saving the training state: in the step, which waits for every copy and for the write, or beside it.
  *
- * The state is what training needs to go on: every parameter's master weights and moments, and the
- * optimizer's own state, in this order. They are copied to the host one tensor after the other and
- * written to one file, over the last save. The file has no name, so nothing stays behind when the
- * program ends, however it ends; it is in $TMPDIR, else in /var/tmp, which is a disk even where /tmp
- * is memory. */
+ * The state is all that training needs to go on: every parameter's master weights and moments, and the
+ * optimizer's own state, in this order. Tensors are copied to the host one after the other and written
+ * to one file, over the last save. The file has no name, so nothing stays behind when the program ends,
+ * however it ends; it is in $TMPDIR, else in /var/tmp, which is a disk even where /tmp is memory.
+ *
+ * Asynchronously, the copies to pinned memory are queued behind the step's work, so they hold the state
+ * right after the step, and the writer thread waits for them and writes. There is one buffer: a save
+ * waits for the write of the save before. An error of the writer is returned by the next save or pause. */
 #include "scenarios/training/step/training_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct saving {
+    bool asynchronous;
     int file;    /* -1: none */
-    char *state; /* pageable host memory, [bytes] */
+    char *state; /* host memory, pinned where asynchronous, [bytes] */
     size_t bytes;
+    struct event *copied; /* the rest: where asynchronous */
+    pthread_t writer;
+    bool has_writer;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    bool is_written_next; /* the buffer is the writer's until it has written it */
+    bool is_ending;
+    struct status_error error; /* of the writer */
 };
 
 static const char *folder(void)
@@ -56,28 +70,10 @@ out:
     return status;
 }
 
-static enum status open_saving(struct training *training)
-{
-    enum status status = STATUS_OK;
-    struct saving *saving;
-
-    if (training->config.saving.save_every == 0)
-        return STATUS_OK;
-    saving = calloc(1, sizeof *saving);
-    if (saving == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for saving the training state");
-    training->saving = saving;
-    saving->file = -1;
-    saving->bytes = state_bytes(training->encoder);
-    TRY(host_alloc(training->device, false, saving->bytes, (void **)&saving->state));
-    TRY(open_file(&saving->file));
-
-out:
-    return status;
-}
-
 static enum status copy_state(struct training *training)
 {
+    enum status (*copy)(struct stream *, enum copy_kind, void *, const void *, size_t) =
+        training->saving->asynchronous ? device_copy_async : device_copy;
     const struct encoder *encoder = training->encoder;
     char *to = training->saving->state;
     enum status status = STATUS_OK;
@@ -88,10 +84,10 @@ static enum status copy_state(struct training *training)
         size_t bytes = (size_t)encoder->parameters[i].value->elements * sizeof(float);
 
         for (size_t j = 0; j < ARRAY_SIZE(from); j++, to += bytes)
-            TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, to, from[j], bytes));
+            TRY(copy(training->compute, COPY_DEVICE_TO_HOST, to, from[j], bytes));
     }
-    TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, to,
-                    optimizer_state(training->optimizer), sizeof(struct step_state)));
+    TRY(copy(training->compute, COPY_DEVICE_TO_HOST, to, optimizer_state(training->optimizer),
+             sizeof(struct step_state)));
 
 out:
     return status;
@@ -118,15 +114,126 @@ out:
     return status;
 }
 
-static enum status save(struct training *training)
+/* --- The writer thread ------------------------------------------------------------------------- */
+
+static void *write_states(void *argument)
 {
+    struct saving *saving = argument;
     enum status status = STATUS_OK;
 
-    TRY(copy_state(training));
-    TRY(write_state(training->saving));
+    pthread_mutex_lock(&saving->mutex);
+    for (;;) {
+        while (!saving->is_written_next && !saving->is_ending)
+            pthread_cond_wait(&saving->changed, &saving->mutex);
+        if (!saving->is_written_next)
+            break;
+        pthread_mutex_unlock(&saving->mutex);
+        status = event_synchronize(saving->copied);
+        if (status == STATUS_OK)
+            status = write_state(saving);
+        pthread_mutex_lock(&saving->mutex);
+        if (status != STATUS_OK)
+            saving->error = *status_last();
+        saving->is_written_next = false;
+        pthread_cond_broadcast(&saving->changed);
+    }
+    pthread_mutex_unlock(&saving->mutex);
+    return NULL;
+}
+
+/* All signals are blocked in it: the main thread handles them. */
+static enum status start_writer(struct saving *saving)
+{
+    enum status status = STATUS_OK;
+    sigset_t all, before;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&saving->writer, NULL, write_states, saving);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0)
+        FAIL(STATUS_REFUSED,
+             "the thread that writes the training state cannot be started: %s; "
+             "set save=blocking or save_every=never",
+             strerror(error));
+    saving->has_writer = true;
+    pthread_setname_np(saving->writer, "saving");
 
 out:
     return status;
+}
+
+/* Waits until the last state is written. Returns the writer's error, and again on every later call. */
+static enum status wait_for_writer(struct saving *saving)
+{
+    struct status_error error;
+
+    pthread_mutex_lock(&saving->mutex);
+    while (saving->is_written_next) pthread_cond_wait(&saving->changed, &saving->mutex);
+    error = saving->error;
+    pthread_mutex_unlock(&saving->mutex);
+    return error.status != STATUS_OK ? status_raise(&error) : STATUS_OK;
+}
+
+static void signal_writer(struct saving *saving, bool *flag)
+{
+    pthread_mutex_lock(&saving->mutex);
+    *flag = true;
+    pthread_cond_broadcast(&saving->changed);
+    pthread_mutex_unlock(&saving->mutex);
+}
+
+/* --- The row ----------------------------------------------------------------------------------- */
+
+static enum status open_saving(struct training *training)
+{
+    enum status status = STATUS_OK;
+    struct saving *saving;
+
+    if (training->config.saving.save_every == 0)
+        return STATUS_OK;
+    saving = calloc(1, sizeof *saving);
+    if (saving == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for saving the training state");
+    training->saving = saving;
+    pthread_mutex_init(&saving->mutex, NULL);
+    pthread_cond_init(&saving->changed, NULL);
+    saving->file = -1;
+    saving->asynchronous = training->config.saving.mode == SAVING_ASYNCHRONOUS;
+    saving->bytes = state_bytes(training->encoder);
+    TRY(host_alloc(training->device, saving->asynchronous, saving->bytes, (void **)&saving->state));
+    TRY(open_file(&saving->file));
+    if (saving->asynchronous) {
+        TRY(event_create(training->device, false, &saving->copied));
+        TRY(start_writer(saving));
+    }
+
+out:
+    return status;
+}
+
+static enum status save(struct training *training)
+{
+    enum status status = STATUS_OK;
+    struct saving *saving = training->saving;
+
+    TRY(wait_for_writer(saving));
+    TRY(copy_state(training));
+    if (saving->asynchronous) {
+        TRY(event_record(saving->copied, training->compute));
+        signal_writer(saving, &saving->is_written_next);
+    } else {
+        TRY(write_state(saving));
+    }
+
+out:
+    return status;
+}
+
+static enum status pause_saving(struct training *training)
+{
+    return training->saving != NULL ? wait_for_writer(training->saving) : STATUS_OK;
 }
 
 static void close_saving(struct training *training)
@@ -135,10 +242,17 @@ static void close_saving(struct training *training)
 
     if (saving == NULL)
         return;
+    if (saving->has_writer) {
+        signal_writer(saving, &saving->is_ending);
+        pthread_join(saving->writer, NULL);
+    }
+    event_destroy(saving->copied);
     if (saving->file >= 0)
         close(saving->file);
     if (saving->state != NULL)
-        host_free(training->device, false, saving->state);
+        host_free(training->device, saving->asynchronous, saving->state);
+    pthread_cond_destroy(&saving->changed);
+    pthread_mutex_destroy(&saving->mutex);
     free(saving);
 }
 
@@ -147,5 +261,6 @@ const struct periodic periodic_saving = {
     .every = offsetof(struct training_config, saving.save_every),
     .open = open_saving,
     .run = save,
+    .pause = pause_saving,
     .close = close_saving,
 };

@@ -200,9 +200,15 @@ int64_t training_steps_done(const struct training *training)
 
 enum status training_pause(struct training *training)
 {
+    enum status status = STATUS_OK;
+
     if (training->loader != NULL)
         loader_pause(training->loader);
-    return device_synchronize(training->device);
+    TRY(device_synchronize(training->device));
+    TRY(periodic_pause(training));
+
+out:
+    return status;
 }
 
 int64_t training_damaged_samples(const struct training *training)
