@@ -180,30 +180,6 @@ out:
     return status;
 }
 
-/* Device memory must be where `kind` says so, and nowhere else. */
-static enum status check_sides(struct cpu_device *device, struct copy_item *copy)
-{
-    enum status status = STATUS_OK;
-    bool from_device = copy->kind != COPY_HOST_TO_DEVICE;
-    bool to_device = copy->kind != COPY_DEVICE_TO_HOST;
-
-    copy->source = cpu_memory_kind(device->memory, copy->from, copy->bytes);
-    copy->destination = cpu_memory_kind(device->memory, copy->to, copy->bytes);
-    if ((copy->source == ACTIVITY_MEMORY_DEVICE) != from_device)
-        FAIL(STATUS_BAD_USAGE,
-             "copy of %zu bytes from %p: that is %s device memory, but the copy's kind says the "
-             "contrary",
-             copy->bytes, copy->from, from_device ? "not (all) in" : "in");
-    if ((copy->destination == ACTIVITY_MEMORY_DEVICE) != to_device)
-        FAIL(STATUS_BAD_USAGE,
-             "copy of %zu bytes to %p: that is %s device memory, but the copy's kind says the "
-             "contrary",
-             copy->bytes, copy->to, to_device ? "not (all) in" : "in");
-
-out:
-    return status;
-}
-
 enum status cpu_copy(struct stream *base, enum copy_kind kind, bool asynchronous, void *to,
                      const void *from, size_t bytes, bool *waited)
 {
@@ -221,19 +197,19 @@ enum status cpu_copy(struct stream *base, enum copy_kind kind, bool asynchronous
         .last = true,
     };
     struct call call = call_begin(device);
-    bool pageable;
+    struct copy_sides sides;
     uint64_t ticket;
 
-    TRY(check_sides(device, &copy));
-    pageable =
-        copy.source == ACTIVITY_MEMORY_PAGEABLE || copy.destination == ACTIVITY_MEMORY_PAGEABLE;
-    if (pageable)
+    TRY(regions_copy_sides(cpu_memory_regions(device->memory), kind, to, from, bytes, &sides));
+    copy.source = sides.source;
+    copy.destination = sides.destination;
+    if (sides.pageable)
         TRY(capture_forbids(&stream->capture, "copying from or to pageable memory on the stream"));
     if (!asynchronous)
         TRY(capture_forbids(&stream->capture, "a synchronous copy on the stream"));
     *waited = kind != COPY_DEVICE_TO_DEVICE &&
-              (!asynchronous || (pageable && kind == COPY_DEVICE_TO_HOST));
-    if (pageable) {
+              (!asynchronous || (sides.pageable && kind == COPY_DEVICE_TO_HOST));
+    if (sides.pageable) {
         if (!asynchronous && kind == COPY_HOST_TO_DEVICE)
             queue_wait(stream->queue, queue_submitted(stream->queue));
         TRY(copy_staged(stream, &copy, &call));
@@ -278,9 +254,7 @@ enum status cpu_memset(struct stream *base, void *memory, int byte, size_t bytes
     struct call call = call_begin(device);
     struct item *item;
 
-    if (cpu_memory_kind(device->memory, memory, bytes) != ACTIVITY_MEMORY_DEVICE)
-        FAIL(STATUS_BAD_USAGE, "memset of %zu bytes at %p: that is not (all) in device memory",
-             bytes, memory);
+    TRY(regions_check_memset(cpu_memory_regions(device->memory), memory, bytes));
     TRY(stream_claim(stream, &item));
     item->work = &memset_work;
     item->correlation = call.correlation;

@@ -12,7 +12,6 @@
 #include "harness/device/cpu/cpu_memory.h"
 
 #include "harness/device/cpu/trace.h"
-#include "harness/device/plugin/regions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -582,9 +581,9 @@ out:
 
 /* Open and close ------------------------------------------------------------------------------- */
 
-enum activity_memory cpu_memory_kind(struct cpu_memory *memory, const void *address, size_t bytes)
+struct regions *cpu_memory_regions(struct cpu_memory *memory)
 {
-    return regions_kind(&memory->regions, address, bytes);
+    return &memory->regions;
 }
 
 enum status cpu_memory_open(struct cpu_memory **result, int64_t capacity)

@@ -7,13 +7,14 @@
 #define HARNESS_DEVICE_CPU_CPU_MEMORY_H
 
 #include "harness/device/cpu/cpu.h"
+#include "harness/device/plugin/regions.h"
 
 enum status cpu_memory_open(struct cpu_memory **memory, int64_t capacity);
 void cpu_memory_close(
     struct cpu_memory *memory); /* whatever is still allocated goes with it; NULL allowed */
 
-/* PAGEABLE, PINNED or DEVICE: what all of [address, address + bytes) lies in. */
-enum activity_memory cpu_memory_kind(struct cpu_memory *memory, const void *address, size_t bytes);
+/* Which addresses are this device's memory, or pinned. */
+struct regions *cpu_memory_regions(struct cpu_memory *memory);
 
 /* The stream has no work left and is about to end: its freed memory is anybody's now. */
 void cpu_memory_forget_stream(struct cpu_memory *memory, const struct cpu_stream *stream);

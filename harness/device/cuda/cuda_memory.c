@@ -7,7 +7,6 @@
 #include "harness/device/cuda/cuda_memory.h"
 
 #include "harness/device/cuda/cuda_gemm.h"
-#include "harness/device/plugin/regions.h"
 
 #include <stdlib.h>
 
@@ -145,7 +144,8 @@ static enum status take(struct cuda_memory *memory, const void *address, bool di
         FAIL(STATUS_BAD_USAGE,
              "freeing %p directly, but it was allocated the other way, in stream order", address);
     }
-    if (!ordered && !directly && cuda_memory_kind(memory, address, 1) == ACTIVITY_MEMORY_DEVICE)
+    if (!ordered && !directly &&
+        regions_kind(&memory->regions, address, 1) == ACTIVITY_MEMORY_DEVICE)
         FAIL(STATUS_BAD_USAGE,
              "freeing %p in stream order, but it was allocated the other way, directly", address);
     bytes = regions_remove(&memory->regions, address, ACTIVITY_MEMORY_DEVICE);
@@ -359,9 +359,9 @@ out:
 
 /* Open and close ------------------------------------------------------------------------------- */
 
-enum activity_memory cuda_memory_kind(struct cuda_memory *memory, const void *address, size_t bytes)
+struct regions *cuda_memory_regions(struct cuda_memory *memory)
 {
-    return regions_kind(&memory->regions, address, bytes);
+    return &memory->regions;
 }
 
 static enum status pool_open(cudaMemPool_t *pool, int index)

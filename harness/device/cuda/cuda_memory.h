@@ -6,15 +6,15 @@
 #define HARNESS_DEVICE_CUDA_CUDA_MEMORY_H
 
 #include "harness/device/cuda/cuda.h"
+#include "harness/device/plugin/regions.h"
 
 /* After everything else of the opening that takes device memory. `limit` is 0 or at most that. */
 enum status cuda_memory_open(struct cuda_memory **memory, int index, int64_t limit);
 void cuda_memory_close(
     struct cuda_memory *memory); /* frees what is still allocated; NULL allowed */
 
-/* PAGEABLE, PINNED or DEVICE: what all of [address, address + bytes) lies in. */
-enum activity_memory cuda_memory_kind(struct cuda_memory *memory, const void *address,
-                                      size_t bytes);
+/* Which addresses are this device's memory, or pinned. */
+struct regions *cuda_memory_regions(struct cuda_memory *memory);
 
 enum status cuda_memory_info(struct device *device, struct memory_info *info);
 enum status cuda_memory_trim(struct device *device);

@@ -31,4 +31,17 @@ size_t regions_remove(struct regions *regions, const void *memory, enum activity
 /* What [memory, memory + bytes) lies in: PAGEABLE where no region holds all of it. */
 enum activity_memory regions_kind(struct regions *regions, const void *memory, size_t bytes);
 
+/* The two sides of a copy. */
+struct copy_sides {
+    enum activity_memory source, destination;
+    bool pageable; /* one of them is */
+};
+
+/* Finds both sides. BAD_USAGE: device memory is not where `kind` says, or is where it does not say so. */
+enum status regions_copy_sides(struct regions *regions, enum copy_kind kind, const void *to,
+                               const void *from, size_t bytes, struct copy_sides *sides);
+
+/* BAD_USAGE: not all of it is device memory. */
+enum status regions_check_memset(struct regions *regions, const void *memory, size_t bytes);
+
 #endif
