@@ -1,5 +1,5 @@
-/* What attention needs beside its three GEMMs (scores = q k', y = p v): the order of the heads, and
- * the softmax. One head has width / heads elements, a multiple of ROW_MULTIPLE. */
+/* The kernels that attention needs besides its three GEMMs (scores = q k', y = p v): the order of the
+ * heads, and the softmax. One head has width / heads elements, a multiple of ROW_MULTIPLE. */
 #ifndef KERNELS_ATTENTION_H
 #define KERNELS_ATTENTION_H
 

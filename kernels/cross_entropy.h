@@ -1,4 +1,4 @@
-/* Cross-entropy of the softmax of logits against class labels, and the loss's way to the log.
+/* Cross-entropy of the softmax of logits against class labels, and the ring that carries the loss to the log.
  *
  * A row is a sample; `width` is `classes` rounded up to ROW_MULTIPLE, and columns from `classes` on
  * do not count (they may hold anything, NaN too). */

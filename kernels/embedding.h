@@ -1,6 +1,6 @@
 /* From the input to the first block's tokens [samples, tokens, width], and back.
  *
- * Token 0 of every sample stands for the whole sample (the class token); what is learnt for it is
+ * Token 0 of every sample stands for the whole sample (the class token); its learnt values are
  * positions[0]. */
 #ifndef KERNELS_EMBEDDING_H
 #define KERNELS_EMBEDDING_H

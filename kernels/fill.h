@@ -1,4 +1,4 @@
-/* Fills, casts, and the triad: what memory bandwidth is measured with. */
+/* Fills, casts, and the triad, which measures memory bandwidth. */
 #ifndef KERNELS_FILL_H
 #define KERNELS_FILL_H
 

@@ -93,7 +93,7 @@ struct pack {
 #define TILES(c, width)         for (int c = LANE * PACK; c < (width); c += LANES * PACK * TILE)
 #define TILE_PACKS(t, c, width) for (int t = 0; t < TILE && (c) + t * PACK < (width); t++)
 
-/* What launchers can carry: arguments are copied into the queue and frozen by a graph. */
+/* The size that launchers can carry: arguments are copied into the queue, and a graph freezes them. */
 enum { KERNEL_ARGUMENT_BYTES = 112 };
 #ifdef __cplusplus
 #define KERNEL_ASSERT static_assert
@@ -151,7 +151,7 @@ KERNEL_INLINE struct pack load_or(const real *from, int count, float fill)
     return pack;
 }
 
-/* What load() will give after store(). */
+/* The value that load() gives after store(). */
 KERNEL_INLINE struct pack stored_value(struct pack pack)
 {
     EACH(j) pack.v[j] = widen(narrow(pack.v[j]));

@@ -24,7 +24,7 @@ KERNEL_INLINE real narrow(float x)
 #endif
 }
 
-/* What one 16-byte access moves. */
+/* The elements that one 16-byte access moves. */
 struct __align__(16) packed
 {
     real v[PACK];

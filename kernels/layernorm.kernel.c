@@ -51,7 +51,7 @@ KERNEL_ROWS(layernorm_forward, k, row)
     }
 }
 
-/* What is normalised is the sum as it was stored, which is what backward will see.
+/* The sum is normalised as it was stored, because backward sees the stored one.
  *
  * Bytes per row: 2 width read, 2 width written, sizeof(real) each, and 8. Flops per element: 10. */
 KERNEL_ROWS(residual_layernorm_forward, k, row)

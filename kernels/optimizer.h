@@ -1,6 +1,6 @@
 /* AdamW (Loshchilov, Hutter: "Decoupled weight decay regularization", 2019) with fp32 master weights
- * and clipping by the gradient's norm, in three forms: six kernels a tensor, one a tensor, and one for
- * all tensors.
+ * and clipping by the gradient's norm, in three forms: six kernels per tensor, one per tensor, and one
+ * for all tensors.
  *
  *   g  = gradient * state->gradient_scale
  *   m  = beta1 m + (1 - beta1) g             v = beta2 v + (1 - beta2) g^2
@@ -19,7 +19,7 @@
  * form of AdamW changes parameter, master, m or v. */
 #define ADAMW_SKIP (-1.0f)
 
-/* What changes from step to step lives in device memory at a fixed address, because a captured graph
+/* Values that change from step to step live in device memory at a fixed address, because a captured graph
  * freezes its arguments. Before the first step: step = -1, loss_scale = 1, the rest 0. */
 struct step_state {
     int32_t step;         /* of the update under way, from 0 */
@@ -94,7 +94,7 @@ struct adamw_multi {
     int width;
 };
 
-/* Six kernels a tensor, in this order. `work` is fp32 and as long as the tensor. */
+/* Six kernels per tensor, in this order. `work` is fp32 and as long as the tensor. */
 struct adamw_decay { /* master *= 1 - rate * decay */
     float *master;
     const struct step_state *state;

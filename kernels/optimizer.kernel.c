@@ -76,7 +76,7 @@ KERNEL_ROWS(gradient_norm_finish, k, row)
     }
 }
 
-/* What one update has in common for all elements of a tensor. */
+/* The values of one update that all elements of a tensor share. */
 struct adamw_factors {
     int skip;
     float gradient, shrink, rate, root;

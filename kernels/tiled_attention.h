@@ -1,6 +1,6 @@
 /* Attention without its scores in memory: y = softmax(scale * q k') v, tile by tile, with an online
  * softmax (Milakov and Gimelshein: "Online normalizer calculation for softmax", 2018; Dao et al.:
- * "FlashAttention", 2022). What backward needs of the softmax is one number a query, the logarithm of
+ * "FlashAttention", 2022). Backward needs one number per query of the softmax, the logarithm of
  * its sum: p = exp(scale * q k' - lse).
  *
  * q, k, v, y and their gradients are [samples, heads, tokens, width]; lse and delta are floats

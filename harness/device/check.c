@@ -4,7 +4,7 @@
 
 enum { ARGUMENTS_MAX = 112, NO_WIDTH = -1 };
 
-/* What a launch must match, from the one list of kernels. */
+/* The properties that a launch must match, from the one list of kernels. */
 #define WIDTH_OF_ROWS(name)  offsetof(struct name, width)
 #define WIDTH_OF_PACKS(name) NO_WIDTH
 static const struct {
@@ -41,11 +41,10 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
     int width;
 
     if ((unsigned)kernel >= KERNEL_COUNT)
-        FAIL(STATUS_BAD_USAGE, "launch: there is no kernel number %d", (int)kernel);
+        FAIL(STATUS_BAD_USAGE, "launch: %d is not a kernel", (int)kernel);
     name = kernels[kernel].name;
     if ((unsigned)dtype >= DTYPE_COUNT)
-        FAIL(STATUS_BAD_USAGE, "launch of %s: there is no storage type number %d", name,
-             (int)dtype);
+        FAIL(STATUS_BAD_USAGE, "launch of %s: %d is not a storage type", name, (int)dtype);
     TRY(check_given(arguments, name, "its argument struct"));
     if (size != kernels[kernel].size)
         FAIL(STATUS_BAD_USAGE, "launch of %s: its argument struct has %zu bytes, but %zu are given",
@@ -103,7 +102,7 @@ enum status check_gemm(const struct gemm *gemm)
         FAIL(STATUS_BAD_USAGE, "gemm: c in %s from a and b in %s; c may have their type or fp32",
              dtype_name(gemm->dtype_c), dtype_name(gemm->dtype_ab));
     if (gemm->math != MATH_STRICT && gemm->math != MATH_TF32)
-        FAIL(STATUS_BAD_USAGE, "gemm: there is no math mode number %d", (int)gemm->math);
+        FAIL(STATUS_BAD_USAGE, "gemm: %d is not a math mode", (int)gemm->math);
 
 out:
     return status;
@@ -114,9 +113,9 @@ enum status check_copy(enum copy_kind kind, const void *to, const void *from, si
     enum status status = STATUS_OK;
 
     if ((unsigned)kind > COPY_DEVICE_TO_DEVICE)
-        FAIL(STATUS_BAD_USAGE, "copy: there is no kind number %d", (int)kind);
+        FAIL(STATUS_BAD_USAGE, "copy: %d is not a kind of copy", (int)kind);
     if (bytes == 0)
-        FAIL(STATUS_BAD_USAGE, "copy: of 0 bytes");
+        FAIL(STATUS_BAD_USAGE, "copy: 0 bytes asked for");
     TRY(check_given(to, "copy", "the destination"));
     TRY(check_given(from, "copy", "the source"));
 

@@ -1,4 +1,4 @@
-/* Whether what the caller of a device function gave makes sense. BAD_USAGE says what does not. */
+/* Checks of the arguments of the device functions. BAD_USAGE says which argument is wrong. */
 #ifndef HARNESS_DEVICE_CHECK_H
 #define HARNESS_DEVICE_CHECK_H
 

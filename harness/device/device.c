@@ -1,6 +1,6 @@
-/* The public functions: each checks what it was given, applies the planned faults, hands over to the
- * driver, and counts the call if it succeeded. What a capture records is not counted: it has not been
- * done yet. */
+/* The public functions. Each checks its arguments, applies the planned faults, calls the driver, and
+ * counts the call if it succeeded. Calls that a capture records are not counted, because their work
+ * has not been done yet. */
 #include "harness/device/device.h"
 
 #include "harness/device/check.h"
@@ -341,7 +341,7 @@ enum status device_memset(struct stream *stream, void *memory, int byte, size_t 
     TRY(check_given(stream, "device_memset", "the stream"));
     TRY(check_given(memory, "device_memset", "the memory"));
     if (bytes == 0)
-        FAIL(STATUS_BAD_USAGE, "device_memset: of 0 bytes");
+        FAIL(STATUS_BAD_USAGE, "device_memset: 0 bytes asked for");
     TRY(fault(stream->device, FAULT_memset));
     TRY(stream->device->driver->memset(stream, memory, byte, bytes));
     if (!stream->capturing)

@@ -3,7 +3,7 @@
  * The calls are CUDA's runtime calls under their own names less the prefix: work is queued on a
  * stream and the call returns at once unless its comment says that it blocks. An error of queued
  * work surfaces at the next synchronisation of its stream and stays (CUDA: "sticky"). Sizes are in
- * bytes, times in nanoseconds. Device memory is not for the host to touch, on no device.
+ * bytes, times in nanoseconds. The host must not touch device memory, on any device.
  *
  * The functions check their arguments, count (struct device_counters) and hand over to the driver:
  * one const row of functions that a plugin exports (driver.h). All may be called from several
@@ -97,7 +97,7 @@ struct device_properties {
 #undef DOUBLE
 };
 
-/* Of the raw device allocations (direct and stream-ordered). */
+/* The raw device allocations, direct and stream-ordered together. */
 struct memory_info {
     int64_t capacity;
     int64_t used;      /* allocated and not freed */
@@ -106,8 +106,8 @@ struct memory_info {
     int64_t peak_used; /* since open or the last memory_trim */
 };
 
-/* What the host asked of the device since open, and got: calls that fail are not counted, nor are
- * calls recorded into a graph. Differences over a window are the metrics. */
+/* Successful calls of the host since open. Calls that fail and calls recorded into a graph are not
+ * counted. The metrics are differences over a window. */
 struct device_counters {
     int64_t launches; /* eager kernels and GEMMs */
     int64_t graph_launches;
@@ -137,12 +137,12 @@ struct gemm {
     enum math math;
 };
 
-/* Attention of a library of the device's: y = softmax(scale * q k') v, for each head of each sample,
+/* Attention by a library of the device: y = softmax(scale * q k') v, for each head of each sample,
  * without its scores in memory. q, k, v, y and their gradients are [samples, heads, tokens, width].
  * Forward writes y and statistics, fp32 [samples, heads, tokens], which backward reads; backward
- * writes dq, dk, dv. `lengths` [samples] says how many keys count; NULL exactly where shape.lengths is
- * false: all. `workspace` is as large as device_attention_plan() said, and lives until the work is
- * done. Results may differ from run to run in the last place. */
+ * writes dq, dk, dv. `lengths` [samples] says how many keys count; it is NULL, and all count, exactly where
+ * shape.lengths is false. `workspace` has the size that device_attention_plan() gave and must live until
+ * the work is done. Results may differ from run to run in the last place. */
 struct attention_shape {
     int samples, heads, tokens, width;
     bool lengths;
@@ -183,7 +183,7 @@ enum status device_memory_info(struct device *device, struct memory_info *info);
 /* Gives what pools keep back to the device and sets peak_used to used. Waits for all work. */
 enum status device_memory_trim(struct device *device);
 
-/* What decides the device's speed beside its work (health.h). Neither waits for work. */
+/* Clocks, limits and the like, which decide the device's speed (health.h). Neither waits for work. */
 struct device_vitals device_vitals(struct device *device);
 struct device_health device_health(struct device *device);
 
@@ -247,9 +247,9 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
 
 enum status device_gemm(struct stream *stream, const struct gemm *gemm);
 
-/* Prepares both passes, outside of any capture, so that device_attention() allocates nothing; where
- * that has been done, it only says the workspace's size again. UNSUPPORTED, with the reason, where the
- * device has no library that can: then there is kernels/tiled_attention.h. */
+/* Prepares both passes, outside of any capture, so that device_attention() allocates nothing. A second call
+ * for the same shape only returns the size of the workspace again. UNSUPPORTED gives the reason if the
+ * device has no library that can do it; use kernels/tiled_attention.h then. */
 enum status device_attention_plan(struct device *device, const struct attention_shape *shape,
                                   size_t *workspace_bytes);
 enum status device_attention(struct stream *stream, const struct fused_attention *attention);
@@ -263,13 +263,13 @@ enum status graph_launch(struct stream *stream, struct graph *graph);
 int graph_nodes(const struct graph *graph);
 void graph_destroy(struct graph *graph); /* after its last launch is done; NULL is allowed */
 
-/* A named interval of this thread, which traces show (NVTX range on CUDA). `name` must outlive the
- * device. Nest properly. */
+/* A named interval of this thread, which traces show (an NVTX range on CUDA). `name` must outlive the
+ * device. Every push needs its pop, in the reverse order. */
 void phase_push(struct device *device, const char *name);
 void phase_pop(struct device *device);
 
-/* Hands what was recorded so far to the sink. A device may hold records back until then, and those of
- * work that is still under way are lost: synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has
+/* Hands the records so far to the sink. A device may keep records until then. Records of work that is still
+ * running are lost, so synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has
  * failed. */
 enum status device_activity_flush(struct device *device);
 

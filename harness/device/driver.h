@@ -1,4 +1,4 @@
-/* What a plugin implements: one const row per device.
+/* The functions that a plugin implements: one const row per device.
  *
  * A plugin is a shared library libchokepoint_<name>.so beside the program. It exports one function,
  * device_driver(), and links against nothing of ours: what it needs from the program comes in
@@ -12,7 +12,7 @@
 
 #include "harness/device/device.h"
 
-/* The public parts of the objects: a driver's own structs begin with these. */
+/* The public parts of the objects. A driver's own structs begin with these. */
 struct device {
     const struct device_driver *driver;
     struct device_properties properties; /* filled by the driver's open */
@@ -31,8 +31,8 @@ struct graph {
     int nodes;
 };
 
-/* Given to launch() in place of a kernel, with no arguments: queue something that fails when it runs,
- * as a kernel does that meets a bad address. CHOKEPOINT_FAIL=kernel:n asks for it. */
+/* Given to launch() in place of a kernel, with no arguments: launch() then queues work that fails when it
+ * runs, as a kernel with a bad address does. CHOKEPOINT_FAIL=kernel:n asks for it. */
 enum { DRIVER_KERNEL_FAILS = KERNEL_COUNT };
 
 struct driver_host {
@@ -85,7 +85,7 @@ struct device_driver {
     void (*phase_pop)(struct device *device);
     /* NULL: the device hands its records over as they come. */
     enum status (*activity_flush)(struct device *device);
-    /* *health is unknown throughout: fill what is known. */
+    /* On entry all of *health is unknown. The driver fills in the values that it knows. */
     void (*health)(struct device *device, enum health_detail detail, struct device_health *health);
 };
 

@@ -1,9 +1,9 @@
-/* How a device is: what decides its speed beside the work it is given.
+/* The health of a device: what decides its speed besides the work it is given.
  *
- * A reading changes nothing and never fails: what cannot be read is unknown, which is NAN for a double,
- * -1 for an integer and "" for a text. On a GPU NVML is asked (cuda/nvml.h), on the CPU device the
- * host's /sys. Vitals are what changes from one moment to the next; reading them costs some calls of
- * NVML, and nothing on the CPU device, where nothing that could be read would be worth a pause. */
+ * A reading changes nothing and never fails. A value that cannot be read is unknown: NAN for a double, -1 for
+ * an integer, "" for a text. GPUs are read through NVML (cuda/nvml.h), the CPU device through the host's
+ * /sys. Vitals change from one moment to the next. Reading them costs a few calls of NVML; the CPU device
+ * has none, because nothing that could be read there is worth a pause between windows. */
 #ifndef HARNESS_DEVICE_HEALTH_H
 #define HARNESS_DEVICE_HEALTH_H
 
@@ -11,14 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What holds the clocks down (NVML's "clocks event reasons"). Being idle and being set so are no faults;
- * the others throttle. */
+/* The reasons why clocks are held down (NVML's "clocks event reasons"). IDLE and SETTING are normal; the
+ * others are throttling. */
 enum {
     LIMIT_IDLE = 1,
     LIMIT_SETTING = 2,  /* application clocks, groups of GPUs at one clock, the display */
     LIMIT_POWER = 4,    /* the power limit, or a power brake from outside */
     LIMIT_THERMAL = 8,  /* GPU or memory too hot */
-    LIMIT_HARDWARE = 16 /* the hardware's own slowdown, for a reason that it does not name */
+    LIMIT_HARDWARE = 16 /* the hardware slows itself down and gives no reason */
 };
 
 /* Every vital sign that is a number, once: the struct, the records between processes and result files
@@ -41,8 +41,8 @@ struct device_vitals {
 
 struct device_health {
     struct device_vitals now;
-    char source[96];   /* who was asked: "NVML, driver 580.65.06" */
-    char trouble[192]; /* why nothing, or not all, could be read */
+    char source[96];   /* of the readings: "NVML, driver 580.65.06" */
+    char trouble[192]; /* why some or all values could not be read */
     double clock_max_mhz, memory_clock_max_mhz, power_limit_w;
     int ecc;                 /* error correction of the memory is on: 1, off: 0 */
     int64_t ecc_uncorrected; /* errors since the driver was loaded */
@@ -51,8 +51,8 @@ struct device_health {
     char local_cores[96]; /* of that node: "0-15" */
     int mig;              /* 1: the GPU is divided */
     int persistence;      /* 1: the driver stays loaded while no program uses the GPU */
-    int other_processes;  /* that use the GPU beside this one */
-    int64_t other_bytes;  /* of the GPU's memory, theirs */
+    int other_processes;  /* besides this one, on the GPU */
+    int64_t other_bytes;  /* of the GPU's memory, used by them */
 };
 
 extern const struct device_vitals device_vitals_unknown;
@@ -60,8 +60,8 @@ extern const struct device_health device_health_unknown;
 
 bool vitals_are_known(const struct device_vitals *vitals); /* any of them */
 
-/* What throttled between two readings: LIMIT_POWER, LIMIT_THERMAL and LIMIT_HARDWARE together. 0: nothing,
- * as far as is known. */
+/* The reasons for throttling between two readings: LIMIT_POWER, LIMIT_THERMAL and LIMIT_HARDWARE together.
+ * 0: none that is known of. */
 int vitals_throttled(const struct device_vitals *first, const struct device_vitals *second);
 
 /* "power, thermal"; "none" for 0 and "unknown" for -1. */

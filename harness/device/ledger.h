@@ -1,4 +1,4 @@
-/* What the program keeps for each open device: counters and planned faults. */
+/* The program's own records of an open device: counters and planned faults. */
 #ifndef HARNESS_DEVICE_LEDGER_H
 #define HARNESS_DEVICE_LEDGER_H
 

@@ -1,5 +1,5 @@
 /* A plugin stays loaded until the program ends: names in traces point into it, and the libraries
- * below it (OpenMP, CUDA) do not like to be unloaded. */
+ * below it (OpenMP, CUDA) do not bear unloading. */
 #include "harness/device/plugin.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 enum { FOLDERS = 2 };
 
-/* Where plugins may lie, as many as there are; "" from there on. */
+/* The folders that may hold plugins; "" after the last. */
 static void folders(char list[FOLDERS][PATH_MAX])
 {
     const char *given = getenv("CHOKEPOINT_PLUGINS");

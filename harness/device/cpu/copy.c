@@ -109,7 +109,7 @@ static unsigned char *slot_of(const struct staged *staged, size_t chunk)
     return staged->stream->staging + chunk % STAGING_SLOTS * STAGING_BYTES;
 }
 
-/* Waits for the worker to be through with the chunk's buffer, and takes the bytes out of it. */
+/* Waits until the worker has filled the chunk's buffer, and takes the bytes out of it. */
 static void empty_slot(const struct staged *staged, size_t chunk)
 {
     queue_wait(staged->stream->queue, staged->stream->staging_tickets[chunk % STAGING_SLOTS]);
@@ -164,7 +164,7 @@ static enum status copy_staged(struct cpu_stream *stream, const struct copy_item
             FAIL(STATUS_OUT_OF_MEMORY, "no host memory for staging buffers (%d bytes)",
                  STAGING_SLOTS * STAGING_BYTES);
     }
-    if (!staged.to_host) /* The copy before may still be in the buffers. */
+    if (!staged.to_host) /* The previous copy may still be in the buffers. */
         for (; put_so_far < staged.chunks; put_so_far++) {
             queue_wait(stream->queue, stream->staging_tickets[put_so_far % STAGING_SLOTS]);
             TRY(put_chunk(&staged, put_so_far));

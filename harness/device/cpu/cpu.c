@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* Long enough to catch a launch that follows a launch, short enough to leave the core to loader
- * threads soon; a machine with one core cannot spin for anything. */
+ * threads soon; on a machine with one core, spinning only delays the thread that it waits for. */
 enum { DEFAULT_SPIN_NS = 20000 };
 
 static int64_t default_capacity(void)
@@ -187,7 +187,7 @@ static enum status cpu_open(struct device **result, int index, const struct driv
     TRY(cpu_memory_open(&device->memory, capacity));
     TRY(cpu_gemms_open(&device->gemms));
     TRY(measure_launch(device));
-    device->last_stream = 0; /* The stream of the measurement was nobody's. */
+    device->last_stream = 0; /* The stream that was measured with does not count. */
     device->sink = options->sink;
     *result = &device->base;
 

@@ -90,8 +90,8 @@ void gemm_library(char *text, size_t size)
     snprintf(text, size, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
 }
 
-/* What oneDNN would use, which ONEDNN_MAX_CPU_ISA may limit. Its sets are bit masks, in which an
- * extension holds all the bits of what it extends. */
+/* Whether oneDNN would use this instruction set; ONEDNN_MAX_CPU_ISA may limit it. oneDNN's sets are bit
+ * masks: an extension holds all the bits of the set that it extends. */
 static bool isa_has(unsigned isa)
 {
     return ((unsigned)dnnl_get_effective_cpu_isa() & isa) == isa;
@@ -133,7 +133,7 @@ out:
 
 enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERANDS, BUCKETS = 1024, SMALL = 1 << 15 };
 
-/* What makes two products the same to a plan. No padding: it is compared as bytes. */
+/* Two products with equal keys share a plan. A key has no padding, because it is compared as bytes. */
 struct shape {
     int64_t stride_a, stride_b, stride_c;
     int32_t m, n, k, batch, lda, ldb, ldc;
@@ -265,7 +265,7 @@ static void lay_out(struct gemm_plan *plan, bool bf16_is_native)
     plan->scratchpad_offset = bytes;
 }
 
-/* A widened matrix lies without gaps in the scratch. */
+/* A widened matrix has no gaps in the scratch. */
 static struct operand operand_of(const struct stored *stored, bool transposed, bool batched)
 {
     static const dnnl_data_type_t types[DTYPE_COUNT] = { dnnl_f32, dnnl_bf16, dnnl_f16 };

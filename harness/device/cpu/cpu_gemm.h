@@ -1,12 +1,12 @@
 /* Matrix products by oneDNN. A product's shape, strides and types become a plan once: the primitive,
- * and what has to be widened for it. Plans live as long as the device. */
+ * and the operands to widen for it. Plans live as long as the device. */
 #ifndef HARNESS_DEVICE_CPU_CPU_GEMM_H
 #define HARNESS_DEVICE_CPU_CPU_GEMM_H
 
 #include "harness/device/cpu/cpu.h"
 
 struct cpu_gemms;    /* the device's plans */
-struct gemm_scratch; /* what a stream's worker needs to run them */
+struct gemm_scratch; /* a worker's own memory for running them */
 
 enum status cpu_gemms_open(struct cpu_gemms **gemms);
 void cpu_gemms_close(struct cpu_gemms *gemms); /* NULL is allowed */

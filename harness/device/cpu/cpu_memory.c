@@ -99,7 +99,7 @@ static void bin_take(struct block *block)
     block->is_free = false;
 }
 
-/* True when the work that came before the block's free is done. */
+/* True when the work before the block's free is done. Remembers it, so that the queue is asked once. */
 static bool is_over(struct block *block)
 {
     if (block->stream != NULL && queue_done(block->stream->queue, block->ticket))
@@ -161,7 +161,7 @@ static void unmap(struct cpu_memory *memory, unsigned char *address)
 
 /* The pool ------------------------------------------------------------------------------------- */
 
-/* Gives back segments that hold nothing but one block, whose work is over. */
+/* Unmaps the segments that are one free block whose work is over. */
 static void release_segments(struct cpu_memory *memory)
 {
     for (int bin = 0; bin < BINS; bin++)
@@ -212,7 +212,8 @@ static void pool_put(struct cpu_memory *memory, struct block *block)
     }
 }
 
-/* Joins what could not be joined when it was freed but can be now. */
+/* Joins neighbours whose work is over by now. pool_put() joins a block only with neighbours that are ready at
+ * its free, so a full search would otherwise miss room that exists in pieces. */
 static void join_all(struct cpu_memory *memory)
 {
     for (int bin = 0; bin < BINS; bin++)
@@ -226,7 +227,7 @@ static void join_all(struct cpu_memory *memory)
             bin_take(block);
             join_after(block);
             bin_put(memory, block);
-            block = memory->bins[bin]; /* the bin has changed: again from its beginning */
+            block = memory->bins[bin]; /* the bin has changed: start again at its head */
         }
 }
 
@@ -237,7 +238,7 @@ static enum status add_segment(struct cpu_memory *memory, size_t bytes, struct b
     size_t mapped = round_up(bytes, SEGMENT);
 
     if (segment == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory to note one more allocation");
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
     if (!has_room(memory, mapped)) /* Near the end of the capacity, no more than what is needed. */
         mapped = round_up(bytes, PAGE);
     TRY(map(memory, mapped, &segment->address));
@@ -250,7 +251,8 @@ out:
     return status;
 }
 
-/* Cuts `block` down to `bytes`; the rest goes into the pool under the same conditions. */
+/* Cuts `block` down to `bytes`. The rest goes into the pool with the same stream and ticket, so the same
+ * work has to be done before it is used. */
 static enum status cut(struct cpu_memory *memory, struct block *block, size_t bytes)
 {
     enum status status = STATUS_OK;
@@ -260,7 +262,7 @@ static enum status cut(struct cpu_memory *memory, struct block *block, size_t by
         return STATUS_OK;
     rest = malloc(sizeof *rest);
     if (rest == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory to note one more allocation");
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
     *rest = *block;
     rest->address += bytes;
     rest->bytes -= bytes;
@@ -275,7 +277,8 @@ out:
     return status;
 }
 
-/* Makes `stream` wait for all that the block's last user has queued by now. */
+/* Makes `stream` wait for everything that the stream of the block's free has queued by now. This is the last
+ * resort of an allocation in a full device (rule 3 above). */
 static enum status wait_for(struct cpu_device *device, struct cpu_stream *stream,
                             const struct block *block)
 {
@@ -292,7 +295,7 @@ out:
     return status;
 }
 
-/* Of the allocations, under the lock ------------------------------------------------------------ */
+/* Allocating, under the lock ------------------------------------------------------------------- */
 
 static enum status out_of_memory(const struct cpu_memory *memory, size_t asked)
 {
@@ -311,7 +314,7 @@ static enum status alloc_direct(struct cpu_memory *memory, size_t bytes, struct 
     struct block *block = calloc(1, sizeof *block);
 
     if (block == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory to note one more allocation");
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
     if (!has_room(memory, mapped))
         release_segments(memory);
     if (!has_room(memory, mapped))
@@ -327,6 +330,8 @@ out:
     return status;
 }
 
+/* Tries the cheapest first: a free block that needs no waiting, the same after joining neighbours, room for a
+ * new segment once idle segments are given back, and at last a block that `stream` has to wait for. */
 static enum status alloc_ordered(struct cpu_device *device, struct cpu_stream *stream, size_t asked,
                                  struct block **result)
 {
@@ -399,7 +404,7 @@ out:
     return status;
 }
 
-/* Takes the block out of those in use; BAD_USAGE if it is none, or was allocated the other way. */
+/* Takes the block out of those in use. BAD_USAGE if there is none, or it was allocated the other way. */
 static enum status take_in_use(struct cpu_memory *memory, const void *address, bool direct,
                                struct block **block)
 {
@@ -515,8 +520,8 @@ out:
 
 /* Host memory ---------------------------------------------------------------------------------- */
 
-/* "Pinned" memory is noted and touched, so that it is there when the copies come; whether the
- * kernel may swap it makes no difference to a worker thread, unlike to a GPU's copy engine. */
+/* "Pinned" memory is recorded, and touched so that copies meet no page faults. The kernel may still swap
+ * it: a worker thread can bear that, unlike a GPU's copy engine. */
 enum status cpu_host_alloc(struct device *base, bool pinned, size_t bytes, void **result)
 {
     enum status status = STATUS_OK;
@@ -592,7 +597,7 @@ enum status cpu_memory_open(struct cpu_memory **result, int64_t capacity)
     struct cpu_memory *memory = calloc(1, sizeof *memory);
 
     if (memory == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the device's books (%zu bytes)",
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the device's allocation records (%zu bytes)",
              sizeof *memory);
     pthread_mutex_init(&memory->lock, NULL);
     regions_init(&memory->regions);

@@ -16,7 +16,7 @@ void cpu_memory_close(
 /* Which addresses are this device's memory, or pinned. */
 struct regions *cpu_memory_regions(struct cpu_memory *memory);
 
-/* The stream has no work left and is about to end: its freed memory is anybody's now. */
+/* The stream has no work left and is about to end: any stream may use its freed memory now. */
 void cpu_memory_forget_stream(struct cpu_memory *memory, const struct cpu_stream *stream);
 
 enum status cpu_memory_info(struct device *device, struct memory_info *info);

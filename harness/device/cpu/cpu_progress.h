@@ -25,7 +25,7 @@ void cpu_progress_set(struct cpu_progress *progress, uint64_t value);
 /* Wakes sleepers, if any of them waits for no more than the value. After cpu_progress_set(). */
 void cpu_progress_wake(struct cpu_progress *progress);
 
-/* The doorbell: the same with one system call in any case. */
+/* The doorbell: wakes with one system call, whether anybody sleeps or not. */
 void cpu_progress_ring(struct cpu_progress *progress);
 
 /* Returns when the value is at least `target`; spins for up to `spin_ns` before it sleeps. */

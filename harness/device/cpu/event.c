@@ -1,6 +1,6 @@
 /* Events. A record gets the event's next number when it is made; the event has been reached as far as
  * the largest number that a worker came by, so a later record replaces an earlier one even when the
- * two are in different streams. Whoever waits, waits for the number that was last when it began.
+ * two are in different streams. A wait is for the number that was last when the wait began.
  *
  * An event lives until it is destroyed and no item that names it is queued any more. */
 #include "harness/base/clock.h"
@@ -11,7 +11,7 @@
 
 struct cpu_event {
     struct event base;
-    _Atomic int references; /* the user's, and one a queued item */
+    _Atomic int references; /* the user's, and one per queued item */
     _Atomic uint64_t recorded;
     pthread_mutex_t lock; /* of time_ns, and among those who advance `reached` */
     int64_t time_ns;      /* when the record `reached` was reached */
@@ -55,7 +55,7 @@ static enum status run_wait(struct cpu_stream *stream, const struct item *item)
 static const struct cpu_work record_work = { .run = run_record, .bookkeeping = true };
 static const struct cpu_work wait_work = { .run = run_wait, .bookkeeping = true };
 
-/* Straight into the queue: events have no place in a capture, which callers have refused. */
+/* Goes straight into the queue: callers have refused events in a capture. */
 static void put(const struct cpu_work *work, struct cpu_event *event, uint64_t number,
                 struct cpu_stream *stream, uint32_t correlation)
 {
@@ -170,13 +170,14 @@ static enum status time_of(struct cpu_event *event, int64_t *time_ns)
     bool ready;
 
     if (recorded == 0)
-        FAIL(STATUS_BAD_USAGE, "no time between events: one of them was never recorded");
+        FAIL(STATUS_BAD_USAGE, "event_elapsed: one of the events was never recorded");
     pthread_mutex_lock(&event->lock);
     ready = cpu_progress_value(&event->reached) >= recorded;
     *time_ns = event->time_ns;
     pthread_mutex_unlock(&event->lock);
     if (!ready)
-        FAIL(STATUS_NOT_READY, "no time between events yet: synchronise with the later one first");
+        FAIL(STATUS_NOT_READY,
+             "event_elapsed: the later event is not done yet; synchronise with it first");
 
 out:
     return status;

@@ -19,7 +19,7 @@ struct cpu_graph {
     int room;
     struct capture capture;
 
-    _Atomic int references; /* the user's, and one a queued launch */
+    _Atomic int references; /* the user's, and one per queued launch */
     _Atomic uint64_t launches;
     struct cpu_progress finished; /* launches */
 };

@@ -1,11 +1,11 @@
-/* How the host is, which the CPU device runs on. */
+/* The health of the host that the CPU device runs on. */
 #ifndef HARNESS_DEVICE_CPU_HOST_HEALTH_H
 #define HARNESS_DEVICE_CPU_HOST_HEALTH_H
 
 #include "harness/device/health.h"
 
-/* Fills what Linux tells: clock of the first core now and at most, temperature of the processor. Virtual
- * machines tell little of it. `root` comes before /proc and /sys: "" is this machine. */
+/* Fills in what Linux reports: clock of the first core now and at most, temperature of the processor. Virtual
+ * machines report little of it. `root` comes before /proc and /sys: "" is this machine. */
 void host_health(const char *root, struct device_health *health);
 
 #endif

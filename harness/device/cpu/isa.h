@@ -1,4 +1,4 @@
-/* What the kernels were built for, and whether this CPU can run it. */
+/* The instruction set that the kernels were built for, and whether this CPU has it. */
 #ifndef HARNESS_DEVICE_CPU_ISA_H
 #define HARNESS_DEVICE_CPU_ISA_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Instruction sets, the most telling first: name, gcc's macro, gcc's name of it. What oneDNN picks by
- * itself (AMX) is no matter of the kernels. */
+ * itself (AMX) does not concern the kernels. */
 #define ISA_FEATURES(X)                                                                            \
     X(avx512fp16, "avx512fp16")                                                                    \
     X(avx512bf16, "avx512bf16")                                                                    \

@@ -17,8 +17,8 @@ struct queue_options {
 enum status queue_open(struct queue **queue, const struct queue_options *options);
 void queue_close(struct queue *queue); /* runs what is queued first; NULL is allowed */
 
-/* The slot of the next item, to be filled in and submitted by the same thread, with nothing that
- * could wait in between: the queue is locked. Blocks while the queue is full. */
+/* The slot of the next item, to be filled in and submitted by the same thread, without
+ * waiting for anything in between: the queue is locked. Blocks while the queue is full. */
 struct item *queue_claim(struct queue *queue);
 
 /* Hands the claimed item to the worker. Its ticket: the number of items submitted so far. */

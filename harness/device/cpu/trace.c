@@ -19,7 +19,7 @@ struct call call_begin(struct cpu_device *device)
     return call;
 }
 
-/* The record of the call itself, which ends now. */
+/* The record of the call, which ends now. */
 static struct activity runtime_record(const struct call *call, const char *name)
 {
     return (struct activity){

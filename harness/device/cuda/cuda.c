@@ -179,7 +179,7 @@ static enum status open_parts(struct cuda_device *device, int64_t memory_limit)
     TRY(cuda_gemms_open(&device->gemms, device));
     attentions_open(&device->attentions, device);
     TRY(launch_measure(device, &properties->launch_ns));
-    device->last_stream = 0; /* The stream of the measurement was nobody's. */
+    device->last_stream = 0; /* The stream that was measured with does not count. */
     TRY(cuda_memory_open(&device->memory, properties->index, memory_limit));
     if (memory_limit > 0)
         properties->memory_bytes = memory_limit;

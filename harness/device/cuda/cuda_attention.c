@@ -197,8 +197,8 @@ out:
     return status;
 }
 
-/* Under the lock. Late, because it loads hundreds of megabytes of libraries. One that cannot be loaded
- * whole is as good as none. */
+/* Under the lock. It is called at the first plan, because it loads hundreds of megabytes of libraries.
+ * A library that cannot be loaded whole counts as missing. */
 static enum status make_handle(struct attentions *attentions)
 {
     enum status status = STATUS_OK;
@@ -264,7 +264,7 @@ out:
 
 /* Running ---------------------------------------------------------------------------------------- */
 
-/* What each tensor of the graph is, up to a count. */
+/* The address of each tensor of the graph. */
 struct pack {
     int64_t ids[ATTENTION_TENSORS];
     void *addresses[ATTENTION_TENSORS];
@@ -363,7 +363,8 @@ enum status cuda_attention(struct stream *base, const struct fused_attention *at
     pthread_mutex_unlock(&attentions->lock);
     TRY(status);
     if (plan == NULL)
-        FAIL(STATUS_BAD_USAGE, "device_attention: nobody has planned this shape");
+        FAIL(STATUS_BAD_USAGE,
+             "device_attention: this shape is not planned; call device_attention_plan() first");
 
 out:
     return status;

@@ -1,5 +1,5 @@
 /* One handle of cuBLAS for the device, used under a lock, and a workspace of ours for every stream and
- * every graph: so cuBLAS allocates nothing, in a capture neither. A graph has its own workspace
+ * every graph: so cuBLAS allocates nothing, not even in a capture. A graph has its own workspace
  * because it may be launched on another stream while products run on the one it was captured from.
  *
  * Setting a handle's stream takes its workspace away ("cuBLAS Library", cublasSetStream), so both are
@@ -33,7 +33,7 @@ struct retired {
     struct retired *next;
 };
 
-/* "cuBLAS Library", cublasSetWorkspace: what is recommended for Hopper and newer, and for older. */
+/* "cuBLAS Library", cublasSetWorkspace: the recommended sizes, for Hopper and newer and for older GPUs. */
 static size_t recommended_workspace(int compute_capability)
 {
     return (size_t)(compute_capability >= 90 ? 32 : 4) << 20;
@@ -63,7 +63,7 @@ void gemm_workspace_close(struct cuda_gemms *gemms, void *workspace)
         return;
     pthread_mutex_lock(&gemms->lock);
     if (gemms->workspace == workspace)
-        gemms->workspace = NULL; /* Another one may get its address. */
+        gemms->workspace = NULL; /* Another stream may get its address. */
     pthread_mutex_unlock(&gemms->lock);
     if (cudaFree(workspace) != cudaSuccess)
         (void)cudaGetLastError();
@@ -75,7 +75,7 @@ void gemm_workspace_retire(struct cuda_gemms *gemms, void *workspace)
 
     if (workspace != NULL && !stream_all_idle(gemms->device))
         retired = malloc(sizeof *retired);
-    if (retired == NULL) { /* Nothing to wait for, or no way to remember it. */
+    if (retired == NULL) { /* nothing to wait for, or no memory to remember it in */
         gemm_workspace_close(gemms, workspace);
         return;
     }
@@ -109,7 +109,7 @@ void gemm_forget_stream(struct cuda_gemms *gemms, struct cuda_stream *stream)
     gemm_workspace_retire(gemms, atomic_exchange(&stream->workspace, NULL));
 }
 
-/* The workspace for what is queued on the stream next; made when it is first needed. */
+/* The workspace for the next product on the stream, made when it is first needed. */
 static enum status workspace_of(struct cuda_gemms *gemms, struct cuda_stream *stream,
                                 void **workspace)
 {

@@ -7,12 +7,12 @@
 enum status cuda_gemms_open(struct cuda_gemms **gemms, struct cuda_device *device);
 void cuda_gemms_close(struct cuda_gemms *gemms); /* NULL is allowed */
 
-/* A new workspace for the products of one stream or graph, and its end. */
+/* Makes and frees a workspace for the products of one stream or graph. */
 enum status gemm_workspace_open(struct cuda_gemms *gemms, void **workspace);
 void gemm_workspace_close(struct cuda_gemms *gemms, void *workspace); /* NULL is allowed */
 
-/* The same without waiting: while the device has work left, which may use it, the workspace is kept
- * until gemm_retired_close(), which wants the device idle. */
+/* Frees a workspace without waiting: while queued work may use it, it is kept until gemm_retired_close(),
+ * which must be called on an idle device. */
 void gemm_workspace_retire(struct cuda_gemms *gemms, void *workspace);
 void gemm_retired_close(struct cuda_gemms *gemms);
 

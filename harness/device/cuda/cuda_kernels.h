@@ -1,4 +1,4 @@
-/* The kernels as CUDA has them, from kernels.cu: what cudaLaunchKernel takes. */
+/* The kernels of kernels.cu, as cudaLaunchKernel takes them. */
 #ifndef HARNESS_DEVICE_CUDA_CUDA_KERNELS_H
 #define HARNESS_DEVICE_CUDA_CUDA_KERNELS_H
 
@@ -6,10 +6,10 @@
 extern "C" {
 #endif
 
-/* By enum kernel, one array a storage type. */
+/* By enum kernel, one array per storage type. */
 extern const void *const cuda_kernels_f32[], *const cuda_kernels_bf16[];
 
-/* Without arguments: one that does nothing, and one that ends in a trap. */
+/* Two kernels without arguments: one does nothing, the other ends in a trap. */
 extern const void *const cuda_kernel_empty, *const cuda_kernel_failing;
 
 #ifdef __cplusplus

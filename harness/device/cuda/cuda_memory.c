@@ -30,7 +30,8 @@ static size_t round_up(size_t bytes, size_t unit)
 
 /* The books ------------------------------------------------------------------------------------ */
 
-/* What the pool has from the GPU. After a sticky error it says no more; then what it said last. */
+/* The bytes that the pool has taken from the GPU. After a sticky error CUDA no longer answers, and the last
+ * answer counts. */
 static int64_t pool_bytes(struct cuda_memory *memory)
 {
     struct relaxed relaxed = cuda_capture_relax();
@@ -63,7 +64,7 @@ static struct memory_info books(struct cuda_memory *memory)
     pthread_mutex_unlock(&memory->lock);
     if (info.reserved < info.used)
         info.reserved = info.used;
-    if (info.reserved > info.capacity) /* The pool takes more than it was asked for. */
+    if (info.reserved > info.capacity) /* The pool takes more from the GPU than it is asked for. */
         info.reserved = info.capacity;
     info.free = info.capacity - info.reserved;
     return info;
@@ -85,7 +86,7 @@ static enum status out_of_memory(struct cuda_memory *memory, size_t asked)
         (long long)(info.reserved - info.used), gpu_free, gpu_total);
 }
 
-/* Enters an allocation of `bytes`, a multiple of ALIGNMENT. False: there is no room for it. */
+/* Enters an allocation of `bytes`, a multiple of ALIGNMENT. False if there is no room for it. */
 static bool enter(struct cuda_memory *memory, int64_t bytes, bool directly)
 {
     bool fits;
@@ -132,7 +133,7 @@ out:
     return status;
 }
 
-/* Takes the allocation out of the books; BAD_USAGE if it is none, or was allocated the other way. */
+/* Takes the allocation out of the books. BAD_USAGE if there is none, or it was allocated the other way. */
 static enum status take(struct cuda_memory *memory, const void *address, bool directly)
 {
     enum status status = STATUS_OK;
@@ -188,7 +189,7 @@ out:
     return status;
 }
 
-/* A limited device's pool gives way before more is asked of the GPU. */
+/* The pool of a device with a limit is trimmed before more is asked of the GPU. */
 static enum status keep_within(struct cuda_memory *memory, int64_t bytes)
 {
     enum status status = STATUS_OK;
@@ -315,7 +316,7 @@ enum status cuda_host_alloc(struct device *base, bool pinned, size_t bytes, void
     TRY(cuda_enter(device));
     TRY(capture_forbids_thread("allocating pinned memory"));
     error = cudaHostAlloc(result, bytes, cudaHostAllocDefault);
-    if (error == cudaErrorMemoryAllocation) { /* CUDA's word for the host's memory, too */
+    if (error == cudaErrorMemoryAllocation) { /* CUDA uses it for host memory, too */
         (void)cudaGetLastError();
         *result = NULL;
         FAIL(STATUS_OUT_OF_MEMORY,
@@ -368,7 +369,7 @@ static enum status pool_open(cudaMemPool_t *pool, int index)
 {
     enum status status = STATUS_OK;
     struct cudaMemPoolProps properties = {
-        .allocType = cudaMemAllocationTypePinned, /* CUDA's word for memory that stays in place */
+        .allocType = cudaMemAllocationTypePinned, /* CUDA's name for memory that stays in place */
         .location = { .type = cudaMemLocationTypeDevice, .id = index },
     };
     uint64_t keep_all = UINT64_MAX;
@@ -392,7 +393,7 @@ enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t lim
 
     *result = memory;
     if (memory == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the device's books (%zu bytes)",
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the device's allocation records (%zu bytes)",
              sizeof *memory);
     pthread_mutex_init(&memory->lock, NULL);
     regions_init(&memory->regions);
@@ -403,7 +404,7 @@ enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t lim
     if (limit > memory->capacity)
         FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
              "cuda:%d: %lld bytes of device memory are asked for, but only %zu of %zu are free; "
-             "give less, or see with nvidia-smi who uses the rest",
+             "ask for less, or see in nvidia-smi which processes use the rest",
              index, (long long)limit, gpu_free, gpu_total);
     if (limit > 0)
         memory->capacity = limit;

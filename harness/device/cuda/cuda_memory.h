@@ -8,7 +8,7 @@
 #include "harness/device/cuda/cuda.h"
 #include "harness/device/plugin/regions.h"
 
-/* After everything else of the opening that takes device memory. `limit` is 0 or at most that. */
+/* Call it last of all that takes device memory at open. `limit` is 0 or at most what is free then. */
 enum status cuda_memory_open(struct cuda_memory **memory, int index, int64_t limit);
 void cuda_memory_close(
     struct cuda_memory *memory); /* frees what is still allocated; NULL allowed */

@@ -1,4 +1,4 @@
-/* What an error of the CUDA runtime means here: its status, and what to do about it. */
+/* Errors of the CUDA runtime: the status of each, and the advice. */
 #ifndef HARNESS_DEVICE_CUDA_ERRORS_H
 #define HARNESS_DEVICE_CUDA_ERRORS_H
 
@@ -9,13 +9,13 @@
 
 enum status errors_status(cudaError_t error);
 
-/* Half a sentence for the user; "" where there is nothing to advise. */
+/* Half a sentence for the user; "" if there is no advice. */
 const char *errors_advice(cudaError_t error);
 
 /* The process's context is lost: every later call returns this error. */
 bool errors_is_sticky(cudaError_t error);
 
-/* From now on sticky errors are said to have been injected. */
+/* From now on messages say that a sticky error was injected. */
 void errors_note_injected(void);
 
 /* OK, or a failure that names the call ("cudaMalloc", cut from the expression `call`), the error, what

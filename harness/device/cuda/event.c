@@ -30,7 +30,7 @@ out:
     return status;
 }
 
-/* One that is still pending is freed by CUDA when it is not any more. */
+/* CUDA frees a pending event once it is no longer pending. */
 void cuda_event_destroy(struct event *base)
 {
     struct cuda_event *event = (struct cuda_event *)base;
@@ -94,7 +94,8 @@ enum status cuda_event_query(struct event *base)
     relaxed = cuda_capture_relax();
     error = cudaEventQuery(((struct cuda_event *)base)->handle);
     if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* An answer, which the runtime keeps as an error all the same. */
+        (void)
+            cudaGetLastError(); /* "Not ready" is an answer, but the runtime keeps it as an error. */
         status = STATUS_NOT_READY;
         goto out;
     }
@@ -113,15 +114,16 @@ enum status cuda_event_elapsed(struct event *from_base, struct event *to_base, d
     cudaError_t error;
 
     if (!atomic_load(&from->recorded) || !atomic_load(&to->recorded))
-        FAIL(STATUS_BAD_USAGE, "no time between events: one of them was never recorded");
+        FAIL(STATUS_BAD_USAGE, "event_elapsed: one of the events was never recorded");
     TRY(cuda_enter((struct cuda_device *)from->base.device));
     error = cudaEventElapsedTime(&ms, from->handle, to->handle);
     if (error == cudaErrorNotReady) {
         (void)cudaGetLastError();
-        FAIL(STATUS_NOT_READY, "no time between events yet: synchronise with the later one first");
+        FAIL(STATUS_NOT_READY,
+             "event_elapsed: the later event is not done yet; synchronise with it first");
     }
     TRY(errors_check(error, "cudaEventElapsedTime", __FILE__, __LINE__));
-    *elapsed_ns = (double)ms * 1e6; /* Its resolution is about half a microsecond, says CUDA. */
+    *elapsed_ns = (double)ms * 1e6; /* The resolution is about 0.5 us (CUDA's documentation). */
 
 out:
     return status;

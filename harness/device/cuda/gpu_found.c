@@ -56,13 +56,14 @@ static enum status driver_verdict(const struct gpu_found *found)
              found->driver_missing);
     if (found->driver_version == 0 && found->count_error == cudaSuccess)
         FAIL(STATUS_NO_LIBRARY,
-             "cuda: libcuda.so.1 is here and knows no CUDA: the NVIDIA driver%s%s is far too old, "
+             "cuda: libcuda.so.1 loads but supports no CUDA: the NVIDIA driver%s%s is far too old, "
              "or "
              "not all of it is installed; install driver " DRIVER_RELEASE " or newer",
              found->driver_release[0] != '\0' ? " " : "", found->driver_release);
     if (found->driver_version < LEAST_DRIVER && found->count_error == cudaSuccess)
         FAIL(STATUS_NO_LIBRARY,
-             "cuda: the NVIDIA driver%s%s is too old: it knows CUDA %d.%d, and this was built with "
+             "cuda: the NVIDIA driver%s%s is too old: it supports CUDA %d.%d, and this was built "
+             "with "
              "%d.%d; install driver " DRIVER_RELEASE " or newer",
              found->driver_release[0] != '\0' ? " " : "", found->driver_release,
              found->driver_version / 1000, found->driver_version % 1000 / 10, CUDART_VERSION / 1000,

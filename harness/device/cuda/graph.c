@@ -1,4 +1,4 @@
-/* Graphs by stream capture. What a capture allows is decided before CUDA is asked (plugin/capture.h). */
+/* Graphs by stream capture. plugin/capture.h decides what a capture allows before CUDA is asked. */
 #include "harness/device/cuda/cuda_gemm.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ out:
     return status;
 }
 
-/* Ends the capture: off its stream and its thread's list. What was recorded comes back, or NULL. */
+/* Ends the capture: takes it off its stream and its thread's list. *recorded is the graph, or NULL. */
 static cudaError_t end(struct cuda_capture *capture, cudaGraph_t *recorded)
 {
     cudaError_t error = cudaStreamEndCapture(capture->stream->handle, recorded);
@@ -91,7 +91,7 @@ static cudaError_t end(struct cuda_capture *capture, cudaGraph_t *recorded)
 static void drop(struct cuda_capture *capture, cudaGraph_t recorded)
 {
     struct relaxed relaxed =
-        cuda_capture_relax(); /* The thread may be capturing another stream still. */
+        cuda_capture_relax(); /* The thread may still capture another stream. */
 
     gemm_workspace_close(gemms_of(capture->stream), capture->workspace);
     if (recorded != NULL)
@@ -182,7 +182,7 @@ out:
     return status;
 }
 
-/* One that is still running is freed by CUDA when it is not any more. */
+/* CUDA frees a running graph once it is done. */
 void cuda_graph_destroy(struct graph *base)
 {
     struct cuda_graph *graph = (struct cuda_graph *)base;

@@ -1,5 +1,5 @@
 /* The health of the GPU that is open: what NVML answers, and where it is plugged in. NVML is opened with
- * the device, since its start takes longer than anyone wants to wait before a timed window. */
+ * the device, because starting it takes too long to be done before a timed window. */
 #include "harness/device/cuda/cuda.h"
 
 #include "harness/device/cuda/nvml.h"
@@ -17,7 +17,7 @@ enum status health_open(struct cuda_device *device)
     pci_address(address, gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID);
     device->nvml = nvml_open(address);
     if (device->nvml == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for what NVML says");
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for NVML's readings");
     pci_locality("", gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID, &device->numa_node,
                  device->local_cores, sizeof device->local_cores);
 

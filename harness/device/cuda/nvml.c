@@ -49,7 +49,7 @@ struct violation { /* nvmlViolationTime_t */
     unsigned long long reference_us, limited_ns;
 };
 
-/* What is called: member, symbol, the symbol's older name or NULL, parameters. All return nvmlReturn_t. */
+/* The functions in use: member, symbol, its older name or NULL, parameters. All return nvmlReturn_t. */
 #define FUNCTIONS(X)                                                                               \
     X(init, "nvmlInit_v2", NULL, (void))                                                           \
     X(shutdown, "nvmlShutdown", NULL, (void))                                                      \
@@ -98,7 +98,7 @@ static void *symbol_of(void *library, const char *symbol, const char *older)
     return address == NULL && older != NULL ? dlsym(library, older) : address;
 }
 
-/* The library, loaded once and for good; NULL, and why, where there is none to use. */
+/* The library, loaded once and for good. NULL, with the reason in `why`, if it cannot be used. */
 static const struct functions *load(char *why, size_t size)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -124,7 +124,7 @@ static const struct functions *load(char *why, size_t size)
     return library != NULL && functions.init != NULL ? &functions : NULL;
 }
 
-/* The first real trouble is kept: that a GPU does not have something is none. */
+/* Keeps the first real trouble. A GPU that lacks a feature is no trouble. */
 static bool answered(struct nvml *nvml, const char *asked, int result)
 {
     const char *text = NULL;
@@ -275,7 +275,7 @@ static void read_link(struct nvml *nvml, struct device_health *health)
 
 enum { PROCESSES_MOST = 256 };
 
-/* Those that compute and those that draw; some do both. */
+/* Processes that compute and processes that draw; some do both. */
 struct process_list {
     struct process all[2 * PROCESSES_MOST];
     unsigned count;
@@ -297,7 +297,8 @@ static void add_processes(struct process_list *list, const struct process *found
 }
 
 /* This process has the GPU open, so it is one of those listed; an empty list hides something. In a
- * container the numbers may be another namespace's: then who is who, and whose memory, is unknown. */
+ * container the numbers may be those of another namespace: then this process is not in the list, and
+ * the memory of the others is unknown. */
 static void read_processes(struct nvml *nvml, struct device_health *health)
 {
     struct process found[PROCESSES_MOST];

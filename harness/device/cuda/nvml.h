@@ -1,4 +1,4 @@
-/* What the driver's management library says of a GPU.
+/* The readings of the driver's management library about a GPU.
  *
  * libnvidia-ml.so.1 comes with the driver and is opened when it is asked for; its header is no part of
  * every toolkit, so nvml.c declares what it needs ("NVML API Reference Guide", and nvml.h as

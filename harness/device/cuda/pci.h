@@ -1,4 +1,4 @@
-/* Where a GPU is plugged in, as Linux knows it. */
+/* The slot of a GPU, from Linux's /sys. */
 #ifndef HARNESS_DEVICE_CUDA_PCI_H
 #define HARNESS_DEVICE_CUDA_PCI_H
 

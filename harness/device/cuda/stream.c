@@ -45,7 +45,7 @@ void cuda_stream_destroy(struct stream *base)
     cudaStreamSynchronize(stream->handle);
     gemm_forget_stream(device->gemms, stream);
     cudaStreamDestroy(stream->handle);
-    (void)cudaGetLastError(); /* Whatever they said, the stream is gone. */
+    (void)cudaGetLastError(); /* The stream is gone even if these calls failed. */
     cuda_capture_restore(relaxed);
     pthread_mutex_lock(&device->streams_lock);
     for (struct cuda_stream **link = &device->streams; *link != NULL; link = &(*link)->next)
@@ -57,7 +57,7 @@ void cuda_stream_destroy(struct stream *base)
     free(stream);
 }
 
-/* Without waiting. A stream that is being captured may not be asked: it counts as busy. */
+/* Does not wait. A stream that is being captured cannot be queried and counts as busy. */
 bool stream_all_idle(struct cuda_device *device)
 {
     struct relaxed relaxed = cuda_capture_relax();

@@ -42,7 +42,7 @@ enum status regions_add(struct regions *regions, const void *memory, size_t byte
         size_t room = regions->room * 2 + 64;
         struct region *items = realloc(regions->items, room * sizeof *items);
         if (items == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no host memory to note one more allocation");
+            FAIL(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
         regions->items = items;
         regions->room = room;
     }

@@ -231,7 +231,8 @@ static descriptor reduce(struct builder *builder, cudnnReduceTensorOp_t mode, de
     return y;
 }
 
-/* c [m, n] = a [m, k] b [k, n], where as much of m, n and k counts as the lengths say that are given. */
+/* c [m, n] = a [m, k] b [k, n]. Where m, n or k is given, it holds the lengths up to which that dimension
+ * counts, per sample; NULL: all of it counts. */
 static descriptor multiply(struct builder *builder, descriptor a, descriptor b, descriptor m,
                            descriptor n, descriptor k, descriptor c)
 {
@@ -286,7 +287,7 @@ static descriptor below(struct builder *builder, descriptor x, int64_t axis, des
 
 /* The passes ------------------------------------------------------------------------------------ */
 
-/* What both passes begin with. */
+/* The tensors that both passes begin with. */
 struct shared {
     descriptor q, k_transposed, query_lengths, key_lengths, scale;
 };
@@ -336,6 +337,8 @@ static descriptor masked(struct builder *builder, const struct shared *shared, d
                                                   0, s, nothing, both, scores_tensor(builder) });
 }
 
+/* y = softmax(s) v, with the softmax as five operations: e = exp(s - max), sum, log(sum) + max for the
+ * statistics, p = e / sum. The row maximum keeps exp() from overflowing. */
 static void forward(struct builder *builder)
 {
     struct shared shared = shared_tensors(builder);
@@ -383,6 +386,8 @@ static void transpose_multiply(struct builder *builder, const struct shared *sha
              shared->query_lengths, in_memory(builder, vectors(builder), to));
 }
 
+/* Computes p again from the statistics, p = exp(s - statistics), so no scores were stored. Then
+ * dv = p' dy, ds = p (dy v' - delta) scale, dk = ds' q, dq = ds k, where delta = sum(dy y) per query. */
 static void backward(struct builder *builder)
 {
     struct shared shared = shared_tensors(builder);

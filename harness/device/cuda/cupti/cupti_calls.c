@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What this device calls, and what launches, copies or waits in libraries. */
+/* The calls of this device, and the calls of libraries that launch, copy or wait. */
 static const char *const runtime_names[] = {
     "cudaLaunchKernel",
     "cudaLaunchKernelExC",
@@ -49,7 +49,7 @@ static const char *const runtime_names[] = {
     "cudaEventSynchronize",
 };
 
-/* What libraries cause work with, past the runtime. */
+/* Driver calls that libraries cause work with, past the runtime. */
 static const char *const driver_names[] = {
     "cuLaunchKernel",  "cuLaunchKernelEx",  "cuLaunchCooperativeKernel", "cuGraphLaunch",
     "cuMemcpyAsync",   "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync",         "cuMemcpyDtoDAsync",

@@ -1,4 +1,4 @@
-/* Which calls of the host a trace shows. All of them would be too many: every library asks for the
+/* The calls of the host that a trace shows. All of them would be too many: every library asks for the
  * current device and the like, and each record costs. They are known by their names, since their numbers
  * differ between versions of CUDA. */
 #ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_CALLS_H

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* NVIDIA's advice is 1 to 10 MB a buffer; every thread that calls CUDA fills one of its own. */
+/* NVIDIA's advice is 1 to 10 MB per buffer; every thread that calls CUDA fills one of its own. */
 enum { BUFFER_BYTES = 4 << 20, HEAD_BYTES = 4096, BUFFERS_MAX = 256 };
 
 /* Before the bytes that CUPTI fills, in the same piece of memory. */
@@ -43,7 +43,7 @@ static struct {
     pthread_mutex_t lock; /* of what follows */
     bool running;
     struct buffer *full, **last, *spare;
-    int count; /* of buffers there are, CUPTI's included */
+    int count; /* of all buffers, those in CUPTI's hands included */
     size_t refused;
     char failure[160]; /* what CUPTI said when it gave up; "" */
 } collector = { .use = PTHREAD_MUTEX_INITIALIZER,
@@ -150,7 +150,7 @@ out:
     return status;
 }
 
-/* The records that are lost. Without `show` all are dropped. */
+/* Returns how many records are lost. Without `show` all are. */
 static int64_t hand_over(struct buffer *list, bool show)
 {
     CUpti_Activity *record = NULL;
@@ -174,7 +174,7 @@ static int64_t hand_over(struct buffer *list, bool show)
     return lost;
 }
 
-/* By CUPTI's own count; where a buffer was refused, it counts what that one would have held. */
+/* CUPTI counts these itself. For a refused buffer it counts the records that the buffer would have held. */
 static CUptiResult count_dropped(int64_t *lost)
 {
     size_t dropped = 0, refused;
@@ -237,7 +237,7 @@ out:
 
 /* --- Start and stop --- */
 
-/* All host times of this program are of one clock; CUPTI maps the GPU's times to it as well. */
+/* All host times of this program are from one clock; CUPTI maps the GPU's times to it, too. */
 static uint64_t CUPTIAPI now(void)
 {
     return (uint64_t)clock_ns();
@@ -261,8 +261,7 @@ static void CUPTIAPI on_state(void *context, CUpti_CallbackDomain domain, CUpti_
 
 #define CHECK(member, call, ...) TRY(cupti_check(cupti, cupti->member(__VA_ARGS__), call, other))
 
-/* Subscribing is what tells whether another tool is there: without it, CUPTI takes that one's buffers
- * away in silence. */
+/* Subscribing shows whether another tool is there. Without it, CUPTI silently takes that tool's buffers. */
 static enum status subscribe(const struct cupti *cupti)
 {
     enum status status = STATUS_OK;
@@ -280,7 +279,7 @@ out:
     return status;
 }
 
-/* Of the ids of a name, old and new, CUPTI may refuse those that no call has any more. */
+/* A name has old and new ids. CUPTI may refuse ids that no call has any more. */
 static enum status enable_calls(const struct cupti *cupti)
 {
     enum status status = STATUS_OK;

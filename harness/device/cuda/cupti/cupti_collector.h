@@ -25,7 +25,7 @@ enum status cupti_collector_start(struct activity_sink sink, int device,
  * CUPTI refuses, DEVICE_ERROR where it has given up. */
 enum status cupti_collector_flush(void);
 
-/* Drops what was not flushed. Without a start: nothing. */
+/* Drops records that were not flushed. Does nothing without a start. */
 void cupti_collector_stop(void);
 
 #endif

@@ -8,7 +8,7 @@
 /* Records are packed at 8 bytes, which is what their members want, so they are read in place. */
 _Static_assert(ACTIVITY_RECORD_ALIGNMENT == 8, "records are laid out in another way");
 
-/* What has no other bound than the width of its member. */
+/* Cuts a value off at the largest int64_t. */
 static int64_t bounded(uint64_t value)
 {
     return value < INT64_MAX ? (int64_t)value : INT64_MAX;
@@ -70,7 +70,7 @@ out:
     return status;
 }
 
-/* Of one correlation, the one that is shown first. */
+/* By correlation; the call that a trace shows comes first. */
 static int compare_calls(const void *a, const void *b)
 {
     const struct cupti_call *x = a, *y = b;
@@ -270,7 +270,7 @@ static enum cupti_outcome translate_memset(struct cupti_records *records, const 
 
 /* --- Waits, memory, overhead --- */
 
-/* A stream that waits for an event holds no host thread up. */
+/* A stream that waits for an event does not hold up a host thread. */
 static enum cupti_outcome translate_wait(struct cupti_records *records, const void *record,
                                          struct activity *activity)
 {

@@ -32,7 +32,7 @@ struct cupti_records {
 
 enum cupti_outcome {
     CUPTI_OUTCOME_SHOWN,  /* *activity is set */
-    CUPTI_OUTCOME_HIDDEN, /* nothing that a trace shows, or shown already */
+    CUPTI_OUTCOME_HIDDEN, /* a trace does not show it, or shows it already */
     CUPTI_OUTCOME_BROKEN, /* without a time: CUPTI had no room to keep it */
 };
 
@@ -45,7 +45,7 @@ void cupti_records_join(struct cupti_records *records);
 enum cupti_outcome cupti_records_translate(struct cupti_records *records,
                                            const CUpti_Activity *record, struct activity *activity);
 
-/* Frees what the record alone refers to; once a record. */
+/* Frees the memory that only this record refers to; once per record. */
 void cupti_records_drop(const CUpti_Activity *record);
 
 void cupti_records_release(struct cupti_records *records); /* what was noted */
