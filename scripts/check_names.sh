@@ -29,6 +29,13 @@ if [ -z "$folders" ]; then
     exit 2
 fi
 
+# A device is told apart by its properties: only the loader and the plugins know the names of the kinds.
+# shellcheck disable=SC2086
+if grep -rnE '(cmp\(.*|== )"(cpu|cuda)"' $folders | grep -v '^harness/device/'; then
+    echo "check_names.sh: ask a property of the device (DEVICE_TRAITS), not the name of its kind"
+    exit 1
+fi
+
 # shellcheck disable=SC2086
 find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) |
     sort | awk -v twins="$twins" '
