@@ -130,7 +130,7 @@ enum status folder_create(const char *path)
         FAIL(STATUS_IO, "cannot create the folder %s: %s; choose another with --out", part,
              strerror(errno));
     if (stat(part, &there) == 0 && !S_ISDIR(there.st_mode))
-        FAIL(STATUS_IO, "%s is there already and is no folder; choose another with --out", part);
+        FAIL(STATUS_IO, "%s exists and is not a folder; choose another with --out", part);
 
 out:
     return status;

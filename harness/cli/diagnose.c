@@ -72,7 +72,7 @@ static enum status run_diagnose(int argc, char **argv, int *exit_code)
             "  chokepoint diagnose rank*.json.gz --format=json\n"
             "\n"
             "Exit codes: 0 the traces were read, whatever they show, also if one was cut short; 2 "
-            "bad usage, or a file that is no trace.",
+            "bad usage, or a file that is not a trace.",
         .rows = rows,
         .option = take,
         .argument = take_path,

@@ -88,7 +88,7 @@ says err "cannot write to standard output"
 touch "$folder/plain"
 expect 2 "a result folder that is a file" "$program" run item_sync --device=cpu --out="$folder/plain"
 says err "chokepoint: run: "
-says err "$folder/plain is there already and is no folder"
+says err "$folder/plain exists and is not a folder"
 is_empty out
 expect 2 "a result folder that cannot be made" "$program" run item_sync --device=cpu --out=/proc/none
 says err "/proc/none"

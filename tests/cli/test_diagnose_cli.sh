@@ -101,8 +101,8 @@ grep -q "$(printf '\033')" "$folder/out" || fail "no colours"
 refuses "no file named" "which trace?" diagnose
 refuses "no such file" "nowhere.json: No such file" diagnose "$folder/nowhere.json"
 refuses "a folder" "is a folder" diagnose "$folder"
-refuses "no JSON" "no trace" diagnose "$folder/nonsense.json"
-refuses "an empty file" "no trace" diagnose "$folder/empty.json"
+refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"
+refuses "an empty file" "not a trace" diagnose "$folder/empty.json"
 refuses "a result file" 'without "traceEvents"' diagnose "$folder/result.json"
 refuses "one of two" "nonsense.json" diagnose "$folder/whole.json" "$folder/nonsense.json"
 refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html

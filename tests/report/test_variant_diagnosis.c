@@ -215,7 +215,7 @@ static void a_trace_that_cannot_be_read_costs_its_diagnosis_only(void **state)
     assert_false(variant_diagnosis_complete(&result));
     assert_int_equal(result.verdict, VERDICT_REPRODUCED);
     assert_true(result_findings_line(text, &result));
-    assert_non_null(strstr(text, "not diagnosed: this is no trace"));
+    assert_non_null(strstr(text, "not diagnosed: this is not a trace"));
     root = findings_of(&result);
     findings = cJSON_GetObjectItem(root, "findings");
     assert_true(cJSON_IsArray(cJSON_GetObjectItem(findings, "before")));

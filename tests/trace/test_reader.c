@@ -652,8 +652,8 @@ static void what_is_no_trace_is_refused_in_one_line(void **state)
     } cases[] = {
         { "", "no text" },
         { " \n\t", "no text" },
-        { "hello", "byte 0 is 0x68" },
-        { "\n <html>", "byte 2 is 0x3c" },
+        { "hello", "byte 0 is \"h\"" },
+        { "\n <html>", "byte 2 is \"<\"" },
         { "{}", "without \"traceEvents\"" },
         { "{\"a\": {\"traceEvents\": []}}", "without \"traceEvents\"" },
         { "{\"traceEvents\": 3}", "without \"traceEvents\"" },

@@ -6,6 +6,7 @@
  * value, so it begins the next event. */
 #include "harness/trace/read/event_splitter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,13 +154,17 @@ static enum status before(struct splitter *splitter, char byte, size_t at)
     enum status status = STATUS_OK;
     int64_t offset = splitter->offset + (int64_t)at;
     static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark */
+    char shown[8];
 
     if (is_blank(byte) || (offset < 3 && byte == mark[offset]))
         goto out;
-    if (byte != '{' && byte != '[')
+    if (byte != '{' && byte != '[') {
+        snprintf(shown, sizeof shown, byte > ' ' && byte < 0x7f ? "\"%c\"" : "0x%02x",
+                 (unsigned char)byte);
         FAIL(STATUS_BAD_INPUT,
-             "this is no trace: byte %lld is 0x%02x, but JSON of a trace begins with { or [",
-             (long long)offset, (unsigned char)byte);
+             "this is not a trace: byte %lld is %s, but the JSON of a trace begins with { or [",
+             (long long)offset, shown);
+    }
     splitter->object_form = byte == '{';
     splitter->events_seen = byte == '[';
     splitter->place = byte == '{' ? SPLITTER_OBJECT : SPLITTER_EVENTS;

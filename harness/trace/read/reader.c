@@ -548,7 +548,7 @@ out:
 /* --- The file ----------------------------------------------------------------------------------- */
 
 /* Decides, at the end of the text, whether it was a whole trace, a partial one (which is worth reading all
- * the same), or no trace at all. */
+ * the same), or not a trace at all. */
 static enum status judge(struct reading *reading, const char *path, const char *damage)
 {
     enum status status = STATUS_OK;
@@ -558,16 +558,17 @@ static enum status judge(struct reading *reading, const char *path, const char *
 
     file->text_bytes = splitter->offset;
     if (splitter->place == SPLITTER_BEFORE)
-        FAIL(STATUS_BAD_INPUT, "%s is no trace: %s", path,
+        FAIL(STATUS_BAD_INPUT, "%s is not a trace: %s", path,
              damage != NULL ? damage : "there is no text in it");
     if (!splitter->events_seen)
-        FAIL(STATUS_BAD_INPUT, "%s is no trace: it ends at byte %lld without \"traceEvents\"%s%s",
-             path, bytes, damage != NULL ? "; " : "", damage != NULL ? damage : "");
+        FAIL(STATUS_BAD_INPUT,
+             "%s is not a trace: it ends at byte %lld without \"traceEvents\"%s%s", path, bytes,
+             damage != NULL ? "; " : "", damage != NULL ? damage : "");
     if (splitter->strays > 0)
-        note_bad(file, splitter->stray_at, "it is no object");
+        note_bad(file, splitter->stray_at, "it is not an object");
     if (file->event_count + file->other_count == 0 && file->bad_count > 0)
-        FAIL(STATUS_BAD_INPUT, "%s is no trace: nothing in it is an event; at byte %lld: %s", path,
-             (long long)file->bad_offset, file->bad_reason);
+        FAIL(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; at byte %lld: %s",
+             path, (long long)file->bad_offset, file->bad_reason);
     file->partial = damage != NULL || splitter->place != SPLITTER_AFTER || reading->full;
     if (damage != NULL)
         snprintf(file->partial_reason, sizeof file->partial_reason, "%s", damage);
