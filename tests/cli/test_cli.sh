@@ -1,5 +1,6 @@
 #!/bin/sh
-# The program as a user meets it: exit codes, messages, help, and what is refused before anything runs.
+# The program as a user meets it: exit codes, messages, help, what is refused before anything runs, and one
+# small run of each command. test_cli_runs.sh has more of them, for one build only.
 #
 # usage: test_cli.sh PROGRAM
 set -u
@@ -106,19 +107,6 @@ fi
 expect 0 "a training run" "$program" train --device=cpu --model=light --steps=20
 says out "samples/s"
 says out "held-out"
-expect 0 "a training run as JSON" "$program" train --device=cpu --model=light --steps=20 --format=json
-says out '"steps":	20'
-says out '"held_out_accuracy"'
-expect 0 "a sweep" "$program" train --device=cpu --model=light --steps=20 --sweep launch=eager,graph
-says out "eager"
-says out "graph"
-# On a busy machine a bottleneck may be undecided. That is no failure of the program.
-expect any "a quick run" "$program" run item_sync --device=cpu --quick --out="$folder/result"
-says out "item_sync  loss_every 1 -> 20"
-says out "$folder/result/result.json"
-is_empty err
-[ -s "$folder/result/result.json" ] || fail "there is no result file"
-
 # Of a scenario that needs no balance: a skipped one has no traces.
 expect any "a run with traces" "$program" run launch_overhead --device=cpu --quick --repetitions=1 \
     --out="$folder/traced"
@@ -127,42 +115,22 @@ for variant in before after; do
         fail "there is no trace of $variant"
 done
 
-# --- traces ---
 expect 2 "a trace of both variants at once" "$program" exec item_sync --trace="$folder/x.json.gz"
 says err "--trace records one variant"
 expect 2 "a trace into a folder that is not there" "$program" exec launch_overhead --device=cpu \
     --variant=after --trace="$folder/missing/x.json.gz"
 says err "cannot write $folder/missing/x.json.gz: No such file or directory"
-expect 0 "a trace that is not compressed" "$program" exec launch_overhead --device=cpu \
-    --variant=after --trace="$folder/x.json"
-says out '"type":"tracing"'
-[ "$(head -c 17 "$folder/x.json")" = '{"schemaVersion":' ] ||
-    fail "it does not begin as a trace does"
-expect any "a run without traces" "$program" run launch_overhead --device=cpu --quick \
-    --repetitions=1 --no-trace --out="$folder/untraced"
-[ -s "$folder/untraced/result.json" ] || fail "there is no result file"
-[ ! -e "$folder/untraced/traces" ] || fail "there is a folder of traces"
-
-expect any "an A/A run" "$program" run item_sync --aa --device=cpu --quick --out="$folder/aa"
-# Whatever the verdict is, the exit code must be that verdict's.
-verdict=$(sed -n 's/^.*"verdict":[[:space:]]*"\([a-z ]*\)".*$/\1/p' "$folder/aa/result.json")
-case $verdict in
-"no difference" | undecided | skipped) wanted=0 ;;
-different | failed) wanted=1 ;;
-*) wanted="that of a verdict of A/A, not of \"$verdict\"" ;;
-esac
-[ "$code" = "$wanted" ] || fail "exit code $code, not $wanted"
-says out "item_sync  loss_every 1 -> 1 (A/A)"
-is_empty err
-[ ! -e "$folder/aa/traces" ] || fail "traces were made"
-[ "$verdict" = skipped ] || says aa/result.json '"item_sync/aa:2"'
 expect 2 "a trace of both sides" "$program" exec item_sync --aa --variant=after --trace="$folder/t.gz"
 says err "--aa compares two sides"
 
-# --- interrupted: what is done stays, and the code says by what ---
-expect 130 "an interrupted run" timeout --preserve-status -s INT 2 "$program" run all --device=cpu \
-    --out="$folder/cut"
-says err "stopped by an interrupt"
-says cut/result.json '"schema"'
+expect 0 "a bench" "$program" bench --device=cpu --benchmark_min_time=0.001 \
+    --benchmark_filter='^lat_(event|readback)$'
+says out "lat_readback"
+expect any "doctor" "$program" doctor --device=cpu
+says out "bandwidth"
+expect 0 "diagnose" "$program" diagnose "$folder/traced/traces/launch_overhead.before.json.gz"
+says out "kernels"
+expect any "compare" "$program" compare "$folder/traced/result.json" "$folder/traced/result.json"
+says out "launch_overhead/before"
 
 finish
