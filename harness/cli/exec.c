@@ -113,7 +113,7 @@ static enum status take_scenario(void *context, const char *name)
     struct exec *exec = context;
 
     if (exec->scenario != NULL)
-        FAIL(STATUS_BAD_USAGE, "exec takes one scenario; unexpected \"%.60s\"", name);
+        FAIL(STATUS_BAD_USAGE, "unexpected \"%.60s\": exec takes one scenario", name);
     TRY(choose_scenario(&exec->scenario, name));
 
 out:

@@ -27,7 +27,7 @@ static enum status take_scenario(void *context, const char *name)
     struct explain *explain = context;
 
     if (explain->scenario != NULL)
-        FAIL(STATUS_BAD_USAGE, "explain takes one scenario; unexpected \"%.60s\"", name);
+        FAIL(STATUS_BAD_USAGE, "unexpected \"%.60s\": explain takes one scenario", name);
     TRY(choose_scenario(&explain->scenario, name));
 
 out:

@@ -1,4 +1,4 @@
-/* The protocol: what is asked of an experiment, before against after.
+/* The protocol: the order for an experiment, before against after.
  *
  * The parent starts `chokepoint exec SCENARIO` as a process of its own for each scenario, so that a
  * crash, a leak or a hang costs that scenario only. The child measures pairs of repetitions and writes

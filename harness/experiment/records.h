@@ -1,4 +1,4 @@
-/* Records: what a child tells its parent, one JSON object per line.
+/* Records: the messages of a child to its parent, one JSON object per line.
  *
  *   {"type":"scenario", ...}    first: the device, the settings, the balance
  *   {"type":"repetition", ...}  one window of one variant

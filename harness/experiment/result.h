@@ -64,7 +64,7 @@ struct balance_result {
     int jpeg_pixels; /* chosen */
 };
 
-/* What a tracing child leaves: a trace, and what tracing cost. Both step times are medians over
+/* The outcome of a tracing child: a trace, and the cost of tracing. Both step times are medians over
  * `windows` windows of `steps` steps each. The first is of a device without a tracer, the second of a
  * device that records. A quick run takes the first from the timing child; otherwise both are of the
  * same process. */
@@ -78,7 +78,7 @@ struct tracing {
     int64_t rows, dropped; /* records that were kept, and those that found no room */
 };
 
-/* What a variant's trace shows. */
+/* The findings in a variant's trace. */
 struct variant_diagnosis {
     bool made;
     struct findings findings; /* if made */

@@ -76,7 +76,7 @@ out:
     return status;
 }
 
-/* What was not measured here was found to hold by the timing child. */
+/* A tracing child that is given the size measures no balance: the timing child found that it holds. */
 enum status session_check_balance(struct session *session, bool *holds)
 {
     const struct balance *balance = &session->scenario->balance;

@@ -21,7 +21,7 @@ struct trace_plan {
 
 /* The facts that the plan depends on. */
 struct trace_need {
-    double step_us, launches; /* of a step */
+    double step_us, launches; /* both per step */
     int64_t period;           /* in steps, of both variants together */
     bool alike;               /* each variant alone has that period */
     bool quick;

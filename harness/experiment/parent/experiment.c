@@ -15,7 +15,7 @@
 
 enum { REPETITIONS_MOST = 10000 };
 
-/* What the child has sent so far. The arrays of the result have room for all pairs; `arrived` says which
+/* The records of the child so far. The arrays of the result have room for all pairs; `arrived` says which
  * repetitions are there. */
 struct collector {
     struct scenario_result *result;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What one tracing child has sent. */
+/* The records of one tracing child. */
 struct collector {
     struct tracing *tracing;
     bool written;    /* according to its records */
