@@ -1,5 +1,5 @@
 /* The step's allocator, rule by rule: its segments, its budget, its figures, what it refuses. */
-#include "tests/training/memory_bench.h"
+#include "tests/training/allocator_bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "tests/training/memory_bench.h"
+#include "tests/training/allocator_bench.h"
 
 struct bench bench_open(enum allocation_mode mode, size_t budget)
 {

@@ -1,6 +1,6 @@
 /* What the tests of the step's allocator share: one on the CPU device, and calls that must succeed. */
-#ifndef TESTS_MEMORY_BENCH_H
-#define TESTS_MEMORY_BENCH_H
+#ifndef TESTS_ALLOCATOR_BENCH_H
+#define TESTS_ALLOCATOR_BENCH_H
 
 #include "scenarios/training/memory/allocator.h"
 #include "tests/fixtures/cmocka_prelude.h"

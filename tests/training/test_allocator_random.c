@@ -1,6 +1,6 @@
 /* The step's allocator under random calls, against a table that lists every block there should be. */
 #include "harness/base/random.h"
-#include "tests/training/memory_bench.h"
+#include "tests/training/allocator_bench.h"
 
 #include <string.h>
 
