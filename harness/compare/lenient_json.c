@@ -1,12 +1,11 @@
 #include "harness/compare/lenient_json.h"
 
-#include <ctype.h>
+#include "harness/base/json_words.h"
+
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* The file's bytes and a '\0' after them. */
 static enum status read_whole(const char *path, char **text, size_t *length)
@@ -45,44 +44,6 @@ out:
     return status;
 }
 
-/* Letters of a number that is none at `text`, its sign included; 0: it is something else. */
-static size_t no_number(const char *text)
-{
-    static const char *const words[] = { "infinity", "inf", "nan" };
-    size_t sign = text[0] == '-' || text[0] == '+';
-
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        size_t length = strlen(words[i]);
-        if (strncasecmp(text + sign, words[i], length) == 0 &&
-            !isalnum((unsigned char)text[sign + length]))
-            return sign + length;
-    }
-    return 0;
-}
-
-/* Replaces such words outside strings, in place. The shortest has three letters, where null needs four,
- * so an empty array takes the place: it is as little a number. */
-static void blank_no_numbers(char *text)
-{
-    bool quoted = false;
-
-    for (char *at = text; *at != '\0'; at++) {
-        size_t length;
-        if (quoted && *at == '\\' && at[1] != '\0') {
-            at++;
-            continue;
-        }
-        quoted = quoted != (*at == '"');
-        length = quoted ? 0 : no_number(at);
-        if (length == 0)
-            continue;
-        memset(at, ' ', length);
-        at[0] = '[';
-        at[length - 1] = ']';
-        at += length - 1;
-    }
-}
-
 static long line_of(const char *text, const char *end)
 {
     long line = 1;
@@ -100,7 +61,7 @@ enum status lenient_json_read(cJSON **root, const char *path)
 
     *root = NULL;
     TRY(read_whole(path, &text, &length));
-    blank_no_numbers(text);
+    json_words_blank(text, length);
     *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
     if (*root == NULL)
         FAIL(

@@ -4,6 +4,7 @@
 #define SIMDJSON_EXCEPTIONS 0
 #include "harness/trace/read/events_simdjson.h"
 
+#include "harness/base/json_words.h"
 #include "harness/trace/read/decimal.h"
 
 #include <cmath>
@@ -319,56 +320,23 @@ const char *parse_event(ondemand::document &document, event_fields &fields)
     return document.current_location().get(rest) == OUT_OF_BOUNDS ? nullptr : not_json;
 }
 
-// NaN and Infinity, as Python's json and C's printf write them. JSON has no such words.
-bool is_no_number(string_view word)
-{
-    if (!word.empty() && word[0] == '-')
-        word.remove_prefix(1);
-    return word == "NaN" || word == "nan" || word == "Infinity" || word == "inf";
-}
-
-// The place behind the end of the string that begins at `at`.
-size_t string_end(string_view text, size_t at)
-{
-    for (at++; at < text.size() && text[at] != '"'; at++)
-        if (text[at] == '\\')
-            at++;
-    return at < text.size() ? at + 1 : text.size();
-}
-
-size_t word_end(string_view text, size_t at)
-{
-    while (at < text.size() && std::strchr(" \t\r\n,:[]{}\"", text[at]) == nullptr) at++;
-    return at;
-}
-
-// Copies an event with null in place of each such word. Empty: the event has none, or there is no memory.
+// Copies an event without NaN and Infinity. Empty: the event has none, or there is no memory.
 // SIMDJSON_PADDING bytes behind the copy are readable.
 string_view without_no_numbers(struct event_parser *parser, string_view text)
 {
-    size_t room = 2 * text.size() + SIMDJSON_PADDING, length = 0;
-    bool changed = false;
+    size_t room = text.size() + SIMDJSON_PADDING;
 
     if (room > parser->copy_room) {
-        char *copy = static_cast<char *>(std::realloc(parser->copy, room));
+        char *copy = static_cast<char *>(std::realloc(parser->copy, 2 * room));
         if (copy == nullptr)
             return string_view();
         parser->copy = copy;
-        parser->copy_room = room;
+        parser->copy_room = 2 * room;
     }
-    for (size_t at = 0, end; at < text.size(); at = end) {
-        end = text[at] == '"' ? string_end(text, at) : word_end(text, at);
-        string_view piece = text.substr(at, end > at ? end - at : 1);
-        end = at + piece.size();
-        if (is_no_number(piece)) {
-            piece = "null";
-            changed = true;
-        }
-        std::memcpy(parser->copy + length, piece.data(), piece.size());
-        length += piece.size();
-    }
-    std::memset(parser->copy + length, 0, SIMDJSON_PADDING);
-    return changed ? string_view(parser->copy, length) : string_view();
+    std::memcpy(parser->copy, text.data(), text.size());
+    std::memset(parser->copy + text.size(), 0, SIMDJSON_PADDING);
+    return json_words_blank(parser->copy, text.size()) > 0 ? string_view(parser->copy, text.size())
+                                                           : string_view();
 }
 
 const char *parse_text(struct event_parser *parser, string_view text, event_fields &fields)
