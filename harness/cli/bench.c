@@ -83,7 +83,7 @@ static enum status take_filter(struct bench_command *command, const char *value)
     command->has_pattern = error == 0;
     if (error != 0) {
         regerror(error, &command->pattern, text, sizeof text);
-        FAIL(STATUS_BAD_USAGE, "--benchmark_filter=%.100s is no regular expression: %s", value,
+        FAIL(STATUS_BAD_USAGE, "--benchmark_filter=%.100s is not a regular expression: %s", value,
              text);
     }
 
@@ -327,24 +327,23 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
 {
     static const struct argp_option rows[] = {
         FLAGS_DEVICE("what to measure"),
-        { "seed", FLAG_SEED, "N", 0, "of the data", 1 },
+        { "seed", FLAG_SEED, "N", 0, "seed of the data", 1 },
         { "benchmark_filter", FLAG_FILTER, "REGEX", 0,
-          "only rows whose name it finds (POSIX extended); -REGEX: the others", 2 },
+          "only rows whose name matches (POSIX extended); -REGEX: the others", 2 },
         { "benchmark_list_tests", FLAG_LIST, "BOOL", OPTION_ARG_OPTIONAL,
-          "name the rows and measure nothing; with --verbose, say what they are", 2 },
+          "list the rows and measure nothing; with --verbose, say what they are", 2 },
         { "benchmark_min_time", FLAG_MIN_TIME, "SECONDS|Nx", 0,
-          "of a repetition, 0.005 if not given; 100x: so many iterations", 2 },
+          "of a repetition, 0.005 if not given; 100x: 100 iterations", 2 },
         { "benchmark_repetitions", FLAG_REPETITIONS_OF, "N", 0,
-          "if not given, 30 to 60, or 6 to 30 row after row, until the noise is low enough", 2 },
+          "if not given, 30 to 60 (6 to 30 row after row), until the noise is low enough", 2 },
         { "benchmark_enable_random_interleaving", FLAG_INTERLEAVING, "BOOL", OPTION_ARG_OPTIONAL,
-          "spread each row's repetitions over the whole run, which takes a set-up for each few: "
-          "true "
-          "if not given",
+          "spread each row's repetitions over the whole run, if not given; false: row after row, "
+          "with one set-up each",
           2 },
         { "noise", FLAG_NOISE, "PERCENT", 0,
-          "low enough: half the interval of the median, 1% if not given", 2 },
-        { "max-time", FLAG_MAX_TIME, "SECONDS", 0, "of a row where noise decides, 1 if not given",
-          2 },
+          "the noise that is low enough: half the interval of the median; 1% if not given", 2 },
+        { "max-time", FLAG_MAX_TIME, "SECONDS", 0,
+          "of a row at most, while its noise is too high; 1 if not given", 2 },
         { "benchmark_format", FLAG_FORMAT_OF, "FORMAT", 0, "console or json", 3 },
         { "benchmark_out", FLAG_OUT, "FILE", 0, "write the results to FILE too", 3 },
         { "benchmark_out_format", FLAG_OUT_FORMAT, "json", OPTION_HIDDEN, NULL, 3 },
@@ -360,16 +359,14 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
         .command = "bench",
         .arguments = "",
         .text = "Measures what the device can do, one capability at a time: launches, waits, "
-                "allocations, copies, memory, products, kernels and the data loader. Each checks "
-                "its result before it is timed. The JSON is Google Benchmark's; chokepoint "
+                "allocations, copies, memory, products, kernels and the data loader. Each row "
+                "checks its result before it is timed. The JSON is Google Benchmark's; chokepoint "
                 "compare reads it.\v"
-                "Exit codes: 0 all was measured, 1 something failed, 2 bad usage, 3 no such "
-                "device.\n"
-                "\n"
                 "Examples:\n"
                 "  chokepoint bench\n"
                 "  chokepoint bench --benchmark_filter='^lat_' --benchmark_out=new.json\n"
-                "  chokepoint bench --benchmark_list_tests",
+                "  chokepoint bench --benchmark_list_tests\n"
+                "\n" EXIT_CODES("every row was measured", "a row failed"),
         .rows = rows,
         .option = take,
         .context = &command,
@@ -388,7 +385,7 @@ static enum status run_bench(int argc, char **argv, int *exit_code)
                                                     .spin_ns = -1 }));
     TRY(choose_rows(&command));
     if (command.count == 0)
-        FAIL(STATUS_BAD_USAGE, "the filter finds no row; --benchmark_list_tests names them");
+        FAIL(STATUS_BAD_USAGE, "the filter matches no row; --benchmark_list_tests lists them");
     TRY(command.list ? list(&command) : measure(&command));
     *exit_code = command.failed > 0 ? 1 : 0;
 

@@ -62,7 +62,7 @@ static enum status take_filter(struct compare *compare, const char *value)
     compare->has_pattern = error == 0;
     if (error != 0) {
         regerror(error, &compare->pattern, text, sizeof text);
-        FAIL(STATUS_BAD_USAGE, "--filter=%.100s is no regular expression: %s", value, text);
+        FAIL(STATUS_BAD_USAGE, "--filter=%.100s is not a regular expression: %s", value, text);
     }
 
 out:
@@ -130,11 +130,12 @@ static enum status split_sides(struct compare *compare)
         compare->counts[SIDE_BASE] = compare->counts[SIDE_NEW] = 1;
     }
     if (!compare->new_begun && compare->counts[SIDE_BASE] > 2)
-        FAIL(STATUS_BAD_USAGE, "%d files, and which are new? Put --new before the first of them",
+        FAIL(STATUS_BAD_USAGE, "%d files were given: put --new before the first of the new ones",
              compare->counts[SIDE_BASE]);
     if (compare->counts[SIDE_BASE] == 0 || compare->counts[SIDE_NEW] == 0)
-        FAIL(STATUS_BAD_USAGE, "what against what? chokepoint compare BASE NEW, or BASE... --new "
-                               "NEW...");
+        FAIL(STATUS_BAD_USAGE,
+             "the files to compare are missing: chokepoint compare BASE NEW, or BASE... --new "
+             "NEW...");
 
 out:
     return status;
@@ -222,8 +223,8 @@ static enum status run_compare(int argc, char **argv, int *exit_code)
         { "threshold", FLAG_THRESHOLD, "PERCENT", 0,
           "changes up to this do not matter; 5% if not given", 2 },
         { "noise", FLAG_NOISE, "PERCENT", 0,
-          "relative standard deviation between runs, at least: for a single file a side", 2 },
-        { "filter", FLAG_FILTER, "REGEX", 0, "only rows whose name it finds (POSIX extended)", 2 },
+          "relative standard deviation between runs, at least; for one file per side", 2 },
+        { "filter", FLAG_FILTER, "REGEX", 0, "only rows whose name matches (POSIX extended)", 2 },
         { "metric", FLAG_METRIC, "NAME", 0,
           "real_time, cpu_time, or a counter of the rows: peak_memory, bytes_per_second", 2 },
         { "better", FLAG_BETTER, "smaller|larger", 0,
@@ -242,22 +243,18 @@ static enum status run_compare(int argc, char **argv, int *exit_code)
     const struct options options = {
         .command = "compare",
         .arguments = "BASE NEW\nBASE... --new NEW...",
-        .text =
-            "Says of each benchmark whether NEW is faster or slower than BASE, the same, or "
-            "whether "
-            "the noise is too large to tell (undecided). Files are those of Google Benchmark or "
-            "of chokepoint; for a folder its result.json is read. Give several files a side, "
-            "measured in turns: only they show how much runs differ. One file a side is told by "
-            "the noise between its repetitions. A run counts with its best repetition, and with "
-            "the median where only that has moved.\v"
-            "Exit codes: 0 nothing is slower, 1 something is, 2 bad usage, or files that cannot "
-            "be compared.\n"
-            "\n"
-            "Examples:\n"
-            "  chokepoint compare old.json new.json\n"
-            "  chokepoint compare old/*.json --new new/*.json --format=markdown\n"
-            "  chokepoint compare old.json new.json --noise=3% --threshold=10%\n"
-            "  chokepoint compare old.json new.json --metric=bytes_per_second",
+        .text = "Says for each benchmark whether NEW is faster or slower than BASE, the same, or "
+                "whether the noise is too large to tell (undecided). Files are those of Google "
+                "Benchmark or chokepoint; in a folder, result.json is read. Give several files per "
+                "side, measured in turns: only they show how much runs differ. With one file per "
+                "side, the noise between its repetitions stands in. A run counts with its best "
+                "repetition, or with its median where only that has moved.\v"
+                "Examples:\n"
+                "  chokepoint compare old.json new.json\n"
+                "  chokepoint compare old/*.json --new new/*.json --format=markdown\n"
+                "  chokepoint compare old.json new.json --noise=3% --threshold=10%\n"
+                "  chokepoint compare old.json new.json --metric=bytes_per_second\n"
+                "\n" EXIT_CODES("nothing is slower", "something is slower"),
         .rows = rows,
         .option = take,
         .argument = take_path,
@@ -290,5 +287,6 @@ out:
     return status;
 }
 
-const struct command command_compare = { "compare", "result files against each other: a gate",
+const struct command command_compare = { "compare",
+                                         "compare result files, as a gate for regressions",
                                          run_compare };

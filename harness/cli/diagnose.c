@@ -65,14 +65,14 @@ static enum status run_diagnose(int argc, char **argv, int *exit_code)
             "Reads traces and says where the time of a step went, what is wrong, what it costs, "
             "what to do about it and what that would gain. Traces are those of `run` and `exec "
             "--trace`, or of PyTorch's profiler: JSON, plain or gzip, of any size. Files that are "
-            "the ranks of one run are compared; others stand alone.\v"
+            "the ranks of one run are compared; others are judged alone.\v"
             "Examples:\n"
             "  chokepoint diagnose chokepoint-result/traces/item_sync.before.json.gz\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=markdown > diagnosis.md\n"
             "  chokepoint diagnose rank*.json.gz --format=json\n"
             "\n"
-            "Exit codes: 0 the traces were read, whatever they show, also if one was cut short; 2 "
-            "bad usage, or a file that is not a trace.",
+            "The exit code is 0 when the traces were read, whatever they show, even if one is "
+            "incomplete.",
         .rows = rows,
         .option = take,
         .argument = take_path,
@@ -89,8 +89,8 @@ static enum status run_diagnose(int argc, char **argv, int *exit_code)
     if (helped)
         goto out;
     if (diagnose.count == 0)
-        FAIL(STATUS_BAD_USAGE, "which trace? chokepoint diagnose TRACE...; `chokepoint run` leaves "
-                               "some in chokepoint-result/traces");
+        FAIL(STATUS_BAD_USAGE, "a trace is missing: chokepoint diagnose TRACE...; `chokepoint run` "
+                               "writes some to chokepoint-result/traces");
     TRY(diagnosis_make(&diagnosis, diagnose.paths, diagnose.count));
     TRY(print(&diagnose, &diagnosis));
 

@@ -1,4 +1,4 @@
-/* chokepoint doctor: is this machine fit to measure, and does it perform as it should? */
+/* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/options.h"
@@ -158,18 +158,15 @@ static enum status run_doctor(int argc, char **argv, int *exit_code)
     const struct options options = {
         .command = "doctor",
         .arguments = "",
-        .text = "Is this machine fit to measure, and does it perform as it should? Each row is ok, "
-                "low, "
-                "fail or n/a, with what to do about it. Figures stand beside what is expected: of "
-                "the CPU "
-                "device, from what the host does without it; of a GPU, from its clocks, widths and "
-                "link. Takes less than 30 s.\v"
-                "Exit codes: 0 no row fails, 1 one does, 2 bad usage, 3 no such device.\n"
-                "\n"
+        .text = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
+                "row is ok, low, fail or n/a, with advice. A figure stands beside what is "
+                "expected: for the CPU device, from what the host does without it; for a GPU, "
+                "from its clocks, widths and link. Takes less than 30 s.\v"
                 "Examples:\n"
                 "  chokepoint doctor\n"
                 "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
-                "  chokepoint doctor --format=json",
+                "  chokepoint doctor --format=json\n"
+                "\n" EXIT_CODES("no row fails", "a row fails"),
         .rows = rows,
         .option = take,
         .context = doctor,
@@ -193,7 +190,6 @@ out:
     return status;
 }
 
-const struct command command_doctor = { "doctor",
-                                        "is this machine fit to measure, and as fast as it "
-                                        "should be?",
-                                        run_doctor };
+const struct command command_doctor = {
+    "doctor", "check that this machine is fit to measure, and fast enough", run_doctor
+};

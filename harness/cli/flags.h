@@ -47,11 +47,11 @@ enum flag {
       FLAG_DEVICE,                                                                                 \
       DEVICE_NAMES,                                                                                \
       0,                                                                                           \
-      what "; auto: a GPU where one answers, else the CPU device",                                 \
+      what "; auto: a GPU if one answers, else the CPU device",                                    \
       1 },                                                                                         \
     {                                                                                              \
         "device-memory", FLAG_DEVICE_MEMORY, "BYTES", 0,                                           \
-            "memory that the device has, or may use: 512MiB, 2G", 1                                \
+            "memory that the device has (cpu) or may use (cuda): 512MiB, 2G", 1                    \
     }
 #define FLAGS_DATA                                                                                 \
     { "data",                                                                                      \
@@ -61,7 +61,8 @@ enum flag {
       "train on the JPEG files in DIR, a sub-folder per class, instead of a generated set",        \
       1 },                                                                                         \
     {                                                                                              \
-        "seed", FLAG_SEED, "N", 0, "weights, sample order and order of repetitions", 1             \
+        "seed", FLAG_SEED, "N", 0,                                                                 \
+            "seed of the weights, the sample order and the order of repetitions", 1                \
     }
 #define FLAGS_PROTOCOL                                                                             \
     { "repetitions",                                                                               \

@@ -3,6 +3,8 @@
  * This file finds the command and is the one place that prints errors and ends the process. */
 #include "harness/base/nearest.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/options.h"
+#include "harness/text/wrap.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,10 +35,9 @@ static void print_help(void)
          "  chokepoint train --model=balanced --sweep workers=0,1,2\n"
          "  chokepoint diagnose trace.json.gz  where its time went, and what is wrong\n"
          "\n"
-         "Exit codes: 0 all is well; 1 something was not reproduced; 2 bad usage or bad\n"
-         "input; 3 the device or a library is missing; 128 + n ended by signal n.\n"
-         "\n"
-         "chokepoint COMMAND --help says more about a command; --version names this program.");
+         "COMMAND --help says more about a command; --version names this program.\n");
+    wrap_print(stdout, 0, 0, wrap_width(stdout),
+               EXIT_CODES("all is well", "the command found something wrong, as its --help says"));
 }
 
 static const struct command *find_command(const char *name)

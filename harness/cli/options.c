@@ -85,9 +85,9 @@ static error_t parse_key(int key, char *value, struct argp_state *state)
         if (parse->helped)
             return 0;
         if (options->argument == NULL) {
-            parse->status = status_fail(STATUS_BAD_USAGE, __FILE__, __LINE__,
-                                        "\"%.60s\" is one word too many: %s takes options only",
-                                        value, options->command);
+            parse->status =
+                status_fail(STATUS_BAD_USAGE, __FILE__, __LINE__,
+                            "unexpected \"%.60s\": %s takes options only", value, options->command);
             return EINVAL;
         }
         parse->status = options->argument(options->context, value);

@@ -29,6 +29,11 @@ enum { OPTION_HELP = 0x7f00 };
         NULL, 0, NULL, 0, NULL, 0                                                                  \
     }
 
+/* The last line of a command's text, and of the program's: the one place that says what exit codes mean. */
+#define EXIT_CODES(none, found)                                                                    \
+    "Exit codes: 0 " none "; 1 " found "; 2 bad usage or bad input; 3 the device or a library is " \
+    "missing; 128 + n ended by signal n."
+
 /* Takes argv apart. *helped: --help was given and answered, and nothing is left to do. BAD_USAGE names
  * what is wrong and the nearest option. */
 enum status options_parse(const struct options *options, int argc, char **argv, bool *helped);

@@ -242,10 +242,11 @@ static enum status run_run(int argc, char **argv, int *exit_code)
         FLAGS_DATA,
         FLAGS_PROTOCOL,
         { "no-trace", FLAG_NO_TRACE, NULL, 0,
-          "leave out the traces: two short processes a scenario", 2 },
+          "leave out the traces, which take two short processes per scenario", 2 },
         { "out", FLAG_OUT, "DIR", 0,
           "folder for result.json and traces; chokepoint-result if not given", 3 },
-        { "format", FLAG_FORMAT, "console|json|markdown", 0, "of what is printed at the end", 3 },
+        { "format", FLAG_FORMAT, "console|json|markdown", 0, "format of what is printed at the end",
+          3 },
         FLAGS_OUTPUT,
         FLAGS_VERBOSE,
         OPTIONS_END,
@@ -265,12 +266,9 @@ static enum status run_run(int argc, char **argv, int *exit_code)
             "  chokepoint run all --out=results --format=markdown > results.md\n"
             "  compare.py filters chokepoint-result/result.json /before /after\n"
             "  chokepoint run item_sync --aa\n"
-            "\n"
-            "Exit code: 0 when all were reproduced or had to be skipped, 1 when one was not, 2 "
-            "for bad usage, 3 when the device is missing, 130 when interrupted. With --aa: 1 when "
-            "the "
-            "same settings were called different (a false alarm) or a scenario failed, 0 for no "
-            "difference, undecided and skipped.",
+            "\n" EXIT_CODES("all were reproduced or skipped",
+                            "one was not; with --aa, equal settings were called different or a "
+                            "scenario failed"),
         .rows = rows,
         .option = take,
         .argument = take_scenario,
@@ -292,4 +290,5 @@ out:
     return status;
 }
 
-const struct command command_run = { "run", "measure scenarios and say what showed", run_run };
+const struct command command_run = { "run", "measure scenarios and say which bottlenecks showed",
+                                     run_run };

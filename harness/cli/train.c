@@ -73,11 +73,11 @@ static void make_options(struct train *train)
         { "steps", FLAG_STEPS, "N", 0, "steps to time after the warm-up; about 3 s if not given",
           1 },
         { "sweep", FLAG_SWEEP, "KNOB=A,B,C", 0,
-          "train with each of these values, three times in turn, and print a row a value", 1 },
+          "train with each of these values, three times in turn, and print a row per value", 1 },
         { "repetitions", FLAG_REPETITIONS, "N", 0, "rounds of a sweep; 3 if not given", 1 },
         { "data", FLAG_DATA, "images|sequences|auto|DIR", 0,
           "what it trains on: generated, or the JPEG files in DIR, a sub-folder per class", 2 },
-        { "format", FLAG_FORMAT, "console|json", 0, "of what is printed", 3 },
+        { "format", FLAG_FORMAT, "console|json", 0, "format of what is printed", 3 },
         FLAGS_OUTPUT,
         FLAGS_VERBOSE,
     };

@@ -61,7 +61,7 @@ enum status compare_check(const struct compare_files sides[SIDES])
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         if (members[i].must && disagree(sides, &members[i], text))
-            FAIL(STATUS_BAD_INPUT, "%s; --force compares them nevertheless", text);
+            FAIL(STATUS_BAD_INPUT, "%s; use --force to compare them anyway", text);
 
 out:
     return status;

@@ -2,7 +2,7 @@
  *
  *   {"context": {...}, "benchmarks": [...], "chokepoint": {"schema": 1, "scenarios": [...]}}
  *
- * `benchmarks` has rows "item_sync/before" and "item_sync/after", one a repetition and then the mean,
+ * `benchmarks` has rows "item_sync/before" and "item_sync/after", one per repetition and then the mean,
  * median, stddev and cv, times in us for ever: Google Benchmark's own compare.py, with
  * `filters result.json /before /after`, compares them as they are. A row of time zero would make
  * compare.py drop its overall figure, so scenarios that were skipped or failed are only in
@@ -20,7 +20,7 @@
 
 struct result_file;
 
-/* Traces lie in this folder beside the file: what result.json says of them is relative to itself. */
+/* Traces are stored in this folder beside the file; the paths in result.json are relative to it. */
 #define TRACES_FOLDER "traces"
 
 enum { RESULT_SCHEMA = 1 }; /* of the member `chokepoint`; grows when a reader must know */

@@ -159,7 +159,7 @@ bool summary_throttled(char *text, size_t size, const struct scenario_result *re
             throttled |= by;
             windows += by != 0;
         }
-    snprintf(text, size, "%d of %d windows %s throttled (%s); they count all the same", windows,
+    snprintf(text, size, "%d of %d windows %s throttled (%s); they still count", windows,
              VARIANT_COUNT * result->pairs, windows == 1 ? "was" : "were",
              health_limits_print(limits, sizeof limits, throttled));
     return windows > 0;
@@ -172,7 +172,8 @@ bool summary_disturbed(char *text, size_t size, const struct scenario_result *re
 
     if (result->pairs == 0) /* A child that ends at once is shorter than the kernel's ticks. */
         return false;
-    snprintf(text, size, "%s %.2f of %d cores meanwhile; what was measured may be their doing",
+    snprintf(text, size,
+             "%s %.2f of %d cores during the measurement, which may have affected the result",
              others ? "other programs used" : "the virtual machine's host kept",
              others ? result->cpu_loss.others : result->cpu_loss.stolen, result->cpu_loss.cores);
     return others || stolen;

@@ -5,7 +5,7 @@
 #include "harness/base/quantity.h"
 #include "harness/experiment/result.h"
 
-/* The step time, and one row an expectation. */
+/* The step time, and a row per expectation. */
 enum { SUMMARY_ROWS = SCENARIO_EXPECTATIONS + 1 };
 
 struct summary_row {
@@ -13,7 +13,7 @@ struct summary_row {
     char before[QUANTITY_SIZE], after[QUANTITY_SIZE];
     char effect[2 * QUANTITY_SIZE];               /* "1.39x less", "none left" */
     char interval[2 * QUANTITY_SIZE + 8];         /* of the effect: "1.31 to 1.52", "exact" */
-    const struct expectation_result *expectation; /* NULL: nothing is promised of it */
+    const struct expectation_result *expectation; /* NULL: nothing is promised for it */
 };
 
 /* The rows of a result, the step time first, then what is promised on this device; none where nothing
@@ -32,10 +32,10 @@ const char *summary_side(const struct scenario_result *result, enum variant vari
 /* A sentence on what to keep in mind with a result; false where there is nothing. */
 typedef bool summary_note(char *text, size_t size, const struct scenario_result *result);
 
-/* "2 of 18 windows were throttled (power); they count all the same"; false where none was. */
+/* "2 of 18 windows were throttled (power); they still count"; false where none was. */
 summary_note summary_throttled;
 
-/* "other programs used 1.30 of 2 cores meanwhile; ...", or a virtual machine's host kept them; false where
+/* "other programs used 1.30 of 2 cores during the measurement, ...", or a virtual machine's host kept them; false where
  * it was less than a tenth of the cores. */
 summary_note summary_disturbed;
 

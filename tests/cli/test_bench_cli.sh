@@ -112,10 +112,10 @@ says failed.json '"name":	"lat_event"'
 says failed.json '"lat_readback_median"'
 
 expect 2 "a filter that finds nothing" bench --benchmark_filter=nothing
-says err "finds no row"
+says err "matches no row"
 expect 2 "an empty filter" bench --benchmark_filter=
 expect 2 "a filter that is none" bench --benchmark_filter='('
-says err "no regular expression"
+says err "not a regular expression"
 expect 2 "a format that is none" bench --benchmark_format=csv
 says err "give console or json"
 expect 2 "no time" bench --benchmark_min_time=0

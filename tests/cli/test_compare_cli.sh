@@ -71,11 +71,11 @@ says out "BM_fails"
 says out "not measured"
 says out '5 of base: failed: the "device" is gone'
 
-refuses "another device" 'base1.json has "A", other.json has "B"; --force' compare base1.json other.json
+refuses "another device" 'base1.json has "A", other.json has "B"; use --force' compare base1.json other.json
 expect 0 "another device, forced" compare base1.json other.json --force
 says out "another device: base1.json has"
 refuses "one file" "chokepoint compare BASE NEW" compare base1.json
-refuses "three files" "Put --new before the first" compare base1.json base2.json base3.json
+refuses "three files" "put --new before the first" compare base1.json base2.json base3.json
 refuses "a file twice on one side" "base1.json is given twice" compare base1.json base1.json --new slow1.json
 refuses "no such file" "nowhere.json cannot be opened" compare base1.json nowhere.json
 head -c 100 base1.json >cut.json
@@ -84,7 +84,7 @@ echo '{"traceEvents": []}' >trace.json
 refuses "another kind of JSON" 'no array "benchmarks"' compare base1.json trace.json
 refuses "a filter that finds nothing" "the filter finds" compare base1.json base2.json --filter=gemm
 refuses "an empty filter" "--filter is empty" compare base1.json base2.json --filter=
-refuses "a filter that is none" "no regular expression" compare base1.json base2.json '--filter=('
+refuses "a filter that is none" "not a regular expression" compare base1.json base2.json '--filter=('
 refuses "a counter that no row has" "there are real_time, cpu_time, bytes_per_second" compare base1.json \
     base2.json --metric=nope
 refuses "an unknown flag" "did you mean --threshold" compare base1.json base2.json --treshold=3

@@ -98,7 +98,7 @@ expect 0 "colour" diagnose "$folder/whole.json" --color=always
 grep -q "$(printf '\033')" "$folder/out" || fail "no colours"
 
 # --- what is refused ---
-refuses "no file named" "which trace?" diagnose
+refuses "no file named" "a trace is missing" diagnose
 refuses "no such file" "nowhere.json: No such file" diagnose "$folder/nowhere.json"
 refuses "a folder" "is a folder" diagnose "$folder"
 refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"

@@ -115,8 +115,7 @@ static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state
 
 static void throttled_windows_are_named_on_the_console_and_in_markdown(void **state)
 {
-    const char *sentence =
-        "2 of 18 windows were throttled (power, thermal); they count all the same";
+    const char *sentence = "2 of 18 windows were throttled (power, thermal); they still count";
     struct scenario_result result;
     char *text, line[128];
     (void)state;
@@ -141,9 +140,9 @@ static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
         const char *sentence; /* NULL: none */
     } cases[] = {
         { { 0.15, 0, 2 }, NULL },
-        { { 0.25, 0, 2 }, "other programs used 0.25 of 2 cores meanwhile" },
+        { { 0.25, 0, 2 }, "other programs used 0.25 of 2 cores during the measurement" },
         { { 0.25, 0.25, 16 }, NULL },
-        { { 0, 0.3, 2 }, "the virtual machine's host kept 0.30 of 2 cores meanwhile" },
+        { { 0, 0.3, 2 }, "the virtual machine's host kept 0.30 of 2 cores during the measurement" },
         { { NAN, NAN, 2 }, NULL },
     };
     struct scenario_result result;
@@ -157,7 +156,7 @@ static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
         if (cases[i].sentence != NULL)
             assert_non_null(strstr(text, cases[i].sentence));
         else
-            assert_null(strstr(text, "meanwhile"));
+            assert_null(strstr(text, "during the measurement"));
         free(text);
     }
     fixture_release(&result);
