@@ -14,7 +14,7 @@ struct open_event {
     enum host_doing doing;
 };
 
-/* What a call of this name does, and what a span of this name is. */
+/* The doing of calls and of spans of one name. */
 struct named {
     bool is_copy;
     enum host_doing call, span;

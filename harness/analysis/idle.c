@@ -224,7 +224,7 @@ static int by_length(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* What exceeds the median of the short gaps, or half of them (late_ns in idle.h). */
+/* The part of the short gaps that exceeds their median, or half of them (late_ns in idle.h). */
 static int64_t late(int64_t *lengths, int64_t count)
 {
     int64_t beyond_median = 0, sum = 0;

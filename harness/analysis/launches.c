@@ -90,7 +90,7 @@ static void take(struct launches *launches, const struct work *work)
                              work->event->end_ns - work->event->start_ns < call_ns;
 }
 
-/* What a call does follows from its name. A trace has far fewer names than calls, so each name is looked at
+/* The name of a call tells what it does. A trace has far fewer names than calls, so each name is looked at
  * once. */
 enum does { DOES_OTHER, DOES_LAUNCH, DOES_BEGIN_CAPTURE, DOES_END_CAPTURE };
 

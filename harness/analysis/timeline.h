@@ -1,4 +1,4 @@
-/* What devices did over time, in order: all work with the calls that caused it, what the host did, and how
+/* The order of events: all device work with the calls that caused it, what the host did, and how
  * busy each device and stream was (usage.h).
  *
  * Device work is kernels, copies and memsets; waits and annotations are not. */

@@ -54,7 +54,7 @@ static void insert(struct findings *findings, const struct finding *finding)
     findings->items[at] = *finding;
 }
 
-/* Where work is missing from the trace the device only seems idle, and lost time is idle time. */
+/* Lost time is idle time, and a device whose work is missing from the trace only seems idle. */
 static void doubt(struct finding *finding, const struct facts *facts)
 {
     if (facts->lacks_work && !isnan(finding->lost_ns_per_step) &&

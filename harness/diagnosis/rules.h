@@ -23,7 +23,7 @@
 /* Fewer kernels and copies, without steps around them, show no pattern. */
 enum { RULE_WORK_LEAST = 10 };
 
-/* What rules judge: a summary, and its figures per step of the trace as it is, in ns. */
+/* The subject of all rules: a summary, and its figures per step of the trace as it is, in ns. */
 struct facts {
     const struct summary *summary;
     const struct summary *ranks; /* of the same run, this one among them */
@@ -64,8 +64,8 @@ void finding_informs(struct finding *finding);
 /* True if the trace has so little work that shares of it mean nothing. */
 bool facts_are_few(const struct facts *facts);
 
-/* What times are a share of: "a 2.09 ms step", "the trace's 80.1 ms" where nothing marks steps; and what
- * counts refer to: "per step", "in total". */
+/* The whole that times are a share of: "a 2.09 ms step", or "the trace's 80.1 ms" if nothing marks steps;
+ * and what counts refer to: "per step", "in total". */
 struct step_text {
     char text[48];
 };

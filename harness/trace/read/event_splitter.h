@@ -20,7 +20,7 @@ enum {
     SPLITTER_KEY_BYTES = 128,
 };
 
-/* `bytes` live during the call. What they return ends the splitting unless it is OK. */
+/* `bytes` live during the call. A status other than OK ends the splitting. */
 struct splitter_sink {
     /* An event, from "{" to "}", or to the next event where it is never closed; `bytes` NULL: it was
      * dropped, `reason` says why. */

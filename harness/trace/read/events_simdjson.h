@@ -90,7 +90,7 @@ struct event_device {
         fused_attention; /* 1: yes, 0: no, -1: unknown */
 };
 
-/* Reads at most `most` devices of that array's JSON text; returns how many. What is no such array has
+/* Reads at most `most` devices of that array's JSON text; returns how many. Any other text has
  * none. The text is copied. */
 int event_parse_devices(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_device *devices, int most);

@@ -358,7 +358,7 @@ static enum event_kind kind_of(const struct event_fields *fields)
     return text_is(fields->pid, "CPU functions") ? EVENT_KIND_OPERATOR : EVENT_KIND_COUNT;
 }
 
-/* What is wrong with an event; NULL if nothing is. */
+/* The reason why an event is broken; NULL if it is not. */
 static const char *missing_field(const struct event_fields *fields)
 {
     if (fields->phase == 0)
