@@ -12,7 +12,7 @@
 
 enum { BENCH_ARGUMENTS = 6 };
 
-/* What bounds a bench on the device: the least time of an iteration is what the device's own limits,
+/* The limit of a bench on the device: the least time of an iteration is what the device's own limits,
  * measured in the same run, leave (Williams, Waterman, Patterson: "Roofline", 2009). */
 enum roof {
     ROOF_NONE,
@@ -22,7 +22,7 @@ enum roof {
 
 struct bench;
 
-/* What a bench works with, and what it says of its work. */
+/* The things that a bench works with, and its account of the work. */
 struct bench_work {
     const struct bench *bench;
     struct device *device;
@@ -34,7 +34,7 @@ struct bench_work {
     int copies;
     int64_t turn;
 
-    /* Of one iteration, set by `set_up`; 0: the rate means nothing. Bytes are those that are read and
+    /* Per iteration, set by `set_up`; 0: the rate means nothing. Bytes are those that are read and
      * those that are written. */
     int64_t bytes, flops, items;
     int64_t timed_ns; /* .manual_time: `run` adds the time that counts */

@@ -14,7 +14,7 @@
 enum { REPETITIONS_LEAST = 6, REPETITIONS_BY_NOISE = 30 };
 enum { VISITS_LEAST = 6, VISITS_BY_NOISE = 12 };
 
-/* What is run before the first repetition of a later visit: a quarter of one. The first 5 ms after a
+/* The share of a repetition that is run before the first one of a later visit: a quarter. The first 5 ms after a
  * set-up took 1.3% longer than the next in the median of 65 rows, and 13% in a tenth of them. */
 enum { WARM_UP_PART = 4 };
 

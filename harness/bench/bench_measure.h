@@ -21,7 +21,7 @@ struct bench_settings {
     int visit;          /* of a visit, at most BENCH_VISIT_MAX; 0: all */
     double noise;       /* relative */
 
-    /* Of a row, set-ups included, where noise decides; but there are at least 6 visits, or 6 repetitions
+    /* The time of a row, set-ups included, where noise decides; but there are at least 6 visits, or 6 repetitions
      * where one visit is all. */
     double max_seconds;
     uint64_t seed; /* of the data */

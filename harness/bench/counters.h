@@ -1,4 +1,4 @@
-/* What is said of a row beside its times: counters, in Google Benchmark's word. */
+/* The figures of a row beside its times: counters, as Google Benchmark calls them. */
 #ifndef HARNESS_BENCH_COUNTERS_H
 #define HARNESS_BENCH_COUNTERS_H
 

@@ -1,6 +1,6 @@
 /* chokepoint run: scenarios one after the other, each in a child process.
  *
- * What could refuse the whole run is tried first: the names, the device, the result folder. The result
+ * Everything that could refuse the whole run is tried first: the names, the device, the result folder. The result
  * file is written anew after each scenario, so whatever ends the run early costs the one running. */
 #include "harness/base/atomic_file.h"
 #include "harness/cli/choose.h"
@@ -178,8 +178,8 @@ out:
     return status;
 }
 
-/* What fails the run: anything that was neither shown nor known to be impossible here; in A/A, where
- * nothing is to be shown, a false alarm. */
+/* A run fails when a bottleneck was neither shown nor known to be impossible here; in A/A, where nothing
+ * is to be shown, by a false alarm. */
 static bool is_well(const struct run *run)
 {
     static const bool well[VERDICT_COUNT] = {

@@ -214,7 +214,7 @@ out:
 
 /* --- A sweep --- */
 
-/* What stops one value only: the others may still run. */
+/* Errors that stop one value only: the others may still run. */
 static bool is_refusal(enum status status)
 {
     return status == STATUS_REFUSED || status == STATUS_UNSUPPORTED ||

@@ -1,4 +1,4 @@
-/* What `train` prints of its measurements. */
+/* The output of `train`: its measurements, for people and as JSON. */
 #ifndef HARNESS_CLI_TRAIN_OUTPUT_H
 #define HARNESS_CLI_TRAIN_OUTPUT_H
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What an entry of `benchmarks` is. Before version 1.4 only the name's end tells aggregates. */
+/* The kind of an entry of `benchmarks`. Before version 1.4 only the name's end tells aggregates. */
 enum kind { KIND_REPETITION, KIND_MEAN, KIND_MEDIAN, KIND_STDDEV, KIND_OTHER };
 
 static const struct aggregate {
@@ -152,7 +152,7 @@ static void take_aggregate(struct stated *stated, const cJSON *entry, const char
         stated->repetitions = (int)repetitions;
 }
 
-/* What a row says as a whole, from its values; without any, from the stated aggregates. */
+/* Fills the row's median and deviation from its values; without any, from the stated aggregates. */
 static void finish_row(struct benchmark_row *row, const struct stated *stated, bool is_time)
 {
     row->median = row->deviation = NAN;

@@ -8,7 +8,7 @@
  * - same: the whole interval lies within the threshold;
  * - undecided: neither; the row says what it would take.
  *
- * What makes the common case slower and leaves the best as it is would be missed so. Therefore a row that
+ * A change that slows the common case and leaves the best as it is would be missed. Therefore a row that
  * is neither slower nor faster by its best repetitions is held against the same rules with the medians in
  * their place, and if these call it, the row says so. */
 #ifndef HARNESS_COMPARE_COMPARED_ROW_H

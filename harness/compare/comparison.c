@@ -81,7 +81,7 @@ void compare_doubts(const struct compare_files sides[SIDES], char *text, size_t 
 
 /* --- the rows of several files --- */
 
-/* What one row is made of: the runs that have values, and what was lost. */
+/* The runs of one row that have values, and the sides that have the row at all. */
 struct found {
     const struct benchmark_row **runs[SIDES];
     int count[SIDES];

@@ -25,8 +25,8 @@ struct compare_files {
  * them name one. BAD_INPUT says which do not agree in what. */
 enum status compare_check(const struct compare_files sides[SIDES]);
 
-/* What makes a comparison doubtful without forbidding it: another host, a debug build. "" when
- * nothing does. */
+/* Reasons to doubt a comparison that do not forbid it: another host, a debug build. "" when there is
+ * none. */
 void compare_doubts(const struct compare_files sides[SIDES], char *text, size_t size);
 
 /* Compares the rows for which `wanted` says yes (NULL: all). Whether the sides took turns is told from the

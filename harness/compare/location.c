@@ -26,7 +26,7 @@ static double at_place(const double *sorted, int count, double place)
     return sorted[below - 1] + (place - below) * (sorted[below] - sorted[below - 1]);
 }
 
-/* What the sample at `place` varies by if as many are drawn from these again: sample i is there with the
+/* The variance of the sample at `place` if as many are drawn from these again: sample i is there with the
  * probability that a beta variable lies between (i - 1) / count and i / count. */
 static double variance_at(const double *sorted, int count, double place)
 {
@@ -43,7 +43,7 @@ static double variance_at(const double *sorted, int count, double place)
     return fmax(0, squares - mean * mean);
 }
 
-/* Of a file that states no more. */
+/* The location of a run whose file states aggregates only. */
 static struct location stated(const struct benchmark_row *run)
 {
     return (struct location){ log(run->median), run->repetitions > 1

@@ -5,8 +5,8 @@
  * benchmarking in noisy environments", 2016). A repetition is a mean of many iterations, so what belongs
  * to an iteration now and then is in it.
  *
- * Of more repetitions the smallest is smaller, so all runs of a row are asked for the same quantile: that
- * which the smallest is of the run with the fewest, the 1 / (fewest + 1)-th (Hyndman and Fan, "Sample
+ * The smallest of more repetitions is smaller, so all runs of a row are asked for the same quantile: the
+ * one that the smallest is in the run with the fewest, the 1 / (fewest + 1)-th (Hyndman and Fan, "Sample
  * quantiles in statistical packages", 1996, type 6). Where a run has one number only, because there was
  * one repetition or because its file holds aggregates alone, this is the median of them all. */
 #ifndef HARNESS_COMPARE_LOCATION_H
@@ -19,7 +19,7 @@ struct location {
     double variance; /* of that logarithm, if repetitions were drawn anew; NAN: not known */
 };
 
-/* Of a run whose values are above 0. `fewest` is the number of repetitions of the run with the fewest,
+/* The run's values are above 0. `fewest` is the number of repetitions of the run with the fewest,
  * at least 1; `largest`: the largest is the best. NaN when no memory is left.
  *
  * The variance is that of Maritz and Jarrett ("A note on estimating the variance of the sample median",

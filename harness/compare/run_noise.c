@@ -10,7 +10,7 @@
 /* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
 #define MEDIAN_VARIANCE 1.5707963267948966
 
-/* What each of `count` values is away from their mean. */
+/* Replaces each of `count` values by its distance from their mean. */
 static void centre(double *values, int count)
 {
     double mean = 0;
@@ -27,7 +27,7 @@ static double sum_of_squares(const double *values, int count)
     return sum;
 }
 
-/* Of one side of one row, once what its runs have in common is taken off. */
+/* The squares of one side of one row, after the part that its runs have in common is taken off. */
 static double own_squares(const double *logs, const double *centres, int count)
 {
     double mean = 0, sum = 0;

@@ -59,7 +59,7 @@ struct side_noise {
     enum compare_noise source;
 };
 
-/* Of sides that sides_locate() filled, with locations. `runs` was learned from all rows of the same files
+/* The sides are those that sides_locate() filled, with locations. `runs` was learned from all rows of the same files
  * at the same place; NULL, or of no rows: the row stands for itself. `stated` is what the noise is at
  * least; NaN: nobody said. */
 struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
@@ -70,7 +70,7 @@ int side_repetitions(const struct side *side);
 
 /* Whether the runs of the sides overlap, so that their means differ by odd runs alone: more than a quarter of
  * all pairs of a base run and a new run are ordered the other way round than the means; a tie counts half.
- * Of sides that sides_locate() filled. */
+ * The sides are those that sides_locate() filled. */
 bool sides_overlap(const struct side sides[SIDES]);
 
 #endif

@@ -151,7 +151,7 @@ struct student_prior student_prior(const double *variances, int count, double fr
         if (is_usable(variances[i]))
             squares += pow(log(variances[i]) - mean, 2);
     mean += log(freedom / 2) - student_digamma(freedom / 2);
-    /* What the logarithms vary by beyond what so few runs make them. */
+    /* The variance of the logarithms beyond that which so few runs cause. */
     spread = squares / (usable - 1) - student_trigamma(freedom / 2);
     if (spread > 0) {
         double half = trigamma_inverse(spread);

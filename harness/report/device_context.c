@@ -45,7 +45,7 @@ static void add_text(struct json *json, cJSON *context, const char *name, const 
     json_text(json, context, name, text[0] != '\0' ? text : "unknown");
 }
 
-/* What only a GPU has. */
+/* Facts that only a GPU has. */
 static void add_gpu(struct json *json, cJSON *context, const struct device_health *health)
 {
     char limits[64];

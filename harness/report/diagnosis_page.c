@@ -28,7 +28,7 @@ static void print_share(const struct page *page, const char *name, double ns, do
 
 /* --- What was read --------------------------------------------------------------------------------- */
 
-/* What it was recorded on: the first device that worked; without work, the first that is described. */
+/* The device of the trace: the first one that worked; without work, the first one that is described. */
 static const char *device_name(const struct summary *summary)
 {
     const struct trace_file *trace = summary->trace;
@@ -57,7 +57,7 @@ static void print_origin(const struct page *page, const struct summary *summary)
                    devices, (long long)trace->event_count, size, rank);
 }
 
-/* What makes the figures below doubtful. */
+/* Reasons to doubt the figures below. */
 static void print_doubts(const struct page *page, const struct trace_file *trace)
 {
     if (trace->partial)
@@ -75,7 +75,7 @@ static void print_doubts(const struct page *page, const struct trace_file *trace
 
 /* --- Where the time went --------------------------------------------------------------------------- */
 
-/* What tracing cost is said where it is more than the windows' spread, which is all that they tell. */
+/* The cost of tracing is printed only where it exceeds the spread of the windows: less cannot be told. */
 static void print_untraced(const struct page *page, const struct trace_file *trace)
 {
     double overhead = trace_file_overhead(trace);
@@ -199,7 +199,7 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding, doub
     text[0] = (char)toupper((unsigned char)text[0]);
 }
 
-/* What lost time is compared with: the untraced step where the trace tells. */
+/* The step that lost time is compared with: the untraced one where the trace has it. */
 static double step_ns(const struct summary *summary)
 {
     return summary->trace->cost.step_ns > 0 ? summary->trace->cost.step_ns : summary->steps.mean_ns;

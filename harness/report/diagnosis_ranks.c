@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Of a step, on average. */
+/* The mean per step. */
 static double part_ns(const struct steps *steps, enum step_part part)
 {
     double ns = 0;

@@ -8,7 +8,7 @@
 
 enum { ROWS_MOST = 8, NAME_SIZE = 100, CELL_SIZE = 24 };
 
-/* What C++ names repeat in every row says nothing in any. */
+/* Prefixes that C++ names repeat in every row tell rows apart no better. */
 static void short_name(char text[NAME_SIZE], const char *name)
 {
     static const char *const noise[] = { "void ", "(anonymous namespace)::", "at::native::",

@@ -1,4 +1,4 @@
-/* What was found in the traces of a scenario, beside what was measured. */
+/* The findings in the traces of a scenario, beside the measured effect. */
 #ifndef HARNESS_REPORT_RESULT_FINDINGS_H
 #define HARNESS_REPORT_RESULT_FINDINGS_H
 

@@ -63,7 +63,7 @@ static struct summary_row row_of(enum metric metric, const struct effect *effect
     return row;
 }
 
-/* What is bound to other devices is promised of nothing here: it has no row. */
+/* An expectation that is bound to other devices promises nothing here: it has no row. */
 static bool is_bound(const struct expectation_result *expectation)
 {
     return expectation->outcome != OUTCOME_NOT_BOUND;

@@ -20,13 +20,13 @@ struct summary_row {
  * was measured. */
 int summary_rows(const struct scenario_result *result, struct summary_row rows[SUMMARY_ROWS]);
 
-/* What an expectation asks for: "syncs_per_step at least 10x less", "step_time at most 1.4x more". */
+/* An expectation in words: "syncs_per_step at least 10x less", "step_time at most 1.4x more". */
 void summary_expectation(char *text, size_t size, const struct expectation *expectation);
 
-/* What was compared: "loss_every 1 -> 20", "loss_every 1 -> 1 (A/A)". */
+/* The two sides of the comparison: "loss_every 1 -> 20", "loss_every 1 -> 1 (A/A)". */
 void summary_change(char *text, size_t size, const struct scenario_result *result);
 
-/* What the two sides of these results are called: "before" and "after"; in A/A "side 1" and "side 2". */
+/* The name of a side of these results: "before" and "after"; in A/A "side 1" and "side 2". */
 const char *summary_side(const struct scenario_result *result, enum variant variant);
 
 /* A sentence on what to keep in mind with a result; false where there is nothing. */

@@ -18,7 +18,7 @@ extern const struct benchmark_aggregate benchmark_aggregates[BENCHMARK_AGGREGATE
 /* Columns: the times, then counters from 0. */
 enum { BENCHMARK_REAL_TIME = -2, BENCHMARK_CPU_TIME = -1 };
 
-/* What all rows of one benchmark share, and where their values are found. */
+/* The facts that all rows of one benchmark share, and functions that find their values. */
 struct benchmark_rows {
     const char *name, *time_unit;
     int family, instance; /* of the benchmark, and within its family; both from 0 */

@@ -49,7 +49,7 @@ static bool is_word(char character)
     return isalnum((unsigned char)character) || (character & 0x80) != 0;
 }
 
-/* What means something to Markdown, anywhere in a line; an underscore not within a word. */
+/* Whether a character means something to Markdown anywhere in a line; an underscore within a word does not. */
 static bool is_markup(const char *text, const char *at)
 {
     if (*at == '_')
