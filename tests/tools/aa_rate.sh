@@ -55,9 +55,9 @@ while [ "$run" -le "$runs" ]; do
     # shellcheck disable=SC2086
     "$program" run "$scenario" --aa --seed="$run" $options --out="$folder" --format=markdown \
         >"$folder/table" 2>"$folder/errors" || code=$?
-    row=$(grep "^| $scenario " "$folder/table" || :)
-    # The last two cells: interval and verdict.
-    verdict=$(printf '%s' "$row" | awk -F ' *[|] *' '{ print $9 }')
+    # "### item_sync: loss_every 1 -> 1 (A/A): no difference", then a row of the step time.
+    verdict=$(sed -n "s/^### $scenario: .*: //p" "$folder/table")
+    row=$(grep "^| step_time " "$folder/table" || :)
     case $verdict in
     "no difference") same=$((same + 1)) ;;
     different) different=$((different + 1)) ;;
@@ -68,8 +68,8 @@ while [ "$run" -le "$runs" ]; do
         exit 3
         ;;
     esac
-    printf '%s\n' "$row" | awk -F ' *[|] *' -v run="$run" \
-        '{ printf "%3d  %-14s %s (%s)\n", run, $9, $7, $8 }'
+    printf '%s\n' "$row" | awk -F ' *[|] *' -v run="$run" -v verdict="$verdict" \
+        '{ printf "%3d  %-14s %s (%s)\n", run, verdict, $5, $6 }'
     run=$((run + 1))
 done
 
