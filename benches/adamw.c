@@ -193,7 +193,6 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    stream_synchronize(work->stream);
     for (int i = 0; own->sets != NULL && i < work->copies; i++) {
         optimizer_close(own->sets[i].optimizer);
         free(own->sets[i].parameters);
@@ -202,9 +201,6 @@ static void tear_down(struct bench_work *work)
     }
     free(own->sets);
     allocator_close(own->allocator);
-    operand_release(&own->value, work);
-    operand_release(&own->gradient, work);
-    operand_release(&own->master, work);
 }
 
 #define ADAMW(form, text_, variant_)                                                               \

@@ -229,26 +229,12 @@ static enum status set_up_fused(struct bench_work *work)
     shape = shape_of(work);
     TRY(device_attention_plan(work->device, &shape, &bytes));
     if (bytes > 0)
-        TRY(device_alloc(work->device, NULL, ALLOCATE_DIRECT, bytes, &own->workspace));
+        TRY(bench_alloc(work, BENCH_DEVICE, bytes, &own->workspace));
     work->bytes += queries * (int64_t)sizeof(float);
     TRY(check(work));
 
 out:
     return status;
-}
-
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    stream_synchronize(work->stream);
-    operand_release(&own->q, work);
-    operand_release(&own->k, work);
-    operand_release(&own->v, work);
-    operand_release(&own->y, work);
-    operand_release(&own->scores, work);
-    operand_release(&own->lse, work);
-    device_free(work->device, NULL, ALLOCATE_DIRECT, own->workspace);
 }
 
 static const char *lack_library(const struct bench *bench, const struct device_properties *device)
@@ -269,7 +255,6 @@ static const char *lack_library(const struct bench *bench, const struct device_p
         .own_bytes = sizeof(struct own),                                                           \
         .set_up = set_up_##form,                                                                   \
         .run = run_##form,                                                                         \
-        .tear_down = tear_down,                                                                    \
     }
 
 ATTENTION(naive, fp32, DTYPE_F32, NULL,

@@ -84,16 +84,16 @@ static enum status set_up(struct bench_work *work)
     enum status status = STATUS_OK;
     struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
-    bool pinned = !goes(work, PAGEABLE);
+    enum bench_memory host = goes(work, PAGEABLE) ? BENCH_PAGEABLE : BENCH_PINNED;
     void *memory;
 
     TRY(stream_create(work->device, &own->second));
-    TRY(host_alloc(work->device, pinned, bytes, &memory));
+    TRY(bench_alloc(work, host, bytes, &memory));
     own->host = memory;
-    TRY(host_alloc(work->device, pinned, bytes, &memory));
+    TRY(bench_alloc(work, host, bytes, &memory));
     own->back = memory;
     for (int i = 0; i < 2; i++) {
-        TRY(device_alloc(work->device, NULL, ALLOCATE_DIRECT, bytes, &memory));
+        TRY(bench_alloc(work, BENCH_DEVICE, bytes, &memory));
         own->device[i] = memory;
     }
     fill(work, own->host);
@@ -107,13 +107,8 @@ out:
 static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
-    bool pinned = !goes(work, PAGEABLE);
 
-    stream_synchronize(work->stream);
     stream_destroy(own->second);
-    host_free(work->device, pinned, own->host);
-    host_free(work->device, pinned, own->back);
-    for (int i = 0; i < 2; i++) device_free(work->device, NULL, ALLOCATE_DIRECT, own->device[i]);
 }
 
 #define BW_COPY(name_, way, roof_, text_)                                                          \

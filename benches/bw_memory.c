@@ -144,21 +144,11 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    operand_release(&own->y, work);
-    operand_release(&own->a, work);
-    operand_release(&own->b, work);
-    operand_release(&own->sums, work);
-}
-
 #define BW_MEMORY(name_, access, text_)                                                            \
-    BENCH_KERNEL(                                                                                  \
-        bw_memory_##name_, .text = text_, .variant = access, .arguments = { 1 << 14, 1 << 20 },    \
-        .arguments_large = { 1 << 16, 1 << 22, 1 << 26 }, .own_bytes = sizeof(struct own),         \
-        .set_up = set_up, .run = run, .tear_down = tear_down)
+    BENCH_KERNEL(bw_memory_##name_, .text = text_, .variant = access,                              \
+                 .arguments = { 1 << 14, 1 << 20 },                                                \
+                 .arguments_large = { 1 << 16, 1 << 22, 1 << 26 },                                 \
+                 .own_bytes = sizeof(struct own), .set_up = set_up, .run = run)
 
 BW_MEMORY(read, ACCESS_READ, "N elements read: the sum of their squares");
 BW_MEMORY(write, ACCESS_WRITE, "N elements written");

@@ -50,14 +50,6 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    operand_release(&own->y, work);
-    operand_release(&own->x, work);
-}
-
 BENCH_KERNEL(gelu, .text = "GELU of N elements, one read and one write of each",
              .arguments = { 1 << 14, 1 << 20 }, .arguments_large = { 1 << 16, 1 << 22, 1 << 26 },
-             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run, .tear_down = tear_down);
+             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run);

@@ -115,15 +115,6 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    operand_release(&own->c, work);
-    operand_release(&own->a, work);
-    operand_release(&own->b, work);
-}
-
 static const char *lack_tf32(const struct bench *bench, const struct device_properties *device)
 {
     (void)bench;
@@ -147,7 +138,6 @@ static const char *lack_fp16(const struct bench *bench, const struct device_prop
                                          .lack = lack_,                                            \
                                          .set_up = set_up,                                         \
                                          .run = run,                                               \
-                                         .tear_down = tear_down,                                   \
                                          __VA_ARGS__ }
 #define GEMM_TYPES(name, text, variant, ...)                                                       \
     GEMM(name##_fp32, text, variant, DTYPE_F32, MATH_STRICT, NULL, __VA_ARGS__);                   \

@@ -43,9 +43,7 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    stream_synchronize(work->stream);
     event_destroy(own->event);
-    tiny_kernel_release(&own->kernel, work);
 }
 
 const struct bench bench_lat_event = {

@@ -95,9 +95,7 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    stream_synchronize(work->stream);
     graph_destroy(own->graph);
-    tiny_kernel_release(&own->kernel, work);
 }
 
 #define LAT_GRAPH(name_, text_, how)                                                               \

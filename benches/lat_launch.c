@@ -126,7 +126,7 @@ static enum status set_up_start(struct bench_work *work)
     struct own *own = work->own;
     void *seen;
 
-    TRY(host_alloc(work->device, true, ROW_MULTIPLE * sizeof(float), &seen));
+    TRY(bench_alloc(work, BENCH_PINNED, ROW_MULTIPLE * sizeof(float), &seen));
     own->seen = seen;
     own->seen[0] = 0;
     TRY(run_start(work, 1));
@@ -137,15 +137,6 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    stream_synchronize(work->stream);
-    tiny_kernel_release(&own->kernel, work);
-    host_free(work->device, true, own->seen);
-}
-
 #define LAT_LAUNCH(name_, text_, set_up_, manual)                                                  \
     const struct bench bench_lat_launch_##name_ = {                                                \
         .name = "lat_launch_" #name_,                                                              \
@@ -154,7 +145,6 @@ static void tear_down(struct bench_work *work)
         .own_bytes = sizeof(struct own),                                                           \
         .set_up = set_up_,                                                                         \
         .run = run_##name_,                                                                        \
-        .tear_down = tear_down,                                                                    \
     }
 
 LAT_LAUNCH(enqueue, "the call that launches a tiny kernel: host time only", set_up, true);

@@ -37,19 +37,10 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    stream_synchronize(work->stream);
-    tiny_kernel_release(&own->kernel, work);
-}
-
 const struct bench bench_lat_readback = {
     .name = "lat_readback",
     .text = "one launch of a tiny kernel, and a blocking copy of 4 bytes of its result",
     .own_bytes = sizeof(struct own),
     .set_up = set_up,
     .run = run,
-    .tear_down = tear_down,
 };

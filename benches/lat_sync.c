@@ -94,9 +94,7 @@ static void tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
-    stream_synchronize(work->stream);
     event_destroy(own->event);
-    tiny_kernel_release(&own->kernel, work);
 }
 
 #define LAT_SYNC(name_, text_, way)                                                                \

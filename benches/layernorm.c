@@ -77,18 +77,6 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    operand_release(&own->y, work);
-    operand_release(&own->x, work);
-    operand_release(&own->weight, work);
-    operand_release(&own->bias, work);
-    operand_release(&own->mean, work);
-    operand_release(&own->rstd, work);
-}
-
 BENCH_KERNEL(layernorm, .text = "N rows of 512 elements normalised, one read and one write of each",
              .arguments = { 32, 2048 }, .arguments_large = { 128, 8192, 1 << 17 },
-             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run, .tear_down = tear_down);
+             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run);

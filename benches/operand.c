@@ -105,10 +105,9 @@ enum status operand_open(struct operand *operand, struct bench_work *work, enum 
     operand->dtype = dtype;
     operand->count = count;
     operand->stride = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    TRY(device_alloc(work->device, NULL, ALLOCATE_DIRECT, operand->stride * (size_t)work->copies,
-                     &device));
+    TRY(bench_alloc(work, BENCH_DEVICE, operand->stride * (size_t)work->copies, &device));
     operand->device = device;
-    TRY(host_alloc(work->device, true, bytes, &operand->host));
+    TRY(bench_alloc(work, BENCH_PINNED, bytes, &operand->host));
     fill(operand, &work->random);
     for (int i = 0; i < work->copies; i++)
         TRY(device_copy(work->stream, COPY_HOST_TO_DEVICE, operand_at(operand, i), operand->host,
@@ -117,13 +116,6 @@ enum status operand_open(struct operand *operand, struct bench_work *work, enum 
 
 out:
     return status;
-}
-
-void operand_release(struct operand *operand, struct bench_work *work)
-{
-    device_free(work->device, NULL, ALLOCATE_DIRECT, operand->device);
-    host_free(work->device, true, operand->host);
-    *operand = (struct operand){ .count = 0 };
 }
 
 void *operand_at(const struct operand *operand, int64_t copy)

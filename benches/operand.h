@@ -27,10 +27,9 @@ void operands_rotate(struct bench_work *work, int64_t bytes);
 int64_t
 operands_next(struct bench_work *work); /* the copy whose turn it is: 0, 1, 2 ... 0, 1, ... */
 
-/* Allocates, fills and copies. All zero before and after release. */
+/* Allocates (bench_alloc), fills and copies. */
 enum status operand_open(struct operand *operand, struct bench_work *work, enum dtype dtype,
                          int64_t count);
-void operand_release(struct operand *operand, struct bench_work *work);
 
 void *operand_at(const struct operand *operand, int64_t copy);      /* on the device */
 double operand_value(const struct operand *operand, int64_t index); /* on the host */

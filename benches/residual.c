@@ -44,16 +44,7 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    operand_release(&own->y, work);
-    operand_release(&own->a, work);
-    operand_release(&own->b, work);
-}
-
 BENCH_KERNEL(residual,
              .text = "the sum of two tensors of N elements: two reads and a write of each",
              .arguments = { 1 << 14, 1 << 20 }, .arguments_large = { 1 << 16, 1 << 22, 1 << 26 },
-             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run, .tear_down = tear_down);
+             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run);

@@ -67,14 +67,6 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
-{
-    struct own *own = work->own;
-
-    operand_release(&own->y, work);
-    operand_release(&own->x, work);
-}
-
 BENCH_KERNEL(softmax, .text = "softmax of N rows of 256 elements, one read and one write of each",
              .arguments = { 64, 4096 }, .arguments_large = { 256, 16384, 1 << 18 },
-             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run, .tear_down = tear_down);
+             .own_bytes = sizeof(struct own), .set_up = set_up, .run = run);

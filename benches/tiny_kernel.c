@@ -15,13 +15,6 @@ out:
     return status;
 }
 
-void tiny_kernel_release(struct tiny_kernel *kernel, struct bench_work *work)
-{
-    operand_release(&kernel->sum, work);
-    operand_release(&kernel->start, work);
-    operand_release(&kernel->term, work);
-}
-
 enum status tiny_kernel_launch(const struct tiny_kernel *kernel, struct bench_work *work)
 {
     return LAUNCH(work->stream, DTYPE_F32, residual_add, kernel->sum.count, .y = kernel->sum.device,

@@ -12,7 +12,6 @@ struct tiny_kernel {
 
 /* Of `count` elements, ROW_MULTIPLE for as little work as there can be. */
 enum status tiny_kernel_open(struct tiny_kernel *kernel, struct bench_work *work, int64_t count);
-void tiny_kernel_release(struct tiny_kernel *kernel, struct bench_work *work);
 
 enum status tiny_kernel_launch(const struct tiny_kernel *kernel, struct bench_work *work);
 

@@ -10,7 +10,9 @@
 #include "harness/base/random.h"
 #include "harness/device/device.h"
 
-enum { BENCH_ARGUMENTS = 6 };
+enum { BENCH_ARGUMENTS = 6, BENCH_BLOCKS = 16 };
+
+enum bench_memory { BENCH_DEVICE, BENCH_PINNED, BENCH_PAGEABLE }; /* the last two: the host's */
 
 /* The limit of a bench on the device: the least time of an iteration is what the device's own limits,
  * measured in the same run, leave (Williams, Waterman, Patterson: "Roofline", 2009). */
@@ -39,6 +41,12 @@ struct bench_work {
     int64_t bytes, flops, items;
     int64_t timed_ns; /* .manual_time: `run` adds the time that counts */
     void *own;        /* the bench's, zeroed, own_bytes large */
+
+    struct {
+        enum bench_memory where;
+        void *memory;
+    } blocks[BENCH_BLOCKS]; /* bench_alloc()'s */
+    int block_count;
 };
 
 struct bench {
@@ -62,11 +70,16 @@ struct bench {
     const char *(*lack)(const struct bench *bench, const struct device_properties *device);
 
     /* Makes what the body needs, and runs it once to check that it does what it claims: INTERNAL with
-     * both values where it does not. `tear_down` is called whatever came of it. Both are called again for
-     * each visit (rounds.h). */
+     * both values where it does not. `tear_down` is called whatever came of it, when the stream is done,
+     * and frees what bench_alloc() did not allocate. Both are called again for each visit (rounds.h). */
     enum status (*set_up)(struct bench_work *work);
     enum status (*run)(struct bench_work *work, int64_t iterations);
     void (*tear_down)(struct bench_work *work); /* may be NULL */
 };
+
+/* Memory for set_up. It is freed after tear_down, so the bench need not free it. */
+enum status bench_alloc(struct bench_work *work, enum bench_memory where, size_t bytes,
+                        void **memory);
+void bench_free(struct bench_work *work); /* all of it */
 
 #endif

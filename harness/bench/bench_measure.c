@@ -192,8 +192,12 @@ static enum status visit(struct bench_result *result, const struct bench *bench,
     result->items = work.items;
 
 out:
-    if (work.own != NULL && work.stream != NULL && bench->tear_down != NULL)
-        bench->tear_down(&work);
+    if (work.stream != NULL) {
+        stream_synchronize(work.stream);
+        if (bench->tear_down != NULL)
+            bench->tear_down(&work);
+        bench_free(&work);
+    }
     stream_destroy(work.stream);
     free(work.own);
     if (status != STATUS_OK)

@@ -59,6 +59,18 @@ static const struct bench counting = {
     .tear_down = count_tear_down,
 };
 
+static enum status take_too_much(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    void *memory;
+
+    for (int i = 0; i <= BENCH_BLOCKS; i++)
+        TRY(bench_alloc(work, (enum bench_memory)(i % 3), 4096, &memory));
+
+out:
+    return status;
+}
+
 static int forget(void **state)
 {
     (void)state;
@@ -352,6 +364,21 @@ static void cold_rows_leave_out_what_is_small_and_other_devices_have_their_own(v
     assert_int_equal(count, 1);
 }
 
+static void a_bench_that_takes_too_much_memory_fails_and_gives_all_back(void **state)
+{
+    const struct bench greedy = { .name = "greedy", .set_up = take_too_much, .run = count_run };
+    struct device *device = *state;
+    struct bench_settings settings = bench_settings_default();
+    struct memory_info before, after;
+    struct bench_result result;
+
+    assert_int_equal(device_memory_info(device, &before), STATUS_OK);
+    assert_int_equal(bench_measure(&result, &greedy, 0, device, &settings), STATUS_INTERNAL);
+    assert_int_equal(device_memory_info(device, &after), STATUS_OK);
+    assert_int_equal(after.used, before.used);
+    assert_int_equal(calls.runs, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +392,7 @@ int main(void)
         cmocka_unit_test_setup(rounds_end_with_what_is_told_of_them, forget),
         cmocka_unit_test_setup(visits_go_on_until_the_noise_is_low_or_the_time_is_over, forget),
         cmocka_unit_test_setup(a_later_visit_keeps_the_iterations_and_warms_up, forget),
+        cmocka_unit_test_setup(a_bench_that_takes_too_much_memory_fails_and_gives_all_back, forget),
         cmocka_unit_test(only_what_a_bench_times_itself_counts_and_its_name_says_so),
         cmocka_unit_test(cold_rows_leave_out_what_is_small_and_other_devices_have_their_own),
     };

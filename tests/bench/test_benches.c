@@ -69,7 +69,7 @@ static void a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data(v
         assert_true((char *)operand_at(&operand, copy) == operand.device + (size_t)i * BYTES);
     }
     assert_int_equal(operands_next(&work), 0);
-    operand_release(&operand, &work);
+    bench_free(&work);
     work.bench = &warm;
     operands_rotate(&work, BYTES);
     assert_int_equal(work.copies, 1);
@@ -111,7 +111,7 @@ static void operands_hold_random_values_that_are_exact_in_their_type(void **stat
         }
         assert_true(squares > 0.32 && squares < 0.35); /* a third */
         assert_true(least < -0.99 && most > 0.99);
-        operand_release(&operand, &work);
+        bench_free(&work);
         stream_destroy(work.stream);
     }
 }
