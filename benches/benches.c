@@ -1,6 +1,6 @@
 #include "benches/benches.h"
 
-/* A bench is a line here and a file. */
+/* Each bench is a line here, and a const row in a file beside this one. */
 #define KERNEL(X, name) X(name##_fp32) X(name##_fp32_cold) X(name##_bf16) X(name##_bf16_cold)
 #define TYPES(X, name)  X(name##_fp32) X(name##_bf16)
 #define BENCHES(X)                                                                                 \
