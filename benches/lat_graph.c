@@ -41,20 +41,6 @@ out:
     return status;
 }
 
-static enum status set_up_eager(struct bench_work *work)
-{
-    enum status status = STATUS_OK;
-    struct own *own = work->own;
-
-    work->items = work->argument;
-    TRY(tiny_kernel_open(&own->kernel, work, ROW_MULTIPLE));
-    TRY(run_eager(work, 1));
-    TRY(tiny_kernel_check(&own->kernel, work, work->argument));
-
-out:
-    return status;
-}
-
 /* A capture must be ended even when something in it failed; the first error is the one to report. */
 static enum status capture(struct bench_work *work)
 {
@@ -76,15 +62,16 @@ out:
     return status;
 }
 
-static enum status set_up_graph(struct bench_work *work)
+static enum status set_up(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
 
     work->items = work->argument;
     TRY(tiny_kernel_open(&own->kernel, work, ROW_MULTIPLE));
-    TRY(capture(work));
-    TRY(run_graph(work, 1));
+    if (work->bench->run == run_graph)
+        TRY(capture(work));
+    TRY(work->bench->run(work, 1));
     TRY(tiny_kernel_check(&own->kernel, work, work->argument));
 
 out:
@@ -104,7 +91,7 @@ static void tear_down(struct bench_work *work)
         .text = text_,                                                                             \
         .arguments = { 1, 10, 100, 1000 },                                                         \
         .own_bytes = sizeof(struct own),                                                           \
-        .set_up = set_up_##how,                                                                    \
+        .set_up = set_up,                                                                          \
         .run = run_##how,                                                                          \
         .tear_down = tear_down,                                                                    \
     }
