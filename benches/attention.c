@@ -185,52 +185,39 @@ out:
     return status;
 }
 
-/* The scores are written, read and written by the softmax, and read. */
-static enum status set_up_naive(struct bench_work *work)
+static enum status open_workspace(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
-    int64_t scores = (int64_t)HEADS * work->argument * work->argument;
-
-    TRY(open_operands(work));
-    TRY(operand_open(&own->scores, work, work->bench->dtype, scores));
-    work->bytes += 4 * scores * (int64_t)dtype_bytes(work->bench->dtype);
-    TRY(check(work));
-
-out:
-    return status;
-}
-
-static enum status set_up_tiled(struct bench_work *work)
-{
-    enum status status = STATUS_OK;
-    struct own *own = work->own;
-    int64_t queries = HEADS * work->argument;
-
-    TRY(open_operands(work));
-    TRY(operand_open(&own->lse, work, DTYPE_F32, queries));
-    work->bytes += queries * (int64_t)sizeof(float);
-    TRY(check(work));
-
-out:
-    return status;
-}
-
-static enum status set_up_fused(struct bench_work *work)
-{
-    enum status status = STATUS_OK;
-    struct own *own = work->own;
-    int64_t queries = HEADS * work->argument;
-    struct attention_shape shape;
+    struct attention_shape shape = shape_of(work);
     size_t bytes;
 
-    TRY(open_operands(work));
-    TRY(operand_open(&own->lse, work, DTYPE_F32, queries));
-    shape = shape_of(work);
     TRY(device_attention_plan(work->device, &shape, &bytes));
     if (bytes > 0)
         TRY(bench_alloc(work, BENCH_DEVICE, bytes, &own->workspace));
-    work->bytes += queries * (int64_t)sizeof(float);
+
+out:
+    return status;
+}
+
+/* The naive form's scores are written, read and written by the softmax, and read. */
+static enum status set_up(struct bench_work *work)
+{
+    enum status status = STATUS_OK;
+    struct own *own = work->own;
+    enum dtype dtype = work->bench->dtype;
+    int64_t queries = HEADS * work->argument, scores = queries * work->argument;
+
+    TRY(open_operands(work));
+    if (work->bench->run == run_naive) {
+        TRY(operand_open(&own->scores, work, dtype, scores));
+        work->bytes += 4 * scores * (int64_t)dtype_bytes(dtype);
+    } else {
+        TRY(operand_open(&own->lse, work, DTYPE_F32, queries));
+        work->bytes += queries * (int64_t)sizeof(float);
+    }
+    if (work->bench->run == run_fused)
+        TRY(open_workspace(work));
     TRY(check(work));
 
 out:
@@ -253,7 +240,7 @@ static const char *lack_library(const struct bench *bench, const struct device_p
         .arguments = { 64, 256, 1024 },                                                            \
         .arguments_large = { 256, 1024, 4096 },                                                    \
         .own_bytes = sizeof(struct own),                                                           \
-        .set_up = set_up_##form,                                                                   \
+        .set_up = set_up,                                                                          \
         .run = run_##form,                                                                         \
     }
 
