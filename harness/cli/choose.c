@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum status choose_scenario(const struct scenario **scenario, const char *name)
+static enum status choose_scenario(const struct scenario **scenario, const char *name)
 {
     enum status status = STATUS_OK;
 
@@ -11,6 +11,22 @@ enum status choose_scenario(const struct scenario **scenario, const char *name)
         FAIL(STATUS_BAD_USAGE,
              "there is no scenario %.60s; did you mean %s? (chokepoint list names all)", name,
              scenario_nearest(name));
+
+out:
+    return status;
+}
+
+enum status choose_only(const struct scenario **scenario, const struct flags *flags,
+                        const char *command)
+{
+    enum status status = STATUS_OK;
+
+    if (flags->argument_count == 0)
+        FAIL(STATUS_BAD_USAGE, "name a scenario; chokepoint list shows them");
+    TRY(choose_scenario(scenario, flags->arguments[0]));
+    if (flags->argument_count > 1)
+        FAIL(STATUS_BAD_USAGE, "unexpected \"%.60s\": %s takes one scenario", flags->arguments[1],
+             command);
 
 out:
     return status;

@@ -2,10 +2,12 @@
 #ifndef HARNESS_CLI_CHOOSE_H
 #define HARNESS_CLI_CHOOSE_H
 
+#include "harness/cli/flags.h"
 #include "scenarios/scenario.h"
 
-/* BAD_USAGE names the nearest scenario. */
-enum status choose_scenario(const struct scenario **scenario, const char *name);
+/* The one scenario that `command` takes. BAD_USAGE names the nearest scenario. */
+enum status choose_only(const struct scenario **scenario, const struct flags *flags,
+                        const char *command);
 
 enum { CHOICE_MAX = 64 };
 
@@ -14,7 +16,7 @@ struct choice {
     bool chosen[CHOICE_MAX];
 };
 
-/* Adds a scenario, "core" or "all". */
+/* Adds a scenario, "core" or "all". BAD_USAGE as above. */
 enum status choice_add(struct choice *choice, const char *name);
 int choice_count(const struct choice *choice);
 

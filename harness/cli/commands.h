@@ -3,16 +3,33 @@
 #ifndef HARNESS_CLI_COMMANDS_H
 #define HARNESS_CLI_COMMANDS_H
 
-#include "harness/base/status.h"
+#include "harness/cli/options.h"
 
+/* The context is what the options set. It begins with a struct flags, which is filled with flags_default();
+ * the rest is zero. */
 struct command {
     const char *name;
-    const char *text; /* one line */
+    const char *text;      /* one line */
+    const char *arguments; /* "[SCENARIO...]"; NULL: it takes none */
+    const char *help;      /* what it does; after a \v: what --help prints below the options */
+    const struct option_row *options; /* the last is OPTIONS_END */
+    size_t context_size;
 
-    /* argv[0] is the command's name. Results go to standard output; an error comes back and main prints
-     * it. *exit_code is 0 on entry; what is put there counts more than the status's own code. */
-    enum status (*run)(int argc, char **argv, int *exit_code);
+    /* Before the options are read: what shall not be zero. May be NULL. */
+    void (*prepare)(void *context);
+
+    /* After that. Results go to standard output; an error comes back and main prints it. *exit_code is 0 on
+     * entry; what is put there counts more than the status's own code. */
+    enum status (*run)(void *context, int *exit_code);
+
+    /* At the end, also when the options are wrong. May be NULL. */
+    void (*release)(void *context);
 };
+
+/* The last line of a command's help, and of the program's: the one place that says what exit codes mean. */
+#define EXIT_CODES(none, found)                                                                    \
+    "Exit codes: 0 " none "; 1 " found "; 2 bad usage or bad input; 3 the device or a library is " \
+    "missing; 128 + n ended by signal n."
 
 extern const struct command command_list, command_explain, command_run, command_train,
     command_bench, command_diagnose, command_compare, command_doctor, command_exec;

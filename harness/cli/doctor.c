@@ -1,7 +1,6 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
-#include "harness/cli/options.h"
 #include "harness/doctor/checks_output.h"
 #include "harness/doctor/disturbance.h"
 #include "harness/doctor/folders.h"
@@ -16,29 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLAG_OUT = FLAG_OWN };
-
 /* On two cores the generated images of 17 sizes, which many runs had asked for, took 254 MB, and the traces
  * of the core scenarios 22 MB. */
 enum { CACHE_BYTES = 512 << 20, RESULT_BYTES = 512 << 20 };
 
 struct doctor {
     struct flags flags;
-    const char *out;
     struct device *device; /* NULL: it could not be opened */
     struct machine machine;
     struct checks checks;
 };
-
-static enum status take(void *context, int key, const char *value)
-{
-    struct doctor *doctor = context;
-
-    if (key != FLAG_OUT)
-        return flags_take(&doctor->flags, key, value);
-    doctor->out = value;
-    return STATUS_OK;
-}
 
 static void check_folders(struct checks *checks, const char *out)
 {
@@ -66,7 +52,7 @@ static void check_environment(struct doctor *doctor)
     machine_read(&doctor->machine, "");
     host_check_processors(checks, "", &doctor->machine);
     host_check_memory(checks, "");
-    check_folders(checks, doctor->out);
+    check_folders(checks, doctor->flags.out);
     gpu_check_driver(checks, "", device_name_wants_gpu(doctor->flags.device));
 }
 
@@ -116,10 +102,8 @@ out:
 static enum status run_checks(struct doctor *doctor)
 {
     enum status status = STATUS_OK, opened;
-    const struct device_options options = { .memory_bytes = doctor->flags.device_memory,
-                                            .spin_ns = -1 };
 
-    opened = device_open(&doctor->device, doctor->flags.device, &options);
+    opened = flags_open_device(&doctor->device, &doctor->flags);
     if (opened == STATUS_BAD_USAGE)
         return opened;
     doctor->checks.group = "device";
@@ -142,54 +126,49 @@ out:
     return status;
 }
 
-static enum status run_doctor(int argc, char **argv, int *exit_code)
+static enum status run_doctor(void *context, int *exit_code)
 {
-    static const struct argp_option rows[] = {
-        FLAGS_DEVICE("what to check"),
-        { "out", FLAG_OUT, "DIR", 0,
-          "the folder that results will be written to; chokepoint-result if not given", 2 },
-        { "format", FLAG_FORMAT, "FORMAT", 0, "console, json or markdown", 3 },
-        FLAGS_OUTPUT,
-        FLAGS_VERBOSE,
-        OPTIONS_END,
-    };
     enum status status = STATUS_OK;
-    struct doctor *doctor = calloc(1, sizeof *doctor);
-    const struct options options = {
-        .command = "doctor",
-        .arguments = "",
-        .text = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
-                "row is ok, low, fail or n/a, with advice. A figure stands beside what is "
-                "expected: for the CPU device, from what the host does without it; for a GPU, "
-                "from its clocks, widths and link. Takes less than 30 s.\v"
-                "Examples:\n"
-                "  chokepoint doctor\n"
-                "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
-                "  chokepoint doctor --format=json\n"
-                "\n" EXIT_CODES("no row fails", "a row fails"),
-        .rows = rows,
-        .option = take,
-        .context = doctor,
-    };
-    bool helped;
+    struct doctor *doctor = context;
 
-    if (doctor == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the checks");
-    doctor->flags = flags_default();
-    doctor->out = "chokepoint-result";
-    TRY(options_parse(&options, argc, argv, &helped));
-    if (helped)
-        goto out;
     TRY(run_checks(doctor));
     *exit_code = doctor->checks.counts[CHECK_FAIL] > 0 ? 1 : 0;
 
 out:
-    if (doctor != NULL)
-        device_close(doctor->device);
-    free(doctor);
     return status;
 }
 
+static void release(void *context)
+{
+    struct doctor *doctor = context;
+
+    device_close(doctor->device);
+}
+
+static const struct option_row options[] = {
+    FLAG_DEVICE("what to check"),
+    FLAG_DEVICE_MEMORY,
+    FLAG_OUT("the folder that results will be written to", 2),
+    FLAG_FORMAT("console|json|markdown"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
 const struct command command_doctor = {
-    "doctor", "check that this machine is fit to measure, and fast enough", run_doctor
+    .name = "doctor",
+    .text = "check that this machine is fit to measure, and fast enough",
+    .help = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
+            "row is ok, low, fail or n/a, with advice. A figure stands beside what is "
+            "expected: for the CPU device, from what the host does without it; for a GPU, "
+            "from its clocks, widths and link. Takes less than 30 s.\v"
+            "Examples:\n"
+            "  chokepoint doctor\n"
+            "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
+            "  chokepoint doctor --format=json\n"
+            "\n" EXIT_CODES("no row fails", "a row fails"),
+    .options = options,
+    .context_size = sizeof(struct doctor),
+    .run = run_doctor,
+    .release = release,
 };

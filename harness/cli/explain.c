@@ -2,37 +2,11 @@
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
-#include "harness/cli/options.h"
 #include "harness/report/result_summary.h"
 #include "harness/text/wrap.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct explain {
-    struct flags flags;
-    const struct scenario *scenario;
-};
-
-static enum status take(void *context, int key, const char *value)
-{
-    struct explain *explain = context;
-
-    return flags_take(&explain->flags, key, value);
-}
-
-static enum status take_scenario(void *context, const char *name)
-{
-    enum status status = STATUS_OK;
-    struct explain *explain = context;
-
-    if (explain->scenario != NULL)
-        FAIL(STATUS_BAD_USAGE, "unexpected \"%.60s\": explain takes one scenario", name);
-    TRY(choose_scenario(&explain->scenario, name));
-
-out:
-    return status;
-}
 
 /* "  Symptom  the device is idle ..." */
 static void print_point(const struct console *console, const char *word, const char *text)
@@ -132,39 +106,33 @@ static void print_scenario(const struct console *console, const struct scenario 
     print_command(console, scenario, scenario->after);
 }
 
-static enum status run_explain(int argc, char **argv, int *exit_code)
+static enum status run_explain(void *context, int *exit_code)
 {
-    static const struct argp_option rows[] = { FLAGS_OUTPUT, FLAGS_VERBOSE, OPTIONS_END };
     enum status status = STATUS_OK;
-    struct explain explain = { .flags = flags_default() };
-    const struct options options = {
-        .command = "explain",
-        .arguments = "SCENARIO",
-        .text =
-            "Explains a scenario: symptom, cause, fix, where to look, what is expected, and the "
-            "commands that run its two variants by hand.\v"
-            "Examples:\n"
-            "  chokepoint explain item_sync\n"
-            "  chokepoint list                 the names",
-        .rows = rows,
-        .option = take,
-        .argument = take_scenario,
-        .context = &explain,
-    };
-    struct console console;
-    bool helped;
+    const struct flags *flags = context;
+    const struct scenario *scenario;
+    struct console console = console_open(stdout, flags->color);
 
     (void)exit_code;
-    TRY(options_parse(&options, argc, argv, &helped));
-    if (helped)
-        goto out;
-    if (explain.scenario == NULL)
-        FAIL(STATUS_BAD_USAGE, "name a scenario; chokepoint list shows them");
-    console = console_open(stdout, explain.flags.color);
-    print_scenario(&console, explain.scenario);
+    TRY(choose_only(&scenario, flags, "explain"));
+    print_scenario(&console, scenario);
 
 out:
     return status;
 }
 
-const struct command command_explain = { "explain", "what a scenario teaches", run_explain };
+static const struct option_row options[] = { FLAG_COLOR, FLAG_VERBOSE, OPTIONS_END };
+
+const struct command command_explain = {
+    .name = "explain",
+    .text = "what a scenario teaches",
+    .arguments = "SCENARIO",
+    .help = "Explains a scenario: symptom, cause, fix, where to look, what is expected, and the "
+            "commands that run its two variants by hand.\v"
+            "Examples:\n"
+            "  chokepoint explain item_sync\n"
+            "  chokepoint list                 the names",
+    .options = options,
+    .context_size = sizeof(struct flags),
+    .run = run_explain,
+};

@@ -1,15 +1,9 @@
 /* chokepoint list: the scenarios, one line each. */
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
-#include "harness/cli/options.h"
 #include "scenarios/scenario.h"
 
 #include <stdio.h>
-
-static enum status take(void *context, int key, const char *value)
-{
-    return flags_take(context, key, value);
-}
 
 static void print_scenarios(const struct console *console, const char *heading, int from, int to)
 {
@@ -23,38 +17,30 @@ static void print_scenarios(const struct console *console, const char *heading, 
     }
 }
 
-static enum status run_list(int argc, char **argv, int *exit_code)
+static enum status run_list(void *context, int *exit_code)
 {
-    static const struct argp_option rows[] = { FLAGS_OUTPUT, FLAGS_VERBOSE, OPTIONS_END };
-    enum status status = STATUS_OK;
-    struct flags flags = flags_default();
-    const struct options options = {
-        .command = "list",
-        .arguments = "",
-        .text = "Lists the scenarios: each is one bottleneck, with the one setting that differs "
-                "between before and after.\v"
-                "Examples:\n"
-                "  chokepoint list\n"
-                "  chokepoint explain item_sync    more about one scenario",
-        .rows = rows,
-        .option = take,
-        .context = &flags,
-    };
-    struct console console;
-    bool helped;
+    const struct flags *flags = context;
+    struct console console = console_open(stdout, flags->color);
     int count = 0;
 
     (void)exit_code;
-    TRY(options_parse(&options, argc, argv, &helped));
-    if (helped)
-        goto out;
-    console = console_open(stdout, flags.color);
     while (scenarios[count] != NULL) count++;
     print_scenarios(&console, "core", 0, scenarios_core);
     print_scenarios(&console, "further", scenarios_core, count);
-
-out:
-    return status;
+    return STATUS_OK;
 }
 
-const struct command command_list = { "list", "the scenarios, one line each", run_list };
+static const struct option_row options[] = { FLAG_COLOR, FLAG_VERBOSE, OPTIONS_END };
+
+const struct command command_list = {
+    .name = "list",
+    .text = "the scenarios, one line each",
+    .help = "Lists the scenarios: each is one bottleneck, with the one setting that differs "
+            "between before and after.\v"
+            "Examples:\n"
+            "  chokepoint list\n"
+            "  chokepoint explain item_sync    more about one scenario",
+    .options = options,
+    .context_size = sizeof(struct flags),
+    .run = run_list,
+};

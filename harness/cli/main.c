@@ -3,7 +3,7 @@
  * This file finds the command and is the one place that prints errors and ends the process. */
 #include "harness/base/nearest.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/options.h"
+#include "harness/cli/flags.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>
@@ -62,6 +62,34 @@ out:
     return status;
 }
 
+static enum status run_command(const struct command *command, int argc, char **argv, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct flags *context = calloc(1, command->context_size);
+    const char **arguments = calloc((size_t)argc, sizeof *arguments);
+    bool helped;
+
+    if (context == NULL || arguments == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
+    *context = flags_default();
+    context->arguments = arguments;
+    if (command->prepare != NULL)
+        command->prepare(context);
+    status = options_parse(command, context, argc, argv, &helped);
+    /* Through the environment, so that child processes know it too. */
+    if (context->verbose)
+        setenv("CHOKEPOINT_VERBOSE", "1", 1);
+    if (status == STATUS_OK && !helped)
+        status = command->run(context, exit_code);
+
+out:
+    if (context != NULL && command->release != NULL)
+        command->release(context);
+    free(context);
+    free(arguments);
+    return status;
+}
+
 static enum status run(int argc, char **argv, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -80,7 +108,7 @@ static enum status run(int argc, char **argv, int *exit_code)
     command = find_command(argv[1]);
     if (command == NULL)
         TRY(unknown_command(argv[1]));
-    status = command->run(argc - 1, argv + 1, exit_code);
+    status = run_command(command, argc - 1, argv + 1, exit_code);
     if (status != STATUS_OK)
         status_context("%s", command->name);
 

@@ -1,41 +1,46 @@
-/* The command line of one command: argp does the work, this gives its errors back as a status and
- * names the option that was probably meant. */
+/* The command line of one command: a table of options, a row per option. A row says how its value is
+ * read and where it goes; argp splits the command line, and its errors come back as a status that names
+ * the option that was probably meant. */
 #ifndef HARNESS_CLI_OPTIONS_H
 #define HARNESS_CLI_OPTIONS_H
 
 #include "harness/base/status.h"
 
-#include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-struct options {
-    const char *command;   /* "run" */
-    const char *arguments; /* "[SCENARIO...]"; "": it takes none */
-    const char *text;      /* what it does; after a \v: examples, printed below the options */
-    const struct argp_option *rows; /* the last is OPTIONS_END */
+struct command;
+struct flags;
+struct option_row;
 
-    /* An option by its key, and an argument. Either may fail; the second may be NULL. */
-    enum status (*option)(void *context, int key, const char *value);
-    enum status (*argument)(void *context, const char *value);
-    bool in_order; /* options and arguments are taken as they come; else the options first */
-    void *context;
+/* Reads `value` into what the row's offset leads to; values.h has those for common types. `value` is NULL
+ * where none was given. BAD_USAGE names the option, the value and what is wanted. */
+typedef enum status option_take(void *member, const struct option_row *row, const char *value);
+
+struct option_row {
+    const char *name;
+    const char
+        *value; /* what --help calls it: "SECONDS"; a choice's words: "before|after"; NULL: none */
+    const char *text;   /* NULL: --help leaves the option out */
+    int group;          /* orders the rows in --help */
+    option_take *take;  /* NULL: --help itself */
+    bool optional;      /* the value */
+    size_t offset;      /* in the command's context; 0: all of it */
+    double least, most; /* of a number; `least` of a choice is the number of its first word */
 };
 
-/* The last rows of every table: --help, which options_parse answers, and the end. */
-enum { OPTION_HELP = 0x7f00 };
+enum { OPTIONS_MAX = 128 };
+
+/* The last rows of every table. */
 #define OPTIONS_END                                                                                \
-    { "help", OPTION_HELP, NULL, 0, "this text", -1 },                                             \
+    { "help", NULL, "this text", -1, .take = NULL },                                               \
     {                                                                                              \
-        NULL, 0, NULL, 0, NULL, 0                                                                  \
+        .name = NULL                                                                               \
     }
 
-/* The last line of a command's text, and of the program's: the one place that says what exit codes mean. */
-#define EXIT_CODES(none, found)                                                                    \
-    "Exit codes: 0 " none "; 1 " found "; 2 bad usage or bad input; 3 the device or a library is " \
-    "missing; 128 + n ended by signal n."
-
-/* Takes argv apart. *helped: --help was given and answered, and nothing is left to do. BAD_USAGE names
- * what is wrong and the nearest option. */
-enum status options_parse(const struct options *options, int argc, char **argv, bool *helped);
+/* Reads argv into `context`, which begins with the flags. *helped: --help was given and answered, and
+ * nothing is left to do. BAD_USAGE names what is wrong and the nearest option. */
+enum status options_parse(const struct command *command, struct flags *context, int argc,
+                          char **argv, bool *helped);
 
 #endif

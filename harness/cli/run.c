@@ -6,7 +6,6 @@
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
-#include "harness/cli/options.h"
 #include "harness/experiment/parent/experiment.h"
 #include "harness/report/progress.h"
 #include "harness/report/result_file.h"
@@ -18,11 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLAG_OUT = FLAG_OWN, FLAG_NO_TRACE };
-
 struct run {
     struct flags flags;
-    const char *out;
     bool no_trace;
     char traces[PATH_MAX]; /* folder of the traces */
     struct choice choice;
@@ -54,36 +50,13 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-static enum status take(void *context, int key, const char *value)
-{
-    struct run *run = context;
-
-    if (key == FLAG_OUT) {
-        run->out = value;
-        return STATUS_OK;
-    }
-    if (key == FLAG_NO_TRACE) {
-        run->no_trace = true;
-        return STATUS_OK;
-    }
-    return flags_take(&run->flags, key, value);
-}
-
-static enum status take_scenario(void *context, const char *name)
-{
-    struct run *run = context;
-
-    return choice_add(&run->choice, name);
-}
-
 /* Opens the device once, to learn that it is there and what it is; every child then opens the same. */
 static enum status resolve_device(struct run *run)
 {
     enum status status = STATUS_OK;
-    struct device_options options = { .memory_bytes = run->flags.device_memory, .spin_ns = -1 };
     struct device *device = NULL;
 
-    TRY(device_open(&device, run->flags.device, &options));
+    TRY(flags_open_device(&device, &run->flags));
     run->device = *device_properties(device);
     run->health = device_health(device);
     device_name_print(run->device_name, sizeof run->device_name, &run->device);
@@ -203,9 +176,9 @@ static enum status open_traces(struct run *run)
 
     if (!wants_traces(run))
         goto out;
-    if ((size_t)snprintf(run->traces, sizeof run->traces, "%s/%s", run->out, TRACES_FOLDER) >=
+    if ((size_t)snprintf(run->traces, sizeof run->traces, "%s/%s", run->flags.out, TRACES_FOLDER) >=
         sizeof run->traces)
-        FAIL(STATUS_BAD_USAGE, "--out=%.60s... is too long; choose a shorter one", run->out);
+        FAIL(STATUS_BAD_USAGE, "--out=%.60s... is too long; choose a shorter one", run->flags.out);
     TRY(folder_create(run->traces));
 
 out:
@@ -218,7 +191,7 @@ static enum status run_all(struct run *run, int *exit_code)
     struct status_error error;
 
     TRY(resolve_device(run));
-    TRY(result_file_open(&run->file, run->out, &run->device, &run->health));
+    TRY(result_file_open(&run->file, run->flags.out, &run->device, &run->health));
     TRY(open_traces(run));
     catch_signals();
     outcome = run_scenarios(run);
@@ -235,29 +208,63 @@ out:
     return status;
 }
 
-static enum status run_run(int argc, char **argv, int *exit_code)
+/* The core scenarios if none is named. */
+static enum status choose_scenarios(struct run *run)
 {
-    static const struct argp_option rows[] = {
-        FLAGS_DEVICE("where to train"),
-        FLAGS_DATA,
-        FLAGS_PROTOCOL,
-        { "no-trace", FLAG_NO_TRACE, NULL, 0,
-          "leave out the traces, which take two short processes per scenario", 2 },
-        { "out", FLAG_OUT, "DIR", 0,
-          "folder for result.json and traces; chokepoint-result if not given", 3 },
-        { "format", FLAG_FORMAT, "console|json|markdown", 0, "format of what is printed at the end",
-          3 },
-        FLAGS_OUTPUT,
-        FLAGS_VERBOSE,
-        OPTIONS_END,
-    };
     enum status status = STATUS_OK;
-    struct run run = { .flags = flags_default(), .out = "chokepoint-result" };
-    const struct options options = {
-        .command = "run",
-        .arguments = "[SCENARIO...|core|all]",
-        .text =
-            "Measures scenarios before and after their fix, and says whether each bottleneck "
+
+    for (int i = 0; i < run->flags.argument_count; i++)
+        TRY(choice_add(&run->choice, run->flags.arguments[i]));
+    if (run->flags.argument_count == 0)
+        TRY(choice_add(&run->choice, "core"));
+
+out:
+    return status;
+}
+
+static enum status run_run(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct run *run = context;
+
+    TRY(choose_scenarios(run));
+    TRY(run_all(run, exit_code));
+
+out:
+    return status;
+}
+
+static void release(void *context)
+{
+    struct run *run = context;
+
+    for (int i = 0; i < run->count; i++) scenario_result_release(&run->results[i]);
+    free(run->results);
+    result_file_close(run->file);
+}
+
+static const struct option_row options[] = {
+    FLAG_DEVICE("where to train"),
+    FLAG_DEVICE_MEMORY,
+    FLAG_DATA,
+    FLAG_SEED,
+    FLAG_PAIRS,
+    FLAG_QUICK,
+    FLAG_AA,
+    { "no-trace", NULL, "leave out the traces, which take two short processes per scenario", 2,
+      value_boolean, .offset = offsetof(struct run, no_trace) },
+    FLAG_OUT("folder for result.json and traces", 3),
+    FLAG_FORMAT("console|json|markdown"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_run = {
+    .name = "run",
+    .text = "measure scenarios and say which bottlenecks showed",
+    .arguments = "[SCENARIO...|core|all]",
+    .help = "Measures scenarios before and after their fix, and says whether each bottleneck "
             "showed; the core scenarios if none is named. Results are in result.json, in Google "
             "Benchmark's format, rewritten after each scenario.\v"
             "Examples:\n"
@@ -269,26 +276,8 @@ static enum status run_run(int argc, char **argv, int *exit_code)
             "\n" EXIT_CODES("all were reproduced or skipped",
                             "one was not; with --aa, equal settings were called different or a "
                             "scenario failed"),
-        .rows = rows,
-        .option = take,
-        .argument = take_scenario,
-        .context = &run,
-    };
-    bool helped;
-
-    TRY(options_parse(&options, argc, argv, &helped));
-    if (helped)
-        goto out;
-    if (choice_count(&run.choice) == 0)
-        TRY(choice_add(&run.choice, "core"));
-    TRY(run_all(&run, exit_code));
-
-out:
-    for (int i = 0; i < run.count; i++) scenario_result_release(&run.results[i]);
-    free(run.results);
-    result_file_close(run.file);
-    return status;
-}
-
-const struct command command_run = { "run", "measure scenarios and say which bottlenecks showed",
-                                     run_run };
+    .options = options,
+    .context_size = sizeof(struct run),
+    .run = run_run,
+    .release = release,
+};

@@ -1,11 +1,9 @@
 /* chokepoint train: one configuration of the training step, or a row of them.
  *
  * Every knob is a flag, made from the table that scenarios use too. */
-#include "harness/base/number.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/measure.h"
-#include "harness/cli/options.h"
 #include "harness/cli/train_output.h"
 #include "scenarios/training/settings/knobs.h"
 
@@ -15,9 +13,6 @@
 #include <unistd.h>
 
 enum {
-    FLAG_STEPS = FLAG_OWN,
-    FLAG_SWEEP,
-    FLAG_KNOB = 0x400, /* and the knob's number */
     KNOBS_MAX = 96,
     FLAG_NAME = 40,
     SETTINGS = 1024,
@@ -31,76 +26,28 @@ static const double SECONDS = 3, SWEEP_SECONDS = 0.5;
 struct train {
     struct flags flags;
     struct training_config config;
-    int64_t steps; /* 0: by time */
-    char *sweep;   /* "knob=a,b,c", cut up; NULL: none */
+    int steps;   /* 0: by time */
+    char *sweep; /* "knob=a,b,c", cut up; NULL: none */
     const char *knob;
     struct sweep_row rows[SWEEP_MAX];
     int row_count, rounds;
-
-    char names[KNOBS_MAX][FLAG_NAME];
-    struct argp_option options[KNOBS_MAX + 16];
 };
 
 /* --- The command line --- */
 
-/* One row a knob, with '-' for '_'. `data` is told with the shared flag of that name. */
-static int add_knobs(struct train *train, int at)
-{
-    int count;
-    const struct knob *knobs = knobs_list(&count);
-
-    for (int i = 0; i < count && i < KNOBS_MAX; i++) {
-        snprintf(train->names[i], FLAG_NAME, "%s", knobs[i].name);
-        for (char *letter = train->names[i]; *letter != '\0'; letter++)
-            if (*letter == '_')
-                *letter = '-';
-        if (strcmp(knobs[i].name, "data") != 0)
-            train->options[at++] =
-                (struct argp_option){ train->names[i],
-                                      FLAG_KNOB + i,
-                                      knobs[i].kind == KNOB_SEED ? "N" : knobs[i].values,
-                                      0,
-                                      knobs[i].text,
-                                      2 };
-    }
-    return at;
-}
-
-static void make_options(struct train *train)
-{
-    static const struct argp_option own[] = {
-        FLAGS_DEVICE("where to train"),
-        { "steps", FLAG_STEPS, "N", 0, "steps to time after the warm-up; about 3 s if not given",
-          1 },
-        { "sweep", FLAG_SWEEP, "KNOB=A,B,C", 0,
-          "train with each of these values, three times in turn, and print a row per value", 1 },
-        { "repetitions", FLAG_REPETITIONS, "N", 0, "rounds of a sweep; 3 if not given", 1 },
-        { "data", FLAG_DATA, "images|sequences|auto|DIR", 0,
-          "what it trains on: generated, or the JPEG files in DIR, a sub-folder per class", 2 },
-        { "format", FLAG_FORMAT, "console|json", 0, "format of what is printed", 3 },
-        FLAGS_OUTPUT,
-        FLAGS_VERBOSE,
-    };
-    static const struct argp_option end[] = { OPTIONS_END };
-    int count = 0;
-
-    for (size_t i = 0; i < ARRAY_SIZE(own); i++) train->options[count++] = own[i];
-    count = add_knobs(train, count);
-    for (size_t i = 0; i < ARRAY_SIZE(end); i++) train->options[count++] = end[i];
-}
-
 /* A word of the knob, or a folder. */
-static enum status take_data(struct train *train, const char *value)
+static enum status take_data(void *member, const struct option_row *row, const char *value)
 {
     enum status status = STATUS_OK;
+    struct training_config *config = member;
 
     if (strcmp(value, "images") == 0 || strcmp(value, "sequences") == 0 ||
         strcmp(value, "auto") == 0)
-        return knob_set(&train->config, "data", value);
-    if (strlen(value) >= sizeof train->config.data.folder)
-        FAIL(STATUS_BAD_USAGE, "--data=%.60s...: the path is too long", value);
-    TRY(knob_set(&train->config, "data", "images"));
-    snprintf(train->config.data.folder, sizeof train->config.data.folder, "%s", value);
+        return knob_set(config, row->name, value);
+    if (strlen(value) >= sizeof config->data.folder)
+        FAIL(STATUS_BAD_USAGE, "--%s=%.60s...: the path is too long", row->name, value);
+    TRY(knob_set(config, row->name, "images"));
+    snprintf(config->data.folder, sizeof config->data.folder, "%s", value);
 
 out:
     return status;
@@ -108,11 +55,13 @@ out:
 
 /* "knob=a,b,c": each value is tried on the knob at once, so that a wrong one is told before anything
  * runs. */
-static enum status take_sweep(struct train *train, const char *value)
+static enum status take_sweep(void *context, const struct option_row *row, const char *value)
 {
     enum status status = STATUS_OK;
+    struct train *train = context;
     char *next, *one;
 
+    (void)row;
     if (train->sweep != NULL)
         FAIL(STATUS_BAD_USAGE, "--sweep was given twice; one knob at a time");
     train->sweep = strdup(value);
@@ -137,46 +86,84 @@ out:
     return status;
 }
 
-static enum status take(void *context, int key, const char *value)
+static enum status take_knob(void *member, const struct option_row *row, const char *value)
 {
-    struct train *train = context;
-    int count;
+    return knob_set(member, row->name, value);
+}
+
+#define AT(member) .offset = offsetof(struct train, member)
+static const struct option_row own[] = {
+    FLAG_DEVICE("where to train"),
+    FLAG_DEVICE_MEMORY,
+    { "steps", "N", "steps to time after the warm-up; about 3 s if not given", 1, value_count,
+      AT(steps), .least = 2, .most = 100000000 },
+    { "sweep", "KNOB=A,B,C",
+      "train with each of these values, three times in turn, and print a row per value", 1,
+      take_sweep, .offset = 0 },
+    FLAG_REPETITIONS("rounds of a sweep; 3 if not given", 1),
+    { "data", "images|sequences|auto|DIR",
+      "what it trains on: generated, or the JPEG files in DIR, a sub-folder per class", 2,
+      take_data, AT(config) },
+    FLAG_FORMAT("console|json"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+/* A row per knob, with '-' for '_', before its own: no constant, since the knobs are a table already. */
+static struct option_row options[KNOBS_MAX + ARRAY_SIZE(own)];
+
+static void make_options(void)
+{
+    static char names[KNOBS_MAX][FLAG_NAME];
+    int count, at = 0;
     const struct knob *knobs = knobs_list(&count);
 
-    if (key >= FLAG_KNOB && key < FLAG_KNOB + count)
-        return knob_set(&train->config, knobs[key - FLAG_KNOB].name, value);
-    switch (key) {
-    case FLAG_STEPS:
-        return number_integer(&train->steps, "steps", value, 2, 100000000);
-    case FLAG_SWEEP:
-        return take_sweep(train, value);
-    case FLAG_DATA:
-        return take_data(train, value);
-    default:
-        return flags_take(&train->flags, key, value);
+    for (int i = 0; i < count && i < KNOBS_MAX; i++) {
+        snprintf(names[i], FLAG_NAME, "%s", knobs[i].name);
+        for (char *letter = names[i]; *letter != '\0'; letter++)
+            if (*letter == '_')
+                *letter = '-';
+        if (strcmp(names[i], "data") != 0)
+            options[at++] = (struct option_row){
+                .name = names[i],
+                .value = knobs[i].kind == KNOB_SEED ? "N" : knobs[i].values,
+                .text = knobs[i].text,
+                .group = 2,
+                .take = take_knob,
+                AT(config),
+            };
     }
+    memcpy(&options[at], own, sizeof own);
 }
 
 /* --- One configuration --- */
 
-static enum status print_json_one(const struct device_properties *device, const char *settings,
-                                  const struct measurement *measurement)
+/* Prints the document and frees it. */
+static enum status print_json(struct json *json, cJSON *root)
 {
     enum status status = STATUS_OK;
-    struct json json = { 0 };
-    cJSON *root = json_object(&json, NULL, NULL);
     char *text = NULL;
 
-    json_text(&json, root, "device", device->name);
-    json_text(&json, root, "settings", settings);
-    train_json(&json, root, measurement);
-    TRY(json_print(&json, root, &text));
+    TRY(json_print(json, root, &text));
     fputs(text, stdout);
 
 out:
     free(text);
     cJSON_Delete(root);
     return status;
+}
+
+static enum status print_json_one(const struct device_properties *device, const char *settings,
+                                  const struct measurement *measurement)
+{
+    struct json json = { 0 };
+    cJSON *root = json_object(&json, NULL, NULL);
+
+    json_text(&json, root, "device", device->name);
+    json_text(&json, root, "settings", settings);
+    train_json(&json, root, measurement);
+    return print_json(&json, root);
 }
 
 static enum status train_one(struct train *train, struct device *device, const struct page *page)
@@ -275,10 +262,8 @@ out:
 static enum status print_json_sweep(const struct train *train,
                                     const struct device_properties *device)
 {
-    enum status status = STATUS_OK;
     struct json json = { 0 };
     cJSON *root = json_object(&json, NULL, NULL), *values;
-    char *text = NULL;
 
     json_text(&json, root, "device", device->name);
     json_text(&json, root, "knob", train->knob);
@@ -292,13 +277,7 @@ static enum status print_json_sweep(const struct train *train,
         for (int j = 0; j < row->count; j++)
             train_json(&json, json_object(&json, rounds, NULL), &row->rounds[j]);
     }
-    TRY(json_print(&json, root, &text));
-    fputs(text, stdout);
-
-out:
-    free(text);
-    cJSON_Delete(root);
-    return status;
+    return print_json(&json, root);
 }
 
 static enum status train_sweep(struct train *train, struct device *device, const struct page *page)
@@ -316,52 +295,50 @@ out:
     return status;
 }
 
-static enum status run_train(int argc, char **argv, int *exit_code)
+static void prepare(void *context)
+{
+    struct train *train = context;
+
+    make_options();
+    knobs_defaults(&train->config);
+}
+
+static enum status run_train(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
-    struct train *train = calloc(1, sizeof *train);
+    struct train *train = context;
     struct device *device = NULL;
-    struct page page;
-    bool helped;
-    struct options options = {
-        .command = "train",
-        .arguments = "",
-        .text = "Trains one configuration and measures it. Every setting is a flag; auto values "
-                "depend on the device and the model's role.\v"
-                "Examples:\n"
-                "  chokepoint train\n"
-                "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
-                "  chokepoint train --input=decoded --sweep workers=0,1,2,4",
-        .option = take,
-        .context = train,
-    };
+    struct page page = flags_page(&train->flags);
 
     (void)exit_code;
-    if (train == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
-    train->flags = flags_default();
-    knobs_defaults(&train->config);
-    make_options(train);
-    options.rows = train->options;
-    TRY(options_parse(&options, argc, argv, &helped));
-    if (helped)
-        goto out;
-    if (train->flags.format == FORMAT_MARKDOWN)
-        FAIL(STATUS_BAD_USAGE, "--format=markdown: train prints console or json");
-    page = flags_page(&train->flags);
-    TRY(device_open(
-        &device, train->flags.device,
-        &(struct device_options){ .memory_bytes = train->flags.device_memory, .spin_ns = -1 }));
+    TRY(flags_open_device(&device, &train->flags));
     TRY(train->sweep != NULL ? train_sweep(train, device, &page) : train_one(train, device, &page));
 
 out:
     device_close(device);
-    for (int i = 0; train != NULL && i < train->row_count; i++) free(train->rows[i].rounds);
-    if (train != NULL)
-        free(train->sweep);
-    free(train);
     return status;
 }
 
-const struct command command_train = { "train", "one configuration, or a sweep over a knob",
-                                       run_train };
+static void release(void *context)
+{
+    struct train *train = context;
+
+    for (int i = 0; i < train->row_count; i++) free(train->rows[i].rounds);
+    free(train->sweep);
+}
+
+const struct command command_train = {
+    .name = "train",
+    .text = "one configuration, or a sweep over a knob",
+    .help = "Trains one configuration and measures it. Every setting is a flag; auto values "
+            "depend on the device and the model's role.\v"
+            "Examples:\n"
+            "  chokepoint train\n"
+            "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
+            "  chokepoint train --input=decoded --sweep workers=0,1,2,4",
+    .options = options,
+    .context_size = sizeof(struct train),
+    .prepare = prepare,
+    .run = run_train,
+    .release = release,
+};

@@ -123,7 +123,7 @@ expect 2 "no repetitions" bench --benchmark_repetitions=0
 expect 2 "an unknown flag" bench --benchmark_repetition_count=3
 says err "benchmark_repetition_count"
 expect 2 "a file for people" bench --benchmark_out="$folder/none.json" --benchmark_out_format=console
-says err "the file is always json"
+says err "benchmark_out_format=console: give json"
 for flag in --benchmark_report_aggregates_only=true --benchmark_display_aggregates_only=true \
     --benchmark_counters_tabular=true --benchmark_time_unit=us --benchmark_context=a=b; do
     expect 2 "a flag that is not taken" bench --benchmark_out="$folder/none.json" "$flag"
