@@ -11,7 +11,7 @@
 struct bench_output_options {
     enum format format; /* of standard output: console or JSON */
     enum color color;
-    bool all_repetitions; /* on the console: each a line, and their aggregates */
+    bool all_repetitions; /* on the console: a line each, and their aggregates */
     const char *file;     /* NULL: none */
 };
 

@@ -15,14 +15,14 @@ struct command {
     const struct option_row *options; /* the last is OPTIONS_END */
     size_t context_size;
 
-    /* Before the options are read: what shall not be zero. May be NULL. */
+    /* Called before the options are read, to set what must not be zero. May be NULL. */
     void (*prepare)(void *context);
 
-    /* After that. Results go to standard output; an error comes back and main prints it. *exit_code is 0 on
-     * entry; what is put there counts more than the status's own code. */
+    /* Called next. Results go to standard output; an error comes back and main prints it. *exit_code is 0
+     * on entry; a value put there overrides the status's own code. */
     enum status (*run)(void *context, int *exit_code);
 
-    /* At the end, also when the options are wrong. May be NULL. */
+    /* Called last, also when the options are wrong. May be NULL. */
     void (*release)(void *context);
 };
 

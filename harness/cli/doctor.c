@@ -44,7 +44,7 @@ static void check_folders(struct checks *checks, const char *out)
                  "choose a folder on a disk (--out)");
 }
 
-/* Also where no device opens: what is wrong with the driver is what one wants to know then. */
+/* Also where no device opens: the state of the driver matters most then. */
 static void check_environment(struct doctor *doctor)
 {
     struct checks *checks = &doctor->checks;
@@ -99,9 +99,10 @@ out:
     return status;
 }
 
-static enum status run_checks(struct doctor *doctor)
+static enum status run_doctor(void *context, int *exit_code)
 {
     enum status status = STATUS_OK, opened;
+    struct doctor *doctor = context;
 
     opened = flags_open_device(&doctor->device, &doctor->flags);
     if (opened == STATUS_BAD_USAGE)
@@ -121,17 +122,6 @@ static enum status run_checks(struct doctor *doctor)
     TRY(print(doctor));
     if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
         FAIL(opened, "there is no device to check: see the rows device and gpu_driver");
-
-out:
-    return status;
-}
-
-static enum status run_doctor(void *context, int *exit_code)
-{
-    enum status status = STATUS_OK;
-    struct doctor *doctor = context;
-
-    TRY(run_checks(doctor));
     *exit_code = doctor->checks.counts[CHECK_FAIL] > 0 ? 1 : 0;
 
 out:
@@ -159,7 +149,7 @@ const struct command command_doctor = {
     .name = "doctor",
     .text = "check that this machine is fit to measure, and fast enough",
     .help = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
-            "row is ok, low, fail or n/a, with advice. A figure stands beside what is "
+            "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
             "expected: for the CPU device, from what the host does without it; for a GPU, "
             "from its clocks, widths and link. Takes less than 30 s.\v"
             "Examples:\n"

@@ -39,61 +39,44 @@ enum status flags_open_device(struct device **device, const struct flags *flags)
 struct protocol flags_protocol(const struct flags *flags);
 
 /* Rows for a command's table of options. */
-#define FLAG(member) .offset = offsetof(struct flags, member)
+#define FLAG(name, value, text, group, take, member)                                               \
+    {                                                                                              \
+        name, value, text, group, take, .offset = offsetof(struct flags, member)                   \
+    }
 #define FLAG_DEVICE(what)                                                                          \
-    {                                                                                              \
-        "device", DEVICE_NAMES, what "; auto: a GPU if one answers, else the CPU device", 1,       \
-            value_text, FLAG(device)                                                               \
-    }
+    FLAG("device", DEVICE_NAMES, what "; auto: a GPU if one answers, else the CPU device", 1,      \
+         value_text, device)
 #define FLAG_DEVICE_MEMORY                                                                         \
-    {                                                                                              \
-        "device-memory", "BYTES",                                                                  \
-            "memory that the device has (cpu) or may use (cuda): 512MiB, 2G", 1, value_bytes,      \
-            FLAG(device_memory)                                                                    \
-    }
+    FLAG("device-memory", "BYTES",                                                                 \
+         "memory that the device has (cpu) or may use (cuda): 512MiB, 2G", 1, value_bytes,         \
+         device_memory)
 #define FLAG_DATA                                                                                  \
-    {                                                                                              \
-        "data", "DIR",                                                                             \
-            "train on the JPEG files in DIR, a sub-folder per class, instead of a generated set",  \
-            1, value_text, FLAG(data)                                                              \
-    }
+    FLAG("data", "DIR",                                                                            \
+         "train on the JPEG files in DIR, a sub-folder per class, instead of a generated set", 1,  \
+         value_text, data)
 #define FLAG_SEED                                                                                  \
-    {                                                                                              \
-        "seed", "N", "seed of the weights, the sample order and the order of repetitions", 1,      \
-            value_unsigned, FLAG(seed)                                                             \
-    }
+    FLAG("seed", "N", "seed of the weights, the sample order and the order of repetitions", 1,     \
+         value_unsigned, seed)
 #define FLAG_REPETITIONS(text, group)                                                              \
     {                                                                                              \
-        "repetitions", "N", text, group, value_count, FLAG(repetitions), .least = 1, .most = 1000  \
+        "repetitions", "N", text, group, value_count,                                              \
+            .offset = offsetof(struct flags, repetitions), .least = 1, .most = 1000                \
     }
 #define FLAG_PAIRS FLAG_REPETITIONS("pairs of before and after; fewer than 6 give no interval", 2)
-#define FLAG_QUICK                                                                                 \
-    {                                                                                              \
-        "quick", NULL, "6 pairs of shorter windows", 2, value_boolean, FLAG(quick)                 \
-    }
+#define FLAG_QUICK FLAG("quick", NULL, "6 pairs of shorter windows", 2, value_boolean, quick)
 #define FLAG_AA                                                                                    \
-    {                                                                                              \
-        "aa", NULL,                                                                                \
-            "A/A: measure before against before, to see whether this machine makes the same "      \
-            "settings look different; no traces",                                                  \
-            2, value_boolean, FLAG(aa)                                                             \
-    }
+    FLAG("aa", NULL,                                                                               \
+         "A/A: measure before against before, to see whether this machine makes the same "         \
+         "settings look different; no traces",                                                     \
+         2, value_boolean, aa)
 #define FLAG_OUT(what, group)                                                                      \
-    {                                                                                              \
-        "out", "DIR", what "; chokepoint-result if not given", group, value_text, FLAG(out)        \
-    }
+    FLAG("out", "DIR", what "; chokepoint-result if not given", group, value_text, out)
 #define FLAG_FORMAT(words)                                                                         \
-    {                                                                                              \
-        "format", words, "format of what is printed", 3, value_choice, FLAG(format)                \
-    }
+    FLAG("format", words, "format of what is printed", 3, value_choice, format)
 #define FLAG_COLOR                                                                                 \
-    {                                                                                              \
-        "color", "auto|always|never", "auto respects NO_COLOR", 3, value_choice, FLAG(color)       \
-    }
+    FLAG("color", "auto|always|never", "auto respects NO_COLOR", 3, value_choice, color)
 #define FLAG_VERBOSE                                                                               \
-    {                                                                                              \
-        "verbose", NULL, "errors say where in the source they were noticed", 3, value_boolean,     \
-            FLAG(verbose)                                                                          \
-    }
+    FLAG("verbose", NULL, "errors say where in the source they were noticed", 3, value_boolean,    \
+         verbose)
 
 #endif

@@ -28,7 +28,7 @@ typedef void measure_report(void *context, int64_t step, double samples_per_seco
 struct measure {
     int64_t steps; /* to time; 0: as many as take about `seconds` */
     double seconds;
-    int windows; /* the steps are divided into so many */
+    int windows; /* that the steps are divided into */
     bool evaluate;
     measure_report *report;
     void *context;

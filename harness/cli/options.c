@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of row 0. Keys that are characters would be short options. */
+/* The key of row 0. A key that is a character would make a short option. */
 enum { FIRST_KEY = 0x100 };
 
 struct parse {

@@ -13,20 +13,19 @@ struct command;
 struct flags;
 struct option_row;
 
-/* Reads `value` into what the row's offset leads to; values.h has those for common types. `value` is NULL
+/* Reads `value` into the member at the row's offset; values.h has one per common type. `value` is NULL
  * where none was given. BAD_USAGE names the option, the value and what is wanted. */
 typedef enum status option_take(void *member, const struct option_row *row, const char *value);
 
 struct option_row {
     const char *name;
-    const char
-        *value; /* what --help calls it: "SECONDS"; a choice's words: "before|after"; NULL: none */
+    const char *value;  /* its name in --help; a choice's words: "before|after"; NULL: takes none */
     const char *text;   /* NULL: --help leaves the option out */
     int group;          /* orders the rows in --help */
     option_take *take;  /* NULL: --help itself */
-    bool optional;      /* the value */
+    bool optional;      /* the value may be left out */
     size_t offset;      /* in the command's context; 0: all of it */
-    double least, most; /* of a number; `least` of a choice is the number of its first word */
+    double least, most; /* bounds of a number; `least` of a choice: the number of its first word */
 };
 
 enum { OPTIONS_MAX = 128 };

@@ -1,7 +1,7 @@
 /* chokepoint run: scenarios one after the other, each in a child process.
  *
  * Everything that could refuse the whole run is tried first: the names, the device, the result folder. The result
- * file is written anew after each scenario, so whatever ends the run early costs the one running. */
+ * file is written anew after each scenario, so an early end costs only the scenario that runs. */
 #include "harness/base/atomic_file.h"
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
@@ -185,29 +185,6 @@ out:
     return status;
 }
 
-static enum status run_all(struct run *run, int *exit_code)
-{
-    enum status status = STATUS_OK, outcome;
-    struct status_error error;
-
-    TRY(resolve_device(run));
-    TRY(result_file_open(&run->file, run->flags.out, &run->device, &run->health));
-    TRY(open_traces(run));
-    catch_signals();
-    outcome = run_scenarios(run);
-    error = *status_last();
-    TRY(print_results(run)); /* of a run cut short too */
-    if (outcome != STATUS_OK)
-        status = status_raise(&error);
-
-out:
-    if (stopped)
-        *exit_code = 128 + stopped;
-    else if (status == STATUS_OK && !is_well(run))
-        *exit_code = 1;
-    return status;
-}
-
 /* The core scenarios if none is named. */
 static enum status choose_scenarios(struct run *run)
 {
@@ -224,13 +201,26 @@ out:
 
 static enum status run_run(void *context, int *exit_code)
 {
-    enum status status = STATUS_OK;
+    enum status status = STATUS_OK, outcome;
     struct run *run = context;
+    struct status_error error;
 
     TRY(choose_scenarios(run));
-    TRY(run_all(run, exit_code));
+    TRY(resolve_device(run));
+    TRY(result_file_open(&run->file, run->flags.out, &run->device, &run->health));
+    TRY(open_traces(run));
+    catch_signals();
+    outcome = run_scenarios(run);
+    error = *status_last();
+    TRY(print_results(run)); /* of a run cut short too */
+    if (outcome != STATUS_OK)
+        status = status_raise(&error);
 
 out:
+    if (stopped)
+        *exit_code = 128 + stopped;
+    else if (status == STATUS_OK && !is_well(run))
+        *exit_code = 1;
     return status;
 }
 

@@ -5,12 +5,12 @@
 #include "harness/cli/flags.h"
 #include "harness/cli/measure.h"
 #include "harness/cli/train_output.h"
+#include "harness/report/progress.h"
 #include "scenarios/training/settings/knobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     KNOBS_MAX = 96,
@@ -35,7 +35,7 @@ struct train {
 
 /* --- The command line --- */
 
-/* A word of the knob, or a folder. */
+/* One of the knob's words, or a folder. */
 static enum status take_data(void *member, const struct option_row *row, const char *value)
 {
     enum status status = STATUS_OK;
@@ -53,8 +53,8 @@ out:
     return status;
 }
 
-/* "knob=a,b,c": each value is tried on the knob at once, so that a wrong one is told before anything
- * runs. */
+/* "knob=a,b,c": each value is tried on the knob at once, so that a wrong one is refused before
+ * anything runs. */
 static enum status take_sweep(void *context, const struct option_row *row, const char *value)
 {
     enum status status = STATUS_OK;
@@ -110,9 +110,10 @@ static const struct option_row own[] = {
     OPTIONS_END,
 };
 
-/* A row per knob, with '-' for '_', before its own: no constant, since the knobs are a table already. */
+/* A row per knob, then its own. Not a constant: the knobs have a table already. */
 static struct option_row options[KNOBS_MAX + ARRAY_SIZE(own)];
 
+/* A knob's flag has '-' for '_'. */
 static void make_options(void)
 {
     static char names[KNOBS_MAX][FLAG_NAME];
@@ -227,17 +228,11 @@ out:
     return status;
 }
 
-static void print_sweep_progress(const struct train *train, int round, const char *value)
-{
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[Kround %d of %d: %s=%s", round + 1, train->rounds, train->knob,
-                value);
-}
-
 /* Rounds in turn, each beginning with another value, so that drift of the machine falls on all. */
 static enum status measure_sweep(struct train *train, struct device *device)
 {
     enum status status = STATUS_OK;
+    struct progress progress = progress_start(train->row_count * train->rounds);
 
     for (int i = 0; i < train->row_count; i++) {
         train->rows[i].rounds = calloc((size_t)train->rounds, sizeof *train->rows[i].rounds);
@@ -249,13 +244,15 @@ static enum status measure_sweep(struct train *train, struct device *device)
             struct sweep_row *row = &train->rows[(i + round) % train->row_count];
             if (row->refusal[0] != '\0')
                 continue;
-            print_sweep_progress(train, round, row->value);
+            progress_show(&progress, (double)progress.done / progress.scenarios,
+                          "round %d of %d: %s=%s", round + 1, train->rounds, train->knob,
+                          row->value);
             TRY(measure_value(train, device, row));
+            progress_next(&progress);
         }
 
 out:
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K");
+    progress_clear(&progress);
     return status;
 }
 

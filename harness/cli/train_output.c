@@ -126,7 +126,7 @@ static double spread_percent(const struct sweep_row *row)
     return (high - low) / 2 / median_of(row, METRIC_STEP_TIME) * 100;
 }
 
-/* The metrics of a sweep. The loss is none: values that ran for a time trained for different steps. */
+/* The metrics of a sweep. There is no loss: timed runs train for different numbers of steps. */
 static const struct sweep_column {
     struct column column;
     enum metric metric;
