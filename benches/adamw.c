@@ -1,5 +1,5 @@
 /* How fast the training step's optimizer updates the parameters of N blocks of the heavy model: with one
- * kernel for all tensors, one a tensor, or six a tensor. An update is the step's own: the gradient's
+ * kernel for all tensors, one per tensor, or six per tensor. An update is the step's own: the gradient's
  * norm, clipping by it, and AdamW. */
 #include "benches/operand.h"
 #include "scenarios/training/model/encoder.h"
@@ -210,7 +210,7 @@ static void tear_down(struct bench_work *work)
 
 ADAMW(multi_tensor, "an update of N blocks' parameters, one kernel; items are parameters",
       OPTIMIZER_MULTI_TENSOR);
-ADAMW(per_tensor, "an update of N blocks' parameters, a kernel a tensor; items are parameters",
+ADAMW(per_tensor, "an update of N blocks' parameters, one kernel per tensor; items are parameters",
       OPTIMIZER_PER_TENSOR);
-ADAMW(unfused, "an update of N blocks' parameters, six kernels a tensor; items are parameters",
+ADAMW(unfused, "an update of N blocks' parameters, six kernels per tensor; items are parameters",
       OPTIMIZER_UNFUSED);

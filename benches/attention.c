@@ -1,8 +1,8 @@
 /* How fast one layer's attention is over N tokens, forward: naive, with its scores in memory; tiled,
  * which keeps them in registers; and fused, by a library of the device's.
  *
- * What the naive form moves grows with the square of the length, what the others move with the length;
- * all compute the same. */
+ * The bytes that the naive form moves grow with the square of the length, those of the others with the
+ * length; all compute the same. */
 #include "benches/operand.h"
 #include "scenarios/training/settings/roles.h"
 
@@ -19,7 +19,7 @@ struct own {
     void *workspace;           /* fused */
 };
 
-/* Of every head, c [tokens, n] = a [tokens, k] op(b) [k, n]. */
+/* c [tokens, n] = a [tokens, k] op(b) [k, n] of every head. */
 static enum status heads_product(struct bench_work *work, const struct operand *c,
                                  const struct operand *a, const struct operand *b, int n, int k,
                                  bool transpose_b)

@@ -1,19 +1,19 @@
 /* How fast N bytes are copied between host and device, one way or both ways at once, and within the
  * device.
  *
- * Copies are queued without waiting where the memory allows it; both ways at once each way has a stream
- * of its own. Bytes are those that cross; within the device they are read and written, so they count
- * twice. */
+ * Copies are queued without waiting where the memory allows it. When both ways run at once, each has a
+ * stream of its own. Bytes are those that cross; within the device they are read and written, so they
+ * count twice. */
 #include "harness/bench/bench.h"
 
 #include <string.h>
 
 enum way { H2D = 1, D2H = 2, BOTH = H2D | D2H, D2D = 4, PAGEABLE = 8 };
 
-/* What is copied lies in sources: host to device[0], device[1] to back, device[1] to device[0]. */
+/* The copies are: host to device[0], device[1] to back, device[1] to device[0]. */
 struct own {
     unsigned char *host, *back, *device[2];
-    struct stream *second; /* of what goes back while something goes up */
+    struct stream *second; /* for copies back while others go up */
 };
 
 static bool goes(const struct bench_work *work, enum way way)

@@ -1,4 +1,4 @@
-/* What it costs to allocate N bytes of device memory and free them: directly, which on freeing waits for
+/* The cost of allocating and freeing N bytes of device memory: directly, which on freeing waits for
  * the device; in the stream's order from a pool that keeps memory; and from the training step's caching
  * allocator, which asks the device only once. The memory is not touched. */
 #include "benches/operand.h"

@@ -1,5 +1,5 @@
-/* What a graph of N tiny kernels costs, all of it and each node, and as many launches without a graph:
- * what capturing a step of so many launches saves. */
+/* The cost of a graph of N tiny kernels, in all and per node, and of as many launches without a graph: the
+ * difference is what capturing a step of so many launches saves. */
 #include "benches/tiny_kernel.h"
 
 struct own {

@@ -1,4 +1,4 @@
-/* What it costs to wait for the device: for a stream, an event, or all of it; by asking again and again
+/* The cost of waiting for the device: for a stream, an event, or all of it; by asking again and again
  * instead of a call that may put the thread to sleep; and by reading a number that a kernel has just
  * written, such as a loss.
  *

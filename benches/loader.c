@@ -1,4 +1,4 @@
-/* How many samples the data loader gives a second, by its workers and how far each loads ahead (N
+/* How many samples the data loader gives per second, by its workers and how far each loads ahead (N
  * batches): from JPEG files on disk to a batch in memory, with nothing else to do.
  *
  * An iteration takes a batch and gives it back, so the loader is what is waited for. The files are the
@@ -124,7 +124,7 @@ static void tear_down(struct bench_work *work)
 /* More would only take turns. */
 static const char *lack_cores(const struct bench *bench, const struct device_properties *device)
 {
-    return bench->variant <= 2 * device->host_cores ? NULL : "more than two workers a core";
+    return bench->variant <= 2 * device->host_cores ? NULL : "more than two workers per core";
 }
 
 #define LOADER(workers, text_, ...)                                                                \

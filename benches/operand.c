@@ -6,8 +6,8 @@
 
 enum { ALIGNMENT = 256 };
 
-/* Draws are repeated after so many: enough to look random to any cache or link, and odd, so that a row
- * that is off by a power of two differs. */
+/* The draws repeat after so many: enough to look random to any cache or link, and odd, so that a row that
+ * is off by a power of two differs. */
 enum { PERIOD = (1 << 20) - 3 };
 
 void operands_rotate(struct bench_work *work, int64_t bytes)
@@ -43,7 +43,7 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-/* What values are multiples of: 2^-7, 2^-10, and as good as nothing in fp32. */
+/* Values are multiples of 1 / levels: 2^-7, 2^-10, and 2^-23 in fp32. */
 static int levels(enum dtype dtype)
 {
     return dtype == DTYPE_BF16 ? 1 << 7 : dtype == DTYPE_F16 ? 1 << 10 : 1 << 23;
@@ -132,7 +132,7 @@ enum status operand_read(struct operand *operand, struct bench_work *work)
 enum status operand_check(const struct operand *operand, const char *what, int64_t index,
                           double expected, double limit)
 {
-    /* Half a unit in the last place, and as much again for a result that lies at the border. */
+    /* Half a unit in the last place, and as much again for a result at the border between two values. */
     static const double rounding[DTYPE_COUNT] = {
         [DTYPE_F32] = 0x1p-23,
         [DTYPE_BF16] = 0x1p-7,

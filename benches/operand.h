@@ -1,13 +1,13 @@
-/* What kernels and products read and write: data on the device with its copy on the host, random and
+/* The data that kernels and products read and write: on the device with its copy on the host, random and
  * never zeros, because zeros draw less power and some hardware is faster on them.
  *
- * Values lie from -1 to 1 and are exact in the storage type: in 16 bits they are multiples of what its
+ * Values are between -1 and 1 and exact in the storage type: in 16 bits they are multiples of what its
  * fraction resolves (1/128 in bf16, 1/1024 in fp16).
  *
  * In a cold row an operand exists `copies` times on the device and each iteration takes the next. All
  * copies together are four times the cache before the memory, so when a copy's turn comes again it has
- * been replaced by the others. Nothing has to be flushed between iterations, hence nothing beside the
- * kernel is timed, and launches are queued without waiting as in a warm row. */
+ * been replaced by the others. Nothing has to be flushed between iterations, so only the kernel is timed,
+ * and launches are queued without waiting as in a warm row. */
 #ifndef BENCHES_OPERAND_H
 #define BENCHES_OPERAND_H
 
@@ -21,8 +21,8 @@ struct operand {
     size_t stride;
 };
 
-/* Of a cold row sets how many copies it takes, where an iteration's data is `bytes` in all. To be called
- * before the operands are opened. */
+/* Sets how many copies a cold row takes if one iteration's data is `bytes` in all. Call it before the
+ * operands are opened. */
 void operands_rotate(struct bench_work *work, int64_t bytes);
 int64_t
 operands_next(struct bench_work *work); /* the copy whose turn it is: 0, 1, 2 ... 0, 1, ... */
@@ -38,7 +38,7 @@ double operand_value(const struct operand *operand, int64_t index); /* on the ho
 enum status operand_read(struct operand *operand, struct bench_work *work);
 
 /* OK when element `index` on the host is `expected` within `limit` and the rounding of its type; else
- * INTERNAL, which says both and where. NaN fails. */
+ * INTERNAL, whose text has both values and the index. NaN fails. */
 enum status operand_check(const struct operand *operand, const char *what, int64_t index,
                           double expected, double limit);
 

@@ -28,7 +28,7 @@ static int peak_of(const struct bench *bench)
     return 0;
 }
 
-/* Amounts a second of the bench's largest row, by its fastest repetition. */
+/* The rate per second of the bench's largest row, by its fastest repetition. */
 static double measure(const struct bench *bench, struct device *device,
                       int64_t (*amount)(const struct bench_result *))
 {

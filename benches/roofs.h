@@ -17,8 +17,8 @@ struct roofs {
 const char *roof_peak_name(int peak); /* "fp32", "tf32", "bf16", "fp16" */
 
 /* Measures what `bench` is bound by, unless it is known already. The largest copy and the largest square
- * product of the list are taken, and of their repetitions the fastest. What fails stays unknown: the same
- * row of the list fails for the same reason, and says so. */
+ * product of the list are taken, and the fastest of their repetitions. A limit stays unknown if its bench
+ * fails: the same row of the list fails for the same reason and reports it. */
 void roofs_measure(struct roofs *roofs, const struct bench *bench, struct device *device);
 
 /* Least time of one iteration of `result` on these roofs, into roof_ns. It may be more than what was

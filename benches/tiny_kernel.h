@@ -1,4 +1,4 @@
-/* A kernel that adds few numbers, so that what takes time is everything else: the call, the driver, the
+/* A kernel that adds few numbers, so that everything else takes the time: the call, the driver, the
  * queue, the start on the device. Each launch adds the same terms to the same sums, so that the sums
  * tell how often it has run. */
 #ifndef BENCHES_TINY_KERNEL_H
@@ -10,7 +10,7 @@ struct tiny_kernel {
     struct operand sum, term, start; /* the sum before the first launch */
 };
 
-/* Of `count` elements, ROW_MULTIPLE for as little work as there can be. */
+/* `count` elements; ROW_MULTIPLE is as little work as there can be. */
 enum status tiny_kernel_open(struct tiny_kernel *kernel, struct bench_work *work, int64_t count);
 
 enum status tiny_kernel_launch(const struct tiny_kernel *kernel, struct bench_work *work);

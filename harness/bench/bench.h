@@ -59,9 +59,8 @@ struct bench {
 
     enum dtype dtype;
     enum math math;
-    int variant; /* what tells it from the others of its file */
-    bool
-        cold; /* nothing that an iteration reads is in a cache, as far as `copies` can see to that */
+    int variant; /* which of its file's benches it is */
+    bool cold;   /* nothing that an iteration reads is in a cache, as far as `copies` ensures it */
     bool manual_time; /* only what `run` adds to timed_ns counts; the name says so */
     enum roof roof;
     size_t own_bytes;

@@ -6,19 +6,19 @@
 #include "harness/bench/counters.h"
 #include "harness/text/terminal.h"
 
-/* Where Google Benchmark is asked for repetitions, each is a line and their aggregates are four more; where
- * noise decides how many there are, one line of medians says what the noise is. */
+/* As in Google Benchmark, repetitions that were asked for have a line each and four more for their
+ * aggregates. If noise decides how many there are, one line has the medians and the noise. */
 struct bench_console {
     struct console console;
     int name_width;
-    bool all_repetitions; /* a line each */
+    bool all_repetitions; /* one line per repetition */
 
     bool headed; /* the heading was printed */
 };
 
 void bench_console_row(struct bench_console *console, const struct bench_result *result);
 
-/* A row that there is not, and why. */
+/* A row without a result, and why. */
 void bench_console_failure(struct bench_console *console, const char *name, const char *why);
 void bench_console_skip(struct bench_console *console, const char *name, const char *why);
 

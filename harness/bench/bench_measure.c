@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where noise decides: of a row that is visited once, and of one that is visited again and again, which
- * counts visits, since the repetitions of one see the machine in one state. */
+/* The limits if noise decides. A row that is visited once counts repetitions; one that is visited again and
+ * again counts visits, since the repetitions of one see the machine in one state. */
 enum { REPETITIONS_LEAST = 6, REPETITIONS_BY_NOISE = 30 };
 enum { VISITS_LEAST = 6, VISITS_BY_NOISE = 12 };
 
@@ -66,9 +66,9 @@ out:
     return status;
 }
 
-/* Grows until a lap takes long enough. A short lap says little of how many it takes, so the next is at
- * most ten times as long; a fifth is added, so that a lap which happens to be quicker does too. What a
- * bench does beside what counts may take five times as long and no longer, as in Google Benchmark. */
+/* Grows until a lap takes long enough. A short lap says little about how many iterations that needs, so the
+ * next is at most ten times as long; a fifth is added, so that a lap which happens to be quicker is long
+ * enough too. Work that does not count may take five times as long and no longer, as in Google Benchmark. */
 static enum status choose_iterations(int64_t *iterations, struct bench_work *work,
                                      double min_seconds)
 {
@@ -139,7 +139,7 @@ out:
     return status;
 }
 
-/* Choosing the iterations warms up, too. Where they are given, each one counts. */
+/* Choosing the iterations warms up, too. If they are given, each one counts. */
 static enum status warm_up(struct bench_result *result, struct bench_work *work,
                            const struct bench_settings *settings)
 {

@@ -5,8 +5,8 @@
  * known well enough: half of its interval (stats_median_interval) is at most `noise` of it. They end
  * before that at a number of repetitions or a time, and the noise that is left shows in the result.
  *
- * A visit is what lies between a set-up and its tear-down. All repetitions of a row are one visit, or it is
- * visited again and again (rounds.h). */
+ * A visit lasts from a set-up to its tear-down. All repetitions of a row are one visit, or it is visited
+ * again and again (rounds.h). */
 #ifndef HARNESS_BENCH_BENCH_MEASURE_H
 #define HARNESS_BENCH_BENCH_MEASURE_H
 
@@ -15,10 +15,10 @@
 enum { BENCH_REPETITIONS_MAX = 100, BENCH_VISIT_MAX = 8 };
 
 struct bench_settings {
-    double min_seconds; /* of a repetition */
+    double min_seconds; /* per repetition */
     int64_t iterations; /* 0: chosen by min_seconds */
     int repetitions;    /* 0: by noise */
-    int visit;          /* of a visit, at most BENCH_VISIT_MAX; 0: all */
+    int visit;          /* repetitions per visit, at most BENCH_VISIT_MAX; 0: all */
     double noise;       /* relative */
 
     /* The time of a row, set-ups included, where noise decides; but there are at least 6 visits, or 6 repetitions
@@ -33,9 +33,9 @@ struct bench_result {
     int64_t iterations;
     double seconds; /* that its visits took until the last repetition */
     int count;      /* repetitions */
-    double real_ns[BENCH_REPETITIONS_MAX], cpu_ns[BENCH_REPETITIONS_MAX]; /* an iteration */
-    int64_t bytes, flops, items;                                          /* an iteration */
-    /* The least time that the device's limits leave; 0: not known (roofs.h sets it). */
+    double real_ns[BENCH_REPETITIONS_MAX], cpu_ns[BENCH_REPETITIONS_MAX]; /* per iteration */
+    int64_t bytes, flops, items;                                          /* per iteration */
+    /* The least time that the device's limits allow; 0: not known (roofs.h sets it). */
     double roof_ns;
 };
 

@@ -1,4 +1,4 @@
-/* The figures of a row beside its times: counters, as Google Benchmark calls them. */
+/* The figures of a row besides its times: counters, as Google Benchmark calls them. */
 #ifndef HARNESS_BENCH_COUNTERS_H
 #define HARNESS_BENCH_COUNTERS_H
 
@@ -7,12 +7,12 @@
 
 struct bench_counter {
     const char *name;
-    bool is_share; /* 0.93 is printed as 93%; others are rates a second */
+    bool is_share; /* 0.93 is printed as 93%; others are rates per second */
     double (*of)(const struct bench_result *result, int repetition); /* NaN: it has none */
 };
 
-/* In the order of their names, as Google Benchmark writes them: bytes, flops and items a second, and
- * `roofline_share`, which is the least time on the device's own limits over the time that it took. */
+/* In the order of their names, as Google Benchmark writes them: bytes, flops and items per second,
+ * and `roofline_share`: the least time that the device's own limits allow over the time that it took. */
 extern const struct bench_counter bench_counters[];
 enum { BENCH_COUNTERS = 4 };
 

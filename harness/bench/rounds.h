@@ -3,9 +3,9 @@
  * A machine changes its speed while it measures, for reasons of its own: the clock, a neighbour on the
  * other half of a core. Repetitions that follow each other see one of its states, and the next run sees
  * another. So a round visits every row, in random order, and a row's repetitions are spread over the run
- * (Google Benchmark's "random interleaving", docs/random_interleaving.md). A visit sets its row up anew:
- * the memory of one row at a time is held, and where it comes to lie, which can decide the speed of a
- * whole run, is drawn again as well (Kalibera and Jones, "Rigorous benchmarking in reasonable time",
+ * (Google Benchmark's "random interleaving", docs/random_interleaving.md). Each visit sets its row up again:
+ * one row at a time holds memory, and the address of that memory, which can decide the speed of a whole
+ * run, is drawn again too (Kalibera and Jones, "Rigorous benchmarking in reasonable time",
  * ISMM 2013: repeat at the level that varies). */
 #ifndef HARNESS_BENCH_ROUNDS_H
 #define HARNESS_BENCH_ROUNDS_H

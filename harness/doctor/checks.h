@@ -1,4 +1,4 @@
-/* The rows of `doctor`: one thing each that must be right for figures to mean something. */
+/* The rows of `doctor`: each is one thing that must be right for figures to mean something. */
 #ifndef HARNESS_DOCTOR_CHECKS_H
 #define HARNESS_DOCTOR_CHECKS_H
 
@@ -14,7 +14,7 @@ struct check {
     char name[40];     /* "cpu_governor" */
     enum check_status status;
     char value[160], expected[160];
-    char advice[400]; /* what to do; "" where it is ok */
+    char advice[400]; /* what to do; "" if it is ok */
 };
 
 enum { CHECKS_MAX = 128 };

@@ -1,4 +1,4 @@
-/* Whether the folders that are written to can take it. */
+/* Whether results and the cache can be written to their folders. */
 #ifndef HARNESS_DOCTOR_FOLDERS_H
 #define HARNESS_DOCTOR_FOLDERS_H
 
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What is known of a folder, or of the nearest one above it where it is not there yet. */
+/* The facts about a folder, or about the nearest one above it if it does not exist yet. */
 struct folder_facts {
     char path[4096];
     int error;          /* errno of writing a file there; 0: it can be written */
@@ -17,7 +17,7 @@ struct folder_facts {
 /* Looks by writing a file and removing it; makes nothing else. */
 void folder_look(struct folder_facts *facts, const char *path);
 
-/* Row `name`. `needed_bytes` are wanted free. `memory_advice` is what it means that the folder lies in
+/* Row `name`. `needed_bytes` should be free. `memory_advice` tells what it means that the folder is in
  * memory; NULL: nothing. */
 void folder_check(struct checks *checks, const char *name, const struct folder_facts *facts,
                   int64_t needed_bytes, const char *memory_advice);

@@ -62,7 +62,7 @@ static void check_counters(struct checks *checks, const char *root)
     checks_add(
         checks, "gpu_counters", restricted && geteuid() != 0 ? CHECK_LOW : CHECK_OK, "readable",
         "ncu needs root here (traces do not): put options nvidia "
-        "NVreg_RestrictProfilingToAdminUsers=0 into /etc/modprobe.d and load the driver anew",
+        "NVreg_RestrictProfilingToAdminUsers=0 into /etc/modprobe.d and load the driver again",
         "%s",
         !restricted      ? "for all"
         : geteuid() != 0 ? "for root only"
@@ -111,7 +111,7 @@ double gpu_matrix_flops(const struct device_properties *properties,
                         const struct device_health *health)
 {
     static const struct {
-        int capability, flops; /* of a multiprocessor, a clock */
+        int capability, flops; /* per multiprocessor and clock */
     } units[] = { { 75, 512 },  { 80, 2048 },  { 86, 512 },   { 89, 512 },
                   { 90, 4096 }, { 100, 8192 }, { 103, 8192 }, { 120, 512 } };
 
@@ -168,8 +168,8 @@ static void check_attention(struct checks *checks, const struct device_propertie
             "%s for CUDA %d", properties->attention_library, built_for);
 }
 
-/* Where nobody has the GPU open, the driver forgets its state: the next program waits for it to start, and
- * its clocks have to rise anew ("Driver Persistence", NVIDIA). */
+/* If nobody has the GPU open, the driver forgets its state: the next program waits for it to start, and
+ * its clocks have to rise again ("Driver Persistence", NVIDIA). */
 static void check_persistence(struct checks *checks, const struct device_health *health,
                               const char *why)
 {
@@ -177,7 +177,7 @@ static void check_persistence(struct checks *checks, const struct device_health 
         unknown(checks, "gpu_persistence", "on", why);
     else
         checks_add(checks, "gpu_persistence", health->persistence == 1 ? CHECK_OK : CHECK_LOW, "on",
-                   "the GPU is started anew for each program, which takes its first call seconds: "
+                   "the GPU starts again for each program, whose first call takes seconds: "
                    "nvidia-smi -pm 1, or start nvidia-persistenced",
                    "%s", health->persistence == 1 ? "on" : "off");
 }

@@ -15,22 +15,22 @@ void gpu_check_driver(struct checks *checks, const char *root, bool wanted);
 void gpu_check_health(struct checks *checks, const struct device_properties *properties,
                       const struct device_health *health, const char *affinity, const char *mps);
 
-/* What the link moves at most in one direction, bytes a second: the rate of each lane less its line code
+/* The most that the link moves in one direction, bytes per second: each lane's rate less its line code
  * (PCI Express Base Specification 6.0, 1.2: 2.5, 5, 8, 16, 32, 64 GT/s; 8b/10b, from generation 3 on
  * 128b/130b, in generation 6 flits of 236/256). NAN: not known. */
 double gpu_link_bytes_per_second(int generation, int width);
 
-/* Of the device memory: two transfers a clock over the bus; and in fp32 outside the matrix units: two
- * operations a clock of each fp32 unit, of which a multiprocessor has 64 in compute capability 7.5 and
- * 8.0 and 128 in later ones ("CUDA C++ Programming Guide", "Arithmetic instructions"). At the highest
+/* The device memory makes two transfers per clock over the bus. Outside the matrix units each fp32 unit
+ * makes two operations per clock; a multiprocessor has 64 such units in compute capability 7.5 and 8.0
+ * and 128 in later ones ("CUDA C++ Programming Guide", "Arithmetic instructions"). At the highest
  * clocks; NAN: not known. */
 double gpu_memory_bytes_per_second(const struct device_properties *properties,
                                    const struct device_health *health);
 double gpu_fp32_flops(const struct device_properties *properties,
                       const struct device_health *health);
 
-/* Of the matrix units in bf16 and fp16 with sums in fp32, without sparsity; in tf32 half as many. From
- * NVIDIA's white papers on the architectures; consumer GPUs do half of what they state for sums in fp16.
+/* The rate of the matrix units in bf16 and fp16 with sums in fp32, without sparsity; in tf32 it is half.
+ * From NVIDIA's white papers on the architectures; consumer GPUs do half of what they state for sums in fp16.
  * NAN: not known. */
 double gpu_matrix_flops(const struct device_properties *properties,
                         const struct device_health *health);

@@ -65,7 +65,7 @@ static enum status measure_copy(double *rate, int64_t bytes)
     if (from == NULL || to == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left to copy %lld bytes", (long long)bytes);
     memset(from, 1, (size_t)bytes);
-    memset(to, 2, (size_t)bytes); /* So that no page is new when it counts. */
+    memset(to, 2, (size_t)bytes); /* No page is new when the copies are timed. */
     for (int try = 0; try < TRIES; try++) {
         int64_t start = clock_ns();
         memcpy(to, from, (size_t)bytes);

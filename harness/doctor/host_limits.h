@@ -1,4 +1,4 @@
-/* What this host can do at most, measured without the device: what the CPU device is held against. */
+/* The most that this host can do, measured without the device: the CPU device is held against it. */
 #ifndef HARNESS_DOCTOR_HOST_LIMITS_H
 #define HARNESS_DOCTOR_HOST_LIMITS_H
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the benches take at most: three tensors of 128 MiB on the CPU device, and each once more on the
- * host; and four times that, so that nothing is swapped or taken from the page cache for it. */
+/* The benches take at most three tensors of 128 MiB on the CPU device, and each once more on the host. Four
+ * times that should be free, so that nothing is swapped or taken from the page cache. */
 static const int64_t needed_bytes = INT64_C(768) << 20;
 
 static int64_t meminfo(const char *root, const char *key)
@@ -21,7 +21,7 @@ static int64_t meminfo(const char *root, const char *key)
                : -1;
 }
 
-/* What the control group leaves; -1: no limit is known. */
+/* The bytes that the control group leaves; -1: no limit is known. */
 static int64_t group_left(const char *root)
 {
     char limit[64], used[64];

@@ -24,7 +24,7 @@ static size_t family_of(const char *name)
     return i;
 }
 
-/* What is cold computes the same once more. */
+/* Cold benches compute the same once more. */
 static bool is_wanted(const struct bench *bench, size_t family, struct device *device)
 {
     return family_of(bench->name) == family && !bench->cold &&

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a bound is made from. */
+/* A bound is made from these. */
 struct facts {
     const struct device_properties *device;
     const struct device_health *health;
@@ -33,7 +33,7 @@ static double pageable_bound(const struct facts *facts)
 }
 
 /* Every byte is read and written. Stores that bypass the caches spare memcpy the read of what it
- * overwrites; a kernel's ordinary stores do not: so a third less is still the memory's best. */
+ * overwrites; a kernel's ordinary stores do not. So a third less is still the memory's best. */
 static double memory_bound(const struct facts *facts)
 {
     return facts->device->is_gpu ? 0.75 * gpu_memory_bytes_per_second(facts->device, facts->health)
@@ -264,7 +264,7 @@ void performance_check(struct checks *checks, struct device *device,
     checks->group = "performance";
     performance_judge(
         checks, "cpu_clock", UNIT_HERTZ, limits->clock_hz, mhz > 0 ? 0.9 * mhz * 1e6 : NAN,
-        "a core is slower than it promises: it is too hot, short of power, or shared; see "
+        "a core runs below its rated clock: it is too hot, short of power, or shared; see "
         "cpu_governor and cpu_steal");
     performance_judge(checks, "host_copy", UNIT_BYTES_PER_SECOND, limits->copy_bytes_per_second,
                       4e9, "memory is slow: see other_programs, numa and virtualisation");

@@ -1,7 +1,7 @@
-/* What the device does, beside what a device of its kind should do.
+/* The device's speed, held against that which a device of its kind should have.
  *
- * The benches measure; what is expected comes from facts that they do not share: of the CPU device, from
- * what the host does without it (host_limits.h), of a GPU, from its clocks, widths and link. The fastest
+ * The benches measure. The expectations come from other facts: for the CPU device from what the host does
+ * without it (host_limits.h), for a GPU from its clocks, widths and link. The fastest
  * repetition counts, since a machine that is disturbed is not a slow one. Each row states the least that
  * is ok; below half of it the row fails. */
 #ifndef HARNESS_DOCTOR_PERFORMANCE_H

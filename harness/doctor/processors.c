@@ -46,8 +46,8 @@ static void check_smt(struct checks *checks, const char *root, const cpu_set_t *
         return;
     }
     checks_add(
-        checks, "smt", cores < known ? CHECK_LOW : CHECK_OK, "one processor a core",
-        "threads of one core slow each other down: bind to one processor a core (taskset), or "
+        checks, "smt", cores < known ? CHECK_LOW : CHECK_OK, "one processor per core",
+        "threads of one core slow each other down: bind to one processor per core (taskset), or "
         "switch SMT off (echo off > /sys/devices/system/cpu/smt/control)",
         "%d processors on %d cores", known, cores);
 }
@@ -197,7 +197,7 @@ static void check_virtualisation(struct checks *checks, const char *root)
     checks_add(
         checks, "virtualisation", guest ? CHECK_LOW : CHECK_OK, "none",
         "neighbours on the same host change with the hour: compare only runs measured in turns, "
-        "three or more a side, and look at cpu_steal",
+        "three or more per side, and look at cpu_steal",
         "%s%s%s%s%s%s",
         guest       ? "a virtual machine"
         : container ? "a container"

@@ -14,7 +14,7 @@ static void count_kernels(void *context, const struct activity *activity)
         atomic_fetch_add(kernels, 1);
 }
 
-/* Sums of zeros: what they are is the numerics' matter. */
+/* Sums of zeros: numerics.c checks results. */
 static enum status launch(struct device *device)
 {
     enum status status = STATUS_OK;

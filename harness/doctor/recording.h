@@ -5,7 +5,7 @@
 #include "harness/doctor/checks.h"
 
 /* Opens the device called `name` once more, with a sink, launches some kernels and counts their records.
- * Last of all checks: what records may stay loaded. */
+ * It must be the last check, because the recording library may stay loaded. */
 void recording_check(struct checks *checks, const char *name);
 
 #endif
