@@ -147,7 +147,7 @@ out:
     return status;
 }
 
-/* Bytes and flops of an element: the norm's, and those of one kernel or of six (optimizer.kernel.c). */
+/* The norm's work, and that of one kernel or of six (kernels/optimizer.kernel.c has the bytes). */
 static void count_work(struct bench_work *work)
 {
     const struct own *own = work->own;
@@ -157,7 +157,8 @@ static void count_work(struct bench_work *work)
 
     work->bytes =
         own->elements * (element + narrowed + (is_unfused ? 2 * element + 56 : element + 24));
-    work->flops = own->elements * (2 + (is_unfused ? 16 : 15));
+    work->flops =
+        own->elements * (SQUARE_SUM_FLOPS + (is_unfused ? ADAMW_UNFUSED_FLOPS : ADAMW_FLOPS));
     work->items = own->elements;
 }
 

@@ -37,7 +37,7 @@ struct memory_kernel {
     void (*compute)(double *y, const struct operand *operands, int64_t row);
     double limit;
 
-    int flops;        /* per element (kernels/NAME.kernel.c) */
+    int flops;        /* per element */
     int width;        /* of a row; 1 where elements do not depend on each other */
     bool counts_rows; /* the bench's N is rows, not elements */
 };
@@ -174,7 +174,7 @@ static const struct memory_kernel kernels[] = {
     [READ] = {
         launch_read, { [Y] = ROWS_IGNORED, [X] = ELEMENTS }, compute_read,
         .limit = SQUARES_WIDTH * SQUARES_WIDTH * 0x1p-24, /* a sum of squares of at most 1 in fp32 */
-        .flops = 2, .width = SQUARES_WIDTH,
+        .flops = SQUARE_SUM_FLOPS, .width = SQUARES_WIDTH,
     },
     [WRITE] = {
         launch_write, { [Y] = ELEMENTS }, compute_write, .limit = 1e-6, .width = 1,
@@ -184,26 +184,28 @@ static const struct memory_kernel kernels[] = {
     },
     [TRIAD] = {
         launch_triad, { [Y] = ELEMENTS, [A] = ELEMENTS, [B] = ELEMENTS }, compute_triad,
-        .limit = 1e-6, .flops = 2, .width = 1,
+        .limit = 1e-6, .flops = TRIAD_FLOPS, .width = 1,
     },
     [RESIDUAL] = {
         launch_residual, { [Y] = ELEMENTS, [A] = ELEMENTS, [B] = ELEMENTS }, compute_residual,
-        .flops = 1, .width = 1,
+        .flops = RESIDUAL_ADD_FLOPS, .width = 1,
     },
     [GELU] = {
         launch_gelu, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_gelu,
-        .limit = 1e-5, .flops = 8, .width = 1,
+        .limit = 1e-5, .flops = GELU_FORWARD_FLOPS, .width = 1,
     },
     [SOFTMAX] = {
         launch_softmax, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_softmax,
-        .limit = 1e-5 / SOFTMAX_WIDTH, .flops = 9, .width = SOFTMAX_WIDTH, .counts_rows = true,
+        .limit = 1e-5 / SOFTMAX_WIDTH, .flops = SOFTMAX_FORWARD_FLOPS, .width = SOFTMAX_WIDTH,
+        .counts_rows = true,
     },
     [LAYERNORM] = {
         launch_layernorm,
         { [Y] = ELEMENTS, [X] = ELEMENTS, [WEIGHT] = COLUMNS, [BIAS] = COLUMNS, [MEAN] = ROWS,
           [RSTD] = ROWS },
         compute_layernorm,
-        .limit = 1e-5, .flops = 8, .width = LAYERNORM_WIDTH, .counts_rows = true,
+        .limit = 1e-5, .flops = LAYERNORM_FORWARD_FLOPS, .width = LAYERNORM_WIDTH,
+        .counts_rows = true,
     },
 };
 

@@ -85,8 +85,7 @@ KERNEL_INLINE void fill_zero(real *y, int from, int width)
 /* The exponentials are computed twice rather than kept: between passes there is only storage, which
  * would round them to `real`.
  *
- * Bytes per row: length read, width written, sizeof(real) each. Flops per element: 7 and two
- * exponentials. */
+ * Bytes per row: length read, width written, sizeof(real) each. Flops: SOFTMAX_FORWARD_FLOPS. */
 KERNEL_ROWS(softmax_forward, k, row)
 {
     const real *x = k->x + row * k->width;

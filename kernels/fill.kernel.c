@@ -23,7 +23,7 @@ KERNEL_PACKS(cast_to_float, k, i)
     store_floats(k->y + i, load(k->x + i));
 }
 
-/* Bytes per element: 2 read, 1 written, sizeof(real) each. Flops: 2. */
+/* Bytes per element: 2 read, 1 written, sizeof(real) each. Flops: TRIAD_FLOPS. */
 KERNEL_PACKS(triad, k, i)
 {
     struct pack a = load(k->a + i), b = load(k->b + i);

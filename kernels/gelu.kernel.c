@@ -33,7 +33,7 @@ KERNEL_INLINE float gelu_slope(float x)
     return s + x * s * (e * s) * (2 * SQRT_2_OVER_PI * (1 + 3 * CUBIC * x * x));
 }
 
-/* Bytes per element: 1 read, 1 written, sizeof(real) each. Flops: 6, an exponential, a division. */
+/* Bytes per element: 1 read, 1 written, sizeof(real) each. Flops: GELU_FORWARD_FLOPS. */
 KERNEL_PACKS(gelu_forward, k, i)
 {
     struct pack x = load(k->x + i);

@@ -31,7 +31,7 @@ KERNEL_INLINE void row_normalise(real *y, const real *x, const real *weight, con
 }
 
 /* Bytes per row: width read, width written, sizeof(real) each, and 8; weight and bias stay in cache.
- * Flops per element: 8. */
+ * Flops: LAYERNORM_FORWARD_FLOPS. */
 KERNEL_ROWS(layernorm_forward, k, row)
 {
     const real *x = k->x + row * k->width;

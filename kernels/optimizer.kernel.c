@@ -34,7 +34,7 @@ KERNEL_INLINE float row_square_sum(const real *x, int count)
     return row_sum(sums);
 }
 
-/* Bytes per row: width * sizeof(real) read, 4 written. Flops per element: 2. */
+/* Bytes per row: width * sizeof(real) read, 4 written. Flops: SQUARE_SUM_FLOPS. */
 KERNEL_ROWS(square_sum, k, row)
 {
     long first = row * k->width;
@@ -133,8 +133,8 @@ KERNEL_INLINE void adamw_pack_update(const struct tensor_chunk *t, long i, struc
     store_weights(t->parameter + i, t->master + i, w);
 }
 
-/* Bytes per element: sizeof(real) + 12 read, 12 written, and sizeof(real) more in 16 bits. Flops: 13,
- * a square root, a division. */
+/* Bytes per element: sizeof(real) + 12 read, 12 written, and sizeof(real) more in 16 bits. Flops:
+ * ADAMW_FLOPS. */
 KERNEL_PACKS_WITH(adamw, k, i, struct adamw_factors, factors, adamw_prepare(k->state, k->decay))
 {
     struct tensor_chunk tensor;

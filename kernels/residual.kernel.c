@@ -3,7 +3,7 @@
 
 #include "kernels/residual.h"
 
-/* Bytes per element: 2 read, 1 written, sizeof(real) each. Flops: 1. */
+/* Bytes per element: 2 read, 1 written, sizeof(real) each. Flops: RESIDUAL_ADD_FLOPS. */
 KERNEL_PACKS(residual_add, k, i)
 {
     struct pack a = load(k->a + i), b = load(k->b + i);
