@@ -34,14 +34,12 @@ static double measure(const struct bench *bench, struct device *device,
 {
     struct bench_settings settings = bench_settings_default();
     struct bench_result result;
-    double best_ns = INFINITY;
     int count;
     const int64_t *arguments = bench_arguments(bench, device_properties(device), &count);
 
     if (bench_measure(&result, bench, arguments[count - 1], device, &settings) != STATUS_OK)
         return -1;
-    for (int i = 0; i < result.count; i++) best_ns = fmin(best_ns, result.real_ns[i]);
-    return (double)amount(&result) * 1e9 / best_ns;
+    return (double)amount(&result) * 1e9 / bench_fastest_ns(&result);
 }
 
 static int64_t bytes_of(const struct bench_result *result)

@@ -116,6 +116,14 @@ bool bench_is_done(const struct bench_result *result, const struct bench_setting
     return is_enough(result, settings, REPETITIONS_LEAST, REPETITIONS_BY_NOISE);
 }
 
+double bench_fastest_ns(const struct bench_result *result)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < result->count; i++) least = fmin(least, result->real_ns[i]);
+    return least;
+}
+
 int bench_visits(const struct bench_settings *settings)
 {
     if (settings->visit == 0)

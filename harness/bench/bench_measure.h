@@ -57,6 +57,9 @@ enum status bench_visit(struct bench_result *result, const struct bench *bench, 
                         struct device *device, const struct bench_settings *settings);
 bool bench_is_done(const struct bench_result *result, const struct bench_settings *settings);
 
+/* The fastest repetition, per iteration; INFINITY if there is none. */
+double bench_fastest_ns(const struct bench_result *result);
+
 /* How many visits a row takes at most. */
 int bench_visits(const struct bench_settings *settings);
 

@@ -31,6 +31,11 @@ void checks_add(struct checks *checks, const char *name, enum check_status statu
     checks->counts[status]++;
 }
 
+void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why)
+{
+    checks_add(checks, name, CHECK_NONE, expected, why, "unknown");
+}
+
 const struct check *checks_find(const struct checks *checks, const char *name)
 {
     for (int i = 0; i < checks->count; i++)

@@ -32,6 +32,9 @@ void checks_add(struct checks *checks, const char *name, enum check_status statu
                 const char *expected, const char *advice, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
+/* A row without a value: NONE, and the advice is `why`. */
+void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why);
+
 /* NULL: there is none of that name. */
 const struct check *checks_find(const struct checks *checks, const char *name);
 

@@ -10,8 +10,8 @@ void disturbance_check(struct checks *checks, const struct cpu_times *first,
 
     checks->group = "while this was measured";
     if (isnan(stolen) || isnan(others)) {
-        checks_add(checks, "cpu_steal", CHECK_NONE, "", "there is no /proc/stat", "unknown");
-        checks_add(checks, "other_programs", CHECK_NONE, "", "there is no /proc/stat", "unknown");
+        checks_unknown(checks, "cpu_steal", "", "there is no /proc/stat");
+        checks_unknown(checks, "other_programs", "", "there is no /proc/stat");
         return;
     }
     checks_add(

@@ -54,8 +54,7 @@ static void check_counters(struct checks *checks, const char *root)
 
     if (!system_file_key(root, "/proc/driver/nvidia/params", "RmProfilingAdminOnly", value,
                          sizeof value)) {
-        checks_add(checks, "gpu_counters", CHECK_NONE, "readable", "there is no NVIDIA driver",
-                   "unknown");
+        checks_unknown(checks, "gpu_counters", "readable", "there is no NVIDIA driver");
         return;
     }
     restricted = atoi(value) != 0;
@@ -121,11 +120,6 @@ double gpu_matrix_flops(const struct device_properties *properties,
     return NAN;
 }
 
-static void unknown(struct checks *checks, const char *name, const char *expected, const char *why)
-{
-    checks_add(checks, name, CHECK_NONE, expected, why, "unknown");
-}
-
 /* A driver serves every toolkit of its own major version and all before ("CUDA Compatibility", sections
  * on minor version and on backward compatibility). */
 static void check_toolkit(struct checks *checks, const struct device_properties *properties)
@@ -134,7 +128,7 @@ static void check_toolkit(struct checks *checks, const struct device_properties 
     int runtime = properties->cuda_runtime, driver = properties->cuda_driver;
 
     if (runtime == 0 || driver == 0)
-        unknown(checks, "gpu_toolkit", expected, "the runtime does not say");
+        checks_unknown(checks, "gpu_toolkit", expected, "the runtime does not say");
     else
         checks_add(
             checks, "gpu_toolkit",
@@ -174,7 +168,7 @@ static void check_persistence(struct checks *checks, const struct device_health 
                               const char *why)
 {
     if (health->persistence < 0)
-        unknown(checks, "gpu_persistence", "on", why);
+        checks_unknown(checks, "gpu_persistence", "on", why);
     else
         checks_add(checks, "gpu_persistence", health->persistence == 1 ? CHECK_OK : CHECK_LOW, "on",
                    "the GPU starts again for each program, whose first call takes seconds: "
@@ -190,7 +184,7 @@ static void check_link(struct checks *checks, const struct device_health *health
                 health->pcie_width < health->pcie_width_max;
 
     if (health->pcie_generation < 1 || health->pcie_width < 1)
-        unknown(checks, "gpu_link", expected, why);
+        checks_unknown(checks, "gpu_link", expected, why);
     else
         checks_add(
             checks, "gpu_link", slow ? CHECK_LOW : CHECK_OK, expected,
@@ -206,7 +200,7 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
     char limits[96];
 
     if (isnan(health->now.clock_mhz) || isnan(health->clock_max_mhz))
-        unknown(checks, "gpu_clock", "80% of the highest or more", why);
+        checks_unknown(checks, "gpu_clock", "80% of the highest or more", why);
     else
         checks_add(
             checks, "gpu_clock",
@@ -217,7 +211,7 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
             "%.0f of %.0f MHz", health->now.clock_mhz, health->clock_max_mhz);
     health_limits_print(limits, sizeof limits, health->now.limits);
     if (health->now.limits < 0)
-        unknown(checks, "gpu_throttle", "none", why);
+        checks_unknown(checks, "gpu_throttle", "none", why);
     else
         checks_add(
             checks, "gpu_throttle",
@@ -229,13 +223,13 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
             "limit (nvidia-smi -pl)",
             "%s", limits);
     if (isnan(health->now.temperature_c))
-        unknown(checks, "gpu_temperature", "below 85 C", why);
+        checks_unknown(checks, "gpu_temperature", "below 85 C", why);
     else
         checks_add(checks, "gpu_temperature", health->now.temperature_c < 85 ? CHECK_OK : CHECK_LOW,
                    "below 85 C", "near this the clock is held down: look after cooling", "%.0f C",
                    health->now.temperature_c);
     if (isnan(health->now.power_w) || isnan(health->power_limit_w))
-        unknown(checks, "gpu_power", "", why);
+        checks_unknown(checks, "gpu_power", "", why);
     else
         checks_add(checks, "gpu_power", CHECK_OK, "", "", "%.0f of %.0f W", health->now.power_w,
                    health->power_limit_w);
@@ -244,7 +238,7 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
 static void check_errors(struct checks *checks, const struct device_health *health, const char *why)
 {
     if (health->ecc < 0)
-        unknown(checks, "gpu_ecc", "no uncorrected error", why);
+        checks_unknown(checks, "gpu_ecc", "no uncorrected error", why);
     else
         checks_add(
             checks, "gpu_ecc", health->ecc_uncorrected > 0 ? CHECK_FAIL : CHECK_OK,
@@ -261,7 +255,7 @@ static void check_others(struct checks *checks, const struct device_health *heal
     char bytes[QUANTITY_SIZE];
 
     if (health->mig < 0)
-        unknown(checks, "gpu_mig", "whole", why);
+        checks_unknown(checks, "gpu_mig", "whole", why);
     else
         checks_add(
             checks, "gpu_mig", health->mig == 1 ? CHECK_LOW : CHECK_OK, "whole",
@@ -273,7 +267,7 @@ static void check_others(struct checks *checks, const struct device_health *heal
                "nvidia-cuda-mps-control)",
                "%s", mps != NULL && mps[0] != '\0' ? "on" : "off");
     if (health->other_processes < 0) {
-        unknown(checks, "gpu_others", "none", why);
+        checks_unknown(checks, "gpu_others", "none", why);
         return;
     }
     quantity_print(bytes, (double)health->other_bytes, "B");
@@ -289,7 +283,7 @@ static void check_near(struct checks *checks, const struct device_health *health
     cpu_set_t local, allowed, near;
 
     if (!cpu_list_parse(health->local_cores, &local) || !cpu_list_parse(affinity, &allowed)) {
-        unknown(checks, "gpu_near", "cores of the GPU's node", why);
+        checks_unknown(checks, "gpu_near", "cores of the GPU's node", why);
         return;
     }
     CPU_AND(&near, &local, &allowed);

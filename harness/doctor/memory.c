@@ -41,7 +41,7 @@ static void check_available(struct checks *checks, const char *root)
     if (left >= 0 && (available < 0 || left < available))
         available = left;
     if (available < 0) {
-        checks_add(checks, "memory", CHECK_NONE, "", "there is no /proc/meminfo", "unknown");
+        checks_unknown(checks, "memory", "", "there is no /proc/meminfo");
         return;
     }
     quantity_print(text, (double)available, "B");
@@ -62,7 +62,7 @@ static void check_swap(struct checks *checks, const char *root)
     char text[QUANTITY_SIZE];
 
     if (total < 0 || unused < 0) {
-        checks_add(checks, "swap", CHECK_NONE, "", "there is no /proc/meminfo", "unknown");
+        checks_unknown(checks, "swap", "", "there is no /proc/meminfo");
         return;
     }
     quantity_print(text, (double)(total - unused), "B");
@@ -79,8 +79,8 @@ static void check_huge_pages(struct checks *checks, const char *root)
 
     if (!system_file_line(root, "/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof line) ||
         (from = strchr(line, '[')) == NULL || (to = strchr(from, ']')) == NULL) {
-        checks_add(checks, "huge_pages", CHECK_NONE, "always or madvise",
-                   "this kernel has no transparent huge pages", "unknown");
+        checks_unknown(checks, "huge_pages", "always or madvise",
+                       "this kernel has no transparent huge pages");
         return;
     }
     *to = '\0';

@@ -213,14 +213,6 @@ void performance_judge(struct checks *checks, const char *name, enum performance
                expected, advice, "%s", value);
 }
 
-static double fastest_ns(const struct bench_result *result)
-{
-    double least = INFINITY;
-
-    for (int i = 0; i < result->count; i++) least = fmin(least, result->real_ns[i]);
-    return least;
-}
-
 static void check_capability(struct checks *checks, const struct capability *capability,
                              struct device *device, const struct facts *facts)
 {
@@ -243,7 +235,7 @@ static void check_capability(struct checks *checks, const struct capability *cap
         checks_add(checks, capability->name, CHECK_FAIL, "", status_last()->text, "failed");
         return;
     }
-    ns = fastest_ns(&result);
+    ns = bench_fastest_ns(&result);
     performance_judge(checks, capability->name, capability->unit,
                       capability->unit == UNIT_NANOSECONDS ? ns
                       : capability->unit == UNIT_FLOPS     ? (double)result.flops / ns * 1e9

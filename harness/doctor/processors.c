@@ -41,8 +41,7 @@ static void check_smt(struct checks *checks, const char *root, const cpu_set_t *
         CPU_SET((size_t)i, &counted);
     }
     if (known == 0) {
-        checks_add(checks, "smt", CHECK_NONE, "",
-                   "the kernel does not say which threads share a core", "unknown");
+        checks_unknown(checks, "smt", "", "the kernel does not say which threads share a core");
         return;
     }
     checks_add(
@@ -91,8 +90,8 @@ static void check_turbo(struct checks *checks, const char *root)
     else if (system_file_line(root, CPU "cpufreq/boost", line, sizeof line))
         on = atoi(line) != 0;
     else {
-        checks_add(checks, "cpu_turbo", CHECK_NONE, "on",
-                   "this kernel does not set it; in a virtual machine its host does", "unknown");
+        checks_unknown(checks, "cpu_turbo", "on",
+                       "this kernel does not set it; in a virtual machine its host does");
         return;
     }
     checks_add(
@@ -156,8 +155,8 @@ static void check_numa(struct checks *checks, const char *root, const cpu_set_t 
 
     if (!system_file_line(root, "/sys/devices/system/node/online", line, sizeof line) ||
         !cpu_list_parse(line, &nodes)) {
-        checks_add(checks, "numa", CHECK_NONE, "cores of one node",
-                   "the kernel does not say which memory is near", "unknown");
+        checks_unknown(checks, "numa", "cores of one node",
+                       "the kernel does not say which memory is near");
         return;
     }
     for (int i = 0; i < CPU_SETSIZE; i++) {
@@ -218,7 +217,7 @@ static void check_clock_source(struct checks *checks, const char *root)
 
     if (!system_file_line(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
                           name, sizeof name)) {
-        checks_add(checks, "clock_source", CHECK_NONE, "tsc", "the kernel does not say", "unknown");
+        checks_unknown(checks, "clock_source", "tsc", "the kernel does not say");
         return;
     }
     for (size_t i = 0; i < sizeof fast / sizeof *fast; i++)
@@ -237,7 +236,7 @@ static void check_load(struct checks *checks, const char *root, const struct mac
     double load, cores = machine->cores_allowed;
 
     if (!system_file_line(root, "/proc/loadavg", line, sizeof line)) {
-        checks_add(checks, "load", CHECK_NONE, "", "there is no /proc/loadavg", "unknown");
+        checks_unknown(checks, "load", "", "there is no /proc/loadavg");
         return;
     }
     load = atof(line);
