@@ -242,6 +242,25 @@ static void a_writer_that_fails_is_told_at_the_next_save_and_pause(void **state)
     training_close(training);
 }
 
+/* Nothing but the end of the window looks at the write of its last step. */
+static void a_timed_window_waits_for_its_own_writes(void **state)
+{
+    struct training *training = open_training(*state, "model=light save_every=2");
+    struct training_window window = { 0 };
+    rlim_t before;
+    enum status status;
+
+    assert_ok(training_run(training, 2));
+    assert_ok(training_pause(training));
+    before = limit_files(4096);
+    status = training_window(training, 2, &window);
+    limit_files(before);
+    check_failed_write(status);
+    assert_null(window.step_ns);
+    training_window_release(&window);
+    training_close(training);
+}
+
 static void a_folder_that_is_not_there_is_told_at_once(void **state)
 {
     struct training_config config = config_of(*state, "model=light save_every=2");
@@ -271,6 +290,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_window_holds_whole_rounds_of_saves_and_reads),
         cmocka_unit_test(a_write_that_fails_is_told_with_what_to_do),
         cmocka_unit_test(a_writer_that_fails_is_told_at_the_next_save_and_pause),
+        cmocka_unit_test(a_timed_window_waits_for_its_own_writes),
         cmocka_unit_test(a_folder_that_is_not_there_is_told_at_once),
     };
     if (argc > 1)

@@ -7,7 +7,8 @@
  *
  * Asynchronously, the copies to pinned memory are queued behind the step's work, so they hold the state
  * right after the step, and the writer thread waits for them and writes. There is one buffer: a save
- * waits for the write of the save before. An error of the writer is returned by the next save or pause. */
+ * waits for the write of the save before. An error of the writer is returned by the next save or pause, or
+ * at the end of the timed window. */
 #include "scenarios/training/step/training_parts.h"
 
 #include <errno.h>
@@ -102,6 +103,8 @@ static enum status write_state(const struct saving *saving)
             pwrite(saving->file, saving->state + done, saving->bytes - done, (off_t)done);
         if (written < 0 && errno == EINTR)
             continue;
+        if (written == 0)
+            errno = ENOSPC; /* pwrite() sets none where it writes nothing */
         if (written <= 0)
             FAIL(STATUS_IO,
                  "%zu bytes of training state cannot be written in %s: %s; make room "

@@ -58,8 +58,9 @@ enum status training_fetch(struct training *training);
 /* Waits for all queued work, runs and times `steps` steps and adds them to `window`, which is all 0 at
  * first. If the first step's batch has been fetched before, the batch after the last step is fetched
  * within the window: then as many batches are loaded as trained on, and loading overlaps with the
- * device's work as in a longer window. Release the window when done with it; after a failure it is
- * released. */
+ * device's work as in a longer window. The clock stops after the writes of the window's own saves, so a
+ * window pays for every save that it makes, and returns the error of a write that failed. Release the
+ * window when done with it; after a failure it is released. */
 enum status training_window(struct training *training, int64_t steps,
                             struct training_window *window);
 

@@ -3,6 +3,7 @@
 #include "harness/base/statistics.h"
 #include "scenarios/training/step/training_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static struct training_counts read_counts(struct training *training)
@@ -70,8 +71,10 @@ out:
     return status;
 }
 
-static void fill_metrics(struct training *training, struct training_window *window)
+/* OUT_OF_MEMORY. */
+static enum status fill_metrics(struct training *training, struct training_window *window)
 {
+    enum status status = STATUS_OK;
     const struct training_counts *counts = &window->counts;
     struct allocator_statistics memory = allocator_statistics(training->allocator);
     double *metric = window->metric, steps = (double)window->steps;
@@ -91,6 +94,11 @@ static void fill_metrics(struct training *training, struct training_window *wind
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
     metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
     metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);
+    if (singles > 0 && isnan(metric[METRIC_STEP_TIME_P95]))
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to sort %d step times", singles);
+
+out:
+    return status;
 }
 
 enum status training_window(struct training *training, int64_t steps,
@@ -113,6 +121,7 @@ enum status training_window(struct training *training, int64_t steps,
     TRY(training_run(training, steps));
     if (fetches)
         TRY(training_fetch(training));
+    TRY(periodic_pause(training));
     to = read_counts(training);
     TRY(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
@@ -121,7 +130,7 @@ enum status training_window(struct training *training, int64_t steps,
     window->samples += steps * training->layout.samples;
     add_counts(&window->counts, &from, &to);
     TRY(read_steps(window, events, steps));
-    fill_metrics(training, window);
+    TRY(fill_metrics(training, window));
 
 out:
     training->step_events = NULL;
