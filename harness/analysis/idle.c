@@ -27,16 +27,6 @@ struct sweep {
     const struct trace_event *last_call;
 };
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void find_window(struct idle *idle, const struct timeline *timeline,
                         const struct steps *steps)
 {
@@ -46,7 +36,7 @@ static void find_window(struct idle *idle, const struct timeline *timeline,
         return;
     idle->start_ns = steps->items[0].event->start_ns;
     for (int64_t i = 0; i < steps->count; i++)
-        idle->end_ns = later(idle->end_ns, steps->items[i].event->end_ns);
+        idle->end_ns = interval_later(idle->end_ns, steps->items[i].event->end_ns);
 }
 
 /* The step that the moment lies in or after; NULL: before all. */
@@ -77,7 +67,7 @@ static void add(struct idle_time *sum, const struct idle_time *more)
     sum->hidable_ns += more->hidable_ns;
     sum->hidable_loading_ns += more->hidable_loading_ns;
     sum->drained_count += more->drained_count;
-    sum->longest_ns = later(sum->longest_ns, more->longest_ns);
+    sum->longest_ns = interval_later(sum->longest_ns, more->longest_ns);
 }
 
 /* The call in which a thread waits for the device at that moment; NULL: none. PyTorch launches the backward
@@ -97,7 +87,7 @@ static void split_host(const struct sweep *sweep, struct idle_time *time, const 
 {
     uint32_t track = gap->work != NULL ? gap->work->call->track : sweep->activity->loop;
     int64_t called_ns =
-        gap->work != NULL ? earlier(gap->work->call->end_ns, gap->end_ns) : gap->end_ns;
+        gap->work != NULL ? interval_earlier(gap->work->call->end_ns, gap->end_ns) : gap->end_ns;
     const struct trace_event *wait = wait_at(sweep, track, gap->start_ns);
     int64_t *ns = wait != NULL ? time->drained_ns : time->free_ns;
 
@@ -116,7 +106,7 @@ static void find_hidable(struct sweep *sweep, struct idle_time *time)
         return;
     for (int i = 0; i < HOST_DOING_COUNT; i++)
         host_ns += i != HOST_WAITING ? time->drained_ns[i] : 0;
-    time->hidable_ns = earlier(host_ns, device_ns);
+    time->hidable_ns = interval_earlier(host_ns, device_ns);
     if (host_ns > 0)
         time->hidable_loading_ns =
             (int64_t)((double)time->hidable_ns * (double)time->drained_ns[HOST_LOADING] /
@@ -188,8 +178,9 @@ static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
 static void take_ends(struct sweep *sweep, const struct work *first, int64_t end_ns)
 {
     struct idle *idle = sweep->idle;
-    struct gap tail = { end_ns, later(idle->end_ns, end_ns), NULL };
-    struct gap head = { idle->start_ns, later(first->event->start_ns, idle->start_ns), first };
+    struct gap tail = { end_ns, interval_later(idle->end_ns, end_ns), NULL };
+    struct gap head = { idle->start_ns, interval_later(first->event->start_ns, idle->start_ns),
+                        first };
     struct idle_time both = split(sweep, &tail), more = split(sweep, &head);
 
     if (ends_by_itself(sweep, end_ns)) {
@@ -232,7 +223,7 @@ static int64_t late(int64_t *lengths, int64_t count)
     qsort(lengths, (size_t)count, sizeof *lengths, by_length);
     for (int64_t i = 0; i < count; i++) sum += lengths[i];
     for (int64_t i = count / 2; i < count; i++) beyond_median += lengths[i] - lengths[count / 2];
-    return later(beyond_median, sum / 2);
+    return interval_later(beyond_median, sum / 2);
 }
 
 static void sort_loadings(struct idle *idle, int count)
@@ -267,7 +258,7 @@ enum status idle_make(struct idle *idle, const struct timeline *timeline, const 
             continue;
         if (first == NULL) {
             first = work;
-            end_ns = later(work->event->start_ns, idle->start_ns);
+            end_ns = interval_later(work->event->start_ns, idle->start_ns);
         } else if (work->event->start_ns > end_ns) {
             struct gap gap = { end_ns, work->event->start_ns, work };
             struct idle_time time = split(&sweep, &gap);

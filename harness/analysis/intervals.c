@@ -5,16 +5,6 @@
 
 #include <stdlib.h>
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 void intervals_release(struct intervals *intervals)
 {
     free(intervals->items);
@@ -30,8 +20,8 @@ enum status intervals_add(struct intervals *intervals, int64_t start_ns, int64_t
     if (intervals->count > 0) {
         struct interval *last = &intervals->items[intervals->count - 1];
         if (start_ns <= last->end_ns && end_ns >= last->start_ns) {
-            last->start_ns = earlier(last->start_ns, start_ns);
-            last->end_ns = later(last->end_ns, end_ns);
+            last->start_ns = interval_earlier(last->start_ns, start_ns);
+            last->end_ns = interval_later(last->end_ns, end_ns);
             goto out;
         }
     }
@@ -95,8 +85,8 @@ int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns,
         return 0;
     for (int64_t i = intervals_after(intervals, start_ns);
          i < intervals->count && intervals->items[i].start_ns < end_ns; i++)
-        length += earlier(intervals->items[i].end_ns, end_ns) -
-                  later(intervals->items[i].start_ns, start_ns);
+        length += interval_earlier(intervals->items[i].end_ns, end_ns) -
+                  interval_later(intervals->items[i].start_ns, start_ns);
     return length;
 }
 

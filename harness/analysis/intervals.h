@@ -14,6 +14,16 @@ struct interval {
     int64_t start_ns, end_ns;
 };
 
+static inline int64_t interval_later(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static inline int64_t interval_earlier(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
 /* Start with zeros. */
 struct intervals {
     struct interval *items;

@@ -12,23 +12,13 @@ const char *idle_cause_name(enum idle_cause cause)
     return (unsigned)cause < IDLE_CAUSE_COUNT ? names[cause] : "unknown";
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The time that the work adds to a set, whose end moves with it. */
 static struct interval extend(int64_t *end_ns, const struct trace_event *event)
 {
-    struct interval added = { later(event->start_ns, *end_ns), event->end_ns };
+    struct interval added = { interval_later(event->start_ns, *end_ns), event->end_ns };
 
-    *end_ns = later(*end_ns, event->end_ns);
-    added.end_ns = later(added.start_ns, added.end_ns);
+    *end_ns = interval_later(*end_ns, event->end_ns);
+    added.end_ns = interval_later(added.start_ns, added.end_ns);
     return added;
 }
 
@@ -40,7 +30,7 @@ static int64_t length(struct interval interval)
 /* How much of the added time another set covers as well. */
 static int64_t shared(struct interval added, int64_t end_ns)
 {
-    return later(0, earlier(added.end_ns, end_ns) - added.start_ns);
+    return interval_later(0, interval_earlier(added.end_ns, end_ns) - added.start_ns);
 }
 
 static enum idle_cause cause_of(const struct work *work, int64_t idle_since_ns)
@@ -66,7 +56,7 @@ static void begin_or_wait(struct measuring *measuring, const struct work *work)
         usage->idle_cause_ns[cause_of(work, usage->end_ns)] += start - usage->end_ns;
         usage->idle_ns += start - usage->end_ns;
     }
-    usage->end_ns = later(usage->end_ns, work->event->end_ns);
+    usage->end_ns = interval_later(usage->end_ns, work->event->end_ns);
 }
 
 /* Time that two sets share counts when the later of both adds it. */

@@ -16,7 +16,7 @@ struct scale {
 static const struct scale times[] = {
     { 1e6, 1e6, "s" }, { 1e3, 1e3, "ms" }, { 1, 1, "us" }, { 0, 1e-3, "ns" }
 };
-static const struct scale bytes[] = { { 1 << 30, 1 << 30, "GiB" },
+static const struct scale sizes[] = { { 1 << 30, 1 << 30, "GiB" },
                                       { 1 << 20, 1 << 20, "MiB" },
                                       { 1 << 10, 1 << 10, "KiB" },
                                       { 0, 1, "B" } };
@@ -45,7 +45,7 @@ void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit)
     else if (strcmp(unit, "us") == 0)
         print_scaled(text, value, times);
     else if (strcmp(unit, "B") == 0)
-        print_scaled(text, value, bytes);
+        print_scaled(text, value, sizes);
     else if (fabs(value) < 0.01)
         snprintf(text, QUANTITY_SIZE, "%.1g%s%s", value, unit[0] != '\0' ? " " : "", unit);
     else
@@ -59,6 +59,14 @@ struct quantity_text quantity_time(double ns)
 
     quantity_print(time.text, ns / 1e3, "us");
     return time;
+}
+
+struct quantity_text quantity_bytes(double bytes)
+{
+    struct quantity_text size;
+
+    quantity_print(size.text, bytes, "B");
+    return size;
 }
 
 void quantity_duration(char text[QUANTITY_SIZE], double seconds)

@@ -10,11 +10,12 @@ enum { QUANTITY_SIZE = 32 }; /* room for any of these texts */
  * MiB or GiB; any other unit is printed as it is. Values that are not finite become "-". */
 void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit);
 
-/* A time, as an argument of printf(): quantity_time(1.42e6).text is "1.42 ms". */
+/* A time and a size, as arguments of printf(): quantity_time(1.42e6).text is "1.42 ms". */
 struct quantity_text {
     char text[QUANTITY_SIZE];
 };
 struct quantity_text quantity_time(double ns);
+struct quantity_text quantity_bytes(double bytes);
 
 /* A wait: "41 s", "3 min 05 s", "2 h 10 min". */
 void quantity_duration(char text[QUANTITY_SIZE], double seconds);

@@ -16,6 +16,9 @@ double stats_mean(const double *values, int count);
 double stats_deviation(const double *values, int count); /* n - 1; NaN for one sample */
 double stats_cv(const double *values, int count);        /* deviation over mean */
 
+/* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
+#define STATS_MEDIAN_VARIANCE 1.5707963267948966
+
 /* `percent` is 0 to 100; between two samples it is linear (Hyndman and Fan's type 7: what numpy and R
  * do by default). */
 double stats_percentile(const double *values, int count, double percent);

@@ -1,20 +1,11 @@
 #include "harness/compare/location.h"
 
+#include "harness/base/statistics.h"
 #include "harness/compare/student.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
-#define MEDIAN_VARIANCE 1.5707963267948966
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 /* The place-th smallest, counted from 1; between two it is linear. */
 static double at_place(const double *sorted, int count, double place)
@@ -47,7 +38,7 @@ static double variance_at(const double *sorted, int count, double place)
 static struct location stated(const struct benchmark_row *run)
 {
     return (struct location){ log(run->median), run->repetitions > 1
-                                                    ? MEDIAN_VARIANCE * run->deviation *
+                                                    ? STATS_MEDIAN_VARIANCE * run->deviation *
                                                           run->deviation / run->repetitions
                                                     : NAN };
 }
@@ -64,7 +55,7 @@ struct location location_of(const struct benchmark_row *run, int fewest, bool la
         return location;
     for (int i = 0; i < run->count; i++)
         logs[i] = largest ? -log(run->values[i]) : log(run->values[i]);
-    qsort(logs, (size_t)run->count, sizeof *logs, compare_doubles);
+    stats_sort(logs, run->count);
     location.log = at_place(logs, run->count, place);
     if (largest)
         location.log = -location.log;

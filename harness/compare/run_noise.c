@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
-#define MEDIAN_VARIANCE 1.5707963267948966
-
 /* Replaces each of `count` values by its distance from their mean. */
 static void centre(double *values, int count)
 {
@@ -122,7 +119,8 @@ enum status run_noise_learn(struct run_noise *noise, const double *logs, int row
     noise->prior = student_prior(column, rows, noise->freedom);
     /* The centres are medians of the rows' own parts as well, and vary by those. */
     if (noise->prior.freedom > 0)
-        noise->common = fmax(0, noise->common - MEDIAN_VARIANCE * noise->prior.variance / rows);
+        noise->common =
+            fmax(0, noise->common - STATS_MEDIAN_VARIANCE * noise->prior.variance / rows);
 
 out:
     free(distances);

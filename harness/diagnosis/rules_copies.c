@@ -92,12 +92,11 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
 
     if (!are_many_small(&copies))
         return false;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
-        "%.4g copies %s between host and device, of %.3g KiB on average; they take %s, and the "
-        "device is idle for %s while the host is in their calls",
-        copies.count, facts_per(facts), copies.bytes / copies.count / 1024,
-        quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g copies %s between host and device, of %s on average; they take %s, and the "
+             "device is idle for %s while the host is in their calls",
+             copies.count, facts_per(facts), quantity_bytes(copies.bytes / copies.count).text,
+             quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
     return finding_costs(finding, facts, copies.ns * exposed_share(facts) + idle_in_calls(facts));
 }
 

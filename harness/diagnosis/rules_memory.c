@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double MIB = 1048576;
-
 /* The bytes that may be allocated on a device; 0: unknown. */
 static int64_t budget_of(const struct facts *facts, const struct memory_device *memory)
 {
@@ -73,9 +71,9 @@ static bool judge_activation_memory(struct finding *finding, const struct facts 
     finding->severity = share >= 0.98 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
     finding->confidence = by_category ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "the peak is %.1f MiB, %.0f%% of the %.1f MiB available; %.1f MiB of it %s",
-             (double)device->peak / MIB, 100 * share, (double)budget / MIB,
-             (double)activations / MIB,
+             "the peak is %s, %.0f%% of the %s available; %s of it %s",
+             quantity_bytes((double)device->peak).text, 100 * share,
+             quantity_bytes((double)budget).text, quantity_bytes((double)activations).text,
              by_category ? "are activations" : "come and go within the trace");
     return true;
 }
@@ -129,15 +127,14 @@ static bool judge_memory_growth(struct finding *finding, const struct facts *fac
     budget = budget_of(facts, device);
     left = (double)(budget - device->peak) / per_step;
     finding->severity = budget > 0 && left <= 1000 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
-        "allocated memory at the end of a step grows by %.4g KiB per step, in %lld of %lld steps",
-        per_step / 1024, (long long)growth.rises, (long long)(growth.steps - 1));
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "allocated memory at the end of a step grows by %s per step, in %lld of %lld steps",
+             quantity_bytes(per_step).text, (long long)growth.rises, (long long)(growth.steps - 1));
     if (budget > 0) {
         size_t length = strlen(finding->evidence);
         snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; the %.1f MiB available are used up after %.0f more steps", (double)budget / MIB,
-                 fmax(0, left));
+                 "; the %s available are used up after %.0f more steps",
+                 quantity_bytes((double)budget).text, fmax(0, left));
     }
     return true;
 }
@@ -157,12 +154,11 @@ static bool judge_fragmentation(struct finding *finding, const struct facts *fac
     if (!(ratio >= 1.2) || !(unused >= 0.1 * (double)budget))
         return false;
     finding->severity = unused >= 0.25 * (double)budget ? SEVERITY_MAJOR : SEVERITY_MINOR;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
-        "the allocator reserves %.1f MiB for %.1f MiB in use, %.2f times as much; %.0f%% of the "
-        "device's memory is reserved but unused",
-        (double)device->reserved_at_peak / MIB, (double)device->peak / MIB, ratio,
-        100 * unused / (double)budget);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the allocator reserves %s for %s in use, %.2f times as much; %.0f%% of the "
+             "device's memory is reserved but unused",
+             quantity_bytes((double)device->reserved_at_peak).text,
+             quantity_bytes((double)device->peak).text, ratio, 100 * unused / (double)budget);
     return true;
 }
 

@@ -15,12 +15,12 @@ enum { BAR_FULL = 31 };
 /* A row of a whole that is made of parts; none for a part that is nothing. */
 static void print_share(const struct page *page, const char *name, double ns, double whole_ns)
 {
-    char time[QUANTITY_SIZE], share[16], bar[BAR_SIZE];
-    const char *const cells[] = { name, time, share, bar };
+    struct quantity_text time = quantity_time(ns);
+    char share[16], bar[BAR_SIZE];
+    const char *const cells[] = { name, time.text, share, bar };
 
     if (!(ns > 0))
         return;
-    quantity_print(time, ns / 1e3, "us");
     snprintf(share, sizeof share, "%.1f%%", 100 * ns / whole_ns);
     page_bar(bar, ns / whole_ns, BAR_FULL);
     page_row(page, shares, ARRAY_SIZE(shares), cells);
@@ -44,9 +44,8 @@ static const char *device_name(const struct summary *summary)
 static void print_origin(const struct page *page, const struct summary *summary)
 {
     const struct trace_file *trace = summary->trace;
-    char size[QUANTITY_SIZE], devices[48] = "", rank[64] = "";
+    char devices[48] = "", rank[64] = "";
 
-    quantity_print(size, (double)trace->text_bytes, "B");
     if (summary->timeline.device_count > 1)
         snprintf(devices, sizeof devices, ", the first of %lld devices",
                  (long long)summary->timeline.device_count);
@@ -54,7 +53,8 @@ static void print_origin(const struct page *page, const struct summary *summary)
         snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
                  (long long)trace->world_size);
     page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of text%s", device_name(summary),
-                   devices, (long long)trace->event_count, size, rank);
+                   devices, (long long)trace->event_count,
+                   quantity_bytes((double)trace->text_bytes).text, rank);
 }
 
 /* Reasons to doubt the figures below. */
@@ -79,14 +79,14 @@ static void print_doubts(const struct page *page, const struct trace_file *trace
 static void print_untraced(const struct page *page, const struct trace_file *trace)
 {
     double overhead = trace_file_overhead(trace);
-    char untraced[QUANTITY_SIZE], cost[48] = "";
+    char cost[48] = "";
 
     if (!(trace->cost.step_ns > 0))
         return;
-    quantity_print(untraced, trace->cost.step_ns / 1e3, "us");
     if (overhead > trace->cost.spread)
         snprintf(cost, sizeof cost, "; tracing cost %.1f%%", 100 * overhead);
-    page_paragraph(page, INK_DIM, "Without a tracer a step took %s%s.", untraced, cost);
+    page_paragraph(page, INK_DIM, "Without a tracer a step took %s%s.",
+                   quantity_time(trace->cost.step_ns).text, cost);
 }
 
 static void print_step(const struct page *page, const struct summary *summary)
@@ -98,21 +98,20 @@ static void print_step(const struct page *page, const struct summary *summary)
         [STEP_HOST] = "other host work",  [STEP_OTHER] = "nothing recorded",
     };
     const struct steps *steps = &summary->steps;
-    char heading[160], mean[QUANTITY_SIZE], least[QUANTITY_SIZE], most[QUANTITY_SIZE];
+    struct quantity_text mean = quantity_time(steps->mean_ns);
+    char heading[160];
 
     if (steps->count == 0) {
         page_heading(page, "Step");
         page_paragraph(page, INK_DIM, "The trace marks no steps (ProfilerStep#N).");
         return;
     }
-    quantity_print(mean, steps->mean_ns / 1e3, "us");
-    quantity_print(least, (double)steps->min_ns / 1e3, "us");
-    quantity_print(most, (double)steps->max_ns / 1e3, "us");
     if (steps->count == 1)
-        snprintf(heading, sizeof heading, "Step: %s, the only one", mean);
+        snprintf(heading, sizeof heading, "Step: %s, the only one", mean.text);
     else
-        snprintf(heading, sizeof heading, "Step: %s, mean of %lld (%s to %s)", mean,
-                 (long long)steps->count, least, most);
+        snprintf(heading, sizeof heading, "Step: %s, mean of %lld (%s to %s)", mean.text,
+                 (long long)steps->count, quantity_time((double)steps->min_ns).text,
+                 quantity_time((double)steps->max_ns).text);
     page_heading(page, heading);
     page_table(page, shares, ARRAY_SIZE(shares));
     for (int part = 0; part < STEP_PART_COUNT; part++) {
@@ -134,16 +133,15 @@ static void print_usage(const struct page *page, const struct summary *summary)
     };
     const struct usage *usage = &summary->timeline.all;
     double span_ns = (double)usage->span_ns;
-    char heading[160], span[QUANTITY_SIZE];
+    char heading[160];
 
     if (usage->work_count == 0) {
         page_heading(page, "Device");
         page_paragraph(page, INK_DOUBTFUL, "The trace holds no device work.");
         return;
     }
-    quantity_print(span, span_ns / 1e3, "us");
     snprintf(heading, sizeof heading, "Device: busy %.1f%% of %s, from its first work to its last",
-             span_ns > 0 ? 100 * (double)usage->busy_ns / span_ns : 0, span);
+             span_ns > 0 ? 100 * (double)usage->busy_ns / span_ns : 0, quantity_time(span_ns).text);
     page_heading(page, heading);
     page_table(page, shares, ARRAY_SIZE(shares));
     print_share(page, "computation", (double)usage->kind_ns[WORK_COMPUTATION], span_ns);
@@ -156,16 +154,15 @@ static void print_usage(const struct page *page, const struct summary *summary)
 /* Whether the host is ahead of the device. */
 static void print_launches(const struct page *page, const struct launches *launches)
 {
-    char delay[QUANTITY_SIZE], most[QUANTITY_SIZE];
-
     if (launches->count == 0)
         return;
-    quantity_print(delay, (double)launches->delay_ns / (double)launches->count / 1e3, "us");
-    quantity_print(most, (double)launches->delay_max_ns / 1e3, "us");
     page_paragraph(page, INK_DIM,
                    "%lld launches; their work begins %s after the call, at most %s, and up to %lld "
                    "were queued on a stream.",
-                   (long long)launches->count, delay, most, (long long)launches->queue_max);
+                   (long long)launches->count,
+                   quantity_time((double)launches->delay_ns / (double)launches->count).text,
+                   quantity_time((double)launches->delay_max_ns).text,
+                   (long long)launches->queue_max);
 }
 
 /* --- Findings -------------------------------------------------------------------------------------- */
@@ -183,15 +180,14 @@ static enum ink severity_ink(enum severity severity)
 void diagnosis_cost(char *text, size_t size, const struct finding *finding, double step_ns)
 {
     bool costs = finding->lost_ns_per_step > 0, gains = finding->predicted_gain > 1;
-    char lost[QUANTITY_SIZE], gain[QUANTITY_SIZE], cost[64] = "", share[32] = "", gained[48] = "";
+    char gain[QUANTITY_SIZE], cost[64] = "", share[32] = "", gained[48] = "";
 
     if (costs && step_ns > 0)
         snprintf(share, sizeof share, ", %.0f%% of it", 100 * finding->lost_ns_per_step / step_ns);
-    quantity_print(lost, finding->lost_ns_per_step / 1e3, "us");
     quantity_factor(gain, finding->predicted_gain);
     if (costs)
-        snprintf(cost, sizeof cost, "Costs %s%s%s; ", lost, finding->of_whole ? "" : " a step",
-                 share);
+        snprintf(cost, sizeof cost, "Costs %s%s%s; ", quantity_time(finding->lost_ns_per_step).text,
+                 finding->of_whole ? "" : " a step", share);
     if (gains)
         snprintf(gained, sizeof gained, "predicted gain %s%s; ",
                  finding->gain_is_least ? "at least " : "", gain);

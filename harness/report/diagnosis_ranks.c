@@ -32,24 +32,23 @@ static void print_rank(const struct page *page, const struct summary *summary)
 {
     const struct usage *usage = &summary->timeline.all;
     double steps = summary->steps.count > 0 ? (double)summary->steps.count : NAN;
-    char rank[24], step[QUANTITY_SIZE], own[QUANTITY_SIZE], busy[24], compute[QUANTITY_SIZE],
-        communication[QUANTITY_SIZE], exposed[QUANTITY_SIZE], data[QUANTITY_SIZE];
-    const char *const cells[] = { rank, step, own, busy, compute, communication, exposed, data };
+    double communication_ns = summary->timeline.host_alone
+                                  ? part_ns(&summary->steps, STEP_COMMUNICATION)
+                                  : (double)usage->kind_ns[WORK_COMMUNICATION] / steps;
+    struct quantity_text step =
+                             quantity_time(summary->steps.count > 0 ? summary->steps.mean_ns : NAN),
+                         own = quantity_time(own_ns(summary)),
+                         compute = quantity_time((double)usage->kind_ns[WORK_COMPUTATION] / steps),
+                         communication = quantity_time(communication_ns),
+                         exposed = quantity_time((double)usage->communication_exposed_ns / steps),
+                         data = quantity_time(part_ns(&summary->steps, STEP_DATA_LOADING));
+    char rank[24], busy[24];
+    const char *const cells[] = { rank,         step.text,          own.text,     busy,
+                                  compute.text, communication.text, exposed.text, data.text };
 
     snprintf(rank, sizeof rank, "%lld", (long long)summary->trace->rank);
-    quantity_print(step, summary->steps.count > 0 ? summary->steps.mean_ns / 1e3 : NAN, "us");
-    quantity_print(own, own_ns(summary) / 1e3, "us");
     snprintf(busy, sizeof busy, "%.1f%%",
              usage->span_ns > 0 ? 100 * (double)usage->busy_ns / (double)usage->span_ns : 0);
-    quantity_print(compute, (double)usage->kind_ns[WORK_COMPUTATION] / steps / 1e3, "us");
-    quantity_print(communication,
-                   (summary->timeline.host_alone
-                        ? part_ns(&summary->steps, STEP_COMMUNICATION)
-                        : (double)usage->kind_ns[WORK_COMMUNICATION] / steps) /
-                       1e3,
-                   "us");
-    quantity_print(exposed, (double)usage->communication_exposed_ns / steps / 1e3, "us");
-    quantity_print(data, part_ns(&summary->steps, STEP_DATA_LOADING) / 1e3, "us");
     page_row(page, columns, ARRAY_SIZE(columns), cells);
 }
 
@@ -70,8 +69,7 @@ static int next_file(const struct diagnosis *diagnosis, int64_t rank)
 static void print_imbalance(const struct page *page, const struct diagnosis *diagnosis,
                             int *slowest)
 {
-    double sum = 0, largest = 0;
-    char own[QUANTITY_SIZE], mean[QUANTITY_SIZE];
+    double sum = 0, largest = 0, mean_ns;
 
     *slowest = 0;
     for (int i = 0; i < diagnosis->count; i++) {
@@ -86,13 +84,12 @@ static void print_imbalance(const struct page *page, const struct diagnosis *dia
         page_paragraph(page, INK_DIM, "Not every rank marks its steps: they cannot be compared.");
         return;
     }
-    quantity_print(own, largest / 1e3, "us");
-    quantity_print(mean, sum / diagnosis->count / 1e3, "us");
+    mean_ns = sum / diagnosis->count;
     page_paragraph(page, INK_PLAIN,
                    "Rank %lld is the slowest: %s a step without communication, where the mean is "
                    "%s; imbalance %.1f%%.",
-                   (long long)diagnosis->traces[*slowest]->rank, own, mean,
-                   100 * (largest / (sum / diagnosis->count) - 1));
+                   (long long)diagnosis->traces[*slowest]->rank, quantity_time(largest).text,
+                   quantity_time(mean_ns).text, 100 * (largest / mean_ns - 1));
 }
 
 void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis, int *slowest)

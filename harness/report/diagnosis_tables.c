@@ -27,11 +27,6 @@ static void short_name(char text[NAME_SIZE], const char *name)
     text[length] = '\0';
 }
 
-static void print_ns(char text[QUANTITY_SIZE], double ns)
-{
-    quantity_print(text, ns / 1e3, "us");
-}
-
 static void print_percent(char text[CELL_SIZE], double share)
 {
     if (isfinite(share))
@@ -101,14 +96,15 @@ static const struct column kernel_columns[] = {
 static void print_kernel(const struct page *page, const struct trace_file *trace,
                          const struct kernel_row *row, double all_ns)
 {
-    char share[CELL_SIZE], total[QUANTITY_SIZE], mean[QUANTITY_SIZE], longest[QUANTITY_SIZE],
-        calls[CELL_SIZE], occupancy[CELL_SIZE] = "-", blocks[QUANTITY_SIZE], name[NAME_SIZE];
-    const char *const cells[] = { share, total, mean, longest, calls, occupancy, blocks, name };
+    struct quantity_text total = quantity_time((double)row->total_ns),
+                         mean = quantity_time((double)row->total_ns / (double)row->count),
+                         longest = quantity_time((double)row->max_ns);
+    char share[CELL_SIZE], calls[CELL_SIZE], occupancy[CELL_SIZE] = "-", blocks[QUANTITY_SIZE],
+                                             name[NAME_SIZE];
+    const char *const cells[] = { share, total.text, mean.text, longest.text,
+                                  calls, occupancy,  blocks,    name };
 
     print_percent(share, (double)row->total_ns / all_ns);
-    print_ns(total, (double)row->total_ns);
-    print_ns(mean, (double)row->total_ns / (double)row->count);
-    print_ns(longest, (double)row->max_ns);
     print_count(calls, row->count);
     if (isfinite(row->occupancy_percent) && has_occupancy(trace))
         snprintf(occupancy, sizeof occupancy, "%.0f%%", row->occupancy_percent);
@@ -142,14 +138,13 @@ static const struct column copy_columns[] = {
 static void print_copy(const struct page *page, const struct trace_file *trace,
                        const struct kernel_row *row)
 {
-    char total[QUANTITY_SIZE], mean[QUANTITY_SIZE], calls[CELL_SIZE], bytes[QUANTITY_SIZE],
-        speed[QUANTITY_SIZE], name[NAME_SIZE];
-    const char *const cells[] = { total, mean, calls, bytes, speed, name };
+    struct quantity_text total = quantity_time((double)row->total_ns),
+                         mean = quantity_time((double)row->total_ns / (double)row->count),
+                         bytes = quantity_bytes(row->bytes_ns > 0 ? (double)row->bytes : NAN);
+    char calls[CELL_SIZE], speed[QUANTITY_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { total.text, mean.text, calls, bytes.text, speed, name };
 
-    print_ns(total, (double)row->total_ns);
-    print_ns(mean, (double)row->total_ns / (double)row->count);
     print_count(calls, row->count);
-    quantity_print(bytes, row->bytes_ns > 0 ? (double)row->bytes : NAN, "B");
     quantity_print(speed, row->bytes_ns > 0 ? (double)row->bytes / (double)row->bytes_ns : NAN, "");
     short_name(name, trace_file_name(trace, row->name));
     page_row(page, copy_columns, ARRAY_SIZE(copy_columns), cells);
@@ -182,14 +177,14 @@ static const struct column span_columns[] = {
 static void print_span(const struct page *page, const struct trace_file *trace,
                        const struct span_row *row)
 {
-    char device[QUANTITY_SIZE], device_own[QUANTITY_SIZE], host[QUANTITY_SIZE],
-        host_own[QUANTITY_SIZE], calls[CELL_SIZE], name[NAME_SIZE];
-    const char *const cells[] = { device, device_own, host, host_own, calls, name };
+    struct quantity_text device = quantity_time((double)row->device_total_ns),
+                         device_own = quantity_time((double)row->device_self_ns),
+                         host = quantity_time((double)row->host_total_ns),
+                         host_own = quantity_time((double)row->host_self_ns);
+    char calls[CELL_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { device.text,   device_own.text, host.text,
+                                  host_own.text, calls,           name };
 
-    print_ns(device, (double)row->device_total_ns);
-    print_ns(device_own, (double)row->device_self_ns);
-    print_ns(host, (double)row->host_total_ns);
-    print_ns(host_own, (double)row->host_self_ns);
     print_count(calls, row->count);
     short_name(name, trace_file_name(trace, row->name));
     page_row(page, span_columns, ARRAY_SIZE(span_columns), cells);
@@ -240,12 +235,12 @@ static const struct column memory_columns[] = {
 static void print_category(const struct page *page, const struct trace_file *trace,
                            const struct memory_category *category, double peak)
 {
-    char at_peak[QUANTITY_SIZE], share[CELL_SIZE], own[QUANTITY_SIZE], name[NAME_SIZE];
-    const char *const cells[] = { at_peak, share, own, name };
+    struct quantity_text at_peak = quantity_bytes((double)category->at_peak),
+                         own = quantity_bytes((double)category->peak);
+    char share[CELL_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { at_peak.text, share, own.text, name };
 
-    quantity_print(at_peak, (double)category->at_peak, "B");
     print_percent(share, peak > 0 ? (double)category->at_peak / peak : NAN);
-    quantity_print(own, (double)category->peak, "B");
     short_name(name, trace_file_name(trace, category->name));
     page_row(page, memory_columns, ARRAY_SIZE(memory_columns), cells);
 }
@@ -258,17 +253,17 @@ static void print_memory_heading(const struct page *page, const struct trace_fil
     int64_t room = about == NULL                    ? 0
                    : about->memory_budget_bytes > 0 ? about->memory_budget_bytes
                                                     : about->memory_bytes;
-    char heading[192], peak[QUANTITY_SIZE], reserved[QUANTITY_SIZE], of[QUANTITY_SIZE];
+    char heading[192], reserved[48] = "", of[48] = "";
 
-    quantity_print(peak, (double)device->peak, "B");
-    quantity_print(reserved, (double)device->reserved_at_peak, "B");
-    quantity_print(of, (double)room, "B");
-    snprintf(heading, sizeof heading, "Memory%s%s: peak %s%s%s%s%s%s",
+    if (device->reserved_at_peak > 0)
+        snprintf(reserved, sizeof reserved, ", %s reserved",
+                 quantity_bytes((double)device->reserved_at_peak).text);
+    if (room > 0)
+        snprintf(of, sizeof of, ", of %s", quantity_bytes((double)room).text);
+    snprintf(heading, sizeof heading, "Memory%s%s: peak %s%s%s",
              device->device < 0 ? " of the host" : "",
-             device->stated ? "" : ", change since the trace began", peak,
-             device->reserved_at_peak > 0 ? ", " : "", device->reserved_at_peak > 0 ? reserved : "",
-             device->reserved_at_peak > 0 ? " reserved" : "", room > 0 ? ", of " : "",
-             room > 0 ? of : "");
+             device->stated ? "" : ", change since the trace began",
+             quantity_bytes((double)device->peak).text, reserved, of);
     page_heading(page, heading);
 }
 

@@ -1,5 +1,7 @@
 #include "scenarios/training/data/sample_cache.h"
 
+#include "harness/base/quantity.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,15 +39,15 @@ out:
 static enum status allocate(struct sample_cache *cache, size_t count)
 {
     enum status status = STATUS_OK;
-    double mib = (double)count * (double)cache->sample_bytes / 1048576;
-    double machine_mib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 1048576;
+    double bytes = (double)count * (double)cache->sample_bytes;
+    double machine_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 
     /* malloc would grant more than there is, and the kernel would end the process later. */
-    if (mib > machine_mib)
+    if (bytes > machine_bytes)
         FAIL(STATUS_OUT_OF_MEMORY,
-             "the %zu decoded samples take %.0f MiB, more than this machine's "
-             "%.0f MiB; use input=decoded or smaller images",
-             count, mib, machine_mib);
+             "the %zu decoded samples take %s, more than this machine's "
+             "%s; use input=decoded or smaller images",
+             count, quantity_bytes(bytes).text, quantity_bytes(machine_bytes).text);
     cache->inputs = malloc(count * cache->sample_bytes);
     cache->labels = malloc(count * sizeof *cache->labels);
     cache->lengths = malloc(count * sizeof *cache->lengths);
@@ -53,9 +55,9 @@ static enum status allocate(struct sample_cache *cache, size_t count)
     if (cache->inputs == NULL || cache->labels == NULL || cache->lengths == NULL ||
         cache->is_replaced == NULL)
         FAIL(STATUS_OUT_OF_MEMORY,
-             "no memory for the %.0f MiB that %zu decoded samples take; use "
+             "no memory for the %s that %zu decoded samples take; use "
              "input=decoded or smaller images",
-             mib, count);
+             quantity_bytes(bytes).text, count);
 
 out:
     return status;

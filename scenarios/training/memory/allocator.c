@@ -7,6 +7,7 @@
  * allocator did before. */
 #include "scenarios/training/memory/allocator.h"
 
+#include "harness/base/quantity.h"
 #include "scenarios/training/memory/blocks.h"
 
 #include <stdarg.h>
@@ -195,30 +196,16 @@ static void say(struct sentence *sentence, const char *format, ...)
     sentence->length += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* In the largest unit that the figure reaches. */
-static void say_bytes(struct sentence *sentence, int64_t bytes)
-{
-    if (bytes >= 1 << 30)
-        say(sentence, "%.2f GiB", (double)bytes / (1 << 30));
-    else if (bytes >= 1 << 20)
-        say(sentence, "%.2f MiB", (double)bytes / (1 << 20));
-    else if (bytes >= 1 << 10)
-        say(sentence, "%.1f KiB", (double)bytes / (1 << 10));
-    else
-        say(sentence, "%lld bytes", (long long)bytes);
-}
-
 static void say_used(struct sentence *sentence, const struct allocator_statistics *now)
 {
     const char *separator = " (";
 
-    say_bytes(sentence, now->allocated_all);
-    say(sentence, " used");
+    say(sentence, "%s used", quantity_bytes((double)now->allocated_all).text);
     for (int i = 0; i < MEMORY_CATEGORY_COUNT; i++) {
         if (now->allocated[i] == 0)
             continue;
-        say(sentence, "%s%s ", separator, category_names[i]);
-        say_bytes(sentence, now->allocated[i]);
+        say(sentence, "%s%s %s", separator, category_names[i],
+            quantity_bytes((double)now->allocated[i]).text);
         separator = ", ";
     }
     say(sentence, "%s", now->allocated_all > 0 ? ")" : "");
@@ -232,21 +219,15 @@ static void say_free(struct sentence *sentence, struct allocator *allocator)
     int64_t budget = allocator->config.budget, pieces = now->reserved - now->allocated_all;
     bool known = device_memory_info(allocator->device, &info) == STATUS_OK;
 
-    if (budget > 0 && (!known || budget - now->reserved <= info.free)) {
-        say_bytes(sentence, budget - now->reserved);
-        say(sentence, " of the memory budget of ");
-        say_bytes(sentence, budget);
-    } else {
-        say_bytes(sentence, info.free);
-        say(sentence, " of the device's ");
-        say_bytes(sentence, info.capacity);
-    }
-    say(sentence, " free");
-    if (pieces > 0) {
-        say(sentence, ", and ");
-        say_bytes(sentence, pieces);
-        say(sentence, " held free in smaller pieces");
-    }
+    if (budget > 0 && (!known || budget - now->reserved <= info.free))
+        say(sentence, "%s of the memory budget of %s free",
+            quantity_bytes((double)(budget - now->reserved)).text,
+            quantity_bytes((double)budget).text);
+    else
+        say(sentence, "%s of the device's %s free", quantity_bytes((double)info.free).text,
+            quantity_bytes((double)info.capacity).text);
+    if (pieces > 0)
+        say(sentence, ", and %s held free in smaller pieces", quantity_bytes((double)pieces).text);
 }
 
 /* Whether budget and device have room for an allocation that the device has refused. */
@@ -268,8 +249,7 @@ static enum status out_of_memory(struct allocator *allocator, enum allocator_cat
     struct sentence figures = { 0 };
     bool cut = allocator->config.mode == ALLOCATION_CACHING && bytes <= SMALL_MAX;
 
-    say_bytes(&figures, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
-    say(&figures, " asked for %s", category_names[category]);
+    say(&figures, "%s asked for %s", quantity_bytes((double)bytes).text, category_names[category]);
     if (cut) /* or it would seem to fit */
         say(&figures, " (from a segment of %d MiB)", SEGMENT_BYTES >> 20);
     say(&figures, ", ");
