@@ -218,7 +218,7 @@ find_device()
     row "the device opens" ok "$(sed -n 1p "$work/out")" 0
 }
 
-# What a kernel computes comes first, then all else but what takes longest.
+# The results of kernels are tested first, then everything else except the slowest tests, then those.
 tests_first=('^test_gpu_kernels ')
 tests_next=(-v -e '^test_gpu_kernels ' -e '^test_faults_gpu ')
 tests_last=('^test_faults_gpu ')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures for the table of gpu_check.sh, one a line: name, result, figure, between tabs.
+"""Figures for the table of gpu_check.sh, one per line: name, result, figure, between tabs.
 
 usage: gpu_figures.py bench BENCH.JSON     speeds, and memory-bound kernels against the copy
        gpu_figures.py run RESULT.JSON      verdicts, and what tracing costs
@@ -11,7 +11,7 @@ import sys
 # The goal of memory-bound kernels whose data does not fit into the cache: this share of a copy's
 # bandwidth within the device.
 COPY_SHARE = 0.85
-# Of the time of a step that is bound by arithmetic, at most this may be the tracer's.
+# A tracer may take at most this share of the time of a step that is bound by arithmetic.
 TRACING_COST = {"cuda": 0.05, "cpu": 0.02}
 
 # name, rows (of several the one with the largest argument), what to show

@@ -12,7 +12,7 @@ Installs what is missing to build chokepoint, with apt (Debian 12, Ubuntu 24.04,
 or through sudo. Does nothing when all is there.
 
   --tests   also what the tests and the checks of .ci/run need
-  --list    print the packages, one a line, and install nothing
+  --list    print the packages, one per line, and install nothing
   --help    this text
 
 Exit codes: 0 all is there, 2 bad usage, 3 something is missing and could not be installed.

@@ -36,7 +36,7 @@ struct benchmark_file {
 bool benchmark_metric_is_time(const char *metric); /* real_time and cpu_time, in us */
 
 /* Reads `path`, or `path`/result.json where it is a folder. `metric` is a time or the name of a counter.
- * BAD_INPUT when it is not such a file or knows a time unit that is none; IO when it cannot be read. */
+ * BAD_INPUT when it is not such a file or has an unknown time unit; IO when it cannot be read. */
 enum status benchmark_file_read(struct benchmark_file *file, const char *path, const char *metric);
 void benchmark_file_release(struct benchmark_file *file); /* all zero is allowed */
 

@@ -66,7 +66,7 @@ enum status plugin_load(const struct device_driver **driver, const char *name)
              name, dlerror());
     *(void **)&entry = dlsym(library, DEVICE_DRIVER_SYMBOL); /* POSIX: how to get a function */
     if (entry == NULL)
-        FAIL(STATUS_NO_LIBRARY, "%s is no plugin of this program: it has no %s", path,
+        FAIL(STATUS_NO_LIBRARY, "%s is not a chokepoint plugin: it lacks %s", path,
              DEVICE_DRIVER_SYMBOL);
     *driver = entry();
     if (strcmp((*driver)->build_id, CHOKEPOINT_BUILD_ID) != 0)

@@ -37,7 +37,7 @@ static void check_version(struct checks *checks, const char *root, bool wanted)
             checks, "gpu_driver", wanted ? CHECK_FAIL : CHECK_NONE, "580 or newer",
             wanted ? "NVIDIA's kernel driver is not loaded: install 580 or newer, then modprobe "
                      "nvidia; in a container, start it with --gpus all"
-                   : "there is no NVIDIA driver: the CPU device is what runs here",
+                   : "there is no NVIDIA driver: everything runs on the CPU device",
             "none");
         return;
     }
@@ -306,7 +306,7 @@ void gpu_check_health(struct checks *checks, const struct device_properties *pro
     checks->group = "gpu, just after work";
     if (health == NULL) {
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-            checks_add(checks, names[i], CHECK_NONE, "", "the CPU device is no GPU", "-");
+            checks_add(checks, names[i], CHECK_NONE, "", "the CPU device is not a GPU", "-");
         return;
     }
     why = health->trouble[0] != '\0' ? health->trouble : "the driver does not say";

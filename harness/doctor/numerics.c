@@ -53,7 +53,7 @@ static void check_family(struct checks *checks, size_t family, struct device *de
     }
     if (tried > 0)
         checks_add(checks, families[family].row, right == tried ? CHECK_OK : CHECK_FAIL,
-                   "all as their references", error, "%d of %d", right, tried);
+                   "all match their references", error, "%d of %d", right, tried);
 }
 
 void numerics_check(struct checks *checks, struct device *device)

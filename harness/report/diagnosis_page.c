@@ -61,7 +61,7 @@ static void print_origin(const struct page *page, const struct summary *summary)
 static void print_doubts(const struct page *page, const struct trace_file *trace)
 {
     if (trace->partial)
-        page_paragraph(page, INK_DOUBTFUL, "Partial: %s. What follows is of what was read.",
+        page_paragraph(page, INK_DOUBTFUL, "Partial: %s. The page covers the part that was read.",
                        trace->partial_reason);
     if (trace->bad_count > 0)
         page_paragraph(page, INK_DOUBTFUL,
@@ -69,7 +69,7 @@ static void print_doubts(const struct page *page, const struct trace_file *trace
                        (long long)trace->bad_count, (long long)trace->bad_offset,
                        trace->bad_reason);
     if (trace->dropped_count > 0)
-        page_paragraph(page, INK_DOUBTFUL, "%lld records found no room when this was recorded",
+        page_paragraph(page, INK_DOUBTFUL, "The recorder dropped %lld records: its buffer was full",
                        (long long)trace->dropped_count);
 }
 
@@ -187,7 +187,7 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding, doub
     quantity_factor(gain, finding->predicted_gain);
     if (costs)
         snprintf(cost, sizeof cost, "Costs %s%s%s; ", quantity_time(finding->lost_ns_per_step).text,
-                 finding->of_whole ? "" : " a step", share);
+                 finding->of_whole ? "" : " per step", share);
     if (gains)
         snprintf(gained, sizeof gained, "predicted gain %s%s; ",
                  finding->gain_is_least ? "at least " : "", gain);

@@ -86,8 +86,8 @@ static void print_imbalance(const struct page *page, const struct diagnosis *dia
     }
     mean_ns = sum / diagnosis->count;
     page_paragraph(page, INK_PLAIN,
-                   "Rank %lld is the slowest: %s a step without communication, where the mean is "
-                   "%s; imbalance %.1f%%.",
+                   "Rank %lld is the slowest: %s per step without communication; the mean is %s; "
+                   "imbalance %.1f%%.",
                    (long long)diagnosis->traces[*slowest]->rank, quantity_time(largest).text,
                    quantity_time(mean_ns).text, 100 * (largest / mean_ns - 1));
 }
@@ -96,7 +96,7 @@ void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
 {
     char title[64];
 
-    snprintf(title, sizeof title, "%d of %lld ranks, means of a step", diagnosis->count,
+    snprintf(title, sizeof title, "%d of %lld ranks, means per step", diagnosis->count,
              (long long)diagnosis->traces[0]->world_size);
     page_title(page, title);
     page_table(page, columns, ARRAY_SIZE(columns));

@@ -32,7 +32,7 @@ says err "CPU device"
 expect 0 "row after row" bench $quick --benchmark_filter='^lat_(event|readback)$' \
     --benchmark_enable_random_interleaving=false
 says out "lat_readback_median"
-expect 2 "an interleaving that is none" bench --benchmark_enable_random_interleaving=maybe
+expect 2 "an invalid interleaving" bench --benchmark_enable_random_interleaving=maybe
 says err "give true or false"
 # shellcheck disable=SC2086
 expect 0 "JSON" bench $quick --benchmark_filter='^gemm_fp32/64$' --benchmark_format=json
@@ -80,7 +80,7 @@ says out '"roof_flops_per_second_fp32"'
 says out '"roofline_share"'
 expect 0 "what this device cannot do" bench --benchmark_filter='^gemm_tf32/64$' --benchmark_format=json
 says out "the device has no tf32"
-expect 0 "list, one name a line" bench --benchmark_list_tests --benchmark_filter='^lat_event$'
+expect 0 "list, one name per line" bench --benchmark_list_tests --benchmark_filter='^lat_event$'
 is out lat_event
 expect 0 "list, as JSON" bench --benchmark_list_tests --benchmark_filter='^lat_event$' --benchmark_format=json
 says out '"name":	"lat_event"'
@@ -114,9 +114,9 @@ says failed.json '"lat_readback_median"'
 expect 2 "a filter that finds nothing" bench --benchmark_filter=nothing
 says err "matches no row"
 expect 2 "an empty filter" bench --benchmark_filter=
-expect 2 "a filter that is none" bench --benchmark_filter='('
+expect 2 "an invalid filter" bench --benchmark_filter='('
 says err "not a regular expression"
-expect 2 "a format that is none" bench --benchmark_format=csv
+expect 2 "an unknown format" bench --benchmark_format=csv
 says err "give console or json"
 expect 2 "no time" bench --benchmark_min_time=0
 expect 2 "no repetitions" bench --benchmark_repetitions=0

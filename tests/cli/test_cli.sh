@@ -51,7 +51,7 @@ expect 2 "a flag without its value" "$program" run --out
 says err "--out needs a value"
 expect 2 "a value for a flag that takes none" "$program" run --quick=yes
 says err "--quick takes no value"
-expect 2 "a number that is none" "$program" run --repetitions=many
+expect 2 "text in place of a number" "$program" run --repetitions=many
 says err "--repetitions=many: give a whole number from 1 to 1000"
 expect 2 "bytes that are none" "$program" run --device-memory=-1
 says err "512MiB"
@@ -59,7 +59,7 @@ expect 2 "one word too many" "$program" list everything
 says err "everything"
 expect 2 "a scenario is missing" "$program" explain
 says err "chokepoint list shows them"
-expect 2 "a format that is none" "$program" run --format=xml
+expect 2 "an unknown format" "$program" run --format=xml
 says err "console, json or markdown"
 
 # --- where an error was noticed ---
@@ -93,7 +93,7 @@ says err "$folder/plain exists and is not a folder"
 is_empty out
 expect 2 "a result folder that cannot be made" "$program" run item_sync --device=cpu --out=/proc/none
 says err "/proc/none"
-expect 2 "a device that is none" "$program" run item_sync --device=tpu --out="$folder/none"
+expect 2 "an unknown device" "$program" run item_sync --device=tpu --out="$folder/none"
 [ ! -e "$folder/none" ] || fail "a result folder was made"
 if [ ! -e /dev/nvidiactl ]; then
     expect 3 "a GPU that is not there" "$program" run item_sync --device=cuda --out="$folder/none"

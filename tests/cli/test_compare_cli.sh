@@ -84,10 +84,10 @@ echo '{"traceEvents": []}' >trace.json
 refuses "another kind of JSON" 'no array "benchmarks"' compare base1.json trace.json
 refuses "a filter that finds nothing" "the filter finds" compare base1.json base2.json --filter=gemm
 refuses "an empty filter" "--filter is empty" compare base1.json base2.json --filter=
-refuses "a filter that is none" "not a regular expression" compare base1.json base2.json '--filter=('
+refuses "an invalid filter" "not a regular expression" compare base1.json base2.json '--filter=('
 refuses "a counter that no row has" "there are real_time, cpu_time, bytes_per_second" compare base1.json \
     base2.json --metric=nope
 refuses "an unknown flag" "did you mean --threshold" compare base1.json base2.json --treshold=3
-refuses "a threshold that is none" "--threshold=much" compare base1.json base2.json --threshold=much
+refuses "an invalid threshold" "--threshold=much" compare base1.json base2.json --threshold=much
 
 finish

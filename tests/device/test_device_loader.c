@@ -72,7 +72,7 @@ static void a_library_that_is_no_plugin_is_refused(void **state)
     (void)state;
 
     plugins_in(FAKES "/no_driver");
-    assert_refused("cuda", STATUS_NO_LIBRARY, "is no plugin of this program");
+    assert_refused("cuda", STATUS_NO_LIBRARY, "is not a chokepoint plugin");
 }
 
 static void a_plugin_whose_library_is_missing_says_which(void **state)

@@ -262,10 +262,10 @@ static void a_finding_says_what_it_costs_and_what_its_advice_gains(void **state)
     } cases[] = {
         { { .lost_ns_per_step = 840e3, .predicted_gain = 1.5, .confidence = CONFIDENCE_HIGH },
           2.4e6,
-          "Costs 840 us a step, 35% of it; predicted gain 1.50x; high confidence." },
+          "Costs 840 us per step, 35% of it; predicted gain 1.50x; high confidence." },
         { { .lost_ns_per_step = 840e3, .predicted_gain = NAN },
           0,
-          "Costs 840 us a step; low confidence." },
+          "Costs 840 us per step; low confidence." },
         { { .lost_ns_per_step = 840e3, .predicted_gain = NAN, .of_whole = true },
           0,
           "Costs 840 us; low confidence." },
@@ -328,7 +328,8 @@ static void findings_are_numbered_in_their_order(void **state)
     assert_true(first != NULL && second != NULL && first < second);
     assert_non_null(
         strstr(text, " critical\n     it grows by 1 MiB a step\n     Medium confidence.\n"));
-    assert_non_null(strstr(text, "     Costs 20 us a step, 20% of it; predicted gain 1.25x; high"));
+    assert_non_null(
+        strstr(text, "     Costs 20 us per step, 20% of it; predicted gain 1.25x; high"));
     release(&diagnosis, text);
 }
 
@@ -487,7 +488,7 @@ static void of_ranks_the_slowest_is_the_one_with_most_work_of_its_own(void **sta
     CHECK_ROW(text, "0", "100 us", "70 us", "80.0%", "40 us", "30 us", "30 us");
     CHECK_ROW(text, "1", "100 us", "95 us", "52.2%", "40 us", "5 us", "5 us");
     CHECK_ROW(text, "2", "100 us", "75 us", "74.4%", "40 us", "25 us", "25 us");
-    page = strstr(text, "Rank 1 is the slowest: 95 us a step without communication");
+    page = strstr(text, "Rank 1 is the slowest: 95 us per step without communication");
     assert_non_null(page);
     assert_non_null(strstr(page, "imbalance 18.8%"));
     page = strstr(text, path_list[1]); /* its page comes first */

@@ -9,7 +9,7 @@ usage()
 usage: tests/tools/aa_rate.sh [RUNS] [PROGRAM]
 
 Runs `PROGRAM run SCENARIO --aa --quick` RUNS times (20 if not given; build/chokepoint of this checkout),
-each with a seed of its own, and prints a line a run and then the counts. SCENARIO is item_sync, or
+each with a seed of its own, and prints one line per run, then the counts. SCENARIO is item_sync, or
 what the environment variable SCENARIO names; RUN_OPTIONS, if set, replaces --quick.
 
 Noise puts the interval of the same thing on one side of 1 in fewer than 5 of 100 runs, the looks at 9, 12

@@ -7,9 +7,9 @@
  * and then a repetition that something disturbed. Rows differ in how much they vary by themselves. All of
  * these multiply; sizes are relative standard deviations.
  *
- * Of files, runs of the same program one after another, it says the same of all comparisons that could have
- * been made of them in turns: of each two neighbours one is base, the other new, whose times are those of
- * the file and then a tenth more.
+ * From files, runs of the same program one after another, it does the same for all comparisons that could
+ * have been made of them in turns: one of each two neighbours is base, the other new, whose times are those
+ * of the file and then a tenth more.
  *
  * usage: compare_rates                   the table
  *        compare_rates TRIALS ROWS       ... of that many comparisons of that many rows
@@ -104,7 +104,7 @@ static enum status learn(struct run_noise *noise, struct run runs[SIDES][RUNS_MA
     return run_noise_learn(noise, logs, rows, count, count, turns);
 }
 
-/* All rows of `count` runs a side, measured in turns, where new is `factor` of base. */
+/* All rows of `count` runs per side, measured in turns, where new is `factor` of base. */
 static enum status compare_all(int counts[COMPARE_VERDICTS], const struct machine *machine,
                                int count, int rows, double factor, struct random *random)
 {
@@ -156,7 +156,7 @@ static enum status print_table(const int *rows, int row_counts, int trials)
     struct random random = random_seed(1, 0);
     enum status status = STATUS_OK;
 
-    printf("%d comparisons each, %d repetitions a run, runs in turns, threshold 5%%\n\n"
+    printf("%d comparisons each, %d repetitions per run, runs in turns, threshold 5%%\n\n"
            "machine     rows  runs  change   faster    same   slower  undecided\n",
            trials, REPETITIONS);
     for (size_t m = 0; m < ARRAY_SIZE(machines); m++)

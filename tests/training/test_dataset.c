@@ -238,10 +238,10 @@ static void sizes_out_of_range_are_refused(void **state)
         struct dataset_config config;
         const char *part;
     } cases[] = {
-        { { .image_size = 0, .jpeg_pixels = 32 }, "images of 0 pixels" },
-        { { .image_size = 2000, .jpeg_pixels = 32 }, "images of 2000 pixels" },
-        { { .image_size = 32, .jpeg_pixels = 8 }, "JPEG files of 8 pixels" },
-        { { .image_size = 32, .jpeg_pixels = 5000 }, "JPEG files of 5000 pixels" },
+        { { .image_size = 0, .jpeg_pixels = 32 }, "images of 0 x 0 pixels" },
+        { { .image_size = 2000, .jpeg_pixels = 32 }, "images of 2000 x 2000 pixels" },
+        { { .image_size = 32, .jpeg_pixels = 8 }, "JPEG files of 8 x 8 pixels" },
+        { { .image_size = 32, .jpeg_pixels = 5000 }, "JPEG files of 5000 x 5000 pixels" },
         { { .kind = DATA_SEQUENCES, .tokens = 1, .vocabulary = 64 }, "up to 1 tokens" },
         { { .kind = DATA_SEQUENCES, .tokens = 16, .vocabulary = 9 }, "vocabulary of 9 ids" },
     };

@@ -545,8 +545,8 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "class "
           "token is one more; set tokens to 5, 17, 65 or 197, say, or data=sequences" },
         { &cpu, "patch=256 tokens=26", "",
-          "patch=256 with tokens=26: images of 1280 pixels a side are more than the 1024 that are "
-          "supported; set patch or tokens lower" },
+          "patch=256 with tokens=26: images of 1280 x 1280 pixels are larger than the 1024 x 1024 "
+          "that are supported; set patch or tokens lower" },
         { &cpu, "width=100", "",
           "width=100 on CPU device (a test): kernels need rows of a multiple of 32 elements; "
           "set width to such a multiple" },

@@ -50,12 +50,12 @@ static enum status check(const struct dataset_config *config)
         goto out;
     }
     if (config->image_size < 1 || config->image_size > IMAGE_SIZE_MAX)
-        FAIL(STATUS_BAD_USAGE, "images of %d pixels a side cannot be used; choose 1 to %d",
-             config->image_size, IMAGE_SIZE_MAX);
+        FAIL(STATUS_BAD_USAGE, "images of %d x %d pixels cannot be used; choose 1 to %d",
+             config->image_size, config->image_size, IMAGE_SIZE_MAX);
     if (config->folder[0] == '\0' &&
         (config->jpeg_pixels < GENERATED_PIXELS_MIN || config->jpeg_pixels > GENERATED_PIXELS_MAX))
-        FAIL(STATUS_BAD_USAGE, "JPEG files of %d pixels a side are not generated; choose %d to %d",
-             config->jpeg_pixels, GENERATED_PIXELS_MIN, GENERATED_PIXELS_MAX);
+        FAIL(STATUS_BAD_USAGE, "JPEG files of %d x %d pixels are not generated; choose %d to %d",
+             config->jpeg_pixels, config->jpeg_pixels, GENERATED_PIXELS_MIN, GENERATED_PIXELS_MAX);
 
 out:
     return status;
@@ -168,7 +168,7 @@ static enum status reserve(struct sample_reader *reader, size_t bytes, const cha
     enum status status = STATUS_OK;
 
     if (bytes > FILE_BYTES_MAX)
-        FAIL(STATUS_BAD_INPUT, "%.300s has %zu bytes; that is no image", path, bytes);
+        FAIL(STATUS_BAD_INPUT, "%.300s has %zu bytes, too many for an image", path, bytes);
     if (bytes <= reader->capacity)
         goto out;
     free(reader->file);

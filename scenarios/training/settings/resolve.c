@@ -159,8 +159,8 @@ static const struct refusal {
       "the class token is one more; set tokens to 5, 17, 65 or 197, say, or "
       "data=sequences" },
     { image_too_large,
-      "{patch} with {tokens}: images of {image_size} pixels a side are more than the "
-      "1024 that are supported; set patch or tokens lower" },
+      "{patch} with {tokens}: images of {image_size} x {image_size} pixels are larger "
+      "than the 1024 x 1024 that are supported; set patch or tokens lower" },
     { width_not_of_packs,
       "{width} on {device}: kernels need rows of a multiple of 32 elements; set "
       "width to such a multiple" },

@@ -10,7 +10,7 @@ _Static_assert(CUPTI_API_VERSION / VERSION_MAJOR == MAJOR, "records of another C
 #define LIBRARY "libcupti.so." LIBRARY_TEXT(MAJOR)
 
 /* In these sentences the timing has been done, or is done by other processes. */
-#define NO_TRACE "; there is no trace, and what was timed without one stands"
+#define NO_TRACE "; no trace was written, and the timing is unaffected"
 
 static const struct row {
     CUptiResult result;

@@ -198,8 +198,8 @@ static enum status check_alive(void)
     pthread_mutex_unlock(&collector.lock);
     if (failure[0] != '\0')
         FAIL(STATUS_DEVICE_ERROR,
-             "cuda: CUPTI gave up while it traced: %s; the trace would lack what came after, so "
-             "there is none; what was timed without one stands",
+             "cuda: CUPTI gave up while it traced: %s; no trace was written, because it would "
+             "be incomplete; the timing is unaffected",
              failure);
 
 out:
