@@ -1,4 +1,4 @@
-# What program and plugins must agree on, as one hash: the headers between them. A plugin that was
+# The headers that program and plugins must agree on, as one hash. A plugin that was
 # built from other headers has another id, and the loader refuses it.
 set(handshake_headers harness/device/device.h harness/device/driver.h harness/device/activity.h
     harness/base/status.h kernels/kernels.h)

@@ -1,6 +1,6 @@
 /* Image normalisation and cutting into patches. Bound by memory bandwidth, mostly of the writes.
  *
- * A patch's row is patch * 3 bytes that lie side by side, a multiple of 24: so 8 bytes that begin at a
+ * A patch's row is patch * 3 adjacent bytes, a multiple of 24: so 8 bytes that begin at a
  * multiple of 8 never straddle two of them, and a pack is copied together from runs of 8. */
 #include "kernels/kernel.h"
 

@@ -8,21 +8,21 @@
  *   KERNEL_ROWS(name, k, row) { ... }   the body computes a row: LANES threads together, by packs
  *
  * KERNEL_PACKS_WITH(name, k, i, type, value, expression) is KERNEL_PACKS whose body also gets `value`,
- * which is computed from k once a call on the CPU and once a thread on CUDA: what all packs share but
- * the compiler cannot know to be the same after a store.
+ * which is computed from k once per call on the CPU and once per thread on CUDA: a value that all packs
+ * share, but that the compiler cannot know to be the same after a store.
  *
  * load() widens PACK neighbours of a tensor into a struct pack and store() narrows them back: on CUDA
  * one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do the
- * same for float arrays that lie beside tensors. EACH(j) visits the elements of a pack, PACKS(c,
+ * same for float arrays that are beside tensors. EACH(j) visits the elements of a pack, PACKS(c,
  * width) a lane's packs of a row. row_sum() and row_max() combine one pack from each lane into one
  * number that every lane gets; lane 0 writes what a row has once (`if (LANE == 0)`).
  *
  * A CUDA row is a warp: LANES is 32, the reductions are shuffles, and there is no other
  * synchronisation. On the CPU LANES is 1.
  *
- * Counts and widths are multiples of ROW_MULTIPLE, hence of PACK. Where what counts of a row ends
- * earlier, load_or() selects a value that does not count instead of what lies there, which may be
- * NaN: select, never multiply by a mask.
+ * Counts and widths are multiples of ROW_MULTIPLE, hence of PACK. If only the first part of a
+ * row counts, load_or() selects a neutral value for the rest, whose memory may hold NaN: select, never
+ * multiply by a mask.
  *
  * Built with -ffast-math the compiler assumes that no float is NaN or infinite, so isnan() and
  * comparisons decide nothing here: is_finite() looks at the bits.

@@ -9,7 +9,7 @@ KERNEL_ASSERT((int)ATTENTION_TILE == (int)TILE_COLUMNS &&
                   (int)ATTENTION_WIDTH_MOST == (int)TILE_WIDTH_MOST,
               "the host counts in these tiles");
 
-/* Which head's tile a row is. */
+/* The head whose tile the row is in. */
 struct head {
     long vectors; /* before this head's first: its place in lse */
     long offset;  /* its first element in q, k, v */

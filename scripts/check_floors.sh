@@ -41,7 +41,7 @@ find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.
             count = split(floors, name)
         }
 
-        # The number of the floor that a path lies on; 0: on none.
+        # The number of the floor that a path is on; 0: on none.
         function floor_of(path, i, best) {
             best = 0
             for (i = 1; i <= count; i++)
@@ -67,7 +67,7 @@ find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.
             else if (!other)
                 complain("write the path from the root of the checkout")
             else if (other > own)
-                complain(name[other] " lies above " name[own])
+                complain(name[other] " is above " name[own])
             else if (name[own] == "kernels" && other != own)
                 complain("kernels includes nothing but kernels")
             else if (name[other] == "tests" && other != own)

@@ -6,7 +6,7 @@ usage: gpu_torch.py PROGRAM [--device cuda] [--rounds 3] [--small] [--out FILE]
 PROGRAM is chokepoint. Ours and PyTorch's are measured in turns, and what counts is the median of the
 rounds' ratios: PyTorch's time over ours, so above 1 we are faster. The step is that of model=heavy with
 everything fixed: bf16 with fp32 masters, fused or tiled attention where there is one, one AdamW kernel,
-batches that lie on the device, images as bytes. PyTorch's is the same model and update in its usual
+batches that are on the device, images as bytes. PyTorch's is the same model and update in its usual
 form: autocast to bf16 over fp32 parameters, scaled_dot_product_attention, clipping, fused AdamW; eager
 and compiled. --small takes sizes that a CPU can bear.
 
@@ -195,7 +195,7 @@ def our_step(options, sizes):
 
 
 def find(value, name):
-    """The member of that name, wherever it lies."""
+    """The member of that name, wherever it is."""
     if isinstance(value, dict):
         if isinstance(value.get(name), (int, float)):
             return value[name]

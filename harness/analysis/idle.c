@@ -39,7 +39,7 @@ static void find_window(struct idle *idle, const struct timeline *timeline,
         idle->end_ns = interval_later(idle->end_ns, steps->items[i].event->end_ns);
 }
 
-/* The step that the moment lies in or after; NULL: before all. */
+/* The step that the moment is in or after; NULL: before all. */
 static struct idle_time *step_of(const struct sweep *sweep, int64_t at_ns)
 {
     int64_t low = 0, high = sweep->steps->count;

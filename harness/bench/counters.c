@@ -45,7 +45,7 @@ void bench_counter_values(const struct bench_counter *counter, const struct benc
     for (int i = 0; i < result->count; i++) values[i] = counter->of(result, i);
 }
 
-/* --- rows of a file --- */
+/* --- Rows of a file --- */
 
 static const char *counter_name(int counter)
 {

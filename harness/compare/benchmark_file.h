@@ -1,6 +1,6 @@
 /* A file of benchmark results as Google Benchmark and this program write them, read for one metric.
  *
- * Rows are benchmarks by name, each with one value a repetition. Where a file has only aggregates
+ * Rows are benchmarks by name, each with one value per repetition. Where a file has only aggregates
  * (--benchmark_report_aggregates_only), a row has no values but the median that the file states, or the
  * mean. A repetition that failed or was skipped, took no time, or has no such number gives no value. */
 #ifndef HARNESS_COMPARE_BENCHMARK_FILE_H

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* That noise alone is called a change, by the best repetitions and by the median: together 0.01. */
+/* Chance that noise alone is called a change, by the best repetitions and by the median: together 0.01. */
 static const double chance_alarm[PLACES] = { [PLACE_BEST] = 0.008, [PLACE_MIDDLE] = 0.002 };
 
-#define CHANCE_INTERVAL 0.05 /* that the interval misses the truth */
+#define CHANCE_INTERVAL 0.05 /* chance that the interval misses the truth */
 
-enum { RUNS_MAX = 100 }; /* that anybody would be told to make */
+enum { RUNS_MAX = 100 }; /* nobody is told to make more */
 
 const char *compare_verdict_name(enum compare_verdict verdict)
 {
@@ -77,7 +77,7 @@ static void explain_undecided(struct compared_row *row, double reach, double lim
              100 * expm1(target), needed > RUNS_MAX ? RUNS_MAX : needed);
 }
 
-/* `change` is a logarithm; so is all that it is held against. */
+/* `change` is a logarithm; its limits are logarithms too. */
 static void judge(struct compared_row *row, double change, double error, double freedom,
                   bool overlap, const struct compare_rule *rule)
 {
@@ -105,8 +105,7 @@ static void judge(struct compared_row *row, double change, double error, double 
         row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
 }
 
-/* A counter may be 0, of which there is no factor: only none on both sides, and none on one side against
- * always some on the other, are plain. */
+/* Zero has no ratio. Two all-zero sides are equal; all-zero against all-positive is a clear change. */
 static void judge_with_zeros(struct compared_row *row, const struct side sides[SIDES],
                              const struct compare_rule *rule)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/* --- which files may be compared --- */
+/* --- Comparable files --- */
 
 /* Members of the context in which files must agree, where both have them. */
 static const struct member {
@@ -79,7 +79,7 @@ void compare_doubts(const struct compare_files sides[SIDES], char *text, size_t 
                                        doubt);
 }
 
-/* --- the rows of several files --- */
+/* --- The rows of several files --- */
 
 /* The runs of one row that have values, and the sides that have the row at all. */
 struct found {

@@ -1,4 +1,4 @@
-/* Where a run lies: the one number that its repetitions are taken for.
+/* A run's location: the one number that its repetitions are taken for.
  *
  * It is the best of them: what disturbs a repetition only adds time, and adds another amount in each run,
  * so the smallest is what differs least between runs of the same program (Chen and Revels, "Robust

@@ -73,7 +73,7 @@ static double common_of_neighbours(const double *centres, int base, int files, c
     return squares / (files - 2) / 2;
 }
 
-/* `distances` is a copy of the logarithms, which changes; `column` has room for a value a row. */
+/* `distances` is a copy of the logarithms, which changes; `column` has room for one value per row. */
 static void learn_centres(struct run_noise *noise, double *distances, double *column, int files)
 {
     for (int row = 0; row < noise->rows; row++) centre(distances + row * files, files);

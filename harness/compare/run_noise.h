@@ -4,10 +4,10 @@
  * on its own: log time of row r in run j is the truth + c_j + e_rj. Both parts make two sides differ by
  * chance, so both count, but they are known unequally well:
  * - `common`, the variance of the c: a run's c is the median over the rows of its distances from the
- *   mean. There is one value a run, so it has the degrees of freedom of the runs, however many rows
- *   there are. Of runs measured in turns it comes from the differences
+ *   mean. There is one value per run, so it has the degrees of freedom of the runs, however many rows
+ *   there are. For runs measured in turns it comes from the differences
  *   between neighbours (von Neumann and others, Ann. Math. Statist. 12, 1941, 153-162): a slow drift
- *   moves the two sides apart by its steps, not by all that it goes in the meantime.
+ *   moves the two sides apart by its steps, not by its whole way.
  * - the variance of the e, row by row, moderated over the rows (student.h).
  * The variance of a run in one row is their sum; its degrees of freedom are Satterthwaite's (Biometrics
  * Bulletin 2, 1946, 110-114). */
@@ -21,17 +21,17 @@
 enum { RUN_NOISE_ROWS_LEAST = 8 };
 
 struct run_noise {
-    int rows;       /* that it was learned from; 0: none, and the rest means nothing */
+    int rows;       /* it was learned from these; 0: none, and the rest means nothing */
     double freedom; /* of the runs: those of each side less one, together */
     double common;
     struct student_prior prior; /* of the rows' own parts */
     double *centres;            /* [base + new]: the c of each file; its own */
 };
 
-/* `logs` is [rows][base + new], the logarithm of where each run lies (location.h): first base's
+/* `logs` is [rows][base + new], the logarithm of each run's location (location.h): first base's
  * files, then new's. `turns` is the order in which these base + new runs were measured, where they
  * were in turns: of the first two one was of each side, and so on. NULL: they were not. `rows` is 0
- * in the result where there are fewer than RUN_NOISE_ROWS_LEAST rows, or one run a side. */
+ * in the result where there are fewer than RUN_NOISE_ROWS_LEAST rows, or one run per side. */
 enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
                             int after, const int *turns);
 void run_noise_release(struct run_noise *noise); /* all zero is allowed */

@@ -28,7 +28,7 @@ bool side_is_zero(const struct side *side)
     return true;
 }
 
-/* --- where the runs lie --- */
+/* --- Locations of the runs --- */
 
 int sides_fewest_repetitions(const struct side sides[SIDES])
 {
@@ -72,7 +72,7 @@ out:
     return status;
 }
 
-/* --- how much they vary --- */
+/* --- Their variance --- */
 
 const char *compare_noise_name(enum compare_noise noise)
 {
@@ -167,7 +167,7 @@ struct side_noise sides_noise(const struct side sides[SIDES], const struct run_n
     return noise;
 }
 
-/* --- whether they are apart --- */
+/* --- The difference of the sides --- */
 
 /* When one run of n is odd and the others are like those of the other side, half of their pairs are
  * against: (n - 1) / 2n of all, a third with three runs per side. */

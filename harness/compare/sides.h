@@ -2,7 +2,7 @@
  * whether they are apart.
  *
  * The unit of observation is a run, that is a file: what the machine does between two runs (its clock,
- * its neighbours, where memory came to lie) moves all repetitions of a run alike, so ten repetitions are
+ * its neighbours, the addresses of its memory) moves all repetitions of a run alike, so ten repetitions are
  * not ten observations. A run counts with its best repetition (location.h); a side is the geometric mean
  * of its runs.
  *

@@ -6,7 +6,7 @@
 
 enum { TERMS_MAX = 300, HALVINGS = 200 };
 
-/* --- the incomplete beta function --- */
+/* --- The incomplete beta function --- */
 
 /* A factor of the continued fraction must not be 0. */
 static double not_zero(double value)
@@ -86,7 +86,7 @@ double student_critical(double probability, double freedom)
     return high;
 }
 
-/* --- variances that rows tell together --- */
+/* --- Variances that rows tell together --- */
 
 /* From here on the asymptotic series below are exact to 1e-12. */
 #define SERIES_FROM 12

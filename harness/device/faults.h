@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* kind, what the call returns. Counted are: device_alloc; host_alloc; stream_create; event_create;
+/* kind, what the call returns. These calls count: device_alloc; host_alloc; stream_create; event_create;
  * both copies; device_memset; device_launch; device_gemm; graph_begin, graph_end and graph_launch;
  * the synchronisation of a stream, an event or the device. `kernel` counts kernels and GEMMs
  * together; the one that is hit is queued and fails on the device, so that its error surfaces at
@@ -47,7 +47,7 @@ struct faults {
 /* From the variable's text; NULL or "" plans nothing. BAD_USAGE names the kinds there are. */
 enum status faults_parse(struct faults *faults, const char *text);
 
-/* Counts a call of `kind`. Its number, from 1 on, when it is one that is to fail; 0 otherwise. */
+/* Counts a call of `kind`. Returns the call's number, from 1 on, if it must fail, else 0. */
 int64_t faults_hit(struct faults *faults, enum fault kind);
 
 /* The same, as a failure that says it was injected. */

@@ -264,11 +264,11 @@ planted()
 
 an_include_that_points_up_is_named()
 {
-    planted harness/base/bad.c harness/device/device.h 'harness/device lies above harness/base'
-    planted harness/trace/read/bad.h scenarios/scenario.h 'scenarios lies above harness/trace/read'
-    planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios lies above scenarios/training/step'
+    planted harness/base/bad.c harness/device/device.h 'harness/device is above harness/base'
+    planted harness/trace/read/bad.h scenarios/scenario.h 'scenarios is above harness/trace/read'
+    planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios is above scenarios/training/step'
     planted harness/device/cpu/bad.c harness/experiment/result.h 'harness/experiment lies above'
-    planted tests/bad.c harness/cli/options.h 'harness/cli lies above tests'
+    planted tests/bad.c harness/cli/options.h 'harness/cli is above tests'
     planted kernels/bad.c harness/base/status.h 'kernels includes nothing but kernels'
     planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'
     planted harness/report/bad.c status.h 'write the path from the root'

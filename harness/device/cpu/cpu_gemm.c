@@ -2,11 +2,11 @@
  * making a primitive costs up to half a millisecond, finding one a few tens of nanoseconds. Small
  * products in fp32 need none: oneDNN's BLAS call starts sooner.
  *
- * What oneDNN cannot multiply (fp16 on most CPUs, bf16 on those without an instruction for it) is
+ * Types that oneDNN cannot multiply (fp16 on most CPUs, bf16 on those without an instruction for it) are
  * widened into the stream's scratch and multiplied in fp32; a 16-bit c is narrowed afterwards.
  *
  * oneDNN counts OpenMP's threads when a primitive is made, so plans are made with one, too. A
- * primitive may run on any number of threads because its scratchpad is ours, one a stream; memory
+ * primitive may run on any number of threads because its scratchpad is ours, one per stream; memory
  * objects hold the addresses of one execution, so each stream has its own.
  *
  * oneDNN 2 and 3 differ in how a primitive is described; the differences are in this file's first

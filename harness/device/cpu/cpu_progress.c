@@ -1,13 +1,13 @@
 /* The protocol: a sleeper announces itself (sleepers, wanted), looks at the value once more, and
- * sleeps while the futex word is what it was before the announcement. Whoever advances the value
- * stores it first and looks for sleepers second. All four accesses are sequentially consistent, so
+ * sleeps while the futex word is what it was before the announcement. A thread that advances the
+ * value stores it first and looks for sleepers second. All four accesses are sequentially consistent, so
  * one of the two sees the other, and a wake between look and sleep changes the futex word.
  *
  * `wanted` spares the worker a system call per item while a host sleeps until the last of many.
  *
  * A spinning thread does not offer its core (sched_yield): where another thread has work, the scheduler
- * gives that one a slice of milliseconds for it, and a step waits as long. Whoever spins in vain sleeps
- * soon, and a sleeper is woken ahead of others. */
+ * gives that one a slice of milliseconds for it, and a step waits as long. A thread that spins without
+ * success soon sleeps, and a sleeper is woken ahead of others. */
 #include "harness/device/cpu/cpu_progress.h"
 
 #include "harness/base/clock.h"

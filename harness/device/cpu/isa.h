@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Instruction sets, the most telling first: name, gcc's macro, gcc's name of it. What oneDNN picks by
- * itself (AMX) does not concern the kernels. */
+/* Instruction sets, the most telling first: name, gcc's macro, gcc's name of it. AMX is
+ * missing: only oneDNN uses it. */
 #define ISA_FEATURES(X)                                                                            \
     X(avx512fp16, "avx512fp16")                                                                    \
     X(avx512bf16, "avx512bf16")                                                                    \

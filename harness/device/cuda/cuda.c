@@ -5,7 +5,7 @@
  * fails. The runtime in cuBLAS is another copy; both use the GPU's primary context, and a stream is
  * the driver's own in either.
  *
- * What came in through device.h is checked there. A sticky error (an illegal address, say) stays with
+ * device.h has checked the arguments. A sticky error (an illegal address, say) stays with
  * the process: CUDA gives no way back but to start again. */
 #include "harness/device/cuda/cuda.h"
 

@@ -4,7 +4,7 @@
  * every toolkit, so nvml.c declares what it needs ("NVML API Reference Guide", and nvml.h as
  * NVIDIA/go-nvml publishes it). Every function of it but nvmlInit_v2 is optional, and any may refuse: a
  * virtual or divided GPU knows less than a whole one, and a GPU that is lost answers nothing any more.
- * What is not answered stays unknown.
+ * Unanswered readings stay unknown.
  *
  * GPUs are found by their PCI address, which is the same for CUDA and for NVML: indices are not, since
  * CUDA's follow CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER. An instance of a divided GPU (MIG) has the

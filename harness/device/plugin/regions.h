@@ -28,7 +28,7 @@ enum status regions_add(struct regions *regions, const void *memory, size_t byte
 /* Forgets the region of `kind` that begins at `memory`; its bytes, or 0 where there is none. */
 size_t regions_remove(struct regions *regions, const void *memory, enum activity_memory kind);
 
-/* What [memory, memory + bytes) lies in: PAGEABLE where no region holds all of it. */
+/* The kind of memory that holds [memory, memory + bytes): PAGEABLE where no region holds all of it. */
 enum activity_memory regions_kind(struct regions *regions, const void *memory, size_t bytes);
 
 /* The two sides of a copy. */
@@ -37,7 +37,7 @@ struct copy_sides {
     bool pageable; /* one of them is */
 };
 
-/* Finds both sides. BAD_USAGE: device memory is not where `kind` says, or is where it does not say so. */
+/* Finds both sides. BAD_USAGE: `kind` and the memory disagree on which side is device memory. */
 enum status regions_copy_sides(struct regions *regions, enum copy_kind kind, const void *to,
                                const void *from, size_t bytes, struct copy_sides *sides);
 

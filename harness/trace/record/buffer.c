@@ -1,4 +1,4 @@
-/* Rows lie in chunks. A thread remembers its chunk, and which recording that chunk belongs to: every
+/* Rows are kept in chunks. A thread remembers its chunk, and which recording that chunk belongs to: every
  * trace_begin() of any trace gets a number of its own, so a chunk of an earlier recording, or of another
  * trace, is never written to. A chunk is published with the count of its rows, which only its thread
  * raises; the reader of the rows sees what was counted. */

@@ -20,9 +20,9 @@
 #define SEED        2026  /* of the set */
 #define CLOUDS      0.22f /* peak of the coarsest clouds, where 1 is black to white */
 #define CLOUD_DECAY 0.75f /* of the contrast, from octave to octave */
-#define CLOUD_CELLS 4     /* of the coarsest clouds, a side */
+#define CLOUD_CELLS 4     /* of the coarsest clouds, per side */
 
-/* Of the files of a class every tenth is held out: 4 x 103 + 6 x 102 remain, which is 1024. */
+/* Every tenth file of a class is held out: 4 x 103 + 6 x 102 remain, which is 1024. */
 static uint32_t files_of_class(int label)
 {
     return label < 4 ? 114 : 113;
@@ -41,7 +41,7 @@ struct image_painter {
     uint8_t *rgb;
 };
 
-/* What one image shows; lengths are shares of the image's side. */
+/* The contents of one image; lengths are shares of the image's side. */
 struct scene {
     float direction[2]; /* across the stripes, a unit vector */
     float stripes;      /* over the image's side */

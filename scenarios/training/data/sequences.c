@@ -6,7 +6,7 @@
 
 #define SEQUENCE_STREAM ((uint64_t)0x5e9 << 32) /* apart from the seed's other purposes */
 
-/* The number of octaves that `count` ranks fill: rank r lies in octave floor(log2(r + 1)). */
+/* The number of octaves that `count` ranks fill: rank r is in octave floor(log2(r + 1)). */
 static uint32_t octaves(uint32_t count)
 {
     uint32_t octave = 0;

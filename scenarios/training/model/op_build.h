@@ -8,7 +8,7 @@
 enum status column_sums(const struct op_context *context, const struct tensor *dbias,
                         const struct tensor *dy, const struct tensor *partial, int rows, int width);
 
-/* Of the product of every head's [tokens, head_width] matrix with another, into or out of [tokens,
+/* Flops of the product of every head's [tokens, head_width] matrix with another, into or out of [tokens,
  * tokens]. */
 int64_t attention_product_flops(const struct model_shape *shape);
 

@@ -9,7 +9,7 @@ struct role_sizes {
     enum data_kind data; /* data=auto */
     int sequence_tokens; /* the class token included, here and below */
     int image_tokens;
-    int patch; /* images: pixels a side */
+    int patch; /* images: pixels per side */
     int width, blocks, batch;
     int vocabulary; /* sequences */
     bool graph;     /* launch=auto is a graph */

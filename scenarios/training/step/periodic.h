@@ -1,4 +1,4 @@
-/* What a training step does only every so many steps, once its device work is queued: reading the
+/* Work that a training step does only every N steps, once its device work is queued: reading the
  * loss, for example. Each is one row, so that the step itself names none of them.
  *
  * A new one is its file NAME.c with the row periodic_NAME, and its name in PERIODICS. */

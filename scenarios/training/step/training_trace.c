@@ -1,4 +1,4 @@
-/* What the training step itself adds to a trace: steps here; operators in program.c, memory in allocator.c,
+/* The training step's own rows in a trace: steps here; operators in program.c, memory in allocator.c,
  * phases by the device. */
 #include "scenarios/training/step/training_parts.h"
 
