@@ -1,7 +1,7 @@
 /* The kernel dialect on CUDA, for nvcc. Part of kernel.h.
  *
- * Each kernel becomes __global__ void NAME_f32(struct NAME arguments, long count): one thread a pack,
- * or one warp a row, in blocks of whole warps; only the launcher knows the grid. */
+ * Each kernel becomes __global__ void NAME_f32(struct NAME arguments, long count): one thread per
+ * pack, or one warp per row, in blocks of whole warps; only the launcher knows the grid. */
 #ifndef KERNELS_KERNEL_CUDA_H
 #define KERNELS_KERNEL_CUDA_H
 

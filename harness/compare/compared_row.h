@@ -5,11 +5,11 @@
  * - slower, faster: the change is beyond the threshold, and farther from 0 than noise alone takes it in
  *   one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run is no change
  *   (sides_overlap());
- * - same: the whole interval lies within the threshold;
+ * - same: the whole interval is within the threshold;
  * - undecided: neither; the row says what it would take.
  *
  * A change that slows the common case and leaves the best as it is would be missed. Therefore a row that
- * is neither slower nor faster by its best repetitions is held against the same rules with the medians in
+ * is neither slower nor faster by its best repetitions is judged once more by the same rules with the medians in
  * their place, and if these call it, the row says so. */
 #ifndef HARNESS_COMPARE_COMPARED_ROW_H
 #define HARNESS_COMPARE_COMPARED_ROW_H

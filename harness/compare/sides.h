@@ -59,9 +59,9 @@ struct side_noise {
     enum compare_noise source;
 };
 
-/* The sides are those that sides_locate() filled, with locations. `runs` was learned from all rows of the same files
- * at the same place; NULL, or of no rows: the row stands for itself. `stated` is what the noise is at
- * least; NaN: nobody said. */
+/* The sides are those that sides_locate() filled, with locations. `runs` was learned from all rows of the
+ * same files at the same place; NULL, or of no rows: the row stands for itself. `stated` is the least noise;
+ * NaN: nobody said. */
 struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
                               double stated);
 

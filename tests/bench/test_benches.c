@@ -49,7 +49,7 @@ static void limits_are_measured_once_and_only_where_they_bound(void **state)
     assert_true(roofs.bytes_per_second == 7);
 }
 
-/* All copies together are four caches, they lie apart, and each takes its turn. */
+/* All copies together are four caches, they do not overlap, and each takes its turn. */
 static void a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data(void **state)
 {
     enum { COUNT = 1 << 16, BYTES = COUNT * 4 };

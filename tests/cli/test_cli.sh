@@ -103,11 +103,11 @@ if [ ! -e /dev/nvidiactl ]; then
     expect 3 "training on a GPU that is not there" "$program" train --device=cuda
 fi
 
-# --- a small real run ---
+# --- A small real run ---
 expect 0 "a training run" "$program" train --device=cpu --model=light --steps=20
 says out "samples/s"
 says out "held-out"
-# Of a scenario that needs no balance: a skipped one has no traces.
+# This scenario needs no balance, so it is never skipped: a skipped one has no traces.
 expect any "a run with traces" "$program" run launch_overhead --device=cpu --quick --repetitions=1 \
     --out="$folder/traced"
 for variant in before after; do

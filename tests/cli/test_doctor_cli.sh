@@ -1,6 +1,6 @@
 #!/bin/sh
-# `doctor` as a user and a script meet it: exit codes, formats, and what is refused. What it finds depends
-# on the machine, so the exit code is held against the rows.
+# `doctor` as a user and a script meet it: exit codes, formats, and refusals. Its findings depend on the
+# machine, so the exit code is compared with the rows.
 #
 # usage: test_doctor_cli.sh PROGRAM
 set -u

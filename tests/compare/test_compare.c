@@ -502,7 +502,7 @@ static void write_dated(const char *name, const char *date, double percent)
 }
 
 /* Four runs, each 4% slower than the one before it. In turns the sides differ by steps of 4%; otherwise the
- * drift lies within each side. */
+ * drift is within each side. */
 static void turns_are_told_from_dates(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Where a run lies, and what that varies by, against all samples that could be drawn. */
+/* A run's location and its variance, compared with all samples that could be drawn. */
 #include "harness/compare/location.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

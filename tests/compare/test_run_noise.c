@@ -160,7 +160,7 @@ static void a_change_of_all_rows_is_no_noise(void **state)
     assert_near(freedom[1], freedom[0], 1e-6);
 }
 
-/* A drift by 2% from run to run in one direction: runs of a side lie 4% apart, but neighbours 2%. By hand:
+/* A drift by 2% from run to run in one direction: runs of a side are 4% apart, but neighbours 2%. By hand:
  * differences of 2, -2, 2, -2, 2%, whose mean is 0.4%, sum of squares 19.2, over 4 and halved. */
 static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
 {
@@ -189,7 +189,7 @@ static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
     }
 }
 
-/* Two runs a side: base 0 and 5%, new 1 and 9%. Differences between neighbours, new less base across the
+/* Two runs per side: base 0 and 5%, new 1 and 9%. Differences between neighbours, new less base across the
  * sides: 1, -4, 4% base first; 1, 9, 4% new first; and 1, 8, 4% in the order base, new, new, base, of
  * which 8 is within a side. */
 static void each_order_of_turns_is_respected(void **state)

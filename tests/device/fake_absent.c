@@ -1,4 +1,4 @@
-/* The library that fake_plugin.c needs and that does not lie where the loader looks. */
+/* The library that fake_plugin.c needs and that is not where the loader looks. */
 __attribute__((visibility("default"))) int fake_absent(void);
 
 int fake_absent(void)

@@ -1,6 +1,6 @@
 /* A training loop's trace, made by following a host thread and one stream: the host does one thing after
- * the other, the device works what was launched in order, and a wait ends when the device is done. What a
- * loop does is what it was given; times are microseconds, and of a step unless they say otherwise. */
+ * the other, the device works what was launched in order, and a wait ends when the device is done. A loop
+ * does what it was given; times are microseconds, per step unless they say otherwise. */
 #ifndef TESTS_MADE_LOOP_H
 #define TESTS_MADE_LOOP_H
 

@@ -7,11 +7,11 @@ Runs `PROGRAM run all --quick` RUNS times (1 if not given), each with a seed of 
 scenario, how often a finding that the scenario accepts came first before, how often nothing major but what
 it tolerates was found after, and what else was found; with predicted beside measured gain, as medians.
 
-What a busy machine does to a single run proves nothing. So fewer than 20 runs fail only where nothing at
+A single run on a busy machine proves nothing. So fewer than 20 runs fail only where nothing at
 all was right; from 20 runs on each scenario has to be right in 9 of 10, before and after. How far predicted
 gains are from measured ones is printed and not judged: a busy machine moves both.
 
-Exit codes: 0 well, 1 not, 2 bad usage, 3 a run left no result.
+Exit codes: 0 passed, 1 failed, 2 bad usage, 3 a run left no result.
 """
 import collections
 import json

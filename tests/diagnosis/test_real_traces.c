@@ -155,7 +155,7 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
         const char *trace, *first;
     } cases[] = {
         /* Kernels fill 74% of the span, two thirds of it convolutions in fp32, on a device that has
-         * matrix units for fp16. What is idle is spread over small launches, mostly the optimizer's. */
+         * matrix units for fp16. The idle time is spread over small launches, mostly the optimizer's. */
         { "v100_resnet50_workers4", "fp32_matmul" },
         /* Idle for 92%; every gap ends with a launch that was made after it began. */
         { "h100_bert_small", "launch_bound" },

@@ -43,7 +43,7 @@ struct model {
 
 extern struct model model;
 
-/* Before takes 3 ms and after 2 ms a step, 1 ms of it on the host without decoding. */
+/* Before takes 3 ms per step and after 2 ms, 1 ms of it on the host without decoding. */
 void model_reset(void);
 
 #endif

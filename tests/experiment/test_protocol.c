@@ -365,8 +365,8 @@ static void warm_up_lasts_until_two_quarters_agree(void **state)
     }
 }
 
-/* Quarters of 2 steps, two of which lie within the steps whose losses are compared, and of 3 steps, of
- * which one does. */
+/* Quarters of 2 steps, two of which are within the steps whose losses are compared, and of 3 steps, of
+ * which one is. */
 static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What scripts/gpu_check.sh promises, over a build folder of stand-ins: a check that fails or hangs costs
-# itself only, the table tells, the files are few. What it measures is for a GPU to tell.
+# The promises of scripts/gpu_check.sh, over a build folder of stand-ins: a check that fails or hangs does
+# not stop the others, the table says so, the files are few. Its measurements need a GPU.
 #
 # usage: test_gpu_check.sh CHECKOUT PROGRAM
 set -u

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Where token `row`'s element `c` lies in [samples, heads, tokens, width / heads]. */
+/* The index of token `row`'s element `c` in [samples, heads, tokens, width / heads]. */
 static long head_index(long row, int c, int width, int heads, int tokens)
 {
     int head_width = width / heads;

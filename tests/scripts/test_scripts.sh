@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the scripts promise, tried with stand-ins for apt, dpkg and sudo that write down how they were
+# The promises of the scripts, tried with stand-ins for apt, dpkg and sudo that write down how they were
 # called. Nothing is installed and the checkout is left as it is.
 #
 # usage: test_scripts.sh CHECKOUT
@@ -267,7 +267,7 @@ an_include_that_points_up_is_named()
     planted harness/base/bad.c harness/device/device.h 'harness/device is above harness/base'
     planted harness/trace/read/bad.h scenarios/scenario.h 'scenarios is above harness/trace/read'
     planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios is above scenarios/training/step'
-    planted harness/device/cpu/bad.c harness/experiment/result.h 'harness/experiment lies above'
+    planted harness/device/cpu/bad.c harness/experiment/result.h 'harness/experiment is above'
     planted tests/bad.c harness/cli/options.h 'harness/cli is above tests'
     planted kernels/bad.c harness/base/status.h 'kernels includes nothing but kernels'
     planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'

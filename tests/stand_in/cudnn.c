@@ -1,10 +1,10 @@
 /* cuDNN's part of the stand-in, in place of loading the library: descriptors keep what they are given,
  * and a graph is executed one operation after the other, in double precision, over whatever tensors it
- * names. What stays in the kernel is rounded to its type as well.
+ * names. Tensors that stay in the kernel are rounded to their types as well.
  *
  * It is as strict as the reference asks: attributes only before finalize, execution only after, every
- * tensor in memory named by the variant pack and nothing else. Which graphs a real cuDNN has engines for
- * it does not know: its heuristics list two, of which the first cannot after all.
+ * tensor in memory named by the variant pack and nothing else. It does not know for which graphs
+ * a real cuDNN has engines: its heuristics list two, of which the first cannot after all.
  *
  * STAND_IN_CUDNN_FAIL=n makes the n-th call from then on fail. */
 #include "harness/device/cuda/attention/cudnn.h"

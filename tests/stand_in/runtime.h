@@ -54,7 +54,7 @@ cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work
 
 /* --- memory.c --- */
 
-/* Without the lock: whether the address lies in pinned memory. */
+/* Without the lock: whether the address is in pinned memory. */
 bool stand_in_is_pinned(const void *address);
 
 /* What was freed on a stream that is closing is free for every stream. */

@@ -1,10 +1,10 @@
 /* A stand-in for the CUDA runtime and for cuBLAS, so that the CUDA device's own code runs where there
  * is no GPU: its books, its rules for captures and copies, its ways out of errors.
  *
- * A stream is a thread that works off a list; kernels are the CPU device's. What the stand-in does is
- * what CUDA's reference says of the calls the device makes, and is as strict as it can be: unsafe calls
- * end a capture, pool memory is reused by its stream only, an error of a kernel stays. That a real GPU
- * behaves so is what tests/gpu are for. */
+ * A stream is a thread that works off a list; kernels are the CPU device's. The stand-in does what
+ * CUDA's reference says of the calls that the device makes, as strictly as possible: unsafe calls end a
+ * capture, pool memory is reused by its stream only, an error of a kernel stays. tests/gpu checks that a
+ * real GPU behaves the same way. */
 #ifndef TESTS_STAND_IN_STAND_IN_H
 #define TESTS_STAND_IN_STAND_IN_H
 

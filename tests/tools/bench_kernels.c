@@ -232,7 +232,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts, then reads the value that `share` of the others lie below. */
+/* Sorts, then reads the value that `share` of the others are below. */
 static double percentile(double *values, int count, double share)
 {
     qsort(values, (size_t)count, sizeof *values, by_value);

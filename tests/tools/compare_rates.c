@@ -3,7 +3,7 @@
  *
  * A run's time is the truth times: a slow drift common to all that is measured (a random walk from run to
  * run, which taking turns spreads over both sides), a shift that all rows of a run share (which frequency
- * it got), a shift of each row of its own (where memory came to lie), noise of each repetition, and now
+ * it got), a shift of each row of its own (the addresses of its memory), noise of each repetition, and now
  * and then a repetition that something disturbed. Rows differ in how much they vary by themselves. All of
  * these multiply; sizes are relative standard deviations.
  *

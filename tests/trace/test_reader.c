@@ -698,7 +698,7 @@ static void a_missing_file_and_a_folder_are_named(void **state)
     assert_non_null(strstr(status_last()->text, "/tmp is a folder"));
 }
 
-/* Enough events that they lie across the borders of windows at all kinds of places. */
+/* Enough events that the borders of windows cut them at all kinds of places. */
 static void events_across_windows_are_whole(void **state)
 {
     enum { EVENTS = 30000 };

@@ -159,7 +159,7 @@ static void batches_do_not_depend_on_workers_prefetch_or_input(void **state)
         { .workers = 1, .prefetch = 2, .input = INPUT_RESIDENT, .seed = 5 },
     };
     const struct loader_config serial = { .prefetch = 1, .input = INPUT_DECODED, .seed = 5 };
-    enum { BATCHES = 35 }; /* of 64, 16 an epoch: two epochs and a bit */
+    enum { BATCHES = 35 }; /* of 64, 16 per epoch: two epochs and a bit */
     (void)state;
 
     for (int kind = 0; kind < 2; kind++) {
@@ -301,7 +301,7 @@ static void a_caller_that_keeps_all_but_one_batch_still_gets_the_rest(void **sta
                                               .persistent_workers = w % 2 == 0 };
         struct bench bench;
 
-        bench_open(&bench, &sequences, &config, 128, 3); /* 8 an epoch */
+        bench_open(&bench, &sequences, &config, 128, 3); /* 8 per epoch */
         for (int i = 0; i < 2 * workers[w] + 2; i++) next(&bench);
         for (int i = 0; i < 30; i++) loader_return(bench.loader, next(&bench));
         bench_close(&bench);
@@ -343,7 +343,7 @@ static void threads_live_for_an_epoch_or_for_all(void **state)
                                               .persistent_workers = persistent != 0 };
         struct bench bench;
 
-        bench_open(&bench, &sequences, &config, 256, 1); /* 4 an epoch */
+        bench_open(&bench, &sequences, &config, 256, 1); /* 4 per epoch */
         for (int i = 0; i < 20; i++) loader_return(bench.loader, next(&bench));
         assert_int_equal(loader_statistics(bench.loader).threads_started, persistent ? 3 : 15);
         bench_close(&bench);

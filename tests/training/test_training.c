@@ -163,7 +163,7 @@ static void a_graph_is_one_launch(void **state)
                           METRIC_LAUNCHES_PER_STEP) > eager);
 }
 
-/* A launch a tensor against one for all, and six. The norm: one a tensor against one for all. */
+/* One launch per tensor against one for all, and six. The norm: one per tensor against one for all. */
 static void optimizer_forms_launch_what_they_say(void **state)
 {
     struct training *training = open_training(*state, "model=light");

@@ -202,8 +202,8 @@ static void *look_on(void *argument)
     return NULL;
 }
 
-/* Who plays waits for the next value, and others for later ones of the same number; the ball lies still for
- * ever once a wake is lost. */
+/* The player waits for the next value, and others for later ones of the same number; once a wake is lost,
+ * the ball rests for ever. */
 static void a_player_is_woken_though_others_wait_for_more(void **state)
 {
     static const uint64_t steps[WAITERS] = { 1, 2, 3, 7 };

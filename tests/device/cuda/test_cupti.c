@@ -199,7 +199,7 @@ static void the_librarys_records_are_as_long_as_the_headers_say_or_longer(void *
         memcpy(bytes, &head, sizeof head);
         assert_int_equal(cupti->next_record(bytes, sizeof bytes, &at), CUPTI_SUCCESS);
         assert_ptr_equal(at, bytes);
-        /* A second one lies where the first one ends, for the library to find. */
+        /* A second one is where the first one ends, for the library to find. */
         for (next = bytes + 8; next < bytes + 1024; next += 8) {
             at = (CUpti_Activity *)(void *)bytes;
             memset(bytes + sizeof head, 0, sizeof bytes - sizeof head);

@@ -127,7 +127,7 @@ static void a_kernel_says_how_much_of_an_sm_it_can_fill(void **state)
         { 132 * 100, 1024, 40, 0, 0.5 }, /* no room for a second block */
         { 132 * 100, 32, 16, 0, 0.5 },   /* 32 blocks */
         { 132 * 100, 256, 32, 100 << 10, 0.25 },
-        { 132 * 2, 256, 32, 0, 0.25 }, /* 2 blocks an SM are all there are */
+        { 132 * 2, 256, 32, 0, 0.25 }, /* 2 blocks per SM are all there are */
         { 1, 1024, 32, 0, 1.0 / 132 / 2 },
         { 132, 1025, 32, 0, 0 },
         { 132, 0, 32, 0, 0 },

@@ -7,7 +7,7 @@
 
 #include <driver_types.h>
 
-/* 0..1: min(blocks that fit an SM, blocks a SM of the grid) * threads of a block / threads of an SM
+/* 0..1: min(blocks that fit an SM, blocks of the grid per SM) * threads of a block / threads of an SM
  * (Kineto's libkineto/src/DeviceProperties.cpp). `static_bytes` and `dynamic_bytes` are a block's shared
  * memory. 0 where the calculator does not know the GPU. */
 float occupancy_of(const struct cudaDeviceProp *gpu, const uint32_t grid[3],
