@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks that no name means two things: no public type, no external function and no header is called
-# like another one.
+# like another one, and no private type like a public one.
 #
 # Types and functions are found by the format that clang-format gives: a definition begins in the first
 # column, and so does the brace of a function's body.
@@ -116,6 +116,12 @@ find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.
                 if (is_opaque[type_folder[i], type[i]]) {
                     file = type_place[i]
                     note("type", type[i], type_place[i], "one of the two needs another name")
+                }
+            for (i = 1; i <= types; i++) # those that only their own file sees
+                if (!is_opaque[type_folder[i], type[i]] && ("type", type[i]) in taken) {
+                    print type_place[i] ": type " type[i] " is taken by " taken["type", type[i]] \
+                        "; a private type needs a name that no header has"
+                    wrong = 1
                 }
             if (!noted) {
                 print "no name was found: nothing was checked"

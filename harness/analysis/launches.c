@@ -15,7 +15,7 @@ struct issue {
 };
 
 /* How far a stream has come: the issues that it has seen, and the launches that have begun. */
-struct progress {
+struct stream_sweep {
     int64_t next; /* in the sorted issues */
     int64_t issued, begun;
 };
@@ -43,7 +43,7 @@ static enum status find_deepest(struct launches *launches, const struct timeline
 {
     enum status status = STATUS_OK;
     size_t streams = (size_t)timeline->trace->track_count + 1;
-    struct progress *progress = calloc(streams, sizeof *progress);
+    struct stream_sweep *progress = calloc(streams, sizeof *progress);
 
     if (progress == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu streams", streams);
@@ -51,7 +51,7 @@ static enum status find_deepest(struct launches *launches, const struct timeline
     for (int64_t i = count; i-- > 0;) progress[issues[i].stream].next = i;
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
-        struct progress *now = &progress[work->event->track];
+        struct stream_sweep *now = &progress[work->event->track];
         bool *is_first = work->call != NULL ? &seen[work->call - timeline->trace->events] : NULL;
         if (is_first == NULL || !*is_first)
             continue;

@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* A bound is made from these. */
-struct facts {
+struct bound_facts {
     const struct device_properties *device;
     const struct device_health *health;
     const struct host_limits *host;
 };
 
-static double copy_bound(const struct facts *facts)
+static double copy_bound(const struct bound_facts *facts)
 {
     return facts->device->is_gpu
                ? 0.7 * gpu_link_bytes_per_second(facts->health->pcie_generation_max,
@@ -25,7 +25,7 @@ static double copy_bound(const struct facts *facts)
 }
 
 /* Staging adds a copy on the host. */
-static double pageable_bound(const struct facts *facts)
+static double pageable_bound(const struct bound_facts *facts)
 {
     return facts->device->is_gpu
                ? fmin(0.5 * facts->host->copy_bytes_per_second, copy_bound(facts)) / 2
@@ -34,20 +34,20 @@ static double pageable_bound(const struct facts *facts)
 
 /* Every byte is read and written. Stores that bypass the caches spare memcpy the read of what it
  * overwrites; a kernel's ordinary stores do not. So a third less is still the memory's best. */
-static double memory_bound(const struct facts *facts)
+static double memory_bound(const struct bound_facts *facts)
 {
     return facts->device->is_gpu ? 0.75 * gpu_memory_bytes_per_second(facts->device, facts->health)
                                  : 0.4 * 2 * facts->host->copy_bytes_per_second;
 }
 
-static double within_bound(const struct facts *facts)
+static double within_bound(const struct bound_facts *facts)
 {
     return facts->device->is_gpu ? memory_bound(facts)
                                  : 0.6 * 2 * facts->host->copy_bytes_per_second;
 }
 
 /* A stream's worker computes on one core. */
-static double fp32_bound(const struct facts *facts)
+static double fp32_bound(const struct bound_facts *facts)
 {
     return facts->device->is_gpu ? 0.6 * gpu_fp32_flops(facts->device, facts->health)
                                  : 0.5 * facts->device->multiprocessors * facts->host->clock_hz *
@@ -56,7 +56,7 @@ static double fp32_bound(const struct facts *facts)
 
 /* A core with instructions for bf16 is no slower than in fp32. Else 16-bit types are widened first, which
  * takes reading and writing each element once more. */
-static double sixteen_bound(const struct facts *facts, enum dtype dtype)
+static double sixteen_bound(const struct bound_facts *facts, enum dtype dtype)
 {
     bool native = dtype == DTYPE_BF16 &&
                   (strstr(facts->device->isa, "bf16") != NULL || facts->device->bf16_matrix_units);
@@ -65,29 +65,29 @@ static double sixteen_bound(const struct facts *facts, enum dtype dtype)
                                  : (native ? 1 : 0.5) * fp32_bound(facts);
 }
 
-static double bf16_bound(const struct facts *facts)
+static double bf16_bound(const struct bound_facts *facts)
 {
     return sixteen_bound(facts, DTYPE_BF16);
 }
 
-static double fp16_bound(const struct facts *facts)
+static double fp16_bound(const struct bound_facts *facts)
 {
     return sixteen_bound(facts, DTYPE_F16);
 }
 
-static double tf32_bound(const struct facts *facts)
+static double tf32_bound(const struct bound_facts *facts)
 {
     return 0.5 * sixteen_bound(facts, DTYPE_BF16);
 }
 
 /* Launches do not wait, so one must cost less than waking a thread and hearing from it. On a GPU, 10 us:
  * what NVIDIA's tools and others call usual is 2 to 10 (HTA: "CPU launch is between 5-20 us"). */
-static double launch_bound(const struct facts *facts)
+static double launch_bound(const struct bound_facts *facts)
 {
     return facts->device->is_gpu ? 10e3 : 0.5 * facts->host->round_trip_ns;
 }
 
-static double wait_bound(const struct facts *facts)
+static double wait_bound(const struct bound_facts *facts)
 {
     return facts->device->is_gpu ? 30e3 : 1.5 * facts->host->round_trip_ns;
 }
@@ -101,7 +101,7 @@ static const struct capability {
     const char *name, *bench;
     int64_t argument[2];
     enum performance_unit unit;
-    double (*bound)(const struct facts *facts);
+    double (*bound)(const struct bound_facts *facts);
     const char *advice;
 } capabilities[] = {
     { "copy_h2d",
@@ -214,7 +214,7 @@ void performance_judge(struct checks *checks, const char *name, enum performance
 }
 
 static void check_capability(struct checks *checks, const struct capability *capability,
-                             struct device *device, const struct facts *facts)
+                             struct device *device, const struct bound_facts *facts)
 {
     const struct bench *bench = find_bench(capability->bench);
     const char *lack = bench == NULL         ? "there is no such bench"
@@ -247,7 +247,7 @@ void performance_check(struct checks *checks, struct device *device,
                        const struct device_health *health, const struct host_limits *limits,
                        int mhz)
 {
-    const struct facts facts = {
+    const struct bound_facts facts = {
         .device = device_properties(device),
         .health = health,
         .host = limits,

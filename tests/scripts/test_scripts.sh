@@ -329,6 +329,9 @@ a_name_that_is_taken_is_told_with_both_places()
     put harness/text/two.c '' 'struct one {' '};'
     taken 'type one' harness/text/two.c:2 harness/base/one.c:1
     honest
+    put harness/text/three.c 'struct row {' '};'
+    taken 'type row' harness/text/three.c:1 harness/base/one.h:2
+    honest
     put harness/text/two.c 'enum status' 'one_open(int a,' '         int b)' '{' '}'
     taken 'function one_open' harness/text/two.c:2 harness/base/one.c:7
     honest

@@ -31,14 +31,15 @@ typedef const dnnl_memory_desc_t *desc_view;
 #endif
 
 /* c (+)= a b with memory laid out as the operands say. */
-struct operand {
+struct cpu_operand {
     dnnl_data_type_t type;
     dnnl_dims_t dims, strides;
 };
 
 #if DNNL_VERSION_MAJOR >= 3
 static dnnl_status_t describe(dnnl_primitive_desc_t *result, dnnl_engine_t engine, int rank,
-                              const struct operand operands[3], dnnl_primitive_attr_t attributes)
+                              const struct cpu_operand operands[3],
+                              dnnl_primitive_attr_t attributes)
 {
     dnnl_memory_desc_t descs[3] = { NULL, NULL, NULL };
     dnnl_status_t error = dnnl_success;
@@ -61,7 +62,8 @@ static dnnl_status_t append_sum(dnnl_post_ops_t operations)
 }
 #else
 static dnnl_status_t describe(dnnl_primitive_desc_t *result, dnnl_engine_t engine, int rank,
-                              const struct operand operands[3], dnnl_primitive_attr_t attributes)
+                              const struct cpu_operand operands[3],
+                              dnnl_primitive_attr_t attributes)
 {
     dnnl_memory_desc_t descs[3];
     dnnl_matmul_desc_t matmul;
@@ -266,10 +268,10 @@ static void lay_out(struct gemm_plan *plan, bool bf16_is_native)
 }
 
 /* A widened matrix has no gaps in the scratch. */
-static struct operand operand_of(const struct stored *stored, bool transposed, bool batched)
+static struct cpu_operand operand_of(const struct stored *stored, bool transposed, bool batched)
 {
     static const dnnl_data_type_t types[DTYPE_COUNT] = { dnnl_f32, dnnl_bf16, dnnl_f16 };
-    struct operand operand = { .type = stored->widened ? dnnl_f32 : types[stored->dtype] };
+    struct cpu_operand operand = { .type = stored->widened ? dnnl_f32 : types[stored->dtype] };
     long ld = stored->widened ? stored->columns : stored->ld;
     long stride = stored->widened ? stored->rows * stored->columns : stored->stride;
     int i = 0;
@@ -307,7 +309,7 @@ static enum status make_primitive(struct gemm_plan *plan, dnnl_engine_t engine)
     enum status status = STATUS_OK;
     const struct shape *shape = &plan->shape;
     bool batched = shape->batch > 1;
-    const struct operand operands[OPERANDS] = {
+    const struct cpu_operand operands[OPERANDS] = {
         operand_of(&plan->stored[OPERAND_A], shape->transpose_a, batched),
         operand_of(&plan->stored[OPERAND_B], shape->transpose_b, batched),
         operand_of(&plan->stored[OPERAND_C], false, batched),

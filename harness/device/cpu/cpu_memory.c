@@ -25,13 +25,13 @@ enum {
     BINS = 64, /* of free blocks, by the logarithm of their size */
 };
 
-struct block {
+struct cpu_block {
     unsigned char *address;
-    size_t bytes;                 /* a multiple of ALIGNMENT */
-    bool direct, is_free;         /* is_free: in the pool */
-    struct block *before, *after; /* in the segment; NULL at its ends */
-    struct block *chain;          /* in use: of the hash table */
-    struct block **bin_link, *bin_next;
+    size_t bytes;                     /* a multiple of ALIGNMENT */
+    bool direct, is_free;             /* is_free: in the pool */
+    struct cpu_block *before, *after; /* in the segment; NULL at its ends */
+    struct cpu_block *chain;          /* in use: of the hash table */
+    struct cpu_block **bin_link, *bin_next;
     struct cpu_stream *stream; /* free: of the free; NULL: nothing to wait for */
     uint64_t ticket;
 };
@@ -40,22 +40,22 @@ struct cpu_memory {
     pthread_mutex_t lock;
     struct regions regions;
     int64_t capacity, used, mapped, peak_used; /* mapped: what memory_info calls reserved */
-    struct block *buckets[BUCKETS];            /* in use, by address */
-    struct block *bins[BINS];
+    struct cpu_block *buckets[BUCKETS];        /* in use, by address */
+    struct cpu_block *bins[BINS];
 };
 
 /* Blocks in use, by address -------------------------------------------------------------------- */
 
-static struct block **bucket_of(struct cpu_memory *memory, const void *address)
+static struct cpu_block **bucket_of(struct cpu_memory *memory, const void *address)
 {
     uint64_t hash = (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u; /* Knuth's multiplicative */
 
     return &memory->buckets[hash >> 52];
 }
 
-static void note_in_use(struct cpu_memory *memory, struct block *block)
+static void note_in_use(struct cpu_memory *memory, struct cpu_block *block)
 {
-    struct block **bucket = bucket_of(memory, block->address);
+    struct cpu_block **bucket = bucket_of(memory, block->address);
 
     block->chain = *bucket;
     *bucket = block;
@@ -64,9 +64,9 @@ static void note_in_use(struct cpu_memory *memory, struct block *block)
         memory->peak_used = memory->used;
 }
 
-static struct block **find_in_use(struct cpu_memory *memory, const void *address)
+static struct cpu_block **find_in_use(struct cpu_memory *memory, const void *address)
 {
-    struct block **link = bucket_of(memory, address);
+    struct cpu_block **link = bucket_of(memory, address);
 
     while (*link != NULL && (*link)->address != address) link = &(*link)->chain;
     return link;
@@ -79,9 +79,9 @@ static int bin_of(size_t bytes)
     return 63 - __builtin_clzll(bytes);
 }
 
-static void bin_put(struct cpu_memory *memory, struct block *block)
+static void bin_put(struct cpu_memory *memory, struct cpu_block *block)
 {
-    struct block **bin = &memory->bins[bin_of(block->bytes)];
+    struct cpu_block **bin = &memory->bins[bin_of(block->bytes)];
 
     block->is_free = true;
     block->bin_next = *bin;
@@ -91,7 +91,7 @@ static void bin_put(struct cpu_memory *memory, struct block *block)
     *bin = block;
 }
 
-static void bin_take(struct block *block)
+static void bin_take(struct cpu_block *block)
 {
     *block->bin_link = block->bin_next;
     if (block->bin_next != NULL)
@@ -100,7 +100,7 @@ static void bin_take(struct block *block)
 }
 
 /* True when the work before the block's free is done. Remembers it, so that the queue is asked once. */
-static bool is_over(struct block *block)
+static bool is_over(struct cpu_block *block)
 {
     if (block->stream != NULL && queue_done(block->stream->queue, block->ticket))
         block->stream = NULL;
@@ -108,13 +108,13 @@ static bool is_over(struct block *block)
 }
 
 /* The smallest block that fits, among those that `stream` may have (any block where `wait`). */
-static struct block *find_free(struct cpu_memory *memory, struct cpu_stream *stream, size_t bytes,
-                               bool wait)
+static struct cpu_block *find_free(struct cpu_memory *memory, struct cpu_stream *stream,
+                                   size_t bytes, bool wait)
 {
-    struct block *best = NULL;
+    struct cpu_block *best = NULL;
 
     for (int bin = bin_of(bytes); bin < BINS && best == NULL; bin++)
-        for (struct block *block = memory->bins[bin]; block != NULL; block = block->bin_next)
+        for (struct cpu_block *block = memory->bins[bin]; block != NULL; block = block->bin_next)
             if (block->bytes >= bytes && (best == NULL || block->bytes < best->bytes) &&
                 (wait || block->stream == stream || is_over(block)))
                 best = block;
@@ -165,7 +165,7 @@ static void unmap(struct cpu_memory *memory, unsigned char *address)
 static void release_segments(struct cpu_memory *memory)
 {
     for (int bin = 0; bin < BINS; bin++)
-        for (struct block *block = memory->bins[bin], *next; block != NULL; block = next) {
+        for (struct cpu_block *block = memory->bins[bin], *next; block != NULL; block = next) {
             next = block->bin_next;
             if (block->before != NULL || block->after != NULL || !is_over(block))
                 continue;
@@ -175,15 +175,15 @@ static void release_segments(struct cpu_memory *memory)
         }
 }
 
-static bool can_join(struct block *a, struct block *b)
+static bool can_join(struct cpu_block *a, struct cpu_block *b)
 {
     return a->is_free && b->is_free && (a->stream == b->stream || (is_over(a) && is_over(b)));
 }
 
 /* Joins `block` with the one after it, which goes. */
-static void join_after(struct block *block)
+static void join_after(struct cpu_block *block)
 {
-    struct block *gone = block->after;
+    struct cpu_block *gone = block->after;
 
     block->bytes += gone->bytes;
     if (gone->ticket > block->ticket)
@@ -194,7 +194,7 @@ static void join_after(struct block *block)
     free(gone);
 }
 
-static void pool_put(struct cpu_memory *memory, struct block *block)
+static void pool_put(struct cpu_memory *memory, struct cpu_block *block)
 {
     bin_put(memory, block);
     if (block->after != NULL && can_join(block, block->after)) {
@@ -204,7 +204,7 @@ static void pool_put(struct cpu_memory *memory, struct block *block)
         bin_put(memory, block);
     }
     if (block->before != NULL && can_join(block->before, block)) {
-        struct block *before = block->before;
+        struct cpu_block *before = block->before;
         bin_take(block);
         bin_take(before);
         join_after(before);
@@ -217,8 +217,8 @@ static void pool_put(struct cpu_memory *memory, struct block *block)
 static void join_all(struct cpu_memory *memory)
 {
     for (int bin = 0; bin < BINS; bin++)
-        for (struct block *block = memory->bins[bin]; block != NULL;) {
-            struct block *after = block->after;
+        for (struct cpu_block *block = memory->bins[bin]; block != NULL;) {
+            struct cpu_block *after = block->after;
             if (after == NULL || !can_join(block, after)) {
                 block = block->bin_next;
                 continue;
@@ -231,10 +231,10 @@ static void join_all(struct cpu_memory *memory)
         }
 }
 
-static enum status add_segment(struct cpu_memory *memory, size_t bytes, struct block **block)
+static enum status add_segment(struct cpu_memory *memory, size_t bytes, struct cpu_block **block)
 {
     enum status status = STATUS_OK;
-    struct block *segment = calloc(1, sizeof *segment);
+    struct cpu_block *segment = calloc(1, sizeof *segment);
     size_t mapped = round_up(bytes, SEGMENT);
 
     if (segment == NULL)
@@ -253,10 +253,10 @@ out:
 
 /* Cuts `block` down to `bytes`. The rest goes into the pool with the same stream and ticket, so the same
  * work has to be done before it is used. */
-static enum status cut(struct cpu_memory *memory, struct block *block, size_t bytes)
+static enum status cut(struct cpu_memory *memory, struct cpu_block *block, size_t bytes)
 {
     enum status status = STATUS_OK;
-    struct block *rest;
+    struct cpu_block *rest;
 
     if (block->bytes == bytes)
         return STATUS_OK;
@@ -280,7 +280,7 @@ out:
 /* Makes `stream` wait for everything that the stream of the block's free has queued by now. This is the last
  * resort of an allocation in a full device (rule 3 above). */
 static enum status wait_for(struct cpu_device *device, struct cpu_stream *stream,
-                            const struct block *block)
+                            const struct cpu_block *block)
 {
     enum status status = STATUS_OK;
     struct event *event = NULL;
@@ -307,11 +307,11 @@ static enum status out_of_memory(const struct cpu_memory *memory, size_t asked)
                        (long long)(memory->mapped - memory->used));
 }
 
-static enum status alloc_direct(struct cpu_memory *memory, size_t bytes, struct block **result)
+static enum status alloc_direct(struct cpu_memory *memory, size_t bytes, struct cpu_block **result)
 {
     enum status status = STATUS_OK;
     size_t rounded = round_up(bytes, ALIGNMENT), mapped = round_up(bytes, PAGE);
-    struct block *block = calloc(1, sizeof *block);
+    struct cpu_block *block = calloc(1, sizeof *block);
 
     if (block == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
@@ -333,12 +333,12 @@ out:
 /* Tries the cheapest first: a free block that needs no waiting, the same after joining neighbours, room for a
  * new segment once idle segments are given back, and at last a block that `stream` has to wait for. */
 static enum status alloc_ordered(struct cpu_device *device, struct cpu_stream *stream, size_t asked,
-                                 struct block **result)
+                                 struct cpu_block **result)
 {
     enum status status = STATUS_OK;
     struct cpu_memory *memory = device->memory;
     size_t bytes = round_up(asked, ALIGNMENT);
-    struct block *block = find_free(memory, stream, bytes, false);
+    struct cpu_block *block = find_free(memory, stream, bytes, false);
 
     if (block == NULL) {
         join_all(memory);
@@ -376,7 +376,7 @@ enum status cpu_alloc(struct device *base, struct stream *stream, enum allocatio
     struct cpu_memory *memory = device->memory;
     bool direct = how == ALLOCATE_DIRECT;
     struct call call = call_begin(device);
-    struct block *block = NULL;
+    struct cpu_block *block = NULL;
 
     *result = NULL;
     if (direct)
@@ -406,10 +406,10 @@ out:
 
 /* Takes the block out of those in use. BAD_USAGE if there is none, or it was allocated the other way. */
 static enum status take_in_use(struct cpu_memory *memory, const void *address, bool direct,
-                               struct block **block)
+                               struct cpu_block **block)
 {
     enum status status = STATUS_OK;
-    struct block **link;
+    struct cpu_block **link;
 
     pthread_mutex_lock(&memory->lock);
     link = find_in_use(memory, address);
@@ -427,7 +427,7 @@ out:
     return status;
 }
 
-static void free_direct(struct cpu_device *device, struct block *block)
+static void free_direct(struct cpu_device *device, struct cpu_block *block)
 {
     device_wait_all(device);
     pthread_mutex_lock(&device->memory->lock);
@@ -436,7 +436,8 @@ static void free_direct(struct cpu_device *device, struct block *block)
     free(block);
 }
 
-static void free_ordered(struct cpu_device *device, struct cpu_stream *stream, struct block *block)
+static void free_ordered(struct cpu_device *device, struct cpu_stream *stream,
+                         struct cpu_block *block)
 {
     pthread_mutex_lock(&device->memory->lock);
     block->stream = stream;
@@ -451,7 +452,7 @@ enum status cpu_free(struct device *base, struct stream *stream, enum allocation
     struct cpu_device *device = (struct cpu_device *)base;
     bool direct = how == ALLOCATE_DIRECT;
     struct call call = call_begin(device);
-    struct block *block = NULL;
+    struct cpu_block *block = NULL;
     int64_t bytes;
 
     if (direct)
@@ -475,7 +476,7 @@ void cpu_memory_forget_stream(struct cpu_memory *memory, const struct cpu_stream
 {
     pthread_mutex_lock(&memory->lock);
     for (int bin = 0; bin < BINS; bin++)
-        for (struct block *block = memory->bins[bin]; block != NULL; block = block->bin_next)
+        for (struct cpu_block *block = memory->bins[bin]; block != NULL; block = block->bin_next)
             if (block->stream == stream)
                 block->stream = NULL;
     pthread_mutex_unlock(&memory->lock);
@@ -613,7 +614,7 @@ void cpu_memory_close(struct cpu_memory *memory)
     if (memory == NULL)
         return;
     for (int i = 0; i < BUCKETS; i++)
-        for (struct block *block = memory->buckets[i], *next; block != NULL; block = next) {
+        for (struct cpu_block *block = memory->buckets[i], *next; block != NULL; block = next) {
             next = block->chain;
             if (block->direct) {
                 unmap(memory, block->address);

@@ -265,23 +265,23 @@ out:
 /* Running ---------------------------------------------------------------------------------------- */
 
 /* The address of each tensor of the graph. */
-struct pack {
+struct variant_pack {
     int64_t ids[ATTENTION_TENSORS];
     void *addresses[ATTENTION_TENSORS];
     int64_t count;
 };
 
-static void pack_add(struct pack *pack, enum attention_tensor id, const void *address)
+static void pack_add(struct variant_pack *pack, enum attention_tensor id, const void *address)
 {
     pack->ids[pack->count] = id;
     pack->addresses[pack->count++] = (void *)(uintptr_t)address;
 }
 
 /* `host` holds the scale, one and minus infinity, for as long as cuDNN reads them: until it returns. */
-static struct pack pack_of(const struct fused_attention *attention, const struct plan *plan,
-                           const float *host)
+static struct variant_pack pack_of(const struct fused_attention *attention, const struct plan *plan,
+                                   const float *host)
 {
-    struct pack pack = { .count = 0 };
+    struct variant_pack pack = { .count = 0 };
     char *workspace = attention->workspace;
 
     pack_add(&pack, ATTENTION_Q, attention->q);
@@ -316,7 +316,7 @@ static enum status execute(struct attentions *attentions, const struct plan *pla
     const struct cudnn *cudnn = attentions->cudnn;
     const struct pass_plan *pass = &plan->passes[attention->backward];
     const float host[3] = { attention->scale, 1, -INFINITY };
-    struct pack pack = pack_of(attention, plan, host);
+    struct variant_pack pack = pack_of(attention, plan, host);
     cudnnBackendDescriptor_t variant = NULL;
     void *workspace = attention->workspace;
 

@@ -39,7 +39,7 @@ enum {
 
 typedef struct gpu *gpu_handle; /* nvmlDevice_t */
 
-struct process { /* nvmlProcessInfo_v2_t; that of version 3 is the same */
+struct nvml_process { /* nvmlProcessInfo_v2_t; that of version 3 is the same */
     unsigned pid;
     unsigned long long bytes;
     unsigned gpu_instance, compute_instance;
@@ -73,9 +73,9 @@ struct violation { /* nvmlViolationTime_t */
     X(mig_mode, "nvmlDeviceGetMigMode", NULL, (gpu_handle, unsigned *, unsigned *))                \
     X(persistence, "nvmlDeviceGetPersistenceMode", NULL, (gpu_handle, int *))                      \
     X(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3",                                \
-      "nvmlDeviceGetComputeRunningProcesses_v2", (gpu_handle, unsigned *, struct process *))       \
+      "nvmlDeviceGetComputeRunningProcesses_v2", (gpu_handle, unsigned *, struct nvml_process *))  \
     X(graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3",                              \
-      "nvmlDeviceGetGraphicsRunningProcesses_v2", (gpu_handle, unsigned *, struct process *))
+      "nvmlDeviceGetGraphicsRunningProcesses_v2", (gpu_handle, unsigned *, struct nvml_process *))
 
 struct functions {
 #define MEMBER(member, symbol, older, parameters) int(*member) parameters;
@@ -277,7 +277,7 @@ enum { PROCESSES_MOST = 256 };
 
 /* Processes that compute and processes that draw; some do both. */
 struct process_list {
-    struct process all[2 * PROCESSES_MOST];
+    struct nvml_process all[2 * PROCESSES_MOST];
     unsigned count;
 };
 
@@ -289,7 +289,8 @@ static bool is_listed(const struct process_list *list, unsigned pid)
     return false;
 }
 
-static void add_processes(struct process_list *list, const struct process *found, unsigned count)
+static void add_processes(struct process_list *list, const struct nvml_process *found,
+                          unsigned count)
 {
     for (unsigned i = 0; i < count && i < PROCESSES_MOST; i++)
         if (!is_listed(list, found[i].pid))
@@ -301,7 +302,7 @@ static void add_processes(struct process_list *list, const struct process *found
  * the memory of the others is unknown. */
 static void read_processes(struct nvml *nvml, struct device_health *health)
 {
-    struct process found[PROCESSES_MOST];
+    struct nvml_process found[PROCESSES_MOST];
     struct process_list list = { .count = 0 };
     unsigned count = PROCESSES_MOST;
     int64_t bytes = 0;
