@@ -7,43 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file's bytes and a '\0' after them. */
-static enum status read_whole(const char *path, char **text, size_t *length)
-{
-    enum status status = STATUS_OK;
-    FILE *file = fopen(path, "rb");
-    size_t size = 0, read;
-
-    *text = NULL;
-    *length = 0;
-    if (file == NULL)
-        FAIL(STATUS_IO, "%s cannot be opened: %s", path, strerror(errno));
-    do {
-        char *longer;
-        if (*length + 1 >= size) {
-            size = size > 0 ? 2 * size : 1 << 16;
-            longer = realloc(*text, size);
-            if (longer == NULL)
-                FAIL(STATUS_OUT_OF_MEMORY, "no memory left to read %s", path);
-            *text = longer;
-        }
-        read = fread(*text + *length, 1, size - *length - 1, file);
-        *length += read;
-    } while (read > 0);
-    if (ferror(file))
-        FAIL(STATUS_IO, "%s cannot be read: %s", path, strerror(errno));
-    (*text)[*length] = '\0';
-
-out:
-    if (file != NULL)
-        fclose(file);
-    if (status != STATUS_OK) {
-        free(*text);
-        *text = NULL;
-    }
-    return status;
-}
-
 static long line_of(const char *text, const char *end)
 {
     long line = 1;
@@ -57,12 +20,21 @@ enum status lenient_json_read(cJSON **root, const char *path)
     enum status status = STATUS_OK;
     char *text = NULL;
     const char *end = NULL;
-    size_t length;
+    FILE *file = fopen(path, "re");
+    size_t room = 0;
+    ssize_t length;
 
     *root = NULL;
-    TRY(read_whole(path, &text, &length));
-    json_words_blank(text, length);
-    *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
+    if (file == NULL)
+        FAIL(STATUS_IO, "%s cannot be opened: %s", path, strerror(errno));
+    length = getdelim(&text, &room, '\0', file);
+    if (length < 0 && !feof(file))
+        FAIL(errno == ENOMEM ? STATUS_OUT_OF_MEMORY : STATUS_IO, "%s cannot be read: %s", path,
+             strerror(errno));
+    if (length > 0 && text[length - 1] != '\0') { /* JSON has no '\0' */
+        json_words_blank(text, (size_t)length);
+        *root = cJSON_ParseWithLengthOpts(text, (size_t)length + 1, &end, 1);
+    }
     if (*root == NULL)
         FAIL(
             STATUS_BAD_INPUT,
@@ -70,6 +42,8 @@ enum status lenient_json_read(cJSON **root, const char *path)
             path, line_of(text, end != NULL ? end : text));
 
 out:
+    if (file != NULL)
+        fclose(file);
     free(text);
     return status;
 }

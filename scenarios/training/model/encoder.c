@@ -150,6 +150,26 @@ static void add_op(struct builder *builder, const char *name, struct op op)
     builder->encoder->ops[builder->encoder->op_count++] = op;
 }
 
+/* y = x weight + bias. Fused, the bias is left to the next op and comes back; else NULL does. */
+static struct tensor *add_linear(struct builder *builder, const char *name, struct tensor *y,
+                                 struct tensor *x, int in, int out, double gain)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    char text[40];
+    struct tensor *added;
+
+    snprintf(text, sizeof text, "%s_weight", name);
+    added = weight(builder, text, in, out, gain);
+    snprintf(text, sizeof text, "%s_linear", name);
+    add_op(builder, text, op_linear(shape, y, x, added, shape->rows, in, out, in));
+    snprintf(text, sizeof text, "%s_bias", name);
+    added = bias(builder, text, out);
+    if (builder->fused)
+        return added;
+    add_op(builder, text, op_bias(shape, y, added, builder->partial, shape->rows, out));
+    return NULL;
+}
+
 /* mean, rstd and the parameters of one normalisation, whose result is `y`. */
 static struct norm_tensors norm_tensors(struct builder *builder, const char *name, struct tensor *y)
 {
@@ -240,31 +260,15 @@ static struct tensor *add_attention(struct builder *builder, struct tensor *n,
     struct tensor *projected =
         activation_sharing(builder, "projected", rows, width, builder->stream);
 
-    add_op(builder, "qkv_linear",
-           op_linear(shape, qkv, n, weight(builder, "qkv_weight", width, 3 * width, 1), rows, width,
-                     3 * width, width));
-    qkv_bias = bias(builder, "qkv_bias", 3 * width);
-    if (!builder->fused)
-        add_op(builder, "qkv_bias",
-               op_bias(shape, qkv, qkv_bias, builder->partial, rows, 3 * width));
-    add_op(builder, "split_heads",
-           op_split_heads(shape, q, k, v, qkv, builder->fused ? qkv_bias : NULL, builder->partial));
+    qkv_bias = add_linear(builder, "qkv", qkv, n, width, 3 * width, 1);
+    add_op(builder, "split_heads", op_split_heads(shape, q, k, v, qkv, qkv_bias, builder->partial));
     if (builder->attention_scratch != NULL)
         add_fused_attention(builder, heads, q, k, v);
     else
         add_naive_attention(builder, heads, q, k, v);
     add_op(builder, "merge_heads", op_merge_heads(shape, merged, heads));
-    add_op(
-        builder, "projection_linear",
-        op_linear(shape, projected, merged,
-                  weight(builder, "projection_weight", width, width, 1 / sqrt(2.0 * shape->blocks)),
-                  rows, width, width, width));
-    *projection_bias = bias(builder, "projection_bias", width);
-    if (!builder->fused) {
-        add_op(builder, "projection_bias",
-               op_bias(shape, projected, *projection_bias, builder->partial, rows, width));
-        *projection_bias = NULL;
-    }
+    *projection_bias = add_linear(builder, "projection", projected, merged, width, width,
+                                  1 / sqrt(2.0 * shape->blocks));
     return projected;
 }
 
@@ -278,26 +282,10 @@ static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct 
         activation_sharing(builder, "contracted", rows, width, builder->stream);
     struct tensor *hidden_bias;
 
-    add_op(builder, "expand_linear",
-           op_linear(shape, expanded, n, weight(builder, "expand_weight", width, hidden, 1), rows,
-                     width, hidden, width));
-    hidden_bias = bias(builder, "expand_bias", hidden);
-    if (!builder->fused)
-        add_op(builder, "expand_bias",
-               op_bias(shape, expanded, hidden_bias, builder->partial, rows, hidden));
-    add_op(builder, "gelu",
-           op_gelu(shape, gelu, expanded, builder->fused ? hidden_bias : NULL, builder->partial));
-    add_op(
-        builder, "contract_linear",
-        op_linear(shape, contracted, gelu,
-                  weight(builder, "contract_weight", hidden, width, 1 / sqrt(2.0 * shape->blocks)),
-                  rows, hidden, width, hidden));
-    *out_bias = bias(builder, "contract_bias", width);
-    if (!builder->fused) {
-        add_op(builder, "contract_bias",
-               op_bias(shape, contracted, *out_bias, builder->partial, rows, width));
-        *out_bias = NULL;
-    }
+    hidden_bias = add_linear(builder, "expand", expanded, n, width, hidden, 1);
+    add_op(builder, "gelu", op_gelu(shape, gelu, expanded, hidden_bias, builder->partial));
+    *out_bias = add_linear(builder, "contract", contracted, gelu, hidden, width,
+                           1 / sqrt(2.0 * shape->blocks));
     return contracted;
 }
 

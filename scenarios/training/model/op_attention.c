@@ -58,32 +58,37 @@ int64_t attention_product_flops(const struct model_shape *shape)
            shape->head_width;
 }
 
+/* All heads' products of a, [tokens, k], with b. */
+static struct gemm heads_gemm(const struct model_shape *shape, const struct tensor *c,
+                              const struct tensor *a, const struct tensor *b)
+{
+    return (struct gemm){ .c = c->data,
+                          .a = a->data,
+                          .b = b->data,
+                          .m = shape->tokens,
+                          .batch = shape->samples * shape->heads,
+                          .ldb = shape->head_width,
+                          .stride_b = (int64_t)shape->tokens * shape->head_width,
+                          .dtype_ab = a->dtype,
+                          .dtype_c = c->dtype,
+                          .math = shape->math };
+}
+
 /* c [tokens, tokens] = a [tokens, head_width] b' [head_width, tokens]. */
 static enum status heads_outer(const struct op *op, const struct op_context *context,
                                const struct tensor *c, const struct tensor *a,
                                const struct tensor *b)
 {
     const struct model_shape *shape = op->shape;
-    int64_t head = (int64_t)shape->tokens * shape->head_width;
+    struct gemm gemm = heads_gemm(shape, c, a, b);
 
-    return device_gemm(context->stream,
-                       &(struct gemm){ .c = c->data,
-                                       .a = a->data,
-                                       .b = b->data,
-                                       .m = shape->tokens,
-                                       .n = shape->tokens,
-                                       .k = shape->head_width,
-                                       .batch = shape->samples * shape->heads,
-                                       .lda = shape->head_width,
-                                       .ldb = shape->head_width,
-                                       .ldc = shape->scores_width,
-                                       .stride_a = head,
-                                       .stride_b = head,
-                                       .stride_c = (int64_t)shape->tokens * shape->scores_width,
-                                       .transpose_b = true,
-                                       .dtype_ab = a->dtype,
-                                       .dtype_c = c->dtype,
-                                       .math = shape->math });
+    gemm.n = shape->tokens;
+    gemm.k = gemm.lda = shape->head_width;
+    gemm.ldc = shape->scores_width;
+    gemm.stride_a = gemm.stride_b;
+    gemm.stride_c = (int64_t)shape->tokens * shape->scores_width;
+    gemm.transpose_b = true;
+    return device_gemm(context->stream, &gemm);
 }
 
 /* c [tokens, head_width] = op(a) [tokens, tokens] b [tokens, head_width]. */
@@ -92,26 +97,15 @@ static enum status heads_inner(const struct op *op, const struct op_context *con
                                const struct tensor *b)
 {
     const struct model_shape *shape = op->shape;
-    int64_t head = (int64_t)shape->tokens * shape->head_width;
+    struct gemm gemm = heads_gemm(shape, c, a, b);
 
-    return device_gemm(context->stream,
-                       &(struct gemm){ .c = c->data,
-                                       .a = a->data,
-                                       .b = b->data,
-                                       .m = shape->tokens,
-                                       .n = shape->head_width,
-                                       .k = shape->tokens,
-                                       .batch = shape->samples * shape->heads,
-                                       .lda = shape->scores_width,
-                                       .ldb = shape->head_width,
-                                       .ldc = shape->head_width,
-                                       .stride_a = (int64_t)shape->tokens * shape->scores_width,
-                                       .stride_b = head,
-                                       .stride_c = head,
-                                       .transpose_a = transpose_a,
-                                       .dtype_ab = a->dtype,
-                                       .dtype_c = c->dtype,
-                                       .math = shape->math });
+    gemm.n = gemm.ldc = shape->head_width;
+    gemm.k = shape->tokens;
+    gemm.lda = shape->scores_width;
+    gemm.stride_a = (int64_t)shape->tokens * shape->scores_width;
+    gemm.stride_c = gemm.stride_b;
+    gemm.transpose_a = transpose_a;
+    return device_gemm(context->stream, &gemm);
 }
 
 static enum status scores_forward(const struct op *op, const struct op_context *context)

@@ -216,37 +216,26 @@ static void say_copy(struct cupti_records *records, struct activity *activity, u
     activity->destination = memory_of(destination);
 }
 
-static enum cupti_outcome translate_copy(struct cupti_records *records, const void *record,
-                                         struct activity *activity)
-{
-    const CUpti_ActivityMemcpy6 *copy = record;
-
-    say_copy(records, activity, copy->copyKind, copy->srcKind, copy->dstKind);
-    activity->device = copy->deviceId;
-    activity->stream = copy->streamId;
-    activity->correlation = copy->correlationId;
-    activity->bytes = bounded(copy->bytes);
-    activity->asynchronous = (copy->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;
-    activity->graph = copy->graphId;
-    activity->graph_node = (uint32_t)copy->graphNodeId;
-    return timed(activity, copy->start, copy->end);
-}
-
-static enum cupti_outcome translate_peer_copy(struct cupti_records *records, const void *record,
-                                              struct activity *activity)
-{
-    const CUpti_ActivityMemcpyPtoP4 *copy = record;
-
-    say_copy(records, activity, copy->copyKind, copy->srcKind, copy->dstKind);
-    activity->device = copy->deviceId;
-    activity->stream = copy->streamId;
-    activity->correlation = copy->correlationId;
-    activity->bytes = bounded(copy->bytes);
-    activity->asynchronous = (copy->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;
-    activity->graph = copy->graphId;
-    activity->graph_node = (uint32_t)copy->graphNodeId;
-    return timed(activity, copy->start, copy->end);
-}
+/* The two kinds of copies have records of different layouts, whose members have the same names. */
+#define TRANSLATE_COPY(function, type)                                                             \
+    static enum cupti_outcome function(struct cupti_records *records, const void *record,          \
+                                       struct activity *activity)                                  \
+    {                                                                                              \
+        const type *copy = record;                                                                 \
+                                                                                                   \
+        say_copy(records, activity, copy->copyKind, copy->srcKind, copy->dstKind);                 \
+        activity->device = copy->deviceId;                                                         \
+        activity->stream = copy->streamId;                                                         \
+        activity->correlation = copy->correlationId;                                               \
+        activity->bytes = bounded(copy->bytes);                                                    \
+        activity->asynchronous = (copy->flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;            \
+        activity->graph = copy->graphId;                                                           \
+        activity->graph_node = (uint32_t)copy->graphNodeId;                                        \
+        return timed(activity, copy->start, copy->end);                                            \
+    }
+TRANSLATE_COPY(translate_copy, CUpti_ActivityMemcpy6)
+TRANSLATE_COPY(translate_peer_copy, CUpti_ActivityMemcpyPtoP4)
+#undef TRANSLATE_COPY
 
 static enum cupti_outcome translate_memset(struct cupti_records *records, const void *record,
                                            struct activity *activity)
