@@ -25,15 +25,14 @@ static const struct member {
     { "device_driver", "driver", false },
 };
 
-static const struct benchmark_file *file_at(const struct compare_files sides[SIDES], int index)
+static const struct benchmark_file *file_at(const struct compare_files *sides, int index)
 {
     return index < sides[SIDE_BASE].count ? &sides[SIDE_BASE].files[index]
                                           : &sides[SIDE_NEW].files[index - sides[SIDE_BASE].count];
 }
 
 /* The first file that disagrees with an earlier one in `member`; false: none does. */
-static bool disagree(const struct compare_files sides[SIDES], const struct member *member,
-                     char text[512])
+static bool disagree(const struct compare_files *sides, const struct member *member, char text[512])
 {
     const struct benchmark_file *known = NULL;
     char first[160] = "", other[160];
@@ -54,7 +53,7 @@ static bool disagree(const struct compare_files sides[SIDES], const struct membe
     return false;
 }
 
-enum status compare_check(const struct compare_files sides[SIDES])
+enum status compare_check(const struct compare_files *sides)
 {
     enum status status = STATUS_OK;
     char text[512];
@@ -67,7 +66,7 @@ out:
     return status;
 }
 
-void compare_doubts(const struct compare_files sides[SIDES], char *text, size_t size)
+void compare_doubts(const struct compare_files *sides, char *text, size_t size)
 {
     char doubt[512];
     size_t length = 0;
@@ -89,7 +88,7 @@ struct found {
 };
 
 static void find_runs(struct found *found, struct compared_row *row,
-                      const struct compare_files sides[SIDES])
+                      const struct compare_files *sides)
 {
     static const char *const names[] = { "base", "new" };
     size_t length = 0;
@@ -113,7 +112,7 @@ static void find_runs(struct found *found, struct compared_row *row,
 }
 
 /* Whether every file has the row, with values of which there are logarithms. */
-static bool is_complete(const struct found *found, const struct compare_files sides[SIDES])
+static bool is_complete(const struct found *found, const struct compare_files *sides)
 {
     for (int i = 0; i < SIDES; i++) {
         const struct side side = { .runs = found->runs[i], .count = found->count[i] };
@@ -138,7 +137,7 @@ static double date_of(const struct benchmark_file *file)
 }
 
 /* Sorts the files by date and tells whether, of each two in turn, one is of each side. */
-static bool take_turns(int *turns, const struct compare_files sides[SIDES])
+static bool take_turns(int *turns, const struct compare_files *sides)
 {
     int base = sides[SIDE_BASE].count, files = base + sides[SIDE_NEW].count;
 
@@ -159,7 +158,7 @@ static bool take_turns(int *turns, const struct compare_files sides[SIDES])
 
 /* Learns how runs differ from all complete rows. */
 static enum status learn(struct comparison *comparison, struct found *found,
-                         const struct compare_files sides[SIDES], enum compare_place place)
+                         const struct compare_files *sides, enum compare_place place)
 {
     enum status status = STATUS_OK;
     int base = sides[SIDE_BASE].count, after = sides[SIDE_NEW].count, rows = 0;
@@ -219,8 +218,8 @@ out:
 }
 
 /* Adds the rows of file number `index` that no file before it has. */
-static void add_names(struct comparison *comparison, const struct compare_files sides[SIDES],
-                      int index, compare_wanted *wanted, void *context)
+static void add_names(struct comparison *comparison, const struct compare_files *sides, int index,
+                      compare_wanted *wanted, void *context)
 {
     const struct benchmark_file *file = file_at(sides, index);
 
@@ -235,7 +234,7 @@ static void add_names(struct comparison *comparison, const struct compare_files 
 }
 
 static enum status check_found(const struct comparison *comparison,
-                               const struct compare_files sides[SIDES])
+                               const struct compare_files *sides)
 {
     enum status status = STATUS_OK;
     char counters[256] = "";
@@ -255,7 +254,7 @@ out:
     return status;
 }
 
-enum status comparison_make(struct comparison *comparison, const struct compare_files sides[SIDES],
+enum status comparison_make(struct comparison *comparison, const struct compare_files *sides,
                             const struct compare_rule *rule, compare_wanted *wanted, void *context)
 {
     enum status status = STATUS_OK;

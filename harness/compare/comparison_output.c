@@ -212,9 +212,8 @@ static void add_row(struct json *json, cJSON *rows, const struct compared_row *r
     add_two(json, object, "repetitions", row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]);
 }
 
-enum status comparison_json(const struct comparison *comparison,
-                            const struct compare_files sides[SIDES], const char *doubts,
-                            char **text)
+enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,
+                            const char *doubts, char **text)
 {
     const struct compare_rule *rule = &comparison->rule;
     struct json json = { false };

@@ -15,8 +15,7 @@ void comparison_page(const struct page *page, const struct comparison *compariso
  * "noise_from", "runs": [base, new], "repetitions": [base, new]}]};
  * what is not known is null. "noise_common" is the part of a run's noise that moves all its rows, as a
  * relative standard deviation. *text is malloc'd. */
-enum status comparison_json(const struct comparison *comparison,
-                            const struct compare_files sides[SIDES], const char *doubts,
-                            char **text);
+enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,
+                            const char *doubts, char **text);
 
 #endif
