@@ -40,7 +40,7 @@ bool name_is_wait(const char *name);
 bool name_is_allocation(const char *name);
 bool name_is_release(const char *name); /* those of them that release */
 
-/* "ProfilerStep#12" is step 12; false: it is no step. */
+/* "ProfilerStep#12" is step 12; false: it is not a step. */
 bool name_is_step(const char *name, int64_t *number);
 
 #endif

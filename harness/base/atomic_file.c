@@ -55,7 +55,7 @@ static mode_t default_mode(void)
     return 0666 & ~mask;
 }
 
-/* So that the new name survives a power cut too. Not every file system can: that is no error. */
+/* So that the new name survives a power cut too. Not every file system can, and that is not an error. */
 static void sync_folder(const char *path)
 {
     char folder[PATH_MAX];

@@ -21,8 +21,8 @@ struct bench_settings {
     int visit;          /* repetitions per visit, at most BENCH_VISIT_MAX; 0: all */
     double noise;       /* relative */
 
-    /* The time of a row, set-ups included, where noise decides; but there are at least 6 visits, or 6 repetitions
-     * where one visit is all. */
+    /* The time of a row, set-ups included, where noise decides; but there are at least 6 visits, or 6
+     * repetitions where one visit is all. */
     double max_seconds;
     uint64_t seed; /* of the data */
 };

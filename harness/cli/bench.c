@@ -118,7 +118,7 @@ static void list_row(struct bench_command *command, const struct bench_row *row)
         printf("%s\n", row->result.name);
 }
 
-/* The device's limits that rows are held against, before any row is measured. */
+/* Measures the device's limits, which rows are compared with, before any row. */
 static void measure_roofs(struct bench_command *command)
 {
     for (int i = 0; i < command->count; i++)

@@ -1,7 +1,7 @@
-/* One set of benchmark files against another, row by row.
+/* Compares one set of benchmark files with another, row by row.
  *
  * A row is gathered by its name from all files of a side; each file that has a value of it is one run
- * (sides.h), and compared_row.h says what the verdict is. Files of different devices or clocks are
+ * (sides.h), and compared_row.h explains the verdicts. Files of different devices or clocks are
  * refused. */
 #ifndef HARNESS_COMPARE_COMPARISON_H
 #define HARNESS_COMPARE_COMPARISON_H
@@ -30,7 +30,7 @@ enum status compare_check(const struct compare_files *sides);
  * none. */
 void compare_doubts(const struct compare_files *sides, char *text, size_t size);
 
-/* Compares the rows for which `wanted` says yes (NULL: all). Whether the sides took turns is told from the
+/* Compares the rows for which `wanted` says yes (NULL: all). Whether the sides took turns is known from the
  * files' dates. The comparison borrows the files.
  * BAD_USAGE when no row is wanted or none has the metric. */
 typedef bool compare_wanted(void *context, const char *name);

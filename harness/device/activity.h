@@ -58,8 +58,8 @@ struct activity {
 };
 
 /* `record` is called from any thread, also from several at once, and must not block for long or call
- * the device. A null `record` records nothing: then the device reads no clock for it. `dropped`, where
- * it is not null, is told of records that the device has lost, before or while it flushes. */
+ * the device. A null `record` records nothing: then the device reads no clock for it. `dropped`, if not
+ * null, gets the number of records that the device has lost, before or while it flushes. */
 struct activity_sink {
     void (*record)(void *context, const struct activity *activity);
     void *context;

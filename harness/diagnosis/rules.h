@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A smaller share of a step is no finding: torch_tb_profiler's bound for the share of data loading
+/* A smaller share of a step is not a finding: torch_tb_profiler's bound for the share of data loading
  * (data.py). */
 #define RULE_SHARE_LEAST 0.05
 

@@ -1,4 +1,4 @@
-/* How a terminal, or what stands in its place, is written to: how wide, and with which colours. */
+/* The width and the colours of a terminal, or of the file in its place. */
 #ifndef HARNESS_TEXT_TERMINAL_H
 #define HARNESS_TEXT_TERMINAL_H
 

@@ -1,4 +1,4 @@
-/* What is told of the machine, from files that Linux would have. */
+/* Facts about the machine, from files that Linux would have. */
 #include "harness/base/machine.h"
 #include "harness/base/status.h"
 #include "tests/fixtures/cmocka_prelude.h"

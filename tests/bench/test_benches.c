@@ -76,8 +76,8 @@ static void a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data(v
     stream_destroy(work.stream);
 }
 
-/* What was written is read back as it was, copies too; it is no zeros, and as many different values as
- * the type has between -1 and 1. */
+/* Operands are read back as they were written, copies too; they are not zeros, and take as many different
+ * values as the type has between -1 and 1. */
 static void operands_hold_random_values_that_are_exact_in_their_type(void **state)
 {
     static const struct {

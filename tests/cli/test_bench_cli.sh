@@ -103,7 +103,7 @@ fi
 expect 0 "compare reads it" "$program" compare "$folder/a.json" "$folder/a.json"
 says out "lat_readback"
 
-# The first bench cannot allocate, the next is measured nevertheless.
+# The first bench cannot allocate; the next is still measured.
 # shellcheck disable=SC2086
 expect 1 "a bench that fails" env CHOKEPOINT_FAIL=alloc:1 "$program" bench --device=cpu $quick \
     --benchmark_filter='^lat_(event|readback)$' --benchmark_out="$folder/failed.json"

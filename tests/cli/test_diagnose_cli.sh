@@ -61,7 +61,7 @@ for file in whole.json whole.json.gz; do
     is_empty err
 done
 for file in cut.json cut.json.gz; do
-    expect 0 "$file, a trace cut short" diagnose "$folder/$file"
+    expect 0 "$file, a truncated trace" diagnose "$folder/$file"
     says out "Partial: "
     says out "gemm"
     expect 0 "$file as JSON" diagnose "$folder/$file" --format=json

@@ -109,7 +109,7 @@ static void running_out_says_what_was_asked_used_and_free(void **state)
     }
     assert_int_equal(info_of(test).used, before.used);
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, most));
-    more = cpu_device_memory(test->device, 15 * MIB); /* All of it can be had again. */
+    more = cpu_device_memory(test->device, 15 * MIB); /* All of it can be used again. */
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, more));
 }
 
@@ -245,7 +245,7 @@ static void the_pool_keeps_memory_until_it_is_trimmed_or_needed(void **state)
     assert_int_equal(info_of(test).reserved, before.reserved);
 }
 
-/* Freed neighbours join: sizes that only fit together can be had again. */
+/* Freed neighbours join: a size that only fits into both can be allocated again. */
 static void freed_neighbours_join(void **state)
 {
     struct cpu_device_test *test = *state;

@@ -49,7 +49,7 @@ static enum status run(const char *what, double timeout_seconds, struct received
     return process_run(&child, report);
 }
 
-/* Whether a process has gone: it is no more, or a zombie that nobody collected yet. */
+/* Whether a process has ended: it no longer exists, or is a zombie that nobody collected yet. */
 static bool is_gone(pid_t pid)
 {
     char path[64], line[512] = "";

@@ -31,7 +31,7 @@ static void traces_are_as_long_as_is_of_use(void **state)
         { { 300, 600, 20, true, true }, 20, 8 },
         { { 300, 600, 20, false, true }, 40, 4 },
         { { 300, 600, 20, true, false }, 40, 9 },
-        /* Very many launches a step. */
+        /* Very many launches per step. */
         { { 8000, 4000, 1, true, true }, 5, 1 },
         { { 8000, 5500, 1, true, true }, 3, 2 },
         { { 8000, 12600, 3, true, true }, 3, 2 },

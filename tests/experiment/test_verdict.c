@@ -487,7 +487,7 @@ static void losses_must_agree_as_far_as_is_stated(void **state)
     }
 }
 
-/* A NaN on both sides is no agreement, and a later finite loss does not hide it. */
+/* A NaN on both sides is not agreement, and a later finite loss does not hide it. */
 static void two_broken_losses_do_not_agree(void **state)
 {
     struct setting setting;

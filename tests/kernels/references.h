@@ -1,6 +1,6 @@
-/* Every kernel's meaning in plain double precision: one loop nest a kernel, nothing clever, written
+/* Every kernel's meaning in plain double precision: one loop nest per kernel, nothing clever, written
  * from the contracts in kernels/ alone. Shapes and names of the arguments are those of the kernels'
- * structs; `rows` is what the kernel is launched with, `count` a number of elements. An optional
+ * structs; `rows` is the count that the kernel is launched with, `count` a number of elements. An optional
  * tensor may be NULL as the kernel's may. */
 #ifndef TESTS_KERNELS_REFERENCES_H
 #define TESTS_KERNELS_REFERENCES_H

@@ -294,7 +294,7 @@ static void put_findings(struct diagnosis *diagnosis)
           .confidence = CONFIDENCE_MEDIUM,
           .lost_ns_per_step = NAN,
           .predicted_gain = NAN,
-          .evidence = "it grows by 1 MiB a step" },
+          .evidence = "it grows by 1 MiB per step" },
         { .id = "host_sync",
           .title = "The loop waits for the device",
           .advice = "read later",
@@ -302,7 +302,7 @@ static void put_findings(struct diagnosis *diagnosis)
           .confidence = CONFIDENCE_HIGH,
           .lost_ns_per_step = 20e3,
           .predicted_gain = 1.25,
-          .evidence = "2 waits a step, 20 us each" },
+          .evidence = "2 waits per step, 20 us each" },
     };
 
     findings_release(&diagnosis->findings[0]);
@@ -327,7 +327,7 @@ static void findings_are_numbered_in_their_order(void **state)
     second = strstr(text, "2. host_sync: The loop waits for the device ");
     assert_true(first != NULL && second != NULL && first < second);
     assert_non_null(
-        strstr(text, " critical\n     it grows by 1 MiB a step\n     Medium confidence.\n"));
+        strstr(text, " critical\n     it grows by 1 MiB per step\n     Medium confidence.\n"));
     assert_non_null(
         strstr(text, "     Costs 20 us per step, 20% of it; predicted gain 1.25x; high"));
     release(&diagnosis, text);

@@ -1,4 +1,4 @@
-/* The bodies that both harnesses time: as many dependent steps as they are told. */
+/* The bodies that both harnesses time: a given number of dependent steps. */
 #ifndef TESTS_BENCH_OVERHEAD_BODY_H
 #define TESTS_BENCH_OVERHEAD_BODY_H
 

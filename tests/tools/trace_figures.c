@@ -1,4 +1,4 @@
-/* The figures of traces as JSON, one object a line, for tests that hold them against other tools'.
+/* The figures of traces as JSON, one object per line, for tests that compare them with other tools'.
  *
  * usage: trace_figures TRACE...       Times are microseconds with three decimals. */
 #include "harness/analysis/phases.h"

@@ -2,9 +2,9 @@
 
 usage: check_torch.py TRACE_FIGURES CHOKEPOINT        Exit code 77: there is no PyTorch with Kineto here.
 
-TRACE_FIGURES is the program that prints ours. Steps, the wait for data and the optimizer are held against
-the profiler's own table (key_averages()), plain and compressed. Loops with one thing wrong must be told
-what it is.
+TRACE_FIGURES is the program that prints ours. Steps, the wait for data and the optimizer are compared
+with the profiler's own table (key_averages()), plain and compressed. In a loop with one thing wrong, the
+diagnosis must name it.
 """
 import io
 import json

@@ -69,8 +69,8 @@ static int spin(struct cpu_progress *progress, uint64_t target, int spin_ns)
 
 /* Leaves `wanted` at the nearest value that a sleeper waits for. A sleeper that finds a nearer one
  * there is woken with that one's owner, and comes back. One that puts its own in the place of a value
- * just reached wakes the others itself: whoever advanced the value looks only now, and would no longer
- * find that somebody slept until it. */
+ * just reached wakes the others itself: the thread that advanced the value looks only now, and would
+ * no longer find that somebody slept until it. */
 static void want(struct cpu_progress *progress, uint64_t target)
 {
     uint64_t wanted = atomic_load(&progress->wanted);

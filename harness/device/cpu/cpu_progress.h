@@ -19,7 +19,7 @@ struct cpu_progress {
 
 uint64_t cpu_progress_value(struct cpu_progress *progress);
 
-/* Everything the caller wrote before is visible to whoever sees `value`. Wakes nobody yet. */
+/* A thread that sees `value` sees everything that the caller wrote before. Wakes nobody yet. */
 void cpu_progress_set(struct cpu_progress *progress, uint64_t value);
 
 /* Wakes sleepers, if any of them waits for no more than the value. After cpu_progress_set(). */

@@ -34,7 +34,7 @@ struct cuda_device {
 
     struct cuda_memory *memory;
     struct cuda_gemms *gemms;
-    struct attentions *attentions; /* NULL: cuDNN cannot be had */
+    struct attentions *attentions; /* NULL: there is no cuDNN */
 
     struct nvml *nvml;
     int numa_node; /* that the GPU is attached to, or -1 */

@@ -124,7 +124,7 @@ static const struct functions *load(char *why, size_t size)
     return library != NULL && functions.init != NULL ? &functions : NULL;
 }
 
-/* Keeps the first real trouble. A GPU that lacks a feature is no trouble. */
+/* Keeps the first real trouble. A GPU that lacks a feature is not trouble. */
 static bool answered(struct nvml *nvml, const char *asked, int result)
 {
     const char *text = NULL;

@@ -32,7 +32,7 @@ enum status session_open_device(const struct session *session, struct activity_s
  * steps in both, so only then does it hold the same samples. */
 enum status session_settle(struct session *session, struct device *device, int jpeg_pixels);
 
-/* Whether host and device work are in balance. If not, the parent is told with a "skipped" record. */
+/* Whether host and device work are in balance. If not, the parent gets a "skipped" record. */
 enum status session_check_balance(struct session *session, bool *holds);
 
 /* Writes session->record, which the caller has filled in; or fills it in with a text first. */

@@ -11,7 +11,7 @@
 typedef void experiment_progress(void *context, const struct scenario *scenario, int done,
                                  int total);
 
-/* Runs one scenario in a child process. A child that fails, crashes or hangs is no error: it gives
+/* Runs one scenario in a child process. A child that fails, crashes or hangs is not an error: it gives
  * VERDICT_FAILED with its last words. INTERRUPTED when *stop becomes nonzero: the child is ended, and
  * what it sent is lost. Release the result in every case. `stop` may be NULL. */
 enum status experiment_run(struct scenario_result *result, const struct scenario *scenario,

@@ -279,7 +279,7 @@ static enum status start(struct running *running)
     if (running->pid < 0)
         FAIL(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
     setpgid(running->pid,
-            running->pid); /* The child does the same; whoever comes second fails, which is fine. */
+            running->pid); /* The child does the same; the second call fails, which is fine. */
     running->records = records[0];
     running->output = output[0];
     records[0] = output[0] = -1;

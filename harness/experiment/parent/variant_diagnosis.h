@@ -7,7 +7,7 @@
 
 #include "harness/experiment/result.h"
 
-/* Fills result->diagnoses from the traces that exist. A trace that cannot be read is no failure: the
+/* Fills result->diagnoses from the traces that exist. A trace that cannot be read is not a failure: the
  * diagnosis says why there is none. */
 void variant_diagnosis_make(struct scenario_result *result);
 

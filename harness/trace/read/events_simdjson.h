@@ -68,7 +68,7 @@ struct event_parser *event_parser_open(void);
 void event_parser_close(struct event_parser *parser);
 
 /* If a key comes twice, its last value counts. Bare NaN and Infinity are read as null. NULL:
- * `fields` are set. Otherwise the reason why this is no event, which lives for ever. 64 bytes after
+ * `fields` are set. Otherwise the reason why this is not an event, a string constant. 64 bytes after
  * `bytes` must be readable. */
 const char *event_parse(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_fields *fields);

@@ -103,7 +103,7 @@ static void inflate_some(struct inflate_window *window)
     } else if (result == Z_MEM_ERROR) {
         damaged(window, "no memory to inflate");
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-        /* Padding after the last member is no damage: gzip itself ignores it. */
+        /* Padding after the last member is not damage: gzip itself ignores it. */
         if (window->between)
             window->ended = true;
         else

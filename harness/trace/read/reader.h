@@ -129,7 +129,7 @@ struct trace_file_limits {
     int64_t events; /* kept at most; 0: 50 million, about 3 GB */
 };
 
-/* Reads all of it. IO: it cannot be read. BAD_INPUT: it is no trace; the sentence says what and where.
+/* Reads all of it. IO: it cannot be read. BAD_INPUT: it is not a trace; the sentence says what and where.
  * `limits` NULL: the defaults. On failure *trace is NULL. */
 enum status trace_file_read(struct trace_file **trace, const char *path,
                             const struct trace_file_limits *limits);

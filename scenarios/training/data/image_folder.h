@@ -25,7 +25,7 @@ struct image_folder {
     struct image_list splits[2]; /* by enum split */
 };
 
-/* BAD_INPUT when `path` is no folder, has fewer than two sub-folders or one without JPEG files; IO
+/* BAD_INPUT when `path` is not a folder, has fewer than two sub-folders or one without JPEG files; IO
  * when it cannot be read. Nothing is to be released then. */
 enum status image_folder_read(struct image_folder *folder, const char *path);
 void image_folder_release(struct image_folder *folder);

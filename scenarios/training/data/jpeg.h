@@ -17,7 +17,7 @@ void jpeg_decoder_close(struct jpeg_decoder *decoder); /* NULL is allowed */
 
 /* Decodes the whole file, crops the middle square and resizes it to `size` x `size` RGB bytes by
  * averaging areas. Grayscale and CMYK files become RGB. BAD_INPUT, with `name` in the sentence, when
- * the file is no JPEG, is cut short or damaged (whatever libjpeg warns about is damage), has chroma
+ * the file is not a JPEG, is truncated or damaged (whatever libjpeg warns about is damage), has chroma
  * subsampled in a way that TurboJPEG does not know, or more than 178 million pixels. */
 enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, size_t bytes,
                                const char *name, int size, uint8_t *rgb);

@@ -2,8 +2,8 @@
  * kernels (also those of graphs, node by node), copies, memsets, memory, waits, the calls that caused them,
  * and the cost of recording.
  *
- * Start it before the device's context is made, where that can be had: memory that existed earlier has
- * no record. Records wait in CUPTI's buffers until they are flushed, and are translated then, so that
+ * Start it before the device's context is made, where that is possible: memory that existed earlier
+ * has no record. Records wait in CUPTI's buffers until they are flushed, and are translated then, so that
  * a traced window bears no more than CUPTI's own work. */
 #ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_COLLECTOR_H
 #define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_COLLECTOR_H
