@@ -235,7 +235,7 @@ void host_activity_release(struct host_activity *activity)
     memset(activity, 0, sizeof *activity);
 }
 
-/* --- Questions ----------------------------------------------------------------------------------- */
+/* --- Questions --- */
 
 /* The first segment of the thread that ends after the moment, or the first of a later thread. */
 static int64_t first_after(const struct host_activity *activity, uint32_t track, int64_t at_ns)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- What the host did ---------------------------------------------------------------------------- */
+/* --- Activity of the host --- */
 
 static bool is_host(const struct trace_file *trace, const struct trace_event *event)
 {
@@ -54,7 +54,7 @@ out:
     return status;
 }
 
-/* --- Joining work with its calls ----------------------------------------------------------------- */
+/* --- Joining work with its calls --- */
 
 static int by_time(const void *left, const void *right)
 {
@@ -175,7 +175,7 @@ out:
     return status;
 }
 
-/* --- Devices and streams ------------------------------------------------------------------------- */
+/* --- Devices and streams --- */
 
 static int by_number(const void *left, const void *right)
 {

@@ -101,7 +101,7 @@ out:
     return status;
 }
 
-/* Memory --------------------------------------------------------------------------------------- */
+/* --- Memory --- */
 
 enum status device_alloc(struct device *device, struct stream *stream, enum allocation how,
                          size_t bytes, void **memory)
@@ -170,7 +170,7 @@ out:
     return status;
 }
 
-/* Streams -------------------------------------------------------------------------------------- */
+/* --- Streams --- */
 
 enum status stream_create(struct device *device, struct stream **stream)
 {
@@ -222,7 +222,7 @@ out:
     return status;
 }
 
-/* Events --------------------------------------------------------------------------------------- */
+/* --- Events --- */
 
 enum status event_create(struct device *device, bool timing, struct event **event)
 {
@@ -297,7 +297,7 @@ out:
     return status;
 }
 
-/* Work ----------------------------------------------------------------------------------------- */
+/* --- Work --- */
 
 static enum status copy(struct stream *stream, enum copy_kind kind, bool asynchronous, void *to,
                         const void *from, size_t bytes)
@@ -437,7 +437,7 @@ out:
     return status;
 }
 
-/* Graphs --------------------------------------------------------------------------------------- */
+/* --- Graphs --- */
 
 enum status graph_begin(struct stream *stream)
 {

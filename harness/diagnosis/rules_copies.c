@@ -113,7 +113,7 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
     return finding_costs(finding, facts, (copies.ns - copies.pageable_ns) * exposed_share(facts));
 }
 
-/* --- Round trips --------------------------------------------------------------------------------- */
+/* --- Round trips --- */
 
 enum { TRIP_BYTES = 1024 }; /* a smaller copy is a number that is read, not an operand */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Kernels by name ----------------------------------------------------------------------------- */
+/* --- Kernels by name --- */
 
 static bool has_one(const char *name, const char *const *parts, size_t count)
 {
@@ -80,7 +80,7 @@ static double busy_share(const struct facts *facts)
     return facts->step_ns > 0 ? facts->busy_ns / facts->step_ns : 0;
 }
 
-/* --- Rules --------------------------------------------------------------------------------------- */
+/* --- Rules --- */
 
 /* True if the device has matrix units for types shorter than fp32. Our traces state it; otherwise NVIDIA's
  * devices have them from compute capability 7 on, as in torch_tb_profiler's rule. */

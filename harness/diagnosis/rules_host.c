@@ -18,7 +18,7 @@ static const struct idle_time *all(const struct facts *facts)
     return &facts->summary->idle.all;
 }
 
-/* --- Loading, and waits in the loop -------------------------------------------------------------- */
+/* --- Loading, and waits in the loop --- */
 
 /* Exposed loading of the step at the middle; without steps the mean. */
 static double typical_loading(const struct facts *facts)
@@ -219,7 +219,7 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
     return judge_phase(finding, facts, HOST_SAVING, "saves");
 }
 
-/* --- Launching ----------------------------------------------------------------------------------- */
+/* --- Launching --- */
 
 /* Steps include what happens before their first work; without steps, the window begins with that work. */
 static double idle_for_first_uses(const struct facts *facts)

@@ -31,7 +31,7 @@ static const struct memory_device *fullest(const struct facts *facts)
     return most;
 }
 
-/* --- Activations --------------------------------------------------------------------------------- */
+/* --- Activations --- */
 
 /* The part of the peak that is freed within a step: the category "activations" or, without categories, what
  * comes and goes. */
@@ -78,7 +78,7 @@ static bool judge_activation_memory(struct finding *finding, const struct facts 
     return true;
 }
 
-/* --- Growth -------------------------------------------------------------------------------------- */
+/* --- Growth --- */
 
 struct growth {
     int64_t steps, rises;
@@ -139,7 +139,7 @@ static bool judge_memory_growth(struct finding *finding, const struct facts *fac
     return true;
 }
 
-/* --- Allocating ---------------------------------------------------------------------------------- */
+/* --- Allocating --- */
 
 static bool judge_fragmentation(struct finding *finding, const struct facts *facts)
 {

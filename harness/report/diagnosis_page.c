@@ -26,7 +26,7 @@ static void print_share(const struct page *page, const char *name, double ns, do
     page_row(page, shares, ARRAY_SIZE(shares), cells);
 }
 
-/* --- What was read --------------------------------------------------------------------------------- */
+/* --- Input --- */
 
 /* The device of the trace: the first one that worked; without work, the first one that is described. */
 static const char *device_name(const struct summary *summary)
@@ -73,7 +73,7 @@ static void print_doubts(const struct page *page, const struct trace_file *trace
                        (long long)trace->dropped_count);
 }
 
-/* --- Where the time went --------------------------------------------------------------------------- */
+/* --- Where the time went --- */
 
 /* The cost of tracing is printed only where it exceeds the spread of the windows: less cannot be told. */
 static void print_untraced(const struct page *page, const struct trace_file *trace)
@@ -165,7 +165,7 @@ static void print_launches(const struct page *page, const struct launches *launc
                    (long long)launches->queue_max);
 }
 
-/* --- Findings -------------------------------------------------------------------------------------- */
+/* --- Findings --- */
 
 static enum ink severity_ink(enum severity severity)
 {
@@ -223,7 +223,7 @@ static void print_findings(const struct page *page, const struct summary *summar
     }
 }
 
-/* --- The page -------------------------------------------------------------------------------------- */
+/* --- The page --- */
 
 static void print_head(const struct page *page, const struct diagnosis *diagnosis, int which)
 {

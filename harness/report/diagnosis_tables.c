@@ -58,7 +58,7 @@ static int64_t most(int64_t count)
     return count < ROWS_MOST ? count : ROWS_MOST;
 }
 
-/* --- Kernels and copies ---------------------------------------------------------------------------- */
+/* --- Kernels and copies --- */
 
 static bool is_kernel(const struct kernel_row *row)
 {
@@ -168,7 +168,7 @@ static void print_copies(const struct page *page, const struct summary *summary)
     }
 }
 
-/* --- Phases and operators -------------------------------------------------------------------------- */
+/* --- Phases and operators --- */
 
 static const struct column span_columns[] = {
     { "device", 8 }, { "own", 8 }, { "host", 8 }, { "own", 8 }, { "calls", 6 }, { "name", 0 },
@@ -210,7 +210,7 @@ static void print_spans(const struct page *page, const struct summary *summary, 
     }
 }
 
-/* --- Memory ---------------------------------------------------------------------------------------- */
+/* --- Memory --- */
 
 /* Categories are listed by what they have at the peak; those that never have anything are not shown. */
 static int64_t used_categories(const struct memory_curve *memory,

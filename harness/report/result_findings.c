@@ -65,7 +65,7 @@ void result_findings_add(struct json *json, cJSON *to, const struct scenario_res
     json_number(json, object, "measured_gain", complete ? measured_gain(result) : NAN);
 }
 
-/* --- As a line ------------------------------------------------------------------------------------- */
+/* --- As a line --- */
 
 /* The ids of what is worth a fix, "nothing" where nothing is. */
 static void name_findings(char *text, size_t size, const struct findings *findings)

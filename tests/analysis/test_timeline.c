@@ -276,7 +276,7 @@ static void communication_is_known_by_name(void **state)
         assert_int_equal(name_is_communication(cases[i].name), cases[i].communicates);
 }
 
-/* --- Sets, against a table of moments -------------------------------------------------------------- */
+/* --- Sets, against a table of moments --- */
 
 enum { MOMENTS = 64, ROUNDS = 2000 };
 
@@ -348,7 +348,7 @@ static void sets_agree_with_a_table_of_moments(void **state)
     intervals_release(&set);
 }
 
-/* --- Figures, against a table of moments ----------------------------------------------------------- */
+/* --- Figures, against a table of moments --- */
 
 enum { KINDS = 7, TRACES = 400 };
 

@@ -15,7 +15,7 @@ static void assert_near(double value, double expected, double limit)
         fail_msg("%.17g is not %.17g", value, expected);
 }
 
-/* --- verdicts --- */
+/* --- Verdicts --- */
 
 enum { RUNS = 3, REPETITIONS = 5 };
 
@@ -235,7 +235,7 @@ static void counters_of_zero_have_no_factor(void **state)
     assert_int_equal(compared(some, 3, mixed, 3, 0.01, &rule).verdict, COMPARE_UNDECIDED);
 }
 
-/* --- files --- */
+/* --- Files --- */
 
 static char folder[] = "/tmp/chokepoint-test-XXXXXX";
 

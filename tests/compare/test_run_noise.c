@@ -81,7 +81,7 @@ static void what_a_row_knows_and_what_all_know_add_up(void **state)
     assert_true(isinf(student_prior(alike, 3, 4).freedom));
 }
 
-/* --- runs --- */
+/* --- Runs --- */
 
 enum { ROWS = 30, BASE = 3, AFTER = 3, FILES = BASE + AFTER };
 
@@ -276,7 +276,7 @@ static void few_rows_or_single_runs_teach_nothing(void **state)
     run_noise_release(&noise);
 }
 
-/* --- verdicts --- */
+/* --- Verdicts --- */
 
 static struct compared_row compared(const double *times, const struct run_noise *noise)
 {

@@ -149,7 +149,7 @@ static void the_cpu_device_tells_its_properties(void **state)
     device_close(device);
 }
 
-/* Faults --------------------------------------------------------------------------------------- */
+/* --- Faults --- */
 
 static void planned_faults_must_be_well_formed(void **state)
 {
@@ -414,7 +414,7 @@ static void a_failing_kernel_in_a_graph_fails_when_the_graph_runs(void **state)
     scene_close(&scene);
 }
 
-/* Refusals ------------------------------------------------------------------------------------- */
+/* --- Refusals --- */
 
 static void launches_that_do_not_fit_are_refused(void **state)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- What is found in a loop ----------------------------------------------------------------------- */
+/* --- Findings in a loop --- */
 
 struct found {
     struct analysed analysed;
@@ -68,7 +68,7 @@ static void check(const char *id, const struct made_loop *loop, bool wanted)
     forget(&found);
 }
 
-/* --- Every rule ------------------------------------------------------------------------------------ */
+/* --- Every rule --- */
 
 #define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
 #define OLD_GPU                                                                                    \
@@ -250,7 +250,7 @@ static void every_rule_fires_and_has_a_near_miss(void **state)
     }
 }
 
-/* --- What a finding says --------------------------------------------------------------------------- */
+/* --- Cost, gain and evidence --- */
 
 static void the_first_finding_is_the_one_that_costs_most(void **state)
 {

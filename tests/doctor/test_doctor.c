@@ -207,7 +207,7 @@ static void lists_of_processors_are_the_kernels(void **state)
     }
 }
 
-/* --- what happens meanwhile --- */
+/* --- Disturbance while measuring --- */
 
 static void others_are_told_from_the_processs_own_time(void **state)
 {
@@ -248,7 +248,7 @@ static void processor_time_is_read_in_seconds(void **state)
     assert_true(isnan(times.busy));
 }
 
-/* --- folders --- */
+/* --- Folders --- */
 
 static void folders_are_judged_by_writing_space_and_where_they_lie(void **state)
 {
@@ -297,7 +297,7 @@ static void a_folder_is_looked_at_without_making_it(void **state)
     assert_int_not_equal(facts.error, 0);
 }
 
-/* --- a GPU --- */
+/* --- A GPU --- */
 
 static const struct device_properties gpu = { .kind = "cuda",
                                               .is_gpu = true,
@@ -455,7 +455,7 @@ static void limits_of_a_gpu_are_its_data_sheets(void **state)
     assert_true(isnan(gpu_memory_bytes_per_second(&gpu, &health)));
 }
 
-/* --- performance --- */
+/* --- Performance --- */
 
 static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
 {
@@ -508,7 +508,7 @@ static void limits_of_the_host_are_measured(void **state)
 #endif
 }
 
-/* --- output --- */
+/* --- Output --- */
 
 static void json_has_the_members_that_programs_read(void **state)
 {

@@ -568,7 +568,7 @@ static void files_of_the_user_are_taken_as_they_are(void **state)
     assert_int_equal(last_sent()->type, RECORD_END);
 }
 
-/* --- What goes wrong --- */
+/* --- Failures --- */
 
 static void a_failure_is_sent_with_what_was_being_done(void **state)
 {

@@ -30,7 +30,7 @@ static void promise(bool kept, const char *what)
 
 #define PROMISE(condition) promise(condition, #condition)
 
-/* --- Pieces ------------------------------------------------------------------------------------- */
+/* --- Pieces --- */
 
 /* What the splitter found, as one number. */
 struct found {
@@ -102,7 +102,7 @@ static void check_pieces(const char *bytes, size_t size)
     }
 }
 
-/* --- The trace ---------------------------------------------------------------------------------- */
+/* --- The trace --- */
 
 static void check_rows(const struct trace_file *trace)
 {

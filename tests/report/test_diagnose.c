@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* --- Files made by hand ---------------------------------------------------------------------------- */
+/* --- Files made by hand --- */
 
 enum { FILES_MOST = 4, PATH_SIZE = 40 };
 
@@ -126,7 +126,7 @@ static void check_row(const char *text, const char *const words[], int count)
     check_row(text, (const char *const[]){ __VA_ARGS__ },                                          \
               (int)ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })))
 
-/* --- One trace ------------------------------------------------------------------------------------- */
+/* --- One trace --- */
 
 /* Known to the microsecond: 40 of kernels, 2 of copies, 10 of calls, 10 of an operator beside them, and
  * nothing in the rest. The span is from 20 us to 164 us. */
@@ -251,7 +251,7 @@ static void a_cut_trace_says_so_and_shows_what_was_read(void **state)
     release(&diagnosis, text);
 }
 
-/* --- Findings -------------------------------------------------------------------------------------- */
+/* --- Findings --- */
 
 static void a_finding_says_what_it_costs_and_what_its_advice_gains(void **state)
 {
@@ -349,7 +349,7 @@ static void a_healthy_trace_says_why(void **state)
     release(&diagnosis, text);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------ */
+/* --- JSON --- */
 
 static const cJSON *member(const cJSON *object, const char *name)
 {
@@ -458,7 +458,7 @@ static void without_steps_their_times_are_null(void **state)
     release(&diagnosis, text);
 }
 
-/* --- Ranks ----------------------------------------------------------------------------------------- */
+/* --- Ranks --- */
 
 static void add_rank_of(int rank, int world, int communication_us)
 {

@@ -94,7 +94,7 @@ static struct descriptor *link_of(const struct descriptor *of, cudnnBackendAttri
     return found != NULL ? *(struct descriptor *const *)found->values : NULL;
 }
 
-/* Tensors in execution: memory as their strides lay it out ---------------------------------------- */
+/* --- Tensors in execution: memory as their strides lay it out --- */
 
 struct value {
     const struct descriptor *tensor;
@@ -344,7 +344,7 @@ static cudaError_t run_graph(struct operation *queued)
     return cudaSuccess;
 }
 
-/* The interface ---------------------------------------------------------------------------------- */
+/* --- The interface --- */
 
 static cudnnStatus_t create(cudnnHandle_t *handle)
 {

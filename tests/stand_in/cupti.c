@@ -148,7 +148,7 @@ static uint64_t on_clock(int64_t ns)
     return (uint64_t)(ns + (int64_t)(wall.tv_sec - monotonic.tv_sec) * 1000000000);
 }
 
-/* --- What the stand-in for CUDA tells --- */
+/* --- Reports of the stand-in for CUDA --- */
 
 /* -1: CUPTI has no such call. */
 static int find_call(CUpti_CallbackDomain domain, const char *name)

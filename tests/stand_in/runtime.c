@@ -67,7 +67,7 @@ void *stand_in_must(void *memory)
     return memory;
 }
 
-/* The GPU -------------------------------------------------------------------------------------- */
+/* --- The GPU --- */
 
 void gpu_look(struct gpu_found *found, int index)
 {

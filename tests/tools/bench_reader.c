@@ -21,7 +21,7 @@ enum { RUNS = 3, KERNELS_PER_STEP = 400 };
 
 #define MEMORY_MAX 1.5
 
-/* --- The trace ---------------------------------------------------------------------------------- */
+/* --- The trace --- */
 
 static int put_operator(FILE *file, long i, double us)
 {
@@ -113,7 +113,7 @@ static bool generate(const char *path, int64_t bytes)
     return fclose(file) == 0;
 }
 
-/* --- Reading it --------------------------------------------------------------------------------- */
+/* --- Reading it --- */
 
 struct figures {
     int64_t text_bytes, events, kept_bytes, grown_bytes;

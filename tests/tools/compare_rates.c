@@ -170,7 +170,7 @@ out:
     return status;
 }
 
-/* --- files --- */
+/* --- Files --- */
 
 enum { FILES_MAX = 40, PLANTED = 2 };
 static const double planted[PLANTED] = { 1, 1.1 };

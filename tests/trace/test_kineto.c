@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* --- Made-up traces ----------------------------------------------------------------------------- */
+/* --- Made-up traces --- */
 
 static const struct device_properties gpu = { .kind = "cuda",
                                               .is_gpu = true,
@@ -348,7 +348,7 @@ static void the_head_tells_the_device_and_the_cost(void **state)
     kineto_file_release(&file);
 }
 
-/* --- What can fail ------------------------------------------------------------------------------ */
+/* --- Failures --- */
 
 static void a_disk_that_is_full_leaves_what_was_there(void **state)
 {

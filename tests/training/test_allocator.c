@@ -7,7 +7,7 @@
 
 static const char *const allocator_names[] = { "caching", "stream ordered", "direct" };
 
-/* --- how the caching allocator deals with segments -------------------------------------------- */
+/* --- How the caching allocator deals with segments --- */
 
 static void small_blocks_share_segments_and_large_ones_get_their_own(void **state)
 {
@@ -167,7 +167,7 @@ static void without_a_cache_each_call_is_the_devices(void **state)
     }
 }
 
-/* --- budgets ---------------------------------------------------------------------------------- */
+/* --- Budgets --- */
 
 static void a_refusal_says_what_was_asked_used_and_free(void **state)
 {
@@ -328,7 +328,7 @@ static void kept_segments_stay_even_when_memory_runs_out(void **state)
     bench_close(&bench);
 }
 
-/* --- peaks, mistakes, the end ----------------------------------------------------------------- */
+/* --- Peaks, mistakes, the end --- */
 
 static void peaks_start_again_from_what_is_allocated(void **state)
 {

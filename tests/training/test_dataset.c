@@ -65,7 +65,7 @@ static int count_entries(const struct test_folder *folder, const char *part)
     return count;
 }
 
-/* --- The generated set ------------------------------------------------------------------------- */
+/* --- The generated set --- */
 
 static void every_generated_sample_decodes_and_has_its_class(void **state)
 {
@@ -262,7 +262,7 @@ static void decoding_more_pixels_takes_longer(void **state)
     assert_true(large > small); /* by 70 times, measured */
 }
 
-/* --- A folder of one's own --------------------------------------------------------------------- */
+/* --- A folder of one's own --- */
 
 static void classes_and_files_are_sorted_and_other_files_ignored(void **state)
 {
@@ -399,7 +399,7 @@ static void files_that_are_gone_empty_or_damaged_are_named(void **state)
     dataset_close(dataset);
 }
 
-/* --- Sequences --------------------------------------------------------------------------------- */
+/* --- Sequences --- */
 
 enum { TOKENS = 32, VOCABULARY = 64, CLASSES = 8 };
 

@@ -595,7 +595,7 @@ static void a_failing_allocation_comes_back_and_leaks_nothing(void **state)
     }
 }
 
-/* --- Damaged files ----------------------------------------------------------------------------- */
+/* --- Damaged files --- */
 
 /* own/a and own/b with `files` each, of which the ones in `damaged` (digits) of a are no JPEG. */
 static struct dataset_config make_folder(const struct test_folder *folder, int files,

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* oneDNN, version 2 or 3 ------------------------------------------------------------------------ */
+/* --- oneDNN, version 2 or 3 --- */
 
 #if DNNL_VERSION_MAJOR >= 3
 typedef const_dnnl_memory_desc_t desc_view;
@@ -131,7 +131,7 @@ out:
     return status;
 }
 
-/* Plans ---------------------------------------------------------------------------------------- */
+/* --- Plans --- */
 
 enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERANDS, BUCKETS = 1024, SMALL = 1 << 15 };
 
@@ -425,7 +425,7 @@ void cpu_gemms_close(struct cpu_gemms *gemms)
     free(gemms);
 }
 
-/* Running -------------------------------------------------------------------------------------- */
+/* --- Running --- */
 
 enum { MEMORIES = OPERANDS + 1, SCRATCHPAD = OPERANDS };
 

@@ -44,7 +44,7 @@ struct cpu_memory {
     struct cpu_block *bins[BINS];
 };
 
-/* Blocks in use, by address -------------------------------------------------------------------- */
+/* --- Blocks in use, by address --- */
 
 static struct cpu_block **bucket_of(struct cpu_memory *memory, const void *address)
 {
@@ -72,7 +72,7 @@ static struct cpu_block **find_in_use(struct cpu_memory *memory, const void *add
     return link;
 }
 
-/* Free blocks, by size ------------------------------------------------------------------------- */
+/* --- Free blocks, by size --- */
 
 static int bin_of(size_t bytes)
 {
@@ -121,7 +121,7 @@ static struct cpu_block *find_free(struct cpu_memory *memory, struct cpu_stream 
     return best;
 }
 
-/* Mappings ------------------------------------------------------------------------------------- */
+/* --- Mappings --- */
 
 static size_t round_up(size_t bytes, size_t unit)
 {
@@ -159,7 +159,7 @@ static void unmap(struct cpu_memory *memory, unsigned char *address)
     memory->mapped -= (int64_t)bytes;
 }
 
-/* The pool ------------------------------------------------------------------------------------- */
+/* --- The pool --- */
 
 /* Unmaps the segments that are one free block whose work is over. */
 static void release_segments(struct cpu_memory *memory)
@@ -295,7 +295,7 @@ out:
     return status;
 }
 
-/* Allocating, under the lock ------------------------------------------------------------------- */
+/* --- Allocating, under the lock --- */
 
 static enum status out_of_memory(const struct cpu_memory *memory, size_t asked)
 {
@@ -519,7 +519,7 @@ out:
     return status;
 }
 
-/* Host memory ---------------------------------------------------------------------------------- */
+/* --- Host memory --- */
 
 /* "Pinned" memory is recorded, and touched so that copies meet no page faults. The kernel may still swap
  * it: a worker thread can bear that, unlike a GPU's copy engine. */
@@ -585,7 +585,7 @@ out:
     return status;
 }
 
-/* Open and close ------------------------------------------------------------------------------- */
+/* --- Open and close --- */
 
 struct regions *cpu_memory_regions(struct cpu_memory *memory)
 {

@@ -55,7 +55,7 @@ struct cuda_stream {
  * loader threads come by as well. */
 enum status cuda_enter(const struct cuda_device *device);
 
-/* stream.c ------------------------------------------------------------------------------------- */
+/* --- stream.c --- */
 
 enum status cuda_stream_create(struct device *device, struct stream **stream);
 void cuda_stream_destroy(struct stream *stream);
@@ -63,7 +63,7 @@ enum status cuda_stream_synchronize(struct stream *stream);
 enum status cuda_synchronize(struct device *device);
 bool stream_all_idle(struct cuda_device *device); /* nothing is queued or running */
 
-/* event.c, copy.c, launch.c, cuda_gemm.c, graph.c: the driver's functions -------------------- */
+/* --- event.c, copy.c, launch.c, cuda_gemm.c, graph.c: the driver's functions --- */
 
 enum status cuda_event_create(struct device *device, bool timing, struct event **event);
 void cuda_event_destroy(struct event *event);
@@ -88,7 +88,7 @@ void cuda_graph_destroy(struct graph *graph);
 
 void cuda_health(struct device *device, enum health_detail detail, struct device_health *health);
 
-/* Parts of the opening, in launch.c -------------------------------------------------------------- */
+/* --- Parts of the opening, in launch.c --- */
 
 /* Loads every kernel, so that none is loaded in a timed window or in a capture, and writes what they
  * run as ("sm_90"). UNSUPPORTED where none of what they were built for runs on this GPU. */
@@ -100,7 +100,7 @@ enum status launch_measure(struct cuda_device *device, double *launch_ns);
 /* In health.c: finds the GPU for its readings. */
 enum status health_open(struct cuda_device *device);
 
-/* Captures, in graph.c --------------------------------------------------------------------------- */
+/* --- Captures, in graph.c --- */
 
 void cuda_capture_abandon(struct cuda_stream *stream); /* when the stream ends in mid-capture */
 

@@ -44,7 +44,7 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Making plans ---------------------------------------------------------------------------------- */
+/* --- Making plans --- */
 
 /* A plan of the engine's; UNSUPPORTED, with its reason, where it has none. */
 static enum status plan_of(struct pass_plan *pass, cudnnHandle_t handle,
@@ -262,7 +262,7 @@ out:
     return status;
 }
 
-/* Running ---------------------------------------------------------------------------------------- */
+/* --- Running --- */
 
 /* The address of each tensor of the graph. */
 struct variant_pack {
@@ -370,7 +370,7 @@ out:
     return status;
 }
 
-/* Open and close --------------------------------------------------------------------------------- */
+/* --- Open and close --- */
 
 static void describe(struct device_properties *properties, const struct cudnn *cudnn)
 {

@@ -156,7 +156,7 @@ out:
     return status;
 }
 
-/* Products ------------------------------------------------------------------------------------- */
+/* --- Products --- */
 
 static const cudaDataType_t types[DTYPE_COUNT] = {
     [DTYPE_F32] = CUDA_R_32F,
@@ -233,7 +233,7 @@ out:
     return status;
 }
 
-/* Open and close ------------------------------------------------------------------------------- */
+/* --- Open and close --- */
 
 enum status cuda_gemms_open(struct cuda_gemms **result, struct cuda_device *device)
 {

@@ -28,7 +28,7 @@ static size_t round_up(size_t bytes, size_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* The books ------------------------------------------------------------------------------------ */
+/* --- The books --- */
 
 /* The bytes that the pool has taken from the GPU. After a sticky error CUDA no longer answers, and the last
  * answer counts. */
@@ -158,7 +158,7 @@ out:
     return status;
 }
 
-/* Allocations ---------------------------------------------------------------------------------- */
+/* --- Allocations --- */
 
 static cudaError_t ask(struct cuda_memory *memory, const struct cuda_stream *stream, size_t bytes,
                        void **result)
@@ -297,7 +297,7 @@ out:
     return status;
 }
 
-/* Host memory ---------------------------------------------------------------------------------- */
+/* --- Host memory --- */
 
 enum status cuda_host_alloc(struct device *base, bool pinned, size_t bytes, void **result)
 {
@@ -358,7 +358,7 @@ out:
     return status;
 }
 
-/* Open and close ------------------------------------------------------------------------------- */
+/* --- Open and close --- */
 
 struct regions *cuda_memory_regions(struct cuda_memory *memory)
 {

@@ -74,7 +74,7 @@ out:
     return status;
 }
 
-/* At the opening ------------------------------------------------------------------------------- */
+/* --- At the opening --- */
 
 static bool is_for_other_gpus(cudaError_t error)
 {

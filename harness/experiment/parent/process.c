@@ -44,7 +44,7 @@ struct running {
     struct tail tail;
 };
 
-/* --- What the child sends --- */
+/* --- Records from the child --- */
 
 static enum status lines_make_room(struct lines *lines, size_t count)
 {

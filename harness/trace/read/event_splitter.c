@@ -35,7 +35,7 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
 }
 
-/* --- Capturing ---------------------------------------------------------------------------------- */
+/* --- Capturing --- */
 
 static void capture_begin(struct splitter *splitter, size_t at)
 {
@@ -108,7 +108,7 @@ out:
     return status;
 }
 
-/* --- Nesting ------------------------------------------------------------------------------------ */
+/* --- Nesting --- */
 
 /* Bit i of `nesting` tells whether the bracket at depth i is a "{". */
 static bool inside_object(const struct splitter *splitter)
@@ -147,7 +147,7 @@ static void unnest(struct splitter *splitter, char bracket)
     }
 }
 
-/* --- Places ------------------------------------------------------------------------------------- */
+/* --- Places --- */
 
 static enum status before(struct splitter *splitter, char byte, size_t at)
 {
@@ -287,7 +287,7 @@ static enum status step(struct splitter *splitter, const char *bytes, size_t at)
     return STATUS_OK;
 }
 
-/* --- Strings ------------------------------------------------------------------------------------ */
+/* --- Strings --- */
 
 /* Returns the place behind the end of a string, or the end of the piece if the string goes on in the next.
  * A key of the outermost object is copied on the way. */

@@ -67,7 +67,7 @@ struct reading {
     bool full;
 };
 
-/* --- Tables that grow --------------------------------------------------------------------------- */
+/* --- Tables that grow --- */
 
 /* Makes room for one more element of `size` bytes in *table. */
 static enum status grow(void *table, int64_t count, int64_t *room, size_t size)
@@ -159,7 +159,7 @@ out:
     return status;
 }
 
-/* --- From fields to rows ------------------------------------------------------------------------ */
+/* --- From fields to rows --- */
 
 static bool text_is(struct event_text text, const char *word)
 {
@@ -476,7 +476,7 @@ static void settle_correlations(struct trace_file *file)
             file->events[i].correlation = file->events[i].external;
 }
 
-/* --- Metadata ----------------------------------------------------------------------------------- */
+/* --- Metadata --- */
 
 static enum status keep_metadata(struct reading *reading, const char *key, const char *bytes,
                                  size_t length)
@@ -545,7 +545,7 @@ out:
     return status;
 }
 
-/* --- The file ----------------------------------------------------------------------------------- */
+/* --- The file --- */
 
 /* Decides, at the end of the text, whether it was a whole trace, a partial one (which is worth reading all
  * the same), or not a trace at all. */

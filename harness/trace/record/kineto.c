@@ -34,7 +34,7 @@ struct writer {
     int place_count;
 };
 
-/* --- Members of an object; each is followed by the next one's comma ------------------------------ */
+/* --- Members of an object; each is followed by the next one's comma --- */
 
 static void key(struct writer *writer, const char *name)
 {
@@ -71,7 +71,7 @@ static void three(struct writer *writer, const char *name, const uint32_t value[
     json_put(writer->json, "]");
 }
 
-/* --- Events ------------------------------------------------------------------------------------- */
+/* --- Events --- */
 
 static void see(struct writer *writer, int64_t pid, int64_t tid)
 {
@@ -138,7 +138,7 @@ static void flow(struct writer *writer, const char *phase, uint32_t correlation,
     event_close(writer);
 }
 
-/* --- Host rows ---------------------------------------------------------------------------------- */
+/* --- Host rows --- */
 
 static void write_operator(struct writer *writer, const struct trace_operator *call)
 {
@@ -219,7 +219,7 @@ static void write_memory(struct writer *writer, const struct trace_memory *memor
     arguments_close(writer);
 }
 
-/* --- Activity ----------------------------------------------------------------------------------- */
+/* --- Activity --- */
 
 static void write_call(struct writer *writer, const struct activity *call, const char *category)
 {
@@ -429,7 +429,7 @@ static void write_projection(struct writer *writer, const struct projection *pro
     arguments_close(writer);
 }
 
-/* --- Names of processes and threads --------------------------------------------------------------- */
+/* --- Names of processes and threads --- */
 
 static void name_row(struct writer *writer, const char *what, int64_t pid, int64_t tid,
                      const char *argument, const char *value)
@@ -480,7 +480,7 @@ static void name_places(struct writer *writer)
     }
 }
 
-/* --- The trace as a whole ------------------------------------------------------------------------- */
+/* --- The trace as a whole --- */
 
 static void put_device(struct writer *writer)
 {

@@ -96,7 +96,7 @@ int64_t batch_tokens(const struct batch_layout *layout, const void *memory)
     return tokens;
 }
 
-/* --- Batches ----------------------------------------------------------------------------------- */
+/* --- Batches --- */
 
 /* Copies sample `index` from the cache, or loads it. */
 static enum status put_sample(struct loader *loader, struct sample_reader *reader, uint32_t index,
@@ -239,7 +239,7 @@ static struct slot *find_next(struct loader *loader)
     return NULL;
 }
 
-/* --- Workers ----------------------------------------------------------------------------------- */
+/* --- Workers --- */
 
 static int64_t batches_ahead(const struct loader *loader)
 {
@@ -341,7 +341,7 @@ static void join_threads(struct loader *loader)
     loader->thread_count = 0;
 }
 
-/* --- The caller's side ------------------------------------------------------------------------- */
+/* --- The caller's side --- */
 
 static enum status add_slot(struct loader *loader)
 {

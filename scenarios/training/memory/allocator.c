@@ -45,7 +45,7 @@ static int64_t round_up(int64_t bytes, int64_t multiple)
     return (bytes + multiple - 1) / multiple * multiple;
 }
 
-/* --- counting --------------------------------------------------------------------------------- */
+/* --- Counting --- */
 
 static void raise_to(int64_t *peak, int64_t now)
 {
@@ -101,7 +101,7 @@ static void use_end(struct allocator *allocator, struct block *block)
     block->requested = 0;
 }
 
-/* --- what the device gives -------------------------------------------------------------------- */
+/* --- Memory from the device --- */
 
 static enum allocation device_way(const struct allocator *allocator)
 {
@@ -174,7 +174,7 @@ void allocator_keep(struct allocator *allocator, bool keep)
     allocator->keep = keep;
 }
 
-/* --- out of memory ---------------------------------------------------------------------------- */
+/* --- Out of memory --- */
 
 struct sentence {
     char text[400];
@@ -266,7 +266,7 @@ out:
     return status;
 }
 
-/* --- the allocator ---------------------------------------------------------------------------- */
+/* --- The allocator --- */
 
 /* Allocates from the device. If there is no room, it gives free segments back and tries again: they may
  * be large enough together though none is alone. */

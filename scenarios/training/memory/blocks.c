@@ -12,7 +12,7 @@ enum {
     BUCKETS_FIRST = 256,
 };
 
-/* --- lists of records ------------------------------------------------------------------------- */
+/* --- Lists of records --- */
 
 static void list_push(struct block **head, struct block *block)
 {
@@ -62,7 +62,7 @@ void block_drop(struct blocks *blocks, struct block *block)
     list_push(&blocks->spare, block);
 }
 
-/* --- blocks in use, by address ---------------------------------------------------------------- */
+/* --- Blocks in use, by address --- */
 
 /* Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4). */
 static struct block **bucket_of(const struct blocks *blocks, const void *address)
@@ -125,7 +125,7 @@ struct block *block_any(const struct blocks *blocks)
     return NULL;
 }
 
-/* --- free blocks ------------------------------------------------------------------------------ */
+/* --- Free blocks --- */
 
 static void free_add(struct blocks *blocks, struct block *block)
 {
@@ -241,7 +241,7 @@ struct block *block_take_segment(struct blocks *blocks)
     return block;
 }
 
-/* --- from beginning to end -------------------------------------------------------------------- */
+/* --- From beginning to end --- */
 
 enum status blocks_init(struct blocks *blocks)
 {

@@ -28,7 +28,7 @@ static bool parse_digits(const char *text, uint64_t *number, const char **end)
     return errno == 0;
 }
 
-/* --- choices: the words of a list "a|b|c" ----------------------------------------------------- */
+/* --- Choices: the words of a list "a|b|c" --- */
 
 /* The number of `word` in `list`, or -1. */
 static int word_find(const char *list, const char *word)
@@ -81,7 +81,7 @@ static int print_yes_no(const struct knob *knob, const union knob_value *value, 
     return word_print(knob->values, value->yes, text, size);
 }
 
-/* --- numbers ---------------------------------------------------------------------------------- */
+/* --- Numbers --- */
 
 static bool parse_count(const struct knob *knob, const char *text, union knob_value *value)
 {
@@ -196,7 +196,7 @@ static int print_seed(const struct knob *knob, const union knob_value *value, ch
     return snprintf(text, size, "%llu", (unsigned long long)value->seed);
 }
 
-/* --- by kind ---------------------------------------------------------------------------------- */
+/* --- By kind --- */
 
 static const struct kind {
     size_t size;

@@ -225,7 +225,7 @@ void knobs_defaults(struct training_config *config)
     config->optimizer.warmup = 20;
 }
 
-/* --- finding a knob --------------------------------------------------------------------------- */
+/* --- Finding a knob --- */
 
 static bool same_name(const char *knob, const char *name)
 {
@@ -255,7 +255,7 @@ out:
     return status;
 }
 
-/* --- the interface ---------------------------------------------------------------------------- */
+/* --- The interface --- */
 
 enum status knob_set(struct training_config *config, const char *name, const char *text)
 {

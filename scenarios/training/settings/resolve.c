@@ -15,7 +15,7 @@ enum {
     BATCHES_AHEAD_MAX = 4096,
 };
 
-/* --- filling in ------------------------------------------------------------------------------- */
+/* --- Filling in --- */
 
 static int or_role(int value, int of_role)
 {
@@ -93,7 +93,7 @@ static void fill(struct training_config *config, const struct device_properties 
     config->loader.seed = config->seed;
 }
 
-/* --- what cannot be --------------------------------------------------------------------------- */
+/* --- Refusals --- */
 
 typedef bool condition(const struct training_config *config,
                        const struct device_properties *device);
@@ -189,7 +189,7 @@ static const struct refusal {
 _Static_assert(LOSS_RING == 1024 && ROW_MULTIPLE == 32 && BATCHES_AHEAD_MAX == 4096,
                "the sentences above name these");
 
-/* --- sentences -------------------------------------------------------------------------------- */
+/* --- Sentences --- */
 
 /* What `word` in braces stands for. */
 static void expand(const char *word, const struct training_config *config,

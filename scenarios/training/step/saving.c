@@ -117,7 +117,7 @@ out:
     return status;
 }
 
-/* --- The writer thread ------------------------------------------------------------------------- */
+/* --- The writer thread --- */
 
 static void *write_states(void *argument)
 {
@@ -187,7 +187,7 @@ static void signal_writer(struct saving *saving, bool *flag)
     pthread_mutex_unlock(&saving->mutex);
 }
 
-/* --- The row ----------------------------------------------------------------------------------- */
+/* --- The row --- */
 
 static enum status open_saving(struct training *training)
 {

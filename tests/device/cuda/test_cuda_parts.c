@@ -17,7 +17,7 @@ static void assert_says(const char *part)
         fail_msg("the error says \"%s\", nothing of \"%s\"", status_last()->text, part);
 }
 
-/* Errors --------------------------------------------------------------------------------------- */
+/* --- Errors --- */
 
 static void errors_have_the_status_they_deserve(void **state)
 {
@@ -116,7 +116,7 @@ static void an_injected_failure_is_called_one(void **state)
     assert_null(strstr(status_last()->text, "injected"));
 }
 
-/* GPUs ----------------------------------------------------------------------------------------- */
+/* --- GPUs --- */
 
 /* A machine on which all is well; cases change one thing. */
 static struct gpu_found fine(void)
@@ -213,7 +213,7 @@ static void a_gpu_that_will_do_is_taken(void **state)
     assert_int_equal(gpu_verdict(&found, 0), STATUS_OK);
 }
 
-/* Grids ---------------------------------------------------------------------------------------- */
+/* --- Grids --- */
 
 static void grids_have_a_thread_for_every_pack_and_a_warp_for_every_row(void **state)
 {
@@ -265,7 +265,7 @@ static void what_does_not_fit_in_a_grid_can_be_told(void **state)
     assert_true(geometry_blocks(GEOMETRY_PACKS, 2, INT64_MAX / 2) > GEOMETRY_BLOCKS_MAX);
 }
 
-/* Products ------------------------------------------------------------------------------------- */
+/* --- Products --- */
 
 /* What cuBLAS does with its arguments, by its reference: column-major throughout. */
 static void multiply_columns(const struct column_product *p, float beta)

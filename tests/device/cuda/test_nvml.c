@@ -75,7 +75,7 @@ static int known_of(const struct device_health *health)
     return readings(health, known);
 }
 
-/* --- complete --- */
+/* --- Complete --- */
 
 static void every_reading_is_what_the_library_answered(void **state)
 {
@@ -272,7 +272,7 @@ static void the_drivers_release_is_told_without_a_gpu(void **state)
     unsetenv("FAKE_NVML_FAILS");
 }
 
-/* --- lacking, empty, missing --- */
+/* --- Lacking, empty, missing --- */
 
 static void functions_that_are_not_there_leave_unknown(void **state)
 {
@@ -309,7 +309,7 @@ static void a_missing_library_is_named(void **state)
     assert_false(nvml_driver_release(release, sizeof release));
 }
 
-/* --- Where it is plugged in --- */
+/* --- Link and NUMA node --- */
 
 #define SLOT "sys/bus/pci/devices/0001:0a:00.0/"
 

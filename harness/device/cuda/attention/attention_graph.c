@@ -89,7 +89,7 @@ static void finalize_operation(struct builder *builder, descriptor operation, co
     builder->operations[builder->operation_count++] = operation;
 }
 
-/* Tensors -------------------------------------------------------------------------------------- */
+/* --- Tensors --- */
 
 struct form {
     int64_t sizes[4], strides[4];
@@ -178,7 +178,7 @@ static descriptor lengths(struct builder *builder, enum attention_tensor id)
     return builder->shape->lengths ? in_memory(builder, form, id) : NULL;
 }
 
-/* Operations: each returns its result ----------------------------------------------------------- */
+/* --- Operations: each returns its result --- */
 
 struct pointwise {
     cudnnPointwiseMode_t mode;
@@ -285,7 +285,7 @@ static descriptor below(struct builder *builder, descriptor x, int64_t axis, des
                               });
 }
 
-/* The passes ------------------------------------------------------------------------------------ */
+/* --- The passes --- */
 
 /* The tensors that both passes begin with. */
 struct shared {
