@@ -49,7 +49,7 @@ static void *at(const struct bench_work *work, enum role role, int64_t copy)
     return operand_at(&own->operands[role], copy);
 }
 
-/* --- moving data --- */
+/* --- Moving data --- */
 
 static enum status launch_read(struct bench_work *work, int64_t copy)
 {
@@ -99,7 +99,7 @@ static void compute_triad(double *y, const struct operand *operands, int64_t i)
     *y = operand_value(&operands[A], i) + (double)TRIAD_SCALE * operand_value(&operands[B], i);
 }
 
-/* --- the training step's --- */
+/* --- The training step's kernels --- */
 
 static enum status launch_residual(struct bench_work *work, int64_t copy)
 {

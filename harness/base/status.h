@@ -43,7 +43,7 @@ struct status_error {
     char file[64];        /* where it was noticed */
     char expression[160]; /* the innermost call that passed it up; "" when there was none */
     char text[512];       /* the sentence for the user */
-    char context[256];    /* what was being done, outermost first; "" when nobody said */
+    char context[256];    /* what was being done, outermost first; "" if unknown */
 };
 
 /* Records a failure of this thread and returns `status`. `format` makes the sentence for the user. */

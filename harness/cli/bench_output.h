@@ -30,7 +30,7 @@ enum status bench_output_open(struct bench_output *output,
                               struct device *device, const struct roofs *roofs);
 void bench_output_close(struct bench_output *output);
 
-/* Writes the file anew, with what the rows have so far. Nothing is printed. */
+/* Writes the file again, with the results so far. Nothing is printed. */
 enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
                                 int count);
 

@@ -1,7 +1,7 @@
 /* chokepoint run: scenarios one after the other, each in a child process.
  *
- * Everything that could refuse the whole run is tried first: the names, the device, the result folder. The result
- * file is written anew after each scenario, so an early end costs only the scenario that runs. */
+ * Everything that could refuse the whole run is tried first: the names, the device, the result folder. The
+ * result file is written anew after each scenario, so an early end costs only the scenario that runs. */
 #include "harness/base/atomic_file.h"
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"

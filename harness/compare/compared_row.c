@@ -98,9 +98,10 @@ static void judge(struct compared_row *row, double change, double error, double 
     else if (!(fabs(change) > limit && fabs(change) > reach))
         explain_undecided(row, fmax(reach, limit), limit);
     else if (overlap)
-        snprintf(row->reason, sizeof row->reason,
-                 "%+.1f%%, but the runs of the two sides overlap: odd runs are no change",
-                 100 * expm1(change));
+        snprintf(
+            row->reason, sizeof row->reason,
+            "%+.1f%%, but the runs of the two sides overlap: a few outlying runs are not a change",
+            100 * expm1(change));
     else
         row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
 }
@@ -130,7 +131,7 @@ static void judge_with_zeros(struct compared_row *row, const struct side sides[S
         row->verdict = compare_larger_is_better(rule) ? COMPARE_SLOWER : COMPARE_FASTER;
     else
         snprintf(row->reason, sizeof row->reason,
-                 "some values are 0 or negative: there is no factor between them");
+                 "some values are 0 or negative, so they have no ratio");
 }
 
 /* No value is 0. */

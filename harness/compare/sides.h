@@ -61,14 +61,14 @@ struct side_noise {
 
 /* The sides are those that sides_locate() filled, with locations. `runs` was learned from all rows of the
  * same files at the same place; NULL, or of no rows: the row stands for itself. `stated` is the least noise;
- * NaN: nobody said. */
+ * NaN: unknown. */
 struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
                               double stated);
 
 /* All repetitions of a side; 0 where its files hold only aggregates. */
 int side_repetitions(const struct side *side);
 
-/* Whether the runs of the sides overlap, so that their means differ by odd runs alone: more than a quarter of
+/* Whether the runs of the sides overlap, so that their means differ by outlying runs alone: more than a quarter of
  * all pairs of a base run and a new run are ordered the other way round than the means; a tie counts half.
  * The sides are those that sides_locate() filled. */
 bool sides_overlap(const struct side sides[SIDES]);

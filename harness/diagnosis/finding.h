@@ -15,7 +15,7 @@ enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 const char *confidence_name(enum confidence confidence); /* "high" */
 
 struct finding {
-    const char *id, *title, *advice, *source; /* live for ever; source: of the threshold */
+    const char *id, *title, *advice, *source; /* constants; source: of the threshold */
     enum severity severity;
     enum confidence confidence;
     double lost_ns_per_step; /* of the untraced step where the trace tells; NAN: not of time */

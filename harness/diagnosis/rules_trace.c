@@ -117,7 +117,7 @@ const struct rule rules_of_trace[] = {
       "record the device as well (ProfilerActivity.CUDA); on GPUs, check that CUPTI is found",
       "without device work there is nothing to judge", judge_no_device_activity },
     { "insufficient_data", "The trace lacks information",
-      "record at least 3 whole steps, with the calls of the host", "what rules need",
+      "record at least 3 whole steps, with the calls of the host", "the least that the rules need",
       judge_insufficient_data },
     { 0 },
 };

@@ -28,6 +28,6 @@ void disturbance_check(struct checks *checks, const struct cpu_times *first,
                : others <= 0.5 * cores ? CHECK_LOW
                                        : CHECK_FAIL,
                "at most a tenth of the cores",
-               "figures below what is expected may be theirs: end them, and see top",
-               "%.2f of %d cores", others, cores);
+               "they may be the cause of low figures: end them, and see top", "%.2f of %d cores",
+               others, cores);
 }

@@ -1,4 +1,4 @@
-/* The most that this host can do, measured without the device: the CPU device is held against it. */
+/* The most that this host can do, measured without the device: the CPU device is compared with it. */
 #ifndef HARNESS_DOCTOR_HOST_LIMITS_H
 #define HARNESS_DOCTOR_HOST_LIMITS_H
 

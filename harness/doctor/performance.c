@@ -201,7 +201,8 @@ void performance_judge(struct checks *checks, const char *name, enum performance
         return;
     }
     if (isnan(bound)) {
-        checks_add(checks, name, CHECK_NONE, "", "what to expect is not known here", "%s", value);
+        checks_add(checks, name, CHECK_NONE, "", "the expected figure is not known here", "%s",
+                   value);
         return;
     }
     print_value(least, unit, bound);

@@ -1,4 +1,4 @@
-/* The device's speed, held against that which a device of its kind should have.
+/* The device's speed, compared with the speed that a device of its kind should have.
  *
  * The benches measure. The expectations come from other facts: for the CPU device from what the host does
  * without it (host_limits.h), for a GPU from its clocks, widths and link. The fastest

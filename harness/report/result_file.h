@@ -3,7 +3,7 @@
  *   {"context": {...}, "benchmarks": [...], "chokepoint": {"schema": 1, "scenarios": [...]}}
  *
  * `benchmarks` has rows "item_sync/before" and "item_sync/after", one per repetition and then the mean,
- * median, stddev and cv, times in us for ever: Google Benchmark's own compare.py, with
+ * median, stddev and cv, times always in us: Google Benchmark's own compare.py, with
  * `filters result.json /before /after`, compares them as they are. A row of time zero would make
  * compare.py drop its overall figure, so scenarios that were skipped or failed are only in
  * `chokepoint`, which holds every scenario with its verdict, effects, settings and raw samples.

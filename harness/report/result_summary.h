@@ -35,8 +35,8 @@ typedef bool summary_note(char *text, size_t size, const struct scenario_result 
 /* "2 of 18 windows were throttled (power); they still count"; false where none was. */
 summary_note summary_throttled;
 
-/* "other programs used 1.30 of 2 cores during the measurement, ...", or a virtual machine's host kept them; false where
- * it was less than a tenth of the cores. */
+/* "other programs used 1.30 of 2 cores during the measurement, ...", or a virtual machine's host kept them;
+ * false where it was less than a tenth of the cores. */
 summary_note summary_disturbed;
 
 enum { SUMMARY_NOTES = 2, SUMMARY_NOTE_SIZE = 128 };

@@ -49,7 +49,7 @@ void stand_in_enqueue(struct CUstream_st *stream, const struct operation *operat
 void stand_in_wait_until(struct CUstream_st *stream, long number);
 void stand_in_wait_for_all(void);
 
-/* Without the lock. `work` says what is told of it; its times are set here. */
+/* Without the lock. `work` is what the listener learns of it; its times are set here. */
 cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work);
 
 /* --- memory.c --- */

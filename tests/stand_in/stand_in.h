@@ -19,7 +19,7 @@ struct operation {
     cudaError_t (*run)(struct operation *operation);
     struct operation *next;
     void *owned;
-    struct stand_in_work work; /* what the listener is told of it */
+    struct stand_in_work work; /* what the listener learns of it */
     union {
         struct {
             void *to;

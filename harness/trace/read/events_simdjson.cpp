@@ -26,7 +26,7 @@ struct event_parser {
 namespace
 {
 
-const char *const not_json = "it is no valid JSON";
+const char *const not_json = "it is not valid JSON";
 
 struct number_name {
     string_view name;
@@ -281,10 +281,10 @@ const char *take(event_fields &fields, key which, string_view text)
         break;
     case key::start:
         fields.has_start = decimal_us_to_ns(text.data(), text.size(), &fields.start_ns);
-        return fields.has_start ? nullptr : "its ts is no time";
+        return fields.has_start ? nullptr : "its ts is not a time";
     case key::duration:
         fields.has_duration = decimal_us_to_ns(text.data(), text.size(), &fields.duration_ns);
-        return fields.has_duration ? nullptr : "its dur is no time";
+        return fields.has_duration ? nullptr : "its dur is not a time";
     case key::other:
         break;
     }

@@ -43,7 +43,7 @@ static const struct row {
     { CUPTI_ERROR_DISABLED, "CUPTI was disabled in this process: unset CUDA_INJECTION64_PATH" },
     { CUPTI_ERROR_OUT_OF_MEMORY, "close other programs, or make the model smaller" },
     { CUPTI_ERROR_UNKNOWN,
-      "is this libcupti the driver's match, and is the driver loaded? nvidia-smi tells" },
+      "is this libcupti the driver's match, and is the driver loaded? See nvidia-smi" },
 };
 
 static struct cupti loaded;
