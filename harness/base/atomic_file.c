@@ -1,5 +1,7 @@
 #include "harness/base/atomic_file.h"
 
+#include "harness/base/write_all.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -30,20 +32,6 @@ enum status atomic_file_fail(const char *path, int error)
             advice = rows[i].advice;
     return status_fail(STATUS_IO, __FILE__, __LINE__, "cannot write %s: %s; %s", path,
                        strerror(error), advice);
-}
-
-static enum status write_all(int descriptor, const char *path, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = write(descriptor, text, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return atomic_file_fail(path, errno);
-        text += written;
-        bytes -= (size_t)written;
-    }
-    return STATUS_OK;
 }
 
 /* The permissions that open() would have given: mkstemp gives the owner's only. */
@@ -95,8 +83,8 @@ enum status atomic_file_write(const char *path, const char *text, size_t bytes)
     int descriptor;
 
     TRY(atomic_file_open(temporary, &descriptor, path));
-    status = write_all(descriptor, path, text, bytes);
-    if (status == STATUS_OK && (fsync(descriptor) != 0 || rename(temporary, path) != 0))
+    if (!write_all(descriptor, text, bytes) || fsync(descriptor) != 0 ||
+        rename(temporary, path) != 0)
         status = atomic_file_fail(path, errno);
     close(descriptor);
     if (status != STATUS_OK)

@@ -1,5 +1,6 @@
 #include "harness/experiment/records.h"
 
+#include "harness/base/write_all.h"
 #include "harness/text/json.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "repetition", "tracing",
                                                            "skipped",  "error",      "end" };
@@ -128,25 +128,6 @@ char *record_print(const struct record *record)
     return line;
 }
 
-static enum status write_all(int descriptor, const char *bytes, size_t count)
-{
-    enum status status = STATUS_OK;
-
-    while (count > 0) {
-        ssize_t written = write(descriptor, bytes, count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            FAIL(STATUS_IO, "cannot write a record to descriptor %d: %s", descriptor,
-                 strerror(errno));
-        bytes += written;
-        count -= (size_t)written;
-    }
-
-out:
-    return status;
-}
-
 enum status record_write(int descriptor, const struct record *record)
 {
     enum status status = STATUS_OK;
@@ -157,8 +138,8 @@ enum status record_write(int descriptor, const struct record *record)
     line = record_print(record);
     if (line == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to write a %s record", type_names[record->type]);
-    TRY(write_all(descriptor, line, strlen(line)));
-    TRY(write_all(descriptor, "\n", 1));
+    if (!write_all(descriptor, line, strlen(line)) || !write_all(descriptor, "\n", 1))
+        FAIL(STATUS_IO, "cannot write a record to descriptor %d: %s", descriptor, strerror(errno));
 
 out:
     cJSON_free(line);

@@ -1,6 +1,7 @@
 #include "scenarios/training/data/generated_images.h"
 
 #include "harness/base/random.h"
+#include "harness/base/write_all.h"
 #include "scenarios/training/data/cache_folder.h"
 #include "scenarios/training/data/jpeg.h"
 
@@ -212,18 +213,8 @@ static enum status write_file(const char *path, const void *bytes, size_t count)
 {
     enum status status = STATUS_OK;
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    const char *next = bytes;
 
-    while (file >= 0 && count > 0) {
-        ssize_t written = write(file, next, count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            break;
-        next += written;
-        count -= (size_t)written;
-    }
-    if (file < 0 || count > 0)
+    if (file < 0 || !write_all(file, bytes, count))
         FAIL(STATUS_IO,
              "%.300s cannot be written: %s; make room, or set CHOKEPOINT_CACHE to a folder "
              "on another disk",
