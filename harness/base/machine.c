@@ -1,5 +1,6 @@
 #include "harness/base/machine.h"
 
+#include "harness/base/number.h"
 #include "harness/base/system_file.h"
 
 #include <math.h>
@@ -117,14 +118,6 @@ static int count_bits(const char *map)
     return bits;
 }
 
-static int64_t size_bytes(const char *text)
-{
-    char *unit;
-    int64_t value = strtoll(text, &unit, 10);
-
-    return *unit == 'K' ? value << 10 : *unit == 'M' ? value << 20 : value;
-}
-
 static bool read_cache_file(const char *root, int index, const char *name, char *line, size_t size)
 {
     char path[128];
@@ -147,7 +140,7 @@ static void read_caches(struct machine *machine, const char *root)
             continue;
         memcpy(cache->type, type, sizeof cache->type);
         cache->level = atoi(level);
-        cache->bytes = size_bytes(size);
+        number_read_bytes(size, &cache->bytes);
         cache->sharing = count_bits(map);
         machine->cache_count++;
     }

@@ -6,6 +6,7 @@
 
 #include "harness/base/json_words.h"
 #include "harness/trace/read/decimal.h"
+#include "harness/trace/record/device_numbers.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -351,41 +352,28 @@ const char *parse_text(struct event_parser *parser, string_view text, event_fiel
     return parse_event(document, fields);
 }
 
-// Whole numbers of a device by where they go.
+void put_number(int64_t &member, int64_t number)
+{
+    member = number;
+}
+
+void put_number(int &member, int64_t number)
+{
+    if (number >= 0 && number <= INT32_MAX)
+        member = static_cast<int>(number);
+}
+
 void take_device(event_device &device, string_view name, int64_t number)
 {
-    static const struct {
-        string_view name;
-        int64_t event_device::*member;
-    } large[] = {
-        { "id", &event_device::id },
-        { "totalGlobalMem", &event_device::memory_bytes },
-        { "memoryBudget", &event_device::memory_budget_bytes },
-        { "launchNs", &event_device::launch_ns },
-    };
-    static const struct {
-        string_view name;
-        int event_device::*member;
-    } small[] = {
-        { "numSms", &event_device::multiprocessors },
-        { "warpSize", &event_device::warp_lanes },
-        { "maxThreadsPerMultiprocessor", &event_device::threads_per_multiprocessor },
-        { "computeMajor", &event_device::compute_major },
-        { "computeMinor", &event_device::compute_minor },
-        { "hostCores", &event_device::host_cores },
-        { "sharesHostCores", &event_device::shares_host_cores },
-        { "bf16MatrixUnits", &event_device::bf16_matrix_units },
-        { "fp16MatrixUnits", &event_device::fp16_matrix_units },
-        { "tf32", &event_device::tf32 },
-        { "fusedAttention", &event_device::fused_attention },
-    };
-
-    for (const auto &known : large)
-        if (name == known.name)
-            device.*known.member = number;
-    for (const auto &known : small)
-        if (name == known.name && number >= 0 && number <= INT32_MAX)
-            device.*known.member = static_cast<int>(number);
+    if (name == "id")
+        device.id = number;
+    if (name == "maxThreadsPerMultiprocessor")
+        put_number(device.threads_per_multiprocessor, number);
+#define TAKE(json_name, member, value)                                                             \
+    if (name == json_name)                                                                         \
+        put_number(device.member, number);
+    DEVICE_NUMBERS(TAKE)
+#undef TAKE
 }
 
 void begin_device(event_device &device)

@@ -1,6 +1,7 @@
 /* Two passes over the rows: one joins (joins.h), one writes. Nothing is kept of what was written. */
 #include "harness/trace/record/kineto.h"
 
+#include "harness/trace/record/device_numbers.h"
 #include "harness/trace/record/joins.h"
 #include "harness/trace/record/json_stream.h"
 
@@ -484,27 +485,17 @@ static void name_places(struct writer *writer)
 
 static void put_device(struct writer *writer)
 {
-    const struct device_properties *device = writer->about->device;
+    const struct kineto_about *about = writer->about;
+    const struct device_properties *device = about->device;
 
     json_put(writer->json, ",\n\"deviceProperties\":[{\"id\":");
     json_put_integer(writer->json, device->index);
     text(writer, "name", device->name);
-    integer(writer, "totalGlobalMem", device->memory_bytes);
-    integer(writer, "memoryBudget",
-            writer->about->memory_budget > 0 ? writer->about->memory_budget : device->memory_bytes);
-    integer(writer, "computeMajor", device->compute_capability / 10);
-    integer(writer, "computeMinor", device->compute_capability % 10);
-    integer(writer, "warpSize", device->warp_lanes);
-    integer(writer, "numSms", device->multiprocessors);
     text(writer, "kind", device->kind);
     text(writer, "isa", device->isa);
-    integer(writer, "hostCores", device->host_cores);
-    integer(writer, "sharesHostCores", device->shares_host_cores);
-    integer(writer, "launchNs", (int64_t)(device->launch_ns + 0.5));
-    integer(writer, "bf16MatrixUnits", device->bf16_matrix_units);
-    integer(writer, "fp16MatrixUnits", device->fp16_matrix_units);
-    integer(writer, "tf32", device->tf32);
-    integer(writer, "fusedAttention", device->fused_attention);
+#define PUT(json_name, member, value) integer(writer, json_name, value);
+    DEVICE_NUMBERS(PUT)
+#undef PUT
     json_put(writer->json, "}]");
 }
 
