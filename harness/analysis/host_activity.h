@@ -1,4 +1,4 @@
-/* Tells what host threads did at any moment, as far as the trace shows.
+/* The activity of host threads at any moment, as far as the trace shows.
  *
  * The innermost of a thread's nested events counts. Everything within loading, logging or saving counts as
  * that, except calls of the runtime. A moment that no event covers is HOST_OUTSIDE: the program's own code,

@@ -9,7 +9,7 @@
  * steps never overlap, and add up to the time they took. How far its work reaches is work_end_ns.
  *
  * If the host computes itself, messages between its processes are communication, and have priority over
- * what is computed at the same time. They are no device work. */
+ * what is computed at the same time. They are not device work. */
 #ifndef HARNESS_ANALYSIS_STEPS_H
 #define HARNESS_ANALYSIS_STEPS_H
 

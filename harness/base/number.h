@@ -1,4 +1,4 @@
-/* Numbers as users type them. Each is BAD_USAGE with the option's name, the text and what is wanted. */
+/* Numbers as users type them. Each is BAD_USAGE with the option's name, the text and the accepted form. */
 #ifndef HARNESS_BASE_NUMBER_H
 #define HARNESS_BASE_NUMBER_H
 

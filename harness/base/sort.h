@@ -1,4 +1,4 @@
-/* Sorting what is nearly always in order: profilers write a thread's and a stream's events as they come. */
+/* Sorting records that are nearly always in order: profilers write events of a thread or stream as they come. */
 #ifndef HARNESS_BASE_SORT_H
 #define HARNESS_BASE_SORT_H
 

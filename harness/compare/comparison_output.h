@@ -13,7 +13,7 @@ void comparison_page(const struct page *page, const struct comparison *compariso
  * [files], "new": [files], "doubts", "counts": {"slower": 1, ...}, "rows": [{"name", "verdict", "reason",
  * "lost", "base", "new", "change", "interval": [low, high], "noise_within", "noise_between",
  * "noise_from", "runs": [base, new], "repetitions": [base, new]}]};
- * what is not known is null. "noise_common" is the part of a run's noise that moves all its rows, as a
+ * an unknown value is null. "noise_common" is the part of a run's noise that moves all its rows, as a
  * relative standard deviation. *text is malloc'd. */
 enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,
                             const char *doubts, char **text);

@@ -1,4 +1,4 @@
-/* One record of what a host thread or a device did: which devices give and traces take.
+/* One record of the activity of a host thread or a device: devices make them, traces keep them.
  *
  * A device hands every record to the sink it was opened with and keeps none. Names, kinds and
  * correlation follow CUPTI's: a call by the host (RUNTIME) and the device work it caused (KERNEL,

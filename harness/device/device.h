@@ -1,4 +1,4 @@
-/* The device: what a CUDA GPU and the embedded CPU device both do.
+/* The device: the functions that a CUDA GPU and the embedded CPU device both have.
  *
  * The calls are CUDA's runtime calls under their own names less the prefix: work is queued on a
  * stream and the call returns at once unless its comment says that it blocks. An error of queued

@@ -1,4 +1,4 @@
-/* The health of a device: what decides its speed besides the work it is given.
+/* The health of a device: everything but its work that decides its speed.
  *
  * A reading changes nothing and never fails. A value that cannot be read is unknown: NAN for a double, -1 for
  * an integer, "" for a text. GPUs are read through NVML (cuda/nvml.h), the CPU device through the host's

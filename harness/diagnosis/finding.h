@@ -1,4 +1,4 @@
-/* A finding: one thing that is wrong with a training run, and what it costs. The data alone, for those who
+/* A finding: one thing that is wrong with a training run, and its cost. The data alone, for those who
  * keep or print findings and do not make them (findings.h). */
 #ifndef HARNESS_DIAGNOSIS_FINDING_H
 #define HARNESS_DIAGNOSIS_FINDING_H

@@ -1,4 +1,4 @@
-/* The result: what came out of one scenario, from single windows to the verdict. */
+/* The result of one scenario, from single windows to the verdict. */
 #ifndef HARNESS_EXPERIMENT_RESULT_H
 #define HARNESS_EXPERIMENT_RESULT_H
 

@@ -1,4 +1,4 @@
-/* A diagnosis for programs. Times are nanoseconds; what is not known is null.
+/* A diagnosis for programs. Times are nanoseconds; an unknown value is null.
  *
  *   {"traces": [{"file", "partial", "span_ns", "busy_ns", "idle_ns", "compute_ns", "communication_ns",
  *     "exposed_communication_ns", "exposed_copy_ns", "idle": {"host_wait", "device_wait", "other"},

@@ -1,4 +1,4 @@
-/* A scenario's result in words and short figures: what the console and the Markdown table share. */
+/* A scenario's result in words and short figures, shared by the console and the Markdown table. */
 #ifndef HARNESS_REPORT_RESULT_SUMMARY_H
 #define HARNESS_REPORT_RESULT_SUMMARY_H
 

@@ -1,4 +1,4 @@
-/* The results of a run: what changed in each scenario, by how much, and the verdict. */
+/* The results of a run: the change in each scenario, its size, and the verdict. */
 #ifndef HARNESS_REPORT_RUN_TABLE_H
 #define HARNESS_REPORT_RUN_TABLE_H
 

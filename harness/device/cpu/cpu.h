@@ -1,4 +1,4 @@
-/* The CPU device from the inside: what its parts share.
+/* The CPU device from the inside: declarations that its parts share.
  *
  * cpu.c opens it. A stream (stream.c) is a queue with a worker; launches (launch.c, cpu_gemm.c), copies
  * (copy.c), events (event.c) and graphs (graph.c) put items into it. cpu_memory.c owns the device's

@@ -1,4 +1,4 @@
-/* The CUDA device from the inside: what its parts share.
+/* The CUDA device from the inside: declarations that its parts share.
  *
  * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, cuda_gemm.c), copies (copy.c)
  * and graphs (graph.c) are the runtime's, under the rules of device.h; cuda_memory.c keeps the books of

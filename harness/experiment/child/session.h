@@ -1,4 +1,4 @@
-/* One scenario in a child process: what the timing child and the tracing child share.
+/* One scenario in a child process: the part that the timing child and the tracing child share.
  *
  * Both open the device, settle the settings of both variants, choose what brings host and device work
  * into balance, and report to the parent in records. */

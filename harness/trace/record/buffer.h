@@ -1,4 +1,4 @@
-/* The buffer that records what a traced run does, in memory, until it is written.
+/* The buffer that records a traced run in memory until it is written.
  *
  * A device hands its activity to the sink that trace_sink() gives; the training step adds its own rows:
  * operators, steps and memory. Any thread may record at any time. A thread appends to a chunk of its own

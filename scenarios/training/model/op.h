@@ -1,4 +1,4 @@
-/* Tensors and ops: what the model is made of.
+/* Tensors and ops, the parts of a model.
  *
  * The model is an array of ops. An op has a forward and a backward pass, and each pass names the
  * tensors that it reads and writes: that is all the program (program.h) needs to know to allocate a
