@@ -11,6 +11,8 @@
  * at the end of the timed window. */
 #include "scenarios/training/step/training_parts.h"
 
+#include "harness/base/write_all.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -98,20 +100,12 @@ static enum status write_state(const struct saving *saving)
 {
     enum status status = STATUS_OK;
 
-    for (size_t done = 0; done < saving->bytes;) {
-        ssize_t written =
-            pwrite(saving->file, saving->state + done, saving->bytes - done, (off_t)done);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written == 0)
-            errno = ENOSPC; /* pwrite() sets none where it writes nothing */
-        if (written <= 0)
-            FAIL(STATUS_IO,
-                 "%zu bytes of training state cannot be written in %s: %s; make room "
-                 "there, set TMPDIR to another folder, or save_every=never",
-                 saving->bytes, folder(), strerror(errno));
-        done += (size_t)written;
-    }
+    if (lseek(saving->file, 0, SEEK_SET) != 0 ||
+        !write_all(saving->file, saving->state, saving->bytes))
+        FAIL(STATUS_IO,
+             "%zu bytes of training state cannot be written in %s: %s; make room there, set TMPDIR "
+             "to another folder, or save_every=never",
+             saving->bytes, folder(), strerror(errno));
 
 out:
     return status;
