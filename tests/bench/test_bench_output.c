@@ -2,36 +2,58 @@
 #include "harness/bench/bench_console.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+static double number_of(const cJSON *rows, int row, const char *member)
+{
+    return cJSON_GetNumberValue(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, row), member));
+}
+
+/* cmocka's own compares floats. */
+static void assert_near(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-12 * expected))
+        fail_msg("%.17g is not %.17g", value, expected);
+}
+
 static void rows_are_those_of_google_benchmark(void **state)
 {
-    static const char *const names[] = { "x/8",        "x/8",        "x/8",   "x/8_mean",
-                                         "x/8_median", "x/8_stddev", "x/8_cv" };
-    struct bench_result result = { .name = "x/8", .iterations = 100, .count = 3, .bytes = 1000 };
+    const struct {
+        const char *name;
+        double real, cpu, items_per_second;
+    } cases[] = {
+        { "x/8", 10, 5, 6e8 },
+        { "x/8", 20, 7, 3e8 },
+        { "x/8", 60, 12, 1e8 },
+        { "x/8_mean", 30, 8, 1e9 / 3 },
+        { "x/8_median", 20, 7, 3e8 },
+        { "x/8_stddev", sqrt(700), sqrt(13), sqrt(19.0 / 3) * 1e8 },
+        { "x/8_cv", sqrt(700) / 30, sqrt(13) / 8, sqrt(19.0 / 3) * 0.3 },
+    };
+    struct bench_result result = {
+        .name = "x/8", .iterations = 100, .count = 3, .bytes = 1000, .items = 6
+    };
     struct json json = { false };
-    cJSON *rows = json_array(&json, NULL, NULL), *row;
+    cJSON *rows = json_array(&json, NULL, NULL);
     (void)state;
 
-    for (int i = 0; i < 3; i++) {
-        result.real_ns[i] = 10 + i;
-        result.cpu_ns[i] = 5;
+    for (int i = 0; i < result.count; i++) {
+        result.real_ns[i] = cases[i].real;
+        result.cpu_ns[i] = cases[i].cpu;
     }
     bench_rows_add(&json, rows, &result, 2, 1);
-    assert_int_equal(cJSON_GetArraySize(rows), ARRAY_SIZE(names));
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        assert_string_equal(
-            cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, (int)i), "name")),
-            names[i]);
-    row = cJSON_GetArrayItem(rows, 0);
-    assert_true(cJSON_GetObjectItem(row, "real_time")->valuedouble == 10);
-    assert_true(cJSON_GetObjectItem(row, "bytes_per_second")->valuedouble == 1e11);
-    assert_null(cJSON_GetObjectItem(row, "flops_per_second"));
-    row = cJSON_GetArrayItem(rows, 4);
-    assert_true(cJSON_GetObjectItem(row, "real_time")->valuedouble == 11);
-    row = cJSON_GetArrayItem(rows, 6);
-    assert_float_equal(cJSON_GetObjectItem(row, "real_time")->valuedouble, 1.0 / 11, 1e-12);
+    assert_int_equal(cJSON_GetArraySize(rows), ARRAY_SIZE(cases));
+    for (int i = 0; i < (int)ARRAY_SIZE(cases); i++) {
+        const cJSON *row = cJSON_GetArrayItem(rows, i);
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "name")), cases[i].name);
+        assert_near(number_of(rows, i, "real_time"), cases[i].real);
+        assert_near(number_of(rows, i, "cpu_time"), cases[i].cpu);
+        assert_near(number_of(rows, i, "items_per_second"), cases[i].items_per_second);
+        assert_null(cJSON_GetObjectItem(row, "flops_per_second"));
+    }
+    assert_near(number_of(rows, 0, "bytes_per_second"), 1e11);
     cJSON_Delete(rows);
 }
 
