@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum status atomic_file_fail(const char *path, int error)
+const char *atomic_file_advice(int error)
 {
     static const struct {
         int error;
@@ -23,15 +23,14 @@ enum status atomic_file_fail(const char *path, int error)
         { EPERM, "choose a folder that you may write to" },
         { EROFS, "choose a folder that you may write to" },
         { ENOENT, "create the folder or choose another" },
+        { ENOTDIR, "a part of this path is a file; choose another folder" },
         { EFBIG, "the limit on file sizes (ulimit -f) is too low for it" },
     };
-    const char *advice = "choose another folder";
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (rows[i].error == error)
-            advice = rows[i].advice;
-    return status_fail(STATUS_IO, __FILE__, __LINE__, "cannot write %s: %s; %s", path,
-                       strerror(error), advice);
+            return rows[i].advice;
+    return "choose another folder";
 }
 
 /* The permissions that open() would have given: mkstemp gives the owner's only. */
@@ -69,11 +68,37 @@ enum status atomic_file_open(char temporary[PATH_MAX], int *descriptor, const ch
         FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", path);
     *descriptor = mkostemp(temporary, O_CLOEXEC);
     if (*descriptor < 0)
-        return atomic_file_fail(path, errno);
-    fchmod(*descriptor, default_mode());
+        ATOMIC_FILE_FAIL(path, errno);
+    if (fchmod(*descriptor, default_mode()) != 0) {
+        int error = errno;
+        atomic_file_discard(temporary, *descriptor);
+        ATOMIC_FILE_FAIL(path, error);
+    }
 
 out:
     return status;
+}
+
+enum status atomic_file_finish(const char *temporary, const char *path, int descriptor)
+{
+    enum status status = STATUS_OK;
+
+    if (fsync(descriptor) != 0 || rename(temporary, path) != 0) {
+        int error = errno;
+        atomic_file_discard(temporary, descriptor);
+        ATOMIC_FILE_FAIL(path, error);
+    }
+    close(descriptor);
+    sync_folder(path);
+
+out:
+    return status;
+}
+
+void atomic_file_discard(const char *temporary, int descriptor)
+{
+    close(descriptor);
+    unlink(temporary);
 }
 
 enum status atomic_file_write(const char *path, const char *text, size_t bytes)
@@ -83,42 +108,48 @@ enum status atomic_file_write(const char *path, const char *text, size_t bytes)
     int descriptor;
 
     TRY(atomic_file_open(temporary, &descriptor, path));
-    if (!write_all(descriptor, text, bytes) || fsync(descriptor) != 0 ||
-        rename(temporary, path) != 0)
-        status = atomic_file_fail(path, errno);
-    close(descriptor);
-    if (status != STATUS_OK)
-        unlink(temporary);
-    else
-        sync_folder(path);
+    if (!write_all(descriptor, text, bytes)) {
+        int error = errno;
+        atomic_file_discard(temporary, descriptor);
+        ATOMIC_FILE_FAIL(path, error);
+    }
+    TRY(atomic_file_finish(temporary, path, descriptor));
 
 out:
     return status;
 }
 
-enum status folder_create(const char *path)
+/* ENOENT cannot be helped by creating a folder here. */
+static enum status create_one(const char *path)
+{
+    enum status status = STATUS_OK;
+
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        FAIL(STATUS_IO, "cannot create the folder %s: %s; %s", path, strerror(errno),
+             errno == ENOENT ? "choose another folder" : atomic_file_advice(errno));
+
+out:
+    return status;
+}
+
+enum status atomic_file_create_folder(const char *path)
 {
     enum status status = STATUS_OK;
     char part[PATH_MAX];
     struct stat there;
 
     if (path[0] == '\0' || (size_t)snprintf(part, sizeof part, "%s", path) >= sizeof part)
-        FAIL(STATUS_BAD_USAGE, "\"%.60s\" cannot be a folder's name; give another with --out",
-             path);
+        FAIL(STATUS_BAD_USAGE, "\"%.60s\" cannot be a folder's name; choose another folder", path);
     for (char *end = part + 1; *end != '\0'; end++) {
         if (*end != '/')
             continue;
         *end = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            FAIL(STATUS_IO, "cannot create the folder %s: %s; choose another with --out", part,
-                 strerror(errno));
+        TRY(create_one(part));
         *end = '/';
     }
-    if (mkdir(part, 0777) != 0 && errno != EEXIST)
-        FAIL(STATUS_IO, "cannot create the folder %s: %s; choose another with --out", part,
-             strerror(errno));
+    TRY(create_one(part));
     if (stat(part, &there) == 0 && !S_ISDIR(there.st_mode))
-        FAIL(STATUS_IO, "%s exists and is not a folder; choose another with --out", part);
+        FAIL(STATUS_IO, "%s exists and is not a folder; choose another folder", part);
 
 out:
     return status;

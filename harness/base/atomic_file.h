@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Writes `text` to `path`: into a temporary file in the same folder, which is forced to disk and then
  * renamed to `path`. On failure (IO, with the reason and what to do) whatever was at `path` is
@@ -13,13 +14,19 @@
 enum status atomic_file_write(const char *path, const char *text, size_t bytes);
 
 /* The same for a writer that brings its bytes itself: `temporary` is a new file beside `path`, with the
- * permissions that open() gives, to be renamed to `path` or removed. */
+ * permissions that open() gives. It ends with one of the two below, which also close `descriptor`. */
 enum status atomic_file_open(char temporary[PATH_MAX], int *descriptor, const char *path);
-
-/* IO: "cannot write PATH: REASON", and what to do about this errno. */
-enum status atomic_file_fail(const char *path, int error);
+enum status atomic_file_finish(const char *temporary, const char *path, int descriptor);
+void atomic_file_discard(const char *temporary, int descriptor);
 
 /* Creates a folder and its parents. One that is there already is fine. */
-enum status folder_create(const char *path);
+enum status atomic_file_create_folder(const char *path);
+
+/* What a user can do about this errno of a file that was to be written. */
+const char *atomic_file_advice(int error);
+
+/* IO, with the place of the caller, who has a `status` and an `out:` as for FAIL(). */
+#define ATOMIC_FILE_FAIL(path, error)                                                              \
+    FAIL(STATUS_IO, "cannot write %s: %s; %s", path, strerror(error), atomic_file_advice(error))
 
 #endif

@@ -178,10 +178,24 @@ static enum status open_traces(struct run *run)
         goto out;
     if ((size_t)snprintf(run->traces, sizeof run->traces, "%s/%s", run->flags.out, TRACES_FOLDER) >=
         sizeof run->traces)
-        FAIL(STATUS_BAD_USAGE, "--out=%.60s... is too long; choose a shorter one", run->flags.out);
-    TRY(folder_create(run->traces));
+        FAIL(STATUS_BAD_USAGE, "the folder's name is too long; choose a shorter one");
+    TRY(atomic_file_create_folder(run->traces));
 
 out:
+    return status;
+}
+
+/* Errors name the flag that chooses the folder. */
+static enum status open_output(struct run *run)
+{
+    enum status status = STATUS_OK;
+
+    TRY(result_file_open(&run->file, run->flags.out, &run->device, &run->health));
+    TRY(open_traces(run));
+
+out:
+    if (status != STATUS_OK)
+        status_context("--out=%.60s", run->flags.out);
     return status;
 }
 
@@ -207,8 +221,7 @@ static enum status run_run(void *context, int *exit_code)
 
     TRY(choose_scenarios(run));
     TRY(resolve_device(run));
-    TRY(result_file_open(&run->file, run->flags.out, &run->device, &run->health));
-    TRY(open_traces(run));
+    TRY(open_output(run));
     catch_signals();
     outcome = run_scenarios(run);
     error = *status_last();

@@ -43,7 +43,7 @@ enum status result_file_open(struct result_file **file, const char *folder,
     *file = NULL;
     if (opened == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
-    TRY(folder_create(folder));
+    TRY(atomic_file_create_folder(folder));
     if (asprintf(&opened->path, "%s%sresult.json", folder,
                  folder[strlen(folder) - 1] == '/' ? "" : "/") < 0) {
         opened->path = NULL;

@@ -92,7 +92,8 @@ says err "chokepoint: run: "
 says err "$folder/plain exists and is not a folder"
 is_empty out
 expect 2 "a result folder that cannot be made" "$program" run item_sync --device=cpu --out=/proc/none
-says err "/proc/none"
+says err "--out=/proc/none: "
+says err "cannot create the folder /proc/none: No such file or directory; choose another folder"
 expect 2 "an unknown device" "$program" run item_sync --device=tpu --out="$folder/none"
 [ ! -e "$folder/none" ] || fail "a result folder was made"
 if [ ! -e /dev/nvidiactl ]; then

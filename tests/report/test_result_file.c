@@ -608,7 +608,7 @@ static void what_cannot_be_a_folder_is_refused_with_its_name(void **state)
     close(descriptor);
     assert_int_equal(result_file_open(&file, plain, &fixture_device, &fixture_health), STATUS_IO);
     assert_non_null(strstr(status_last()->text, plain));
-    assert_non_null(strstr(status_last()->text, "--out"));
+    assert_non_null(strstr(status_last()->text, "choose another folder"));
     assert_null(file);
     assert_int_equal(result_file_open(&file, inside, &fixture_device, &fixture_health), STATUS_IO);
     assert_int_equal(result_file_open(&file, "/proc/none", &fixture_device, &fixture_health),

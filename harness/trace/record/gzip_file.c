@@ -3,6 +3,7 @@
 #include "harness/base/atomic_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +20,9 @@ enum { WINDOW_BYTES = 256 << 10 };
 
 struct gzip_file {
     char path[PATH_MAX], temporary[PATH_MAX];
-    gzFile stream;
+    int descriptor;
+    gzFile
+        stream; /* has a descriptor of its own, so that the file can be forced to disk after it */
 };
 
 static bool is_compressed(const char *path)
@@ -33,17 +36,19 @@ enum status gzip_file_open(struct gzip_file **opened, const char *path)
 {
     enum status status = STATUS_OK;
     struct gzip_file *file = calloc(1, sizeof *file);
-    int descriptor = -1;
+    int copy;
 
     *opened = NULL;
     if (file == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to write a trace");
-    TRY(atomic_file_open(file->temporary, &descriptor, path));
+    TRY(atomic_file_open(file->temporary, &file->descriptor, path));
     snprintf(file->path, sizeof file->path, "%s", path);
-    file->stream = gzdopen(descriptor, is_compressed(path) ? "wb" LEVEL : "wbT");
+    copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
+    file->stream = copy >= 0 ? gzdopen(copy, is_compressed(path) ? "wb" LEVEL : "wbT") : NULL;
     if (file->stream == NULL) {
-        close(descriptor);
-        unlink(file->temporary);
+        if (copy >= 0)
+            close(copy);
+        atomic_file_discard(file->temporary, file->descriptor);
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to write the trace %s", path);
     }
     gzbuffer(file->stream, WINDOW_BYTES);
@@ -57,15 +62,19 @@ out:
 
 enum status gzip_file_write(struct gzip_file *file, const char *bytes, size_t count)
 {
+    enum status status = STATUS_OK;
+
     while (count > 0) {
         unsigned piece = count < INT_MAX ? (unsigned)count : INT_MAX;
         int written = gzwrite(file->stream, bytes, piece);
         if (written <= 0)
-            return atomic_file_fail(file->path, errno);
+            ATOMIC_FILE_FAIL(file->path, errno);
         bytes += written;
         count -= (size_t)written;
     }
-    return STATUS_OK;
+
+out:
+    return status;
 }
 
 enum status gzip_file_finish(struct gzip_file *file)
@@ -73,11 +82,14 @@ enum status gzip_file_finish(struct gzip_file *file)
     enum status status = STATUS_OK;
     int error = gzclose(file->stream); /* frees it whatever happens */
 
-    file->stream = NULL;
-    if (error != Z_OK || rename(file->temporary, file->path) != 0)
-        status = atomic_file_fail(file->path, error == Z_MEM_ERROR ? ENOMEM : errno);
-    if (status != STATUS_OK)
-        unlink(file->temporary);
+    if (error != Z_OK) {
+        error = error == Z_MEM_ERROR ? ENOMEM : errno;
+        atomic_file_discard(file->temporary, file->descriptor);
+        ATOMIC_FILE_FAIL(file->path, error);
+    }
+    TRY(atomic_file_finish(file->temporary, file->path, file->descriptor));
+
+out:
     free(file);
     return status;
 }
@@ -87,6 +99,6 @@ void gzip_file_abandon(struct gzip_file *file)
     if (file == NULL)
         return;
     gzclose(file->stream);
-    unlink(file->temporary);
+    atomic_file_discard(file->temporary, file->descriptor);
     free(file);
 }

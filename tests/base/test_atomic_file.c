@@ -1,0 +1,155 @@
+/* Files that are written whole or not at all, and folders. */
+#include "harness/base/atomic_file.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder of the test's own; the other paths are in it. */
+static char folder[64], file[128], below[128];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/chokepoint-test-XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(file, sizeof file, "%s/file", folder);
+    snprintf(below, sizeof below, "%s/one/two", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(file);
+    rmdir(below);
+    *strrchr(below, '/') = '\0';
+    rmdir(below);
+    return rmdir(folder); /* fails if a temporary file was left behind */
+}
+
+static void assert_holds(const char *text)
+{
+    char read[64] = "";
+    FILE *stream = fopen(file, "r");
+
+    assert_non_null(stream);
+    assert_true(fread(read, 1, sizeof read - 1, stream) == strlen(text));
+    fclose(stream);
+    assert_string_equal(read, text);
+}
+
+static void assert_fails(enum status status, const char *reason)
+{
+    assert_int_equal(status, STATUS_IO);
+    if (strstr(status_last()->text, reason) == NULL)
+        fail_msg("\"%s\" is not in: %s", reason, status_last()->text);
+}
+
+static void a_file_is_replaced_and_has_the_usual_permissions(void **state)
+{
+    mode_t before = umask(027);
+    struct stat facts;
+    (void)state;
+
+    assert_int_equal(atomic_file_write(file, "old and long", 12), STATUS_OK);
+    assert_int_equal(atomic_file_write(file, "new", 3), STATUS_OK);
+    umask(before);
+    assert_holds("new");
+    assert_int_equal(stat(file, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0640);
+}
+
+static void a_file_that_is_not_finished_leaves_the_old_one(void **state)
+{
+    char temporary[PATH_MAX];
+    int descriptor;
+    (void)state;
+
+    assert_int_equal(atomic_file_write(file, "old", 3), STATUS_OK);
+    assert_int_equal(atomic_file_open(temporary, &descriptor, file), STATUS_OK);
+    assert_int_equal(write(descriptor, "half", 4), 4);
+    assert_holds("old");
+    atomic_file_discard(temporary, descriptor);
+    assert_holds("old");
+    assert_int_equal(atomic_file_open(temporary, &descriptor, file), STATUS_OK);
+    assert_int_equal(write(descriptor, "whole", 5), 5);
+    assert_int_equal(atomic_file_finish(temporary, file, descriptor), STATUS_OK);
+    assert_holds("whole");
+}
+
+static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
+{
+    static const char large[8192];
+    struct rlimit limit, before;
+    enum status status;
+    (void)state;
+
+    assert_int_equal(atomic_file_write(file, "old", 3), STATUS_OK);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 4096;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    status = atomic_file_write(file, large, sizeof large);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_fails(status, "File too large; the limit on file sizes (ulimit -f) is too low for it");
+    assert_non_null(strstr(status_last()->file, "atomic_file.c"));
+    assert_holds("old");
+}
+
+static void folders_are_created_with_their_parents(void **state)
+{
+    struct stat facts;
+    (void)state;
+
+    for (int i = 0; i < 2; i++) assert_int_equal(atomic_file_create_folder(below), STATUS_OK);
+    assert_int_equal(stat(below, &facts), 0);
+    assert_true(S_ISDIR(facts.st_mode));
+    assert_int_equal(atomic_file_create_folder(""), STATUS_BAD_USAGE);
+}
+
+static void errors_say_what_to_do(void **state)
+{
+    char path[200];
+    (void)state;
+
+    assert_int_equal(atomic_file_write(file, "x", 1), STATUS_OK);
+    snprintf(path, sizeof path, "%s/missing/file", folder);
+    assert_fails(atomic_file_write(path, "x", 1),
+                 "No such file or directory; create the folder or choose another");
+    snprintf(path, sizeof path, "%s/file", file);
+    assert_fails(atomic_file_write(path, "x", 1),
+                 "Not a directory; a part of this path is a file; choose another folder");
+    assert_fails(atomic_file_create_folder(path),
+                 "Not a directory; a part of this path is a file; choose another folder");
+    assert_fails(atomic_file_create_folder(file), "exists and is not a folder");
+    assert_fails(atomic_file_create_folder("/proc/none"),
+                 "cannot create the folder /proc/none: No such file or directory; choose another");
+    assert_string_equal(atomic_file_advice(ENOSPC), "free some space or choose another folder");
+    assert_string_equal(atomic_file_advice(EACCES), "choose a folder that you may write to");
+    assert_string_equal(atomic_file_advice(EIO), "choose another folder");
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(a_file_is_replaced_and_has_the_usual_permissions),
+        IN_A_FOLDER(a_file_that_is_not_finished_leaves_the_old_one),
+        IN_A_FOLDER(a_write_that_fails_leaves_the_old_file_and_no_other),
+        IN_A_FOLDER(folders_are_created_with_their_parents),
+        IN_A_FOLDER(errors_say_what_to_do),
+    };
+
+    return cmocka_run_group_tests_name("atomic_file", tests, NULL, NULL);
+}

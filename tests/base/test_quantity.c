@@ -1,0 +1,71 @@
+/* Quantities as people read them. */
+#include "harness/base/quantity.h"
+#include "harness/base/status.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+
+static void quantities_have_three_digits_and_a_unit_of_their_size(void **state)
+{
+    static const struct {
+        double value;
+        const char *unit, *text;
+    } cases[] = {
+        { 1420, "us", "1.42 ms" },
+        { 999.96, "us", "1000 us" },
+        { 2.5e6, "us", "2.50 s" },
+        { 0.25, "us", "250 ns" },
+        { 12.34, "us", "12.3 us" },
+        { 0, "us", "0 us" },
+        { 22544384, "B", "21.5 MiB" },
+        { 512, "B", "512 B" },
+        { 3 << 20, "B", "3.00 MiB" },
+        { 1, "", "1.00" },
+        { 0.05, "", "0.05" },
+        { 0.001, "", "0.001" },
+        { 0, "", "0" },
+        { 5021.4, "/s", "5021 /s" },
+        { NAN, "us", "-" },
+        { INFINITY, "", "-" },
+    };
+    char text[QUANTITY_SIZE];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        quantity_print(text, cases[i].value, cases[i].unit);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void durations_and_factors(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } cases[] = {
+        { 0.4, "0 s" }, { 41, "41 s" }, { 185, "3 min 05 s" }, { 7800, "2 h 10 min" }, { -1, "0 s" }
+    };
+    char text[QUANTITY_SIZE];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        quantity_duration(text, cases[i].seconds);
+        assert_string_equal(text, cases[i].text);
+    }
+    assert_string_equal(quantity_time(1.42e6).text, "1.42 ms");
+    assert_string_equal(quantity_bytes(22544384).text, "21.5 MiB");
+    quantity_factor(text, 1.394);
+    assert_string_equal(text, "1.39x");
+    quantity_factor(text, 1250.2);
+    assert_string_equal(text, "1250x");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantities_have_three_digits_and_a_unit_of_their_size),
+        cmocka_unit_test(durations_and_factors),
+    };
+
+    return cmocka_run_group_tests_name("quantity", tests, NULL, NULL);
+}

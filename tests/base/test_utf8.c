@@ -1,0 +1,54 @@
+/* Characters at the edges of each form of UTF-8. */
+#include "harness/base/status.h"
+#include "harness/base/utf8.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+static void characters_have_their_length_and_other_bytes_none(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } cases[] = {
+        { "a", 1 },
+        { "", 1 }, /* U+0000 */
+        { "\x7f", 1 },
+        { "\x80", 0 },     /* a byte that only continues */
+        { "\xc1\xbf", 0 }, /* U+007F, overlong */
+        { "\xc2\x80", 2 }, /* U+0080 */
+        { "\xdf\xbf", 2 }, /* U+07FF */
+        { "\xc2", 0 },     /* cut short */
+        { "\xc2x", 0 },
+        { "\xe0\x9f\xbf", 0 },  /* U+07FF, overlong */
+        { "\xe0\xa0\x80", 3 },  /* U+0800 */
+        { "\xe2\x82\xac!", 3 }, /* U+20AC */
+        { "\xe2\x82", 0 },
+        { "\xe2\x82x", 0 },
+        { "\xe2\x82\xc0", 0 },
+        { "\xed\x9f\xbf", 3 }, /* U+D7FF */
+        { "\xed\xa0\x80", 0 }, /* U+D800, a surrogate */
+        { "\xee\x80\x80", 3 }, /* U+E000 */
+        { UTF8_REPLACEMENT, 3 },
+        { "\xf0\x8f\xbf\xbf", 0 }, /* U+FFFF, overlong */
+        { "\xf0\x90\x80\x80", 4 }, /* U+10000 */
+        { "\xf0\x9f\x98\x80", 4 }, /* U+1F600 */
+        { "\xf0\x9f\x98", 0 },
+        { "\xf4\x8f\xbf\xbf", 4 }, /* U+10FFFF */
+        { "\xf4\x90\x80\x80", 0 }, /* U+110000 */
+        { "\xf5\x80\x80\x80", 0 },
+        { "\xff", 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (utf8_bytes(cases[i].text) != cases[i].bytes)
+            fail_msg("case %zu: %zu bytes, not %zu", i, utf8_bytes(cases[i].text), cases[i].bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(characters_have_their_length_and_other_bytes_none),
+    };
+
+    return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
+}
