@@ -11,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under the address sanitizer, where a run takes several times as long, some calls stand for all. */
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1, STRIDE = 5 };
-#else
-enum { SANITIZED = 0, STRIDE = 1 };
-#endif
-
 static const char *const kinds[] = {
 #define KIND_NAME(name, status) #name,
     FAULTS(KIND_NAME)
@@ -77,14 +70,12 @@ static bool fails_cleanly(const char *settings, const char *kind, int n)
 }
 
 /* All calls while a run makes few of a kind; of kinds it makes by the hundred ever fewer, and fewer yet on
- * a GPU, which takes longer to open. Where a stride starts differs from kind to kind. */
-static int next_call(int n, size_t kind, bool on_cpu)
+ * a GPU, which takes longer to open. */
+static int next_call(int n, bool on_cpu)
 {
-    if (n < 4 + (int)kind % STRIDE)
-        return n + 1;
     if (n < (on_cpu ? 40 : 8))
-        return n + STRIDE;
-    return n + (on_cpu && !SANITIZED ? n / 8 : n / 2);
+        return n + 1;
+    return n + (on_cpu ? n / 8 : n / 2);
 }
 
 /* On a GPU a kernel that fails ends the process's use of it: that is test_gpu_failure's. */
@@ -98,7 +89,7 @@ static void check_all_calls(const char *settings)
             continue;
         while (fails_cleanly(settings, kinds[k], n)) {
             failed++;
-            n = next_call(n, k, on_cpu);
+            n = next_call(n, on_cpu);
         }
         print_message("%-10s %3d of about %d calls made to fail\n", kinds[k], failed, n);
         assert_true(failed > 0);
