@@ -10,15 +10,17 @@ struct bias_add {
     int width;
 };
 
-/* Partial column sums of dy, as in layernorm_backward_weight: launched with ceil(rows / chunk). */
+/* Partial column sums of dy, as in layernorm_backward_weight: launched with ceil(rows / chunk) *
+ * ceil(width / columns). */
 struct bias_backward {
     float *dbias;   /* [ceil(rows / chunk), width] */
     const real *dy; /* [rows, width] */
     int width, rows, chunk;
+    int columns; /* a multiple of ROW_MULTIPLE */
 };
 
-/* y[c] = sum over `parts` of partial[part, c], added to y where `accumulate`. A count of elements is
- * the width of partial. */
+/* y[c] = sum over `parts` of partial[part, c], added to y where `accumulate`. The count is of
+ * columns: the width of partial. */
 struct columns_finish {
     real *y;              /* [width] */
     const float *partial; /* [parts, width] */

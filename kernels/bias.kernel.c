@@ -17,36 +17,45 @@ KERNEL_ROWS(bias_add, k, row)
     }
 }
 
-/* Bytes per row of the grid: chunk * width * sizeof(real) read, width * 4 written. Flops per element
- * of dy: 1. */
+/* Bytes per row of the grid: chunk * columns * sizeof(real) read, columns * 4 written. Flops per
+ * element of dy: 1. */
 KERNEL_ROWS(bias_backward, k, row)
 {
-    const real *dy = k->dy + row * k->chunk * k->width;
-    float *dbias = k->dbias + row * k->width;
-    int rows = smaller_int(k->chunk, k->rows - row * k->chunk);
+    struct column_block block = find_column_block(row, k->rows, k->width, k->chunk, k->columns);
+    const real *dy = k->dy + block.first * k->width + block.column;
+    float *dbias = k->dbias + block.part * k->width + block.column;
 
-    TILES(c, k->width) {
+    TILES(c, block.columns) {
         struct pack sums[TILE];
-        TILE_PACKS(t, c, k->width) sums[t] = pack_of(0);
-        for (long r = 0; r < rows; r++) {
-            TILE_PACKS(t, c, k->width) {
+        TILE_PACKS(t, c, block.columns) sums[t] = pack_of(0);
+        for (long r = 0; r < block.rows; r++) {
+            TILE_PACKS(t, c, block.columns) {
                 struct pack d = load(dy + r * k->width + c + t * PACK);
                 EACH(j) sums[t].v[j] += d.v[j];
             }
         }
-        TILE_PACKS(t, c, k->width) store_floats(dbias + c + t * PACK, sums[t]);
+        TILE_PACKS(t, c, block.columns) store_floats(dbias + c + t * PACK, sums[t]);
     }
 }
 
 /* Bytes per column: parts * 4 read, sizeof(real) written (and read where it accumulates). Flops per
  * column: parts. */
-KERNEL_PACKS(columns_finish, k, i)
+KERNEL_COLUMNS(columns_finish, k, c)
 {
-    struct pack sums = k->accumulate ? load(k->y + i) : pack_of(0);
+    struct pack sums = k->accumulate && LANE == 0 ? load(k->y + c) : pack_of(0);
+    int part = LANE;
 
-    for (int part = 0; part < k->parts; part++) {
-        struct pack some = load_floats(k->partial + (long)part * k->width + i);
+    for (; AHEAD > 1 && part + (AHEAD - 1) * LANES < k->parts; part += AHEAD * LANES) {
+        struct pack some[AHEAD];
+        UNROLLED for (int a = 0; a < AHEAD; a++) some[a] =
+            load_floats(k->partial + (long)(part + a * LANES) * k->width + c);
+        UNROLLED for (int a = 0; a < AHEAD; a++) EACH(j) sums.v[j] += some[a].v[j];
+    }
+    for (; part < k->parts; part += LANES) {
+        struct pack some = load_floats(k->partial + (long)part * k->width + c);
         EACH(j) sums.v[j] += some.v[j];
     }
-    store(k->y + i, sums);
+    sums = lanes_sums(sums);
+    if (LANE == 0)
+        store(k->y + c, sums);
 }

@@ -40,11 +40,12 @@ struct patch_embedding_backward {
     int width, tokens;
 };
 
-/* dpositions[t] (+)= sum over samples of dy[sample, t]. A row is a position: `tokens` rows. */
+/* dpositions[t] (+)= sum over samples of dy[sample, t]. The count is `elements` = tokens * width. */
 struct positions_backward {
     real *dpositions; /* [tokens, width] */
     const real *dy;   /* [samples, tokens, width] */
-    int width, tokens, samples, accumulate;
+    long elements;
+    int samples, accumulate;
 };
 
 #endif

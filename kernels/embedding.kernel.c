@@ -77,18 +77,14 @@ KERNEL_ROWS(patch_embedding_backward, k, row)
     PACKS(c, k->width) store(dx + c, load(dy + c));
 }
 
-/* Bytes per row: samples * width read, width written, sizeof(real) each. Flops per element of dy: 1. */
-KERNEL_ROWS(positions_backward, k, row)
+/* Bytes per element: samples read, 1 written, sizeof(real) each. Flops per element of dy: 1. */
+KERNEL_PACKS(positions_backward, k, i)
 {
-    const real *dy = k->dy + row * k->width;
-    real *dpositions = k->dpositions + row * k->width;
+    struct pack sums = k->accumulate ? load(k->dpositions + i) : pack_of(0);
 
-    PACKS(c, k->width) {
-        struct pack sums = k->accumulate ? load(dpositions + c) : pack_of(0);
-        for (long sample = 0; sample < k->samples; sample++) {
-            struct pack d = load(dy + sample * k->tokens * k->width + c);
-            EACH(j) sums.v[j] += d.v[j];
-        }
-        store(dpositions + c, sums);
+    for (int sample = 0; sample < k->samples; sample++) {
+        struct pack d = load(k->dy + sample * k->elements + i);
+        EACH(j) sums.v[j] += d.v[j];
     }
+    store(k->dpositions + i, sums);
 }

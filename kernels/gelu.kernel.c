@@ -24,12 +24,12 @@ KERNEL_INLINE float decay(float x)
 
 KERNEL_INLINE float gelu(float x)
 {
-    return x / (1 + decay(x));
+    return quotient(x, 1 + decay(x));
 }
 
 KERNEL_INLINE float gelu_slope(float x)
 {
-    float e = decay(x), s = 1 / (1 + e);
+    float e = decay(x), s = quotient(1, 1 + e);
     return s + x * s * (e * s) * (2 * SQRT_2_OVER_PI * (1 + 3 * CUBIC * x * x));
 }
 

@@ -2,10 +2,12 @@
  *
  * gcc compiles a kernel file as C for the CPU device, nvcc compiles the same file as CUDA, each once
  * per storage type (-DREAL_F32, -DREAL_BF16). `real` is the storage type; arithmetic is in float. A
- * kernel takes one argument struct (the family's header) and has one of two shapes:
+ * kernel takes one argument struct (the family's header) and has one of three shapes:
  *
  *   KERNEL_PACKS(name, k, i) { ... }    the body computes the PACK elements from element i on
  *   KERNEL_ROWS(name, k, row) { ... }   the body computes a row: LANES threads together, by packs
+ *   KERNEL_COLUMNS(name, k, c) { ... }  the body sums up the PACK columns from c on: LANES threads
+ *                                       together, by rows
  *
  * KERNEL_PACKS_WITH(name, k, i, type, value, expression) is KERNEL_PACKS whose body also gets `value`,
  * which is computed from k once per call on the CPU and once per thread on CUDA: a value that all packs
@@ -15,7 +17,11 @@
  * one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do the
  * same for float arrays that are beside tensors. EACH(j) visits the elements of a pack, PACKS(c,
  * width) a lane's packs of a row. row_sum() and row_max() combine one pack from each lane into one
- * number that every lane gets; lane 0 writes what a row has once (`if (LANE == 0)`).
+ * number that every lane gets, lanes_sums() a pack from each lane into one pack; lane 0 writes what
+ * a row or a pack of columns has once (`if (LANE == 0)`). Lanes are added in a fixed order.
+ *
+ * exponential() and quotient() are e^x and x / y for elements, in a few instructions without a branch;
+ * each dialect says in what range and how exact.
  *
  * A CUDA row is a warp: LANES is 32, the reductions are shuffles, and there is no other
  * synchronisation. On the CPU LANES is 1.
@@ -71,12 +77,14 @@ typedef bf16 real;
 #error "Compile a kernel file with -DREAL_F32 or -DREAL_BF16"
 #endif
 
-/* The CPU's packs are 64 bytes of storage, a cache line; twice that costs 1.5 to 4 times in fp32. */
+/* The CPU's packs are 64 bytes of storage, a cache line; twice that costs 1.5 to 4 times in fp32. AHEAD:
+ * packs that a lane of a COLUMNS kernel loads before it adds the first; 1: none, as gcc would keep them in
+ * memory. */
 #ifdef __CUDACC__
-enum { LANES = 32, PACK = 16 / sizeof(real), TILE = 1 };
+enum { LANES = 32, PACK = 16 / sizeof(real), TILE = 1, AHEAD = 8 };
 #define LANE ((int)(threadIdx.x % LANES))
 #else
-enum { LANES = 1, PACK = 64 / sizeof(real), TILE = 64 };
+enum { LANES = 1, PACK = 64 / sizeof(real), TILE = 64, AHEAD = 1 };
 #define LANE 0
 #endif
 
@@ -92,6 +100,13 @@ struct pack {
  * tiles would jump from row to row) while the rows go by. */
 #define TILES(c, width)         for (int c = LANE * PACK; c < (width); c += LANES * PACK * TILE)
 #define TILE_PACKS(t, c, width) for (int t = 0; t < TILE && (c) + t * PACK < (width); t++)
+
+/* The part that a row of the grid covers where partial column sums are computed: `rows` rows from `first` on,
+ * of them `columns` columns from `column` on, into row `part` of the partial sums. */
+struct column_block {
+    long part, first;
+    int rows, column, columns;
+};
 
 /* The size that launchers can carry: arguments are copied into the queue, and a graph freezes them. */
 enum { KERNEL_ARGUMENT_BYTES = 112 };
@@ -130,6 +145,22 @@ KERNEL_INLINE int smaller_int(long a, long b)
     return (int)(a < b ? a : b);
 }
 
+/* Block `index` of a matrix [rows, width] in blocks of at most chunk x columns, the blocks of the same
+ * rows next to each other. */
+KERNEL_INLINE struct column_block find_column_block(long index, int rows, int width, int chunk,
+                                                    int columns)
+{
+    int tiles = (width + columns - 1) / columns, tile = (int)index % tiles;
+    struct column_block block;
+
+    block.part = (int)index / tiles;
+    block.first = block.part * chunk;
+    block.rows = smaller_int(chunk, rows - block.first);
+    block.column = tile * columns;
+    block.columns = smaller_int(columns, width - block.column);
+    return block;
+}
+
 KERNEL_INLINE struct pack pack_of(float value)
 {
     struct pack pack;
@@ -148,13 +179,6 @@ KERNEL_INLINE struct pack load_or(const real *from, int count, float fill)
 {
     struct pack pack = load(from);
     EACH(j) pack.v[j] = j < count ? pack.v[j] : fill;
-    return pack;
-}
-
-/* The value that load() gives after store(). */
-KERNEL_INLINE struct pack stored_value(struct pack pack)
-{
-    EACH(j) pack.v[j] = widen(narrow(pack.v[j]));
     return pack;
 }
 

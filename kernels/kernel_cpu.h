@@ -83,6 +83,13 @@ KERNEL_INLINE void store(real *to, struct pack pack)
 
 #endif
 
+/* The value that load() gives after store(). */
+KERNEL_INLINE struct pack stored_value(struct pack pack)
+{
+    EACH(j) pack.v[j] = widen(narrow(pack.v[j]));
+    return pack;
+}
+
 KERNEL_INLINE struct pack load_floats(const float *from)
 {
     struct pack pack;
@@ -109,10 +116,15 @@ KERNEL_INLINE float row_max(struct pack pack)
     return max;
 }
 
-/* The sum of one number from each lane, and whether any lane says so. */
+/* The sum of one number or pack from each lane, and whether any lane says so. */
 KERNEL_INLINE float lanes_sum(float x)
 {
     return x;
+}
+
+KERNEL_INLINE struct pack lanes_sums(struct pack pack)
+{
+    return pack;
 }
 
 KERNEL_INLINE int lanes_any(int x)
@@ -143,6 +155,12 @@ KERNEL_INLINE float exponential(float x)
     return float_bits(x) - smallest <= minus_infinity - smallest ? 0 : power;
 }
 
+/* x / y of finite x and of y within 2^-126 and 2^126. */
+KERNEL_INLINE float quotient(float x, float y)
+{
+    return x / y;
+}
+
 #define KERNEL_FUNCTION(name)                                                                      \
     KERNEL_ASSERT(sizeof(struct name) <= KERNEL_ARGUMENT_BYTES,                                    \
                   "arguments of a kernel: 112 bytes");                                             \
@@ -166,6 +184,8 @@ KERNEL_INLINE float exponential(float x)
         for (long index = first; index < last; index += PACK) name##_pack(&local, index);          \
     }                                                                                              \
     KERNEL_INLINE void name##_pack(const struct name *k, long i)
+
+#define KERNEL_COLUMNS KERNEL_PACKS
 
 #define KERNEL_PACKS_WITH(name, k, i, type, value, expression)                                     \
     KERNEL_INLINE void name##_pack(const struct name *k, long i, type value);                      \

@@ -1,7 +1,7 @@
 /* The kernel dialect on CUDA, for nvcc. Part of kernel.h.
  *
  * Each kernel becomes __global__ void NAME_f32(struct NAME arguments, long count): one thread per
- * pack, or one warp per row, in blocks of whole warps; only the launcher knows the grid. */
+ * pack, or one warp per row or pack of columns, in blocks of whole warps; only the launcher knows the grid. */
 #ifndef KERNELS_KERNEL_CUDA_H
 #define KERNELS_KERNEL_CUDA_H
 
@@ -15,40 +15,82 @@ KERNEL_INLINE float widen(bf16 x)
     return __bfloat162float(x);
 }
 
-KERNEL_INLINE real narrow(float x)
+/* 16 bytes of storage, which one access moves: PACK elements in four words. */
+struct __align__(16) words
 {
-#ifdef REAL_BF16
-    return __float2bfloat16_rn(x);
-#else
-    return x;
-#endif
-}
-
-/* The elements that one 16-byte access moves. */
-struct __align__(16) packed
-{
-    real v[PACK];
+    uint32_t v[4];
 };
 
-/* narrow() takes every NaN here. */
+/* bf16 goes in pairs, the first of two in the lower half of a word. An instruction narrows both, each
+ * to nearest even as __float2bfloat16_rn() does ("CUDA Math API", "Bfloat16 Precision Conversion and
+ * Data Movement"); to widen is to shift, as a bf16 is the upper half of a float. One at a time takes
+ * up to twice the instructions. */
+KERNEL_INLINE struct words narrow_pack(struct pack pack)
+{
+    struct words words;
+    UNROLLED for (int w = 0; w < 4; w++)
+    {
+#ifdef REAL_BF16
+        __nv_bfloat162 pair = __floats2bfloat162_rn(pack.v[2 * w], pack.v[2 * w + 1]);
+        memcpy(&words.v[w], &pair, sizeof pair);
+#else
+        words.v[w] = float_bits(pack.v[w]);
+#endif
+    }
+    return words;
+}
+
+KERNEL_INLINE struct pack widen_pack(struct words words)
+{
+    struct pack pack;
+    UNROLLED for (int w = 0; w < 4; w++)
+    {
+#ifdef REAL_BF16
+        pack.v[2 * w] = bits_float(words.v[w] << 16);
+        pack.v[2 * w + 1] = bits_float(words.v[w] & 0xffff0000u);
+#else
+        pack.v[w] = bits_float(words.v[w]);
+#endif
+    }
+    return pack;
+}
+
+/* narrow_pack() takes every NaN here. */
 KERNEL_INLINE float settled(float x)
 {
     return x;
 }
 
+/* One access of 16 bytes each. A store of a struct is scattered into its members, and the compiler
+ * puts them together again only where it can tell how the address is aligned (nvcc 13.0 cannot where
+ * heads are reordered); so stores are written in PTX. `memory` keeps later loads behind them. */
+KERNEL_INLINE struct words load_words(const void *from)
+{
+    __builtin_assume(__isGlobal(from));
+    return *(const struct words *)from;
+}
+
+KERNEL_INLINE void store_words(void *to, struct words words)
+{
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
+                 "r"(words.v[0]), "r"(words.v[1]), "r"(words.v[2]), "r"(words.v[3])
+                 : "memory");
+}
+
 KERNEL_INLINE struct pack load(const real *from)
 {
-    struct packed packed = *(const struct packed *)from;
-    struct pack pack;
-    EACH(j) pack.v[j] = widen(packed.v[j]);
-    return pack;
+    return widen_pack(load_words(from));
 }
 
 KERNEL_INLINE void store(real *to, struct pack pack)
 {
-    struct packed packed;
-    EACH(j) packed.v[j] = narrow(pack.v[j]);
-    *(struct packed *)to = packed;
+    store_words(to, narrow_pack(pack));
+}
+
+/* The value that load() gives after store(). */
+KERNEL_INLINE struct pack stored_value(struct pack pack)
+{
+    return widen_pack(narrow_pack(pack));
 }
 
 KERNEL_INLINE struct pack load_floats(const float *from)
@@ -56,19 +98,20 @@ KERNEL_INLINE struct pack load_floats(const float *from)
     struct pack pack;
     UNROLLED for (int j = 0; j < PACK; j += 4)
     {
-        float4 four = *(const float4 *)(from + j);
-        pack.v[j] = four.x;
-        pack.v[j + 1] = four.y;
-        pack.v[j + 2] = four.z;
-        pack.v[j + 3] = four.w;
+        struct words four = load_words(from + j);
+        UNROLLED for (int w = 0; w < 4; w++) pack.v[j + w] = bits_float(four.v[w]);
     }
     return pack;
 }
 
 KERNEL_INLINE void store_floats(float *to, struct pack pack)
 {
-    UNROLLED for (int j = 0; j < PACK; j += 4) * (float4 *)(to + j) =
-        make_float4(pack.v[j], pack.v[j + 1], pack.v[j + 2], pack.v[j + 3]);
+    UNROLLED for (int j = 0; j < PACK; j += 4)
+    {
+        struct words four;
+        UNROLLED for (int w = 0; w < 4; w++) four.v[w] = float_bits(pack.v[j + w]);
+        store_words(to + j, four);
+    }
 }
 
 KERNEL_INLINE float lanes_sum(float x)
@@ -76,6 +119,12 @@ KERNEL_INLINE float lanes_sum(float x)
     UNROLLED for (int away = LANES / 2; away > 0; away /= 2) x +=
         __shfl_xor_sync(0xffffffffu, x, away);
     return x;
+}
+
+KERNEL_INLINE struct pack lanes_sums(struct pack pack)
+{
+    EACH(j) pack.v[j] = lanes_sum(pack.v[j]);
+    return pack;
 }
 
 KERNEL_INLINE int lanes_any(int x)
@@ -99,17 +148,35 @@ KERNEL_INLINE float row_max(struct pack pack)
     return max;
 }
 
+/* e^x = 2^(x / ln 2). The instruction is exact to 2 units in the last place ("CUDA C++ Programming
+ * Guide", "Mathematical Functions": exp2f), rounding the product adds |x| / 2; results below 2^-126 are
+ * 0. expf() is exact to 1, in three times the instructions. */
 KERNEL_INLINE float exponential(float x)
 {
-    return expf(x);
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+    return power;
 }
 
-#define KERNEL_FUNCTION(name)                                                                      \
+/* x / y of finite x and of y within 2^-126 and 2^126, to nearest but for rare cases: what `/` computes,
+ * without its second way for all other numbers, which costs a test and a branch for each element. */
+KERNEL_INLINE float quotient(float x, float y)
+{
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(y));
+    float rough = x * inverse;
+    return rough + inverse * (x - y * rough);
+}
+
+enum { KERNEL_BLOCK = 256 }; /* the launcher's */
+
+#define KERNEL_FUNCTION_WITHIN(name, bounds)                                                       \
     KERNEL_ASSERT(sizeof(struct name) <= KERNEL_ARGUMENT_BYTES,                                    \
                   "arguments of a kernel: 112 bytes");                                             \
-    extern "C" __global__ void KERNEL_NAME(name)(const __grid_constant__ struct name arguments,    \
-                                                 long count)
-#define KERNEL_THREAD (blockIdx.x * (long)blockDim.x + threadIdx.x)
+    extern "C" __global__ void bounds KERNEL_NAME(name)(                                           \
+        const __grid_constant__ struct name arguments, long count)
+#define KERNEL_FUNCTION(name) KERNEL_FUNCTION_WITHIN(name, )
+#define KERNEL_THREAD         (blockIdx.x * (long)blockDim.x + threadIdx.x)
 
 #define KERNEL_ROWS(name, k, row)                                                                  \
     KERNEL_INLINE void name##_row(const struct name *k, long row);                                 \
@@ -120,6 +187,18 @@ KERNEL_INLINE float exponential(float x)
             name##_row(&arguments, index);                                                         \
     }                                                                                              \
     KERNEL_INLINE void name##_row(const struct name *k, long row)
+
+/* Two blocks per SM are more than their grids have. Told so, ptxas spends registers on
+ * loads ahead: 16 instead of 4 on their way in columns_finish_bf16. */
+#define KERNEL_COLUMNS(name, k, c)                                                                 \
+    KERNEL_INLINE void name##_columns(const struct name *k, long c);                               \
+    KERNEL_FUNCTION_WITHIN(name, __launch_bounds__(KERNEL_BLOCK, 2))                               \
+    {                                                                                              \
+        long index = KERNEL_THREAD / LANES * PACK;                                                 \
+        if (index < count)                                                                         \
+            name##_columns(&arguments, index);                                                     \
+    }                                                                                              \
+    KERNEL_INLINE void name##_columns(const struct name *k, long c)
 
 #define KERNEL_PACKS(name, k, i)                                                                   \
     KERNEL_INLINE void name##_pack(const struct name *k, long i);                                  \

@@ -1,7 +1,8 @@
 /* Every kernel once: its name, its shape and its argument struct.
  *
  * Shapes: PACKS kernels are launched with a count of elements, ROWS kernels with a count of rows of
- * `width` elements (each ROWS struct has an `int width`). Counts of elements and widths are multiples
+ * `width` elements (each ROWS struct has an `int width`), COLUMNS kernels with a count of columns, whose
+ * rows the lanes share. Counts of elements and widths are multiples
  * of ROW_MULTIPLE, tensors are 64-byte aligned (device_alloc's are), and tensors are row-major.
  *
  * `real` is the storage type, fp32 or bf16; arithmetic is in fp32. The host sees tensors as void, so
@@ -38,7 +39,7 @@ enum { ROW_MULTIPLE = 32 };
     X(softmax_backward, ROWS)                                                                      \
     X(bias_add, ROWS)                                                                              \
     X(bias_backward, ROWS)                                                                         \
-    X(columns_finish, PACKS)                                                                       \
+    X(columns_finish, COLUMNS)                                                                     \
     X(cross_entropy_forward, ROWS)                                                                 \
     X(cross_entropy_backward, ROWS)                                                                \
     X(loss_mean, ROWS)                                                                             \
@@ -46,7 +47,7 @@ enum { ROW_MULTIPLE = 32 };
     X(token_embedding_backward, ROWS)                                                              \
     X(patch_embedding_forward, ROWS)                                                               \
     X(patch_embedding_backward, ROWS)                                                              \
-    X(positions_backward, ROWS)                                                                    \
+    X(positions_backward, PACKS)                                                                   \
     X(fill, PACKS)                                                                                 \
     X(cast_from_float, PACKS)                                                                      \
     X(cast_to_float, PACKS)                                                                        \

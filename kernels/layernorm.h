@@ -22,13 +22,15 @@ struct layernorm_backward {
     int width;
 };
 
-/* Partial column sums for dweight and dbias: a row of the grid sums up `chunk` rows of x and dy (the
- * last one what is left of `rows`). Launched with ceil(rows / chunk); columns_finish adds them up. */
+/* Partial column sums for dweight and dbias: a row of the grid sums up `columns` columns of `chunk` rows
+ * of x and dy (the last ones what is left of them). Launched with ceil(rows / chunk) * ceil(width /
+ * columns), the columns of a chunk next to each other; columns_finish adds the parts up. */
 struct layernorm_backward_weight {
     float *dweight, *dbias;   /* [ceil(rows / chunk), width] */
     const real *x, *dy;       /* [rows, width] */
     const float *mean, *rstd; /* [rows] */
     int width, rows, chunk;
+    int columns; /* a multiple of ROW_MULTIPLE */
 };
 
 /* Fused: sum = a + b + bias; y = layernorm(sum), of the sum as it is stored. */

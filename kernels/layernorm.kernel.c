@@ -141,27 +141,28 @@ KERNEL_ROWS(residual_layernorm_backward, k, row)
     }
 }
 
-/* Bytes per row of the grid: 2 chunk * width * sizeof(real) read, 2 width * 4 written. Flops per
+/* Bytes per row of the grid: 2 chunk * columns * sizeof(real) read, 2 columns * 4 written. Flops per
  * element of x: 5. */
 KERNEL_ROWS(layernorm_backward_weight, k, row)
 {
-    long first = row * k->chunk, last = first + smaller_int(k->chunk, k->rows - first);
+    struct column_block block = find_column_block(row, k->rows, k->width, k->chunk, k->columns);
+    long from = block.first * k->width + block.column, to = block.part * k->width + block.column;
 
-    TILES(c, k->width) {
+    TILES(c, block.columns) {
         struct pack weights[TILE], biases[TILE];
-        TILE_PACKS(t, c, k->width) weights[t] = biases[t] = pack_of(0);
-        for (long r = first; r < last; r++) {
-            const real *x = k->x + r * k->width + c, *dy = k->dy + r * k->width + c;
-            float mean = k->mean[r], rstd = k->rstd[r];
-            TILE_PACKS(t, c, k->width) {
+        TILE_PACKS(t, c, block.columns) weights[t] = biases[t] = pack_of(0);
+        for (long r = 0; r < block.rows; r++) {
+            const real *x = k->x + from + r * k->width + c, *dy = k->dy + from + r * k->width + c;
+            float mean = k->mean[block.first + r], rstd = k->rstd[block.first + r];
+            TILE_PACKS(t, c, block.columns) {
                 struct pack a = load(x + t * PACK), d = load(dy + t * PACK);
                 EACH(j) weights[t].v[j] += d.v[j] * ((a.v[j] - mean) * rstd);
                 EACH(j) biases[t].v[j] += d.v[j];
             }
         }
-        TILE_PACKS(t, c, k->width) {
-            store_floats(k->dweight + row * k->width + c + t * PACK, weights[t]);
-            store_floats(k->dbias + row * k->width + c + t * PACK, biases[t]);
+        TILE_PACKS(t, c, block.columns) {
+            store_floats(k->dweight + to + c + t * PACK, weights[t]);
+            store_floats(k->dbias + to + c + t * PACK, biases[t]);
         }
     }
 }

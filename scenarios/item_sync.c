@@ -16,6 +16,7 @@ const struct scenario scenario_item_sync = {
     .knob = "loss_every",
     .before = "1",
     .after = "20",
+    .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.85 },
     .loss = LOSS_IDENTICAL,
     .expect =

@@ -18,6 +18,7 @@ const struct scenario scenario_loader_workers = {
     .knob = "workers",
     .before = "0",
     .after = "cores",
+    .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_DEVICE_OVER_HOST, 0.35, 0.7 },
     .loss = LOSS_IDENTICAL,
     .expect =

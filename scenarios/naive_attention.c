@@ -25,7 +25,18 @@ const struct scenario scenario_naive_attention = {
              * 1.40 in bf16. The price there is time, because backward computes the scores again: 1.3
              * times more in fp32, and 1.6 to 2.0 in bf16 with AMX, which the products of naive attention
              * use and the tiled kernel does not. */
-            { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 2, .exact = true },
+            { METRIC_ACTIVATION_PEAK,
+              SHRINKS,
+              .at_least = 2,
+              .where = WHERE_CPU_DEVICE,
+              .exact = true },
+            /* There heads are 64 wide, not 32, so that there are half as many scores: 1.77 by arithmetic and on
+             * the CPU device with such heads. */
+            { METRIC_ACTIVATION_PEAK,
+              SHRINKS,
+              .at_least = 1.6,
+              .where = WHERE_CUDA,
+              .exact = true },
             { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.2, .exact = true },
             { METRIC_STEP_TIME, GROWS, .at_most = 2.4, .where = WHERE_CPU_DEVICE, .is_cost = true },
         },

@@ -1,7 +1,5 @@
 #include "scenarios/scenario.h"
 
-#include "harness/base/nearest.h"
-
 #include <string.h>
 
 enum { SCENARIOS_MAX = 64 };
@@ -14,7 +12,7 @@ const struct scenario *scenario_find(const char *name)
     return NULL;
 }
 
-const char *scenario_nearest(const char *name)
+void scenario_advice(char text[NEAREST_ADVICE], const char *name)
 {
     const char *names[SCENARIOS_MAX];
     int count = 0;
@@ -23,7 +21,7 @@ const char *scenario_nearest(const char *name)
         names[count] = scenarios[count]->name;
         count++;
     }
-    return nearest_name(name, names, count);
+    nearest_advice(text, name, names, count);
 }
 
 const struct where_row wheres[] = {

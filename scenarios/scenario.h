@@ -5,6 +5,7 @@
 #ifndef SCENARIOS_SCENARIO_H
 #define SCENARIOS_SCENARIO_H
 
+#include "harness/base/nearest.h"
 #include "harness/device/device.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/metric.h"
@@ -13,8 +14,8 @@
 
 enum direction { SHRINKS, GROWS };
 
-/* Where an expectation or an accepted finding holds: id, name in result files, words, and the
- * condition on `device`. The words are empty for anywhere. */
+/* Where a scenario, an expectation or an accepted finding holds: id, name in result files, words, and
+ * the condition on `device`. The words are empty for anywhere. */
 #define WHERES(X)                                                                                  \
     X(ANYWHERE, "anywhere", "", true)                                                              \
     X(WHERE_CPU_DEVICE, "cpu_device", "on the CPU device", !device->is_gpu)                        \
@@ -23,6 +24,8 @@ enum direction { SHRINKS, GROWS };
       !device->is_gpu && device->bf16_matrix_units)                                                \
     X(WHERE_CUDA_BF16_UNITS, "cuda_bf16_units", "on CUDA with matrix units for bf16",              \
       device->is_gpu && device->bf16_matrix_units)                                                 \
+    X(WHERE_TWO_CORES, "two_cores", "on a GPU, or on a host with at least two cores",              \
+      !device->shares_host_cores || device->host_cores >= 2)                                       \
     X(WHERE_FOUR_CORES, "four_cores", "on a GPU, or on a host with at least four cores",           \
       !device->shares_host_cores || device->host_cores >= 4)
 enum where {
@@ -55,8 +58,8 @@ struct expectation {
 bool expectation_is_end(const struct expectation *expectation);
 
 /* Some effects exist only while one side's work is within a band of the other's. The child measures
- * both parts alone and picks the pixel size of the JPEG files that meets the band (with --data it takes
- * the files as they are). Id, name in result files, and the two sides of the ratio. */
+ * both parts alone and picks the pixel size of the JPEG files that meets the band. Id, name in result
+ * files, and the two sides of the ratio. */
 #define BALANCES(X)                                                                                \
     X(BALANCE_NONE, "none", "", "")                                                                \
     X(BALANCE_HOST_OVER_DEVICE, "host_over_device", "host", "device")                              \
@@ -112,6 +115,7 @@ struct scenario {
     const char *symptom, *cause, *fix, *look; /* the lesson, one sentence each */
     const char *base;                         /* the knob settings that both variants share */
     const char *knob, *before, *after;        /* the one difference */
+    enum where needs; /* where the bottleneck can show at all; elsewhere the scenario is skipped */
     struct balance balance;
     enum loss_check loss;
     struct expectation expect[SCENARIO_EXPECTATIONS];           /* ends where none is named */
@@ -124,8 +128,8 @@ extern const int scenarios_core;                 /* how many are core */
 
 const struct scenario *scenario_find(const char *name); /* NULL: none */
 
-/* The name most like `name`, for messages. */
-const char *scenario_nearest(const char *name);
+/* Follows "there is no scenario NAME" (nearest_advice()). */
+void scenario_advice(char text[NEAREST_ADVICE], const char *name);
 
 /* A variant's settings: the base, then the knob. */
 enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };

@@ -5,27 +5,29 @@ set -eu
 usage()
 {
     cat <<'END'
-usage: scripts/gpu_bundle.sh [--cpu] BUILD FOLDER
+usage: scripts/gpu_bundle.sh [--without-cpu] BUILD FOLDER
 
-Copies from the build folder BUILD into FOLDER, which must not exist: the program, the CUDA plugin, the
+Copies from the build folder BUILD into FOLDER, which must not exist: the program, its devices, the
 tests for GPUs, the libraries that they need beside those of C and C++, and the scripts of the check. They
 look for their libraries beside themselves. CUDA's own libraries come from the machine. On it:
 
   FOLDER/gpu_check.sh RESULTS
 
-  --cpu    the CPU device too, and oneDNN with it: to try the bundle without a GPU
-  --help   this text
+  --without-cpu  leave out the CPU device, and oneDNN with it: a third of the size, but then no whole
+                 training step of the GPU is compared with anything. The CPU device has to be built
+                 for other CPUs, too: scripts/build.sh --folder BUILD -DCHOKEPOINT_CPU=x86-64-v3
+  --help         this text
 END
 }
 
-cpu=
+cpu=yes
 case ${1-} in
 --help | -h)
     usage
     exit 0
     ;;
---cpu)
-    cpu=yes
+--without-cpu)
+    cpu=
     shift
     ;;
 esac
@@ -38,6 +40,11 @@ build=$1
 bundle=$2
 if [ ! -x "$build/chokepoint" ] || [ ! -r "$build/gpu_tests" ]; then
     echo "gpu_bundle.sh: $build holds no build of chokepoint with its tests; scripts/build.sh --folder $build" >&2
+    exit 2
+fi
+if [ -n "$cpu" ] && grep -q '^CHOKEPOINT_CPU:STRING=native$' "$build/CMakeCache.txt" 2>/dev/null; then
+    echo "gpu_bundle.sh: $build is built for the CPU of this machine only; build with" \
+        "-DCHOKEPOINT_CPU=x86-64-v3, or give --without-cpu" >&2
     exit 2
 fi
 if [ -e "$bundle" ]; then

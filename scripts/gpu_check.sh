@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Everything that only a machine with a GPU can tell, in one go: each check with a timeout of its own, one
-# table at the end.
+# Everything that only a machine with a GPU can tell, in three parts of less than ten minutes each: every step
+# has a timeout of its own, and leaves its line of the table and whole files as soon as it ends. Whenever the
+# script is cut, what it had is readable.
 set -u
 
 usage()
@@ -8,28 +9,53 @@ usage()
     cat <<'END'
 usage: gpu_check.sh [OPTION...] FOLDER
 
-Checks chokepoint on this machine's GPU and writes into FOLDER: table.txt, log.txt, machine.txt,
-bench.json, result.json, traces.tar, torch.json. Needs no network. A check that fails or hangs costs
-itself only.
+Checks chokepoint on this machine's GPU and writes into FOLDER: table.txt, log.txt, machine.txt, and by
+part the files below. Needs no network. A check that fails or hangs costs itself only.
 
+  --part NAME     tests: the tests and doctor
+                  run: all scenarios (run/result.json, traces.tar, kernels.txt) and the benches (bench_*.json)
+                  torch: PyTorch beside (torch.json), compute-sanitizer, injected faults
+                  all: one after the other, if not given
+  --plan          print each step with the seconds that it may take and is expected to, and end
   --build DIR     the build folder, or a bundle of scripts/gpu_bundle.sh; if not given: CHOKEPOINT_BUILD,
                   this script's folder, or build/ of its checkout, which is built where it is missing
   --device NAME   what is checked; GPU_CHECK_DEVICE or cuda if not given. cpu: the same steps, as far as
                   they make sense, to try the script itself
-  --seconds N     for everything; 470 if not given
-  --only REGEX    only steps whose name it finds: test|doctor|run|bench|torch|memcheck|racecheck
+  --seconds N     for each part, the first one with what comes before it; 560 if not given
+  --only REGEX    only steps whose name it finds
   --help          this text
 
-Exit codes: 0 all is well, 1 something is not, 2 bad usage, 77 there is no GPU.
+Exit codes: 0 all is well, 1 something is not, 2 bad usage, 77 there is no GPU, 143 it was told to end.
 END
 }
+
+# part, steps (a pattern; the first that fits counts), seconds it may take, seconds expected on an H200.
+# The expected ones are estimates: no GPU has run this yet.
+readonly plan='
+tests  test_gpu_kernels   120   20
+tests  test_training_gpu  120   30
+tests  test_gradients_gpu  60   15
+tests  test_gpu_cupti      60   10
+tests  test_*              60    8
+tests  doctor              90   45
+run    run                420  230
+run    bench_copies        70   35
+run    bench_products      70   35
+run    bench_kernels       90   50
+torch  torch              240  130
+torch  memcheck            60   40
+torch  initcheck           60   40
+torch  faults             180  110
+'
 
 beside=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 build=${CHOKEPOINT_BUILD-}
 device=${GPU_CHECK_DEVICE-cuda}
-seconds=470
+seconds=560
+parts='tests run torch'
 only=.
 folder=
+planning=
 
 wrong()
 {
@@ -43,9 +69,17 @@ while (($# > 0)); do
         usage
         exit 0
         ;;
-    --build | --device | --seconds | --only)
+    --plan) planning=yes ;;
+    --part | --build | --device | --seconds | --only)
         (($# > 1)) || wrong "$1 wants a value"
         case $1 in
+        --part)
+            case $2 in
+            all) ;;
+            tests | run | torch) parts=$2 ;;
+            *) wrong "there is no part $2; tests, run, torch or all" ;;
+            esac
+            ;;
         --build) build=$2 ;;
         --device) device=$2 ;;
         --seconds) seconds=$2 ;;
@@ -61,7 +95,7 @@ while (($# > 0)); do
     esac
     shift
 done
-[[ -n $folder ]] || wrong "give a folder for the results; --help says more"
+[[ -n $folder || -n $planning ]] || wrong "give a folder for the results; --help says more"
 [[ $seconds =~ ^[0-9]+$ ]] || wrong "--seconds $seconds: give a whole number"
 
 # --- Where things are ---
@@ -79,13 +113,66 @@ build=$(CDPATH='' cd -- "$build" 2>/dev/null && pwd -P) || wrong "there is no fo
 readonly program=$build/chokepoint
 [[ -x $program ]] || wrong "$build holds no chokepoint; build it, or give --build"
 
+# The names of the tests, one a line, in the order in which they run: the results of kernels first.
+# On the CPU device the tests are like all others, but for those that are of a GPU.
+names_of_tests()
+{
+    [[ -r $build/gpu_tests ]] || return 0
+    awk -v device="$device" '
+        NF < 2 || $1 == "test_faults_gpu" || (device == "cpu" && $2 ~ /^test_gpu_/) { next }
+        $1 == "test_gpu_kernels" { print $1; next }
+        { others = others $1 "\n" }
+        END { printf "%s", others }' "$build/gpu_tests"
+}
+
+# program_of TEST: its path.
+program_of()
+{
+    awk -v name="$1" -v folder="$build" '$1 == name { print folder "/" $2 }' "$build/gpu_tests"
+}
+
+# row_of_plan NAME: sets $part, $limit and $expected of the step.
+row_of_plan()
+{
+    local pattern
+    while read -r part pattern limit expected; do
+        # shellcheck disable=SC2053 # a pattern
+        [[ -z $part || $1 != $pattern ]] || return 0
+    done <<<"$plan"
+    echo "gpu_check.sh: the step $1 is not in the plan" >&2
+    exit 2
+}
+
+# steps_of PART: the names of its steps.
+steps_of()
+{
+    case $1 in
+    tests)
+        names_of_tests
+        echo doctor
+        ;;
+    *) awk -v part="$1" '$1 == part { print $2 }' <<<"$plan" ;;
+    esac
+}
+
+if [[ -n $planning ]]; then
+    for wanted in $parts; do
+        sum=0
+        while read -r name; do
+            row_of_plan "$name"
+            printf '%-6s %-30s at most %4d s, expected %4d s\n' "$wanted" "$name" "$limit" "$expected"
+            sum=$((sum + expected))
+        done < <(steps_of "$wanted")
+        printf '%-6s %-30s at most %4d s, expected %4d s\n' "$wanted" all "$seconds" "$sum"
+    done
+    exit 0
+fi
+
 mkdir -p "$folder" || exit 2
 folder=$(CDPATH='' cd -- "$folder" && pwd -P)
-readonly log=$folder/log.txt table=$folder/table.txt
+readonly log=$folder/log.txt table=$folder/table.txt now=$folder/now.txt
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-: >"$log"
-: >"$table"
 export CHOKEPOINT_CACHE=${CHOKEPOINT_CACHE-$work/cache} # generated images
 export CHOKEPOINT_TEST_DEVICE=$device
 export CHOKEPOINT_TEST_SEED=${CHOKEPOINT_TEST_SEED-1} # of what kernels are given
@@ -94,7 +181,7 @@ export CHOKEPOINT_TEST_SEED=${CHOKEPOINT_TEST_SEED-1} # of what kernels are give
 find_libraries()
 {
     local found path=
-    for found in "${CUDA_HOME-}/lib64" /usr/local/cuda/lib64 /usr/local/cuda/extras/CUPTI/lib64 \
+    for found in ${CUDA_HOME:+"$CUDA_HOME/lib64"} /usr/local/cuda/lib64 /usr/local/cuda/extras/CUPTI/lib64 \
         /usr/local/nvidia/lib64; do
         [[ ! -d $found ]] || path=$path:$found
     done
@@ -110,6 +197,7 @@ for folder in dict.fromkeys(folders):
     fi
     printf '%s' "${path#:}"
 }
+readonly given=${LD_LIBRARY_PATH-}
 libraries=$(find_libraries)
 # The bundle comes last: libraries that were carried find each other there.
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH-}${LD_LIBRARY_PATH:+:}$libraries${libraries:+:}$build
@@ -117,14 +205,16 @@ export LD_LIBRARY_PATH=${LD_LIBRARY_PATH-}${LD_LIBRARY_PATH:+:}$libraries${libra
 # --- Steps ---
 
 failed=0
-readonly start=$SECONDS
+running= # the step's name, and the process that runs it
+process=
+start=$SECONDS
 bench_seconds=0.4
 [[ $device != cpu ]] || bench_seconds=0.05
 
-# row NAME RESULT FIGURE SECONDS
+# row NAME RESULT FIGURE SECONDS EXPECTED: one line, at once.
 row()
 {
-    printf '%-30s %-9s %5s  %s\n' "$1" "$2" "$4" "$3" | tee -a "$table"
+    printf '%-30s %-9s %5s %8s  %s\n' "$1" "$2" "$4" "$5" "$3" | tee -a "$table"
     case $2 in
     ok | skip) ;;
     *) failed=$((failed + 1)) ;;
@@ -136,7 +226,7 @@ figure_of()
 {
     local found
     for pattern in '^figure: ' '^skipped: ' '^chokepoint: ' '^[0-9]* scenarios*: ' '^[0-9]* checks: ' 'ERROR SUMMARY: ' \
-        'RACECHECK SUMMARY: ' '^\[  FAILED  \]' '^\[  PASSED  \]'; do
+        '^\[  FAILED  \]' '^\[  PASSED  \]'; do
         found=$(grep -a -- "$pattern" "$1" | tail -n 1)
         [[ -z $found ]] || break
     done
@@ -145,46 +235,113 @@ figure_of()
     printf '%s' "${found:0:150}"
 }
 
-# step NAME LIMIT COMMAND...: runs it for at most LIMIT seconds, and no longer than there is time at all.
-# 77 is a step that was skipped. Leaves the output in $work/out.
+# wanted NAME: whether --only finds the step.
+wanted()
+{
+    [[ $1 =~ $only ]]
+}
+
+# What the running step has said goes into the log.
+keep_output()
+{
+    [[ -e $now ]] || return 0
+    tail -c 400000 "$now" >>"$log"
+    printf '\n=== %s\n' "$1" >>"$log"
+    rm -f "$now"
+}
+
+# Told to end: so is the step, which has five seconds to write what it has.
+cut_off()
+{
+    trap '' TERM INT HUP
+    if [[ -n $process ]]; then
+        kill -TERM "$process" 2>/dev/null # timeout's, which tells all that it started
+        for ((i = 0; i < 50; i++)); do
+            kill -0 "$process" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -KILL -- "-$process" 2>/dev/null
+    fi
+    keep_output "$running was cut off"
+    rm -f "$folder"/*.new
+    [[ -z $running ]] || row "$running" cut "the script was told to end" "$((SECONDS - start))" ""
+    row all cut "$folder" $((SECONDS - start)) ""
+    exit 143
+}
+trap cut_off TERM INT HUP
+
+# run NAME LIMIT FILE COMMAND...: the command's output goes to FILE. In the background, since a trap waits for
+# what is not.
+run()
+{
+    local status=0 limit=$2 file=$3
+    running=$1
+    shift 3
+    timeout --kill-after=10 "$limit" "$@" >"$file" 2>&1 </dev/null &
+    process=$!
+    wait "$process" || status=$?
+    process=
+    running=
+    return "$status"
+}
+
+# step NAME COMMAND...: runs it for at most as long as the plan says, and no longer than the part has time.
+# 77 is a step that was skipped. Its output is in $now while it runs, and in the log then.
 step()
 {
-    local name=$1 limit=$2 left=$((seconds - (SECONDS - start))) begin=$SECONDS status=0 result
-    shift 2
-    [[ $name =~ $only ]] || return 0
+    local name=$1 left=$((seconds - (SECONDS - start))) begin=$SECONDS status=0 result figure
+    local part limit expected
+    shift
+    row_of_plan "$name"
+    wanted "$name" || return 0
     cd "$work" || return 1
-    : >"$work/out"
     if ((left < 5)); then
-        row "$name" "no time" "" 0
+        row "$name" "no time" "" 0 "$expected"
         return 0
     fi
     ((limit < left)) || limit=$left
     printf '\n=== %s: %s\n' "$name" "$*" >>"$log"
-    timeout --kill-after=10 "$limit" "$@" >"$work/out" 2>&1 </dev/null || status=$?
-    tail -c 400000 "$work/out" >>"$log"
-    printf '=== exit code %d after %d s\n' "$status" $((SECONDS - begin)) >>"$log"
+    run "$name" "$limit" "$now" "$@" || status=$?
+    figure=$(figure_of "$now")
     case $status in
     0) result=ok ;;
     77) result=skip ;;
     124 | 137) result="${limit}s over" ;;
     *) result=FAILED ;;
     esac
-    row "$name" "$result" "$(figure_of "$work/out")" $((SECONDS - begin))
+    # compute-sanitizer in a container that has a kernel of its own
+    if [[ $result == FAILED ]] && grep -qa 'Device not supported' "$now"; then
+        result=skip
+        figure="$(grep -a -m 1 'Device not supported' "$now")"
+    fi
+    keep_output "$name: exit code $status after $((SECONDS - begin)) s, expected $expected"
+    row "$name" "$result" "${figure:0:150}" $((SECONDS - begin)) "$expected"
     return "$status"
 }
 
-# figures KIND FILE: rows of the table, made from a result.
+# run_figures NAME FILE ARGUMENT...: gpu_figures.py, whose complaints go into the log.
+run_figures()
+{
+    local name=$1 file=$2
+    shift 2
+    # shellcheck disable=SC2016 # for that shell
+    run "$name" 120 "$file" bash -c 'exec python3 "$@" 2>>"$0"' "$log" "$beside/gpu_figures.py" "$@"
+}
+
+# figures KIND FILE...: rows of the table, made from results.
 figures()
 {
-    local name result figure
+    local name result figure status=0
     [[ -s $2 ]] || return 0
     if ! command -v python3 >/dev/null; then
-        row "figures of $1" skip "there is no python3 here; they are in ${2##*/}" 0
+        row "figures of $1" skip "there is no python3 here; they are in ${2##*/}" 0 ""
         return 0
     fi
+    run_figures "figures of $1" "$work/figures" "$@" || status=$?
     while IFS=$'\t' read -r name result figure; do
-        row "$name" "$result" "$figure" ""
-    done < <(python3 "$beside/gpu_figures.py" "$1" "$2" 2>>"$log" || printf 'figures of %s\tFAILED\tsee log.txt\n' "$1")
+        row "$name" "$result" "$figure" "" ""
+    done <"$work/figures"
+    ((status == 0)) || row "figures of $1" FAILED "exit code $status; see log.txt" "" ""
 }
 
 describe_machine()
@@ -203,104 +360,151 @@ describe_machine()
 find_device()
 {
     local status=0
-    timeout --kill-after=10 60 "$program" bench --device="$device" --benchmark_filter='^lat_readback' \
-        --max-time=0.05 >"$work/out" 2>&1 </dev/null || status=$?
+    run "the device opens" 60 "$work/out" "$program" bench --device="$device" \
+        --benchmark_filter='^lat_readback' --max-time=0.05 || status=$?
     cat "$work/out" >>"$log"
     if ((status == 3)); then
         sed 's/^chokepoint: bench: //' "$work/out"
         exit 77
     fi
     if ((status != 0)); then
-        row "the device opens" FAILED "$(figure_of "$work/out")" 0
+        row "the device opens" FAILED "$(figure_of "$work/out")" 0 ""
         echo "nothing else was tried; see $log"
         exit 1
     fi
-    row "the device opens" ok "$(sed -n 1p "$work/out")" 0
+    row "the device opens" ok "$(sed -n 1p "$work/out")" 0 ""
 }
 
-# The results of kernels are tested first, then everything else except the slowest tests, then those.
-tests_first=('^test_gpu_kernels ')
-tests_next=(-v -e '^test_gpu_kernels ' -e '^test_faults_gpu ')
-tests_last=('^test_faults_gpu ')
+# --- The parts ---
 
-# run_tests GREP'S ARGUMENTS: those of the list that it selects.
+# A stream that waits at a test's gate must not hold up another. Figures are taken without it, as
+# users take them.
+readonly connections=CUDA_DEVICE_MAX_CONNECTIONS=32
+
 run_tests()
 {
-    local name test limit
+    local name
     if [[ ! -r $build/gpu_tests ]]; then
-        [[ ! test =~ $only ]] || row tests FAILED "$build has no gpu_tests: build it again" 0
+        ! wanted test || row tests FAILED "$build has no gpu_tests: build it again" 0 ""
         return 0
     fi
-    while read -r name test; do
-        [[ -n $test ]] || continue
-        # On the CPU device these are tests like all others, but for those that are of a GPU.
-        if [[ $device == cpu && $test == test_gpu_* ]]; then
-            continue
-        fi
-        case $test in
-        test_device_kernels | test_training | test_faults) limit=120 ;;
-        *) limit=60 ;;
-        esac
-        step "$name" "$limit" "$build/$test"
-    done < <(grep "$@" "$build/gpu_tests")
+    while read -r name; do
+        step "$name" env "$connections" "$(program_of "$name")"
+    done < <(names_of_tests)
 }
 
-# compute-sanitizer over a few light steps: $1 is its tool.
+part_tests()
+{
+    run_tests
+    step doctor "$program" doctor --device="$device"
+}
+
+# What the kernels of each precision are called here, and how long they take.
+list_kernels()
+{
+    command -v python3 >/dev/null && [[ -d $folder/run/traces ]] || return 0
+    run_figures "names of kernels" "$work/kernels.txt" names "$folder"/run/traces/*.gz &&
+        cp "$work/kernels.txt" "$folder/kernels.new" && mv "$folder/kernels.new" "$folder/kernels.txt"
+}
+
+# As many traces as fit into 15 MB, the small ones first; they are compressed already. The others
+# are deleted.
+pack_traces()
+{
+    local result=ok
+    [[ -d $folder/run/traces ]] || return 0
+    # shellcheck disable=SC2016 # for that shell
+    run traces 120 "$work/packed" bash -c '
+        cd "$1/run/traces" && find . -type f -printf "%s %f\n" | sort -n >"$0/traces" &&
+        awk "{ sum += \$1 + 1024 } sum < 15000000 { print \$2 }" "$0/traces" >"$0/fit" &&
+        tar -cf "$1/traces.new" -T "$0/fit" && mv "$1/traces.new" "$1/traces.tar" && rm -r "$1/run/traces" &&
+        echo "$(wc -l <"$0/fit") of $(wc -l <"$0/traces") kept"' "$work" "$folder" || result=FAILED
+    row traces "$result" "$(tail -n 1 "$work/packed")" "" ""
+}
+
+# Each row is set up once: the figures of one run, in the time that there is.
+bench()
+{
+    ! wanted "$1" || rm -f "$folder/$1.json" # of an earlier check
+    step "$1" "$program" bench --device="$device" --max-time="$bench_seconds" \
+        --benchmark_enable_random_interleaving=false --benchmark_min_time=0.03 \
+        --benchmark_filter="$2" --benchmark_out="$folder/$1.json"
+}
+
+# A step that is repeated (--only) leaves the files of the others.
+part_run()
+{
+    local copies=$folder/bench_copies.json kernels=$folder/bench_kernels.json
+    if wanted run; then
+        rm -rf "$folder/run" "$folder/traces.tar" "$folder/kernels.txt" # of an earlier check
+        step run "$program" run all --device="$device" --quick --color=never --out="$folder/run"
+        figures run "$folder/run/result.json"
+        list_kernels
+        pack_traces
+    fi
+    bench bench_copies '^(lat|bw)_'
+    ! wanted bench_copies || figures copies "$copies"
+    bench bench_products '^(gemm|attention)'
+    ! wanted bench_products || figures products "$folder/bench_products.json"
+    bench bench_kernels '^(layernorm|softmax|gelu|residual|adamw)'
+    ! { wanted bench_kernels && [[ -s $kernels && -s $copies ]]; } || figures kernels "$copies" "$kernels"
+}
+
+# compute-sanitizer over a few light steps, $1 is its tool. None of our kernels uses shared memory, so racecheck
+# would examine only NVIDIA's libraries.
 sanitize()
 {
-    local tool
+    local tool name kernels=()
     tool=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
     if [[ $device == cpu || -z $tool ]]; then
-        [[ ! $1 =~ $only ]] || row "$1" skip "compute-sanitizer is not here, or not for this device" 0
+        ! wanted "$1" || row "$1" skip "compute-sanitizer is not here, or not for this device" 0 ""
         return 0
     fi
-    step "$1" 60 "$tool" --tool "$1" --error-exitcode 9 --target-processes all "$program" train \
+    # A library may read what it never uses, so only our kernels: parts of their names.
+    if [[ $1 == initcheck ]]; then
+        for name in forward_ backward_ adamw columns_ square_ bias_ residual_ gradient_norm loss_mean cast_ \
+            image_ fill_ triad_ step_advance; do
+            kernels+=(--kernel-name "kns=$name")
+        done
+    fi
+    step "$1" "$tool" --tool "$1" "${kernels[@]}" --error-exitcode 9 --target-processes all "$program" train \
         --device="$device" --model=light --launch=eager --loss-every=1 --steps=2
 }
 
-run_scenarios()
-{
-    step run 220 "$program" run all --device="$device" --quick --color=never --out="$work/run"
-    [[ -e $work/run/result.json ]] || return 0
-    cp "$work/run/result.json" "$folder/"
-    figures run "$folder/result.json"
-    # As many traces as fit into 15 MB, the small ones first; they are compressed already.
-    (cd "$work/run/traces" 2>/dev/null &&
-        find . -type f -printf '%s %f\n' | sort -n |
-        awk '{ sum += $1 + 1024 } sum < 15000000 { print $2 }' >"$work/fit" &&
-        tar -cf "$folder/traces.tar" -T "$work/fit")
-}
-
-# PyTorch finds CUDA's libraries itself, and would take the wrong ones from LD_LIBRARY_PATH.
+# PyTorch finds CUDA's libraries itself, and would take the wrong ones from our LD_LIBRARY_PATH; it may find the
+# driver by the one that was given.
 compare_with_torch()
 {
     local small=()
+    ! wanted torch || rm -f "$folder/torch.json" # of an earlier check
     if ! command -v python3 >/dev/null; then
-        [[ ! torch =~ $only ]] || row torch skip "there is no python3 here" 0
+        ! wanted torch || row torch skip "there is no python3 here" 0 ""
         return 0
     fi
     [[ $device != cpu ]] || small=(--small --rounds 1)
-    step torch 140 env -u LD_LIBRARY_PATH CHOKEPOINT_LIBRARIES="$LD_LIBRARY_PATH" \
+    step torch env LD_LIBRARY_PATH="$given" CHOKEPOINT_LIBRARIES="$LD_LIBRARY_PATH" \
         python3 "$beside/gpu_torch.py" "$program" --device "${device%%:*}" --out "$folder/torch.json" \
         "${small[@]}"
 }
 
+part_torch()
+{
+    compare_with_torch
+    sanitize memcheck
+    sanitize initcheck
+    ! grep -q '^test_faults_gpu ' "$build/gpu_tests" ||
+        step faults env "$connections" "$(program_of test_faults_gpu)"
+}
+
 describe_machine >"$folder/machine.txt" 2>&1
-printf '%-30s %-9s %5s  %s\n' check result s figure | tee "$table"
+printf '%-30s %-9s %5s %8s  %s\n' check result s expected figure | tee -a "$table"
 find_device
-run_tests "${tests_first[@]}"
-run_tests "${tests_next[@]}"
-step doctor 60 "$program" doctor --device="$device"
-run_scenarios
-# Set up once each: the figures of one run, in the time that there is.
-step bench 130 "$program" bench --device="$device" --max-time="$bench_seconds" \
-    --benchmark_enable_random_interleaving=false --benchmark_min_time=0.03 \
-    --benchmark_filter='^(lat|bw|gemm|attention|layernorm|softmax|gelu|residual|adamw)' \
-    --benchmark_out="$folder/bench.json"
-[[ ! bench =~ $only ]] || figures bench "$folder/bench.json"
-compare_with_torch
-sanitize memcheck
-sanitize racecheck
-run_tests "${tests_last[@]}"
-row "all" "$( ((failed == 0)) && echo ok || echo "$failed bad")" "$folder" $((SECONDS - start))
+# The first part's time includes what came before it: --seconds bounds the whole call then.
+next=$start
+for part in $parts; do
+    start=$next
+    "part_$part"
+    next=$SECONDS
+done
+row "all" "$( ((failed == 0)) && echo ok || echo "$failed bad")" "$folder" $((SECONDS - start)) ""
 ((failed == 0))

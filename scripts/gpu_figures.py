@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 """Figures for the table of gpu_check.sh, one per line: name, result, figure, between tabs.
 
-usage: gpu_figures.py bench BENCH.JSON     speeds, and memory-bound kernels against the copy
+usage: gpu_figures.py copies|products BENCH.JSON    speeds
+       gpu_figures.py kernels COPIES.JSON BENCH.JSON  memory-bound kernels against the copy
        gpu_figures.py run RESULT.JSON      verdicts, and what tracing costs
+       gpu_figures.py names TRACE...       all kernels in traces of ours: model, precision, launches,
+                                           median us, total ms, name
 """
+import collections
+import gzip
 import json
 import re
+import statistics
 import sys
+import zlib
 
 # The goal of memory-bound kernels whose data does not fit into the cache: this share of a copy's
 # bandwidth within the device.
@@ -15,22 +22,26 @@ COPY_SHARE = 0.85
 TRACING_COST = {"cuda": 0.05, "cpu": 0.02}
 
 # name, rows (of several the one with the largest argument), what to show
-SPEEDS = [
-    ("launch, enqueued", r"lat_launch(_enqueue)?", "time"),
-    ("launch, to the end", r"lat_launch_sync|lat_sync", "time"),
-    ("graph", r"lat_graph/1", "time"),
-    ("synchronise a stream", r"lat_sync_stream", "time"),
-    ("read 4 bytes back", r"lat_readback", "time"),
-    ("copy, host to device", r"bw_copy_h2d/\d+", "bytes"),
-    ("copy, device to host", r"bw_copy_d2h/\d+", "bytes"),
-    ("copy, both ways", r"bw_copy_both/\d+", "bytes"),
-    ("copy, within the device", r"bw_copy_d2d/\d+", "bytes"),
-    ("memory, triad fp32", r"bw_memory_triad_fp32_cold/\d+", "bytes"),
-    ("memory, triad bf16", r"bw_memory_triad_bf16_cold/\d+", "bytes"),
-    ("GEMM fp32", r"gemm_fp32/\d+|gemm/\d+", "flops"),
-    ("GEMM tf32", r"gemm_tf32/\d+", "flops"),
-    ("GEMM bf16", r"gemm_bf16/\d+", "flops"),
-]
+SPEEDS = {
+    "copies": [
+        ("launch, enqueued", r"lat_launch_enqueue", "time"),
+        ("launch, to the end", r"lat_launch_sync", "time"),
+        ("graph", r"lat_graph/1", "time"),
+        ("synchronise a stream", r"lat_sync_stream/32", "time"),
+        ("read 4 bytes back", r"lat_readback", "time"),
+        ("copy, host to device", r"bw_copy_h2d/\d+", "bytes"),
+        ("copy, device to host", r"bw_copy_d2h/\d+", "bytes"),
+        ("copy, both ways", r"bw_copy_both/\d+", "bytes"),
+        ("copy, within the device", r"bw_copy_d2d/\d+", "bytes"),
+        ("memory, triad fp32", r"bw_memory_triad_fp32_cold/\d+", "bytes"),
+        ("memory, triad bf16", r"bw_memory_triad_bf16_cold/\d+", "bytes"),
+    ],
+    "products": [
+        ("GEMM fp32", r"gemm_fp32/\d+", "flops"),
+        ("GEMM tf32", r"gemm_tf32/\d+", "flops"),
+        ("GEMM bf16", r"gemm_bf16/\d+", "flops"),
+    ],
+}
 RESULTS = {"reproduced": "ok", "skipped": "skip", "not reproduced": "not shown"}
 NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -54,30 +65,54 @@ def shown(row, what):
     return f"{row['real_time'] * NANOSECONDS[row['time_unit']] / 1e3:.3g} us"
 
 
+def name_of(row):
+    """The run's name without what Google Benchmark's form says of the timer."""
+    return row["run_name"].removesuffix("/manual_time")
+
+
 def largest(rows, pattern):
-    found = [row for row in rows if re.fullmatch(pattern, row["run_name"])]
+    found = [row for row in rows if re.fullmatch(pattern, name_of(row))]
     return max(found, key=argument, default=None)
 
 
-def bench(result):
-    rows = [row for row in result["benchmarks"] if row.get("aggregate_name") == "median"]
-    for name, pattern, what in SPEEDS:
+def medians(result):
+    return [row for row in result["benchmarks"] if row.get("aggregate_name") == "median"]
+
+
+def failures(result):
+    failed = result["chokepoint"].get("failures")
+    if failed:
+        line("benches that failed", "FAILED", f"{len(failed)}: {failed[0]}"[:120])
+
+
+def speeds(kind, result):
+    rows = medians(result)
+    for name, pattern, what in SPEEDS[kind]:
         row = largest(rows, pattern)
         if row:
-            line(name, "ok", f"{shown(row, what)}  ({row['run_name']})")
+            line(name, "ok", f"{shown(row, what)}  ({name_of(row)})")
+        else:  # a CPU has no tf32; a GPU that the figures are made for has everything
+            line(name, "skip" if result["context"]["device"] == "cpu" else "FAILED",
+                 f"no row {pattern}")
+    failures(result)
+
+
+def kernels(copies, result):
+    rows = medians(copies) + medians(result)
     copy = largest(rows, r"bw_copy_d2d/\d+")
-    cold = {row["run_name"].split("/")[0] for row in rows if "_cold" in row["run_name"]}
+    if not copy:
+        line("kernels, against a copy", "FAILED", "no row bw_copy_d2d")
+        return
+    cold = {name_of(row).split("/")[0] for row in rows if "_cold" in row["run_name"]}
     shares = sorted((row["bytes_per_second"] / copy["bytes_per_second"], row["run_name"])
                     for row in (largest(rows, name + r"(/\d+)?") for name in cold)
-                    if copy and row.get("bytes_per_second"))
+                    if row.get("bytes_per_second"))
     if shares:
         low = [name for share, name in shares if share < COPY_SHARE]
         well = not low or result["context"]["device"] == "cpu"
         line(f"kernels at {COPY_SHARE:.0%} of a copy", "ok" if well else "LOW",
              f"{len(shares) - len(low)} of {len(shares)}; least {shares[0][0]:.0%}, {shares[0][1]}")
-    failures = result["chokepoint"].get("failures")
-    if failures:
-        line("benches that failed", "FAILED", f"{len(failures)}: {failures[0]}"[:120])
+    failures(result)
 
 
 def run(result):
@@ -105,10 +140,42 @@ def run(result):
                  f"at most {worst[0]:+.1%} ({worst[2]}); {sum(cost[3] for cost in of)} records dropped")
 
 
-def main(kind, path):
+def names(*paths):
+    """Finding rules know libraries' kernels by their names, which differ between versions. The times
+    are to be held against docs/predictions.md; a name's launches may differ in size."""
+    times = collections.defaultdict(list)  # us
+    for path in paths:
+        setting = {"model": "?", "precision": "?"}
+        try:
+            with gzip.open(path, "rt", encoding="utf-8") as lines:  # one event per line
+                for text in lines:
+                    if text.startswith('"chokepoint":'):
+                        setting.update(re.findall(r"\b(model|precision)=(\w+)", text))
+                    kernel = re.match(r'{"ph":"X","cat":"kernel","name":("(?:[^"\\]|\\.)*").*?"dur":([\d.]+)',
+                                      text)
+                    if kernel:
+                        key = setting["model"], setting["precision"], json.loads(kernel[1])
+                        times[key].append(float(kernel[2]))
+        except (OSError, EOFError, ValueError, zlib.error) as error:  # a name that is no UTF-8 is a ValueError
+            print(f"{path}: {error}", file=sys.stderr)
+    for (model, precision, name), us in sorted(times.items()):
+        print(f"{model}\t{precision}\t{len(us)}\t{statistics.median(us):.2f}\t{sum(us) / 1e3:.3f}\t{name}")
+
+
+def read(path):
     with open(path, encoding="utf-8") as file:
-        result = json.load(file)
-    {"bench": bench, "run": run}[kind](result)
+        return json.load(file)
+
+
+def main(kind, *paths):
+    if kind == "names":
+        names(*paths)
+        return
+    results = [read(path) for path in paths]
+    if kind in SPEEDS:
+        speeds(kind, *results)
+    else:
+        {"kernels": kernels, "run": run}[kind](*results)
 
 
 main(*sys.argv[1:])

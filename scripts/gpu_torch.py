@@ -144,7 +144,9 @@ def our_json(arguments, path):
 def our_products(options):
     """Median time in us of square products by type and size."""
     path = f"{options.work}.gemm.json"
-    rows = our_json([options.program, "bench", f"--device={options.device}", "--max-time=0.5",
+    # Each row is set up once: three matrices of 256 MB take longer to fill than to multiply.
+    rows = our_json([options.program, "bench", f"--device={options.device}", "--max-time=0.2",
+                     "--benchmark_enable_random_interleaving=false", "--benchmark_min_time=0.03",
                      "--benchmark_filter=^gemm_(fp32|tf32|bf16)/", f"--benchmark_out={path}",
                      "--benchmark_format=json"], path)["benchmarks"]
     os.unlink(path)
@@ -165,24 +167,36 @@ def torch_product(kind, n, device):
     return time_us(lambda: torch.mm(a, b, out=out), device, 0.1)
 
 
-def compare_products(options):
+def write(options, result):
+    """Replaces the file as a whole, so that whoever cuts this off finds what there was."""
+    with open(f"{options.out}.new", "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=2)
+    os.replace(f"{options.out}.new", options.out)
+
+
+def compare_products(options, result):
     rounds = {}
     for _ in range(options.rounds):
         for (kind, n), ours in our_products(options).items():
             if options.small and n > 512:
                 continue
             rounds.setdefault((kind, n), []).append((ours, torch_product(kind, n, options.device)))
-    return [summary(f"gemm_{kind}/{n}", pairs) for (kind, n), pairs in rounds.items()]
+        result["gemm"] = [row_of(f"gemm_{kind}/{n}", pairs) for (kind, n), pairs in rounds.items()]
+        write(options, result)
 
 
-def summary(name, pairs):
+def row_of(name, pairs):
     ratios = sorted(torchs / ours for ours, torchs in pairs)
-    row = {"name": name, "ours_us": statistics.median(ours for ours, _ in pairs),
-           "torch_us": statistics.median(torchs for _, torchs in pairs),
-           "ratio": statistics.median(ratios), "ratios": ratios}
-    print(f"{name:24} ours {row['ours_us']:12.1f} us   PyTorch {row['torch_us']:12.1f} us   "
-          f"{row['ratio']:.3f}x ({ratios[0]:.3f} to {ratios[-1]:.3f})", flush=True)
-    return row
+    return {"name": name, "ours_us": statistics.median(ours for ours, _ in pairs),
+            "torch_us": statistics.median(torchs for _, torchs in pairs),
+            "ratio": statistics.median(ratios), "ratios": ratios}
+
+
+def show(rows):
+    for row in rows:
+        print(f"{row['name']:24} ours {row['ours_us']:12.1f} us   "
+              f"PyTorch {row['torch_us']:12.1f} us   {row['ratio']:.3f}x "
+              f"({row['ratios'][0]:.3f} to {row['ratios'][-1]:.3f})", flush=True)
 
 
 def our_step(options, sizes):
@@ -219,7 +233,7 @@ def best_settings(options, sizes):
     raise RuntimeError("the heavy step does not run")
 
 
-def compare_steps(options, sizes):
+def compare_steps(options, sizes, result):
     best_settings(options, sizes)
     forms = {}
     for name, compiled in (("eager", False), ("compiled", True)):
@@ -235,7 +249,9 @@ def compare_steps(options, sizes):
         ours = our_step(options, sizes)
         for step, pairs in forms.values():
             pairs.append((ours, time_us(step, options.device)))
-    return [summary(f"step, PyTorch {name}", pairs) for name, (_, pairs) in forms.items()]
+        result["step"] = [row_of(f"step, PyTorch {name}", pairs)
+                          for name, (_, pairs) in forms.items()]
+        write(options, result)
 
 
 def main():
@@ -255,16 +271,17 @@ def main():
         sizes = {"tokens": 17, "width": 64, "blocks": 2, "patch": 8, "batch": 4, "head": 32}
     result = {"torch": torch.__version__, "cuda": torch.version.cuda, "device": options.device,
               "sizes": sizes, "gemm": [], "step": [], "failed": []}
-    for name, compare in (("gemm", lambda: compare_products(options)),
-                          ("step", lambda: compare_steps(options, sizes))):
+    write(options, result)
+    for name, compare in (("gemm", lambda: compare_products(options, result)),
+                          ("step", lambda: compare_steps(options, sizes, result))):
         try:
-            result[name] = compare()
+            compare()
+            show(result[name])
         except (RuntimeError, ValueError, OSError) as error:
             result["failed"].append(f"{name}: {error}")
             print(f"{name} failed: {error}", flush=True)
     rows = result["gemm"] + result["step"]
-    with open(options.out, "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=2)
+    write(options, result)
     slow = [row["name"] for row in rows if not row["ratio"] * SLOWER_BY >= 1]
     worst = min(rows, key=lambda row: row["ratio"], default=None)
     if worst:

@@ -45,6 +45,13 @@ static void read_names(struct machine *machine, const char *root)
                  uname(&system) == 0 ? system.machine : "");
 }
 
+int machine_cores_allowed(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 /* Processors that this process may use, as ranges. */
 static void read_affinity(struct machine *machine)
 {

@@ -37,4 +37,7 @@ struct machine {
  * cannot be read is left out: nothing fails. */
 void machine_read(struct machine *machine, const char *root);
 
+/* Processors that this process may run on; at least 1. */
+int machine_cores_allowed(void);
+
 #endif

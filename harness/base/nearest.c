@@ -1,10 +1,16 @@
 #include "harness/base/nearest.h"
 
 #include <ctype.h>
-#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 63 };
+enum {
+    LONGEST = 63,
+    FARTHEST_SHARE = 3, /* a third of the name */
+    PART_LEAST = 4,
+    FEW = 12, /* names that one message lists */
+};
 
 static int least(int a, int b)
 {
@@ -42,10 +48,38 @@ int nearest_distance(const char *a, const char *b)
     return table[length_a % 3][length_b];
 }
 
+/* Whether `name` contains `part`, letters compared as above. */
+static bool contains(const char *name, const char *part)
+{
+    size_t length = strlen(part);
+
+    for (; *name != '\0'; name++) {
+        size_t alike = 0;
+        while (alike < length && name[alike] != '\0' && same(name[alike], part[alike])) alike++;
+        if (alike == length)
+            return true;
+    }
+    return false;
+}
+
+static const char *only_one_with(const char *part, const char *const *names, int count)
+{
+    const char *found = NULL;
+
+    for (int i = 0; i < count; i++) {
+        if (!contains(names[i], part))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = names[i];
+    }
+    return found;
+}
+
 const char *nearest_name(const char *name, const char *const *names, int count)
 {
+    int length = (int)strnlen(name, LONGEST), least_distance = length / FARTHEST_SHARE + 1;
     const char *nearest = NULL;
-    int least_distance = INT_MAX;
 
     for (int i = 0; i < count; i++) {
         int distance = nearest_distance(name, names[i]);
@@ -54,5 +88,26 @@ const char *nearest_name(const char *name, const char *const *names, int count)
             least_distance = distance;
         }
     }
+    if (nearest == NULL && length >= PART_LEAST)
+        nearest = only_one_with(name, names, count);
     return nearest;
+}
+
+void nearest_advice(char text[NEAREST_ADVICE], const char *name, const char *const *names,
+                    int count)
+{
+    const char *nearest = nearest_name(name, names, count);
+    size_t length = 0;
+
+    text[0] = '\0';
+    if (nearest != NULL)
+        snprintf(text, NEAREST_ADVICE, "; did you mean %s?", nearest);
+    if (nearest != NULL || count > FEW)
+        return;
+    for (int i = 0; i < count && length < NEAREST_ADVICE; i++)
+        length += (size_t)snprintf(text + length, NEAREST_ADVICE - length, "%s%s",
+                                   i == 0           ? "; there are "
+                                   : i == count - 1 ? " and "
+                                                    : ", ",
+                                   names[i]);
 }

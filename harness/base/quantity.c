@@ -3,6 +3,7 @@
 #include "harness/base/status.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +37,25 @@ static void print_scaled(char text[QUANTITY_SIZE], double value, const struct sc
              value == rint(value) && scale->divisor == 1 ? 0 : decimals(value), value, scale->unit);
 }
 
+static bool is_decimal(const char *unit)
+{
+    static const char *const units[] = { "B/s", "FLOP/s", "Hz" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (strcmp(unit, units[i]) == 0)
+            return true;
+    return false;
+}
+
+static void print_decimal(char text[QUANTITY_SIZE], double value, const char *unit)
+{
+    static const char *const prefixes[] = { "", "k", "M", "G", "T", "P" };
+    size_t prefix = 0;
+
+    for (; fabs(value) >= 999.5 && prefix + 1 < ARRAY_SIZE(prefixes); prefix++) value /= 1000;
+    snprintf(text, QUANTITY_SIZE, "%.*f %s%s", decimals(value), value, prefixes[prefix], unit);
+}
+
 void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit)
 {
     if (!isfinite(value))
@@ -46,6 +66,8 @@ void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit)
         print_scaled(text, value, times);
     else if (strcmp(unit, "B") == 0)
         print_scaled(text, value, sizes);
+    else if (is_decimal(unit))
+        print_decimal(text, value, unit);
     else if (fabs(value) < 0.01)
         snprintf(text, QUANTITY_SIZE, "%.1g%s%s", value, unit[0] != '\0' ? " " : "", unit);
     else

@@ -28,10 +28,10 @@ static double share_of(const struct bench_result *result, int repetition)
 }
 
 const struct bench_counter bench_counters[BENCH_COUNTERS] = {
-    { "bytes_per_second", false, bytes_of },
-    { "flops_per_second", false, flops_of },
-    { "items_per_second", false, items_of },
-    { "roofline_share", true, share_of },
+    { "bytes_per_second", "B/s", bytes_of },
+    { "flops_per_second", "FLOP/s", flops_of },
+    { "items_per_second", "/s", items_of },
+    { "roofline_share", NULL, share_of },
 };
 
 bool bench_counter_is_known(const struct bench_counter *counter, const struct bench_result *result)

@@ -7,7 +7,7 @@
 
 struct bench_counter {
     const char *name;
-    bool is_share; /* 0.93 is printed as 93%; others are rates per second */
+    const char *unit; /* of a rate: "B/s"; NULL: a share, 0.93 is printed as 93% */
     double (*of)(const struct bench_result *result, int repetition); /* NaN: it has none */
 };
 

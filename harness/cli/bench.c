@@ -1,16 +1,21 @@
 /* chokepoint bench: what a device can do, one capability at a time, with Google Benchmark's flags. */
 #include "benches/benches.h"
 #include "benches/roofs.h"
+#include "harness/base/atomic_file.h"
 #include "harness/base/number.h"
+#include "harness/bench/clocks.h"
 #include "harness/cli/bench_output.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/filter.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/interrupt.h"
 #include "harness/report/progress.h"
+#include "harness/text/wrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Some of many short repetitions pass while nothing disturbs the machine, which on shared cores changes
  * its speed every 10 to 100 ms. A set-up takes 30 ms in the mean of all rows: about as long as five. */
@@ -33,6 +38,7 @@ struct bench_command {
     struct progress progress;
     struct bench_row *rows; /* chosen */
     int name_width, count, failed;
+    bool worth_keeping; /* what was measured so far, in place of an older file */
 };
 
 static enum status take_filter(void *context, const struct option_row *row, const char *value)
@@ -105,6 +111,12 @@ out:
     return status;
 }
 
+static void list_text(int width, const char *name, const char *text)
+{
+    printf("%-*s  ", width, name);
+    wrap_print(stdout, width + 2, width + 2, wrap_room(stdout), text);
+}
+
 static void list_row(struct bench_command *command, const struct bench_row *row)
 {
     struct bench_output *output = &command->output;
@@ -113,7 +125,7 @@ static void list_row(struct bench_command *command, const struct bench_row *row)
         json_text(&output->json, json_object(&output->json, output->benchmarks, NULL), "name",
                   row->result.name);
     else if (command->flags.verbose)
-        printf("%-*s  %s\n", command->name_width, row->result.name, row->bench->text);
+        list_text(command->name_width, row->result.name, row->bench->text);
     else
         printf("%s\n", row->result.name);
 }
@@ -132,21 +144,72 @@ static void apply_roofs(struct bench_command *command)
         roofs_apply(&command->roofs, command->rows[i].bench, &command->rows[i].result);
 }
 
-/* The file holds what is known after each round. */
-static enum status show_progress(void *context, double share, bool round_ended)
+/* Rows with all their repetitions. */
+static int rows_done(const struct bench_command *command)
 {
-    struct bench_command *command = context;
+    int done = 0;
 
-    progress_show(&command->progress, share, "%d rows, %.0f%% done", command->count, 100 * share);
-    if (!round_ended)
-        return STATUS_OK;
-    apply_roofs(command);
-    return bench_output_update(&command->output, command->rows, command->count);
+    for (int i = 0; i < command->count; i++)
+        done += bench_is_done(&command->rows[i].result, &command->settings);
+    return done;
 }
 
-static enum status measure(struct bench_command *command)
+/* Less than a row, and less than one visit of each, does not replace an older file. */
+static bool keeps_older(const struct bench_command *command)
+{
+    const char *file = command->output_options.file;
+
+    return !command->worth_keeping && file != NULL && access(file, F_OK) == 0;
+}
+
+/* The file is replaced once a row is done or each was visited, then every few seconds. */
+static enum status show_progress(void *context, double share, bool round_ended)
 {
     enum status status = STATUS_OK;
+    struct bench_command *command = context;
+
+    command->worth_keeping |= round_ended || rows_done(command) > 0;
+    if (interrupt_signal())
+        FAIL(STATUS_INTERRUPTED, "stopped by %s; %d of %d rows have all their repetitions%s",
+             interrupt_name(), rows_done(command), command->count,
+             keeps_older(command) ? "; the older file stays" : "");
+    if (command->worth_keeping && bench_output_is_due(&command->output)) {
+        apply_roofs(command);
+        TRY(bench_output_update(&command->output, command->rows, command->count));
+    }
+    progress_show(&command->progress, share, "%d rows, %.0f%% done", command->count, 100 * share);
+
+out:
+    return status;
+}
+
+static bool has_measured(const struct bench_command *command)
+{
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].result.count > 0)
+            return true;
+    return false;
+}
+
+/* Before anything is measured. */
+static enum status try_file(const char *file)
+{
+    enum status status = STATUS_OK;
+
+    if (file != NULL)
+        TRY(atomic_file_try(file, "", 0));
+
+out:
+    if (status != STATUS_OK)
+        status_context("--benchmark_out=%.100s", file);
+    return status;
+}
+
+/* After an interrupt, or when the file cannot be written, the rows are as far as they came. */
+static enum status measure(struct bench_command *command)
+{
+    enum status status = STATUS_OK, outcome;
+    struct status_error error;
     struct bench_output_options *options = &command->output_options;
     struct bench_settings *settings = &command->settings;
 
@@ -154,18 +217,28 @@ static enum status measure(struct bench_command *command)
     options->all_repetitions = settings->repetitions > 0;
     if (command->interleaved)
         settings->visit = settings->repetitions > 0 ? 1 : REPETITIONS_OF_VISIT;
+    TRY(try_file(options->file));
+    TRY(clocks_raise(command->device));
     measure_roofs(command);
     TRY(bench_output_open(&command->output, options, command->name_width, command->device,
                           &command->roofs));
     command->progress = progress_start(1);
-    status = bench_rounds(command->rows, command->count, command->device, settings, show_progress,
-                          command);
+    interrupt_catch();
+    outcome = bench_rounds(command->rows, command->count, command->device, settings, show_progress,
+                           command);
+    error = *status_last();
     progress_clear(&command->progress);
-    TRY(status);
+    if (!has_measured(command))
+        TRY(outcome);
+    apply_roofs(command);
     for (int i = 0; i < command->count; i++)
         command->failed += command->rows[i].status != STATUS_OK;
+    if (outcome == STATUS_INTERRUPTED && keeps_older(command))
+        command->output.options.file = NULL;
     TRY(bench_output_rows(&command->output, command->rows, command->count));
     TRY(bench_output_end(&command->output));
+    if (outcome != STATUS_OK)
+        status = status_raise(&error);
 
 out:
     return status;
@@ -264,7 +337,7 @@ const struct command command_bench = {
     .help = "Measures what the device can do, one capability at a time: launches, waits, "
             "allocations, copies, memory, products, kernels and the data loader. Each row "
             "checks its result before it is timed. The JSON is Google Benchmark's; chokepoint "
-            "compare reads it.\v"
+            "compare reads it. Ctrl-C prints and writes what was measured so far.\v"
             "Examples:\n"
             "  chokepoint bench\n"
             "  chokepoint bench --benchmark_filter='^lat_' --benchmark_out=new.json\n"

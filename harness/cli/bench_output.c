@@ -1,25 +1,36 @@
 #include "harness/cli/bench_output.h"
 
 #include "harness/base/atomic_file.h"
+#include "harness/base/clock.h"
 #include "harness/bench/counters.h"
 #include "harness/report/device_context.h"
 #include "harness/text/machine_context.h"
+#include "harness/text/wrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static enum status save(struct bench_output *output)
+/* Between two updates of the file while rows are measured. */
+static const int64_t UPDATE_NS = 2000000000;
+
+typedef enum status write_file(const char *path, const char *text, size_t bytes);
+
+static enum status save(struct bench_output *output, write_file *write)
 {
     enum status status = STATUS_OK;
+    const char *file = output->options.file;
     char *text = NULL;
 
-    if (output->options.file == NULL)
+    output->saved_ns = clock_ns();
+    if (file == NULL)
         goto out;
     TRY(json_print(&output->json, output->root, &text));
-    TRY(atomic_file_write(output->options.file, text, strlen(text)));
+    TRY(write(file, text, strlen(text)));
 
 out:
+    if (status == STATUS_IO)
+        status_context("--benchmark_out=%.100s", file);
     free(text);
     return status;
 }
@@ -62,14 +73,20 @@ static void add_context(struct bench_output *output, struct device *device,
 /* On standard error, as Google Benchmark does, so that standard output is the table alone. */
 static void print_context(const struct device *device, const struct roofs *roofs)
 {
+    char sentence[512];
+    size_t length;
+
     fprintf(stderr, "%s\n", device_properties(device)->name);
-    if (roofs->bytes_per_second > 0)
-        fprintf(stderr, "Measured limits: copies %.3g GB/s", roofs->bytes_per_second * 1e-9);
-    for (int i = 0; i < ROOF_PEAKS; i++)
+    if (!(roofs->bytes_per_second > 0))
+        return;
+    length = (size_t)snprintf(sentence, sizeof sentence, "Measured limits: copies %.3g GB/s",
+                              roofs->bytes_per_second * 1e-9);
+    for (int i = 0; i < ROOF_PEAKS && length < sizeof sentence; i++)
         if (roofs->flops_per_second[i] > 0)
-            fprintf(stderr, ", products in %s %.3g GFLOP/s", roof_peak_name(i),
-                    roofs->flops_per_second[i] * 1e-9);
-    fprintf(stderr, "%s", roofs->bytes_per_second > 0 ? "\n" : "");
+            length += (size_t)snprintf(sentence + length, sizeof sentence - length,
+                                       ", products in %s %.3g GFLOP/s", roof_peak_name(i),
+                                       roofs->flops_per_second[i] * 1e-9);
+    wrap_print(stderr, 0, 2, wrap_room(stderr), sentence);
 }
 
 enum status bench_output_open(struct bench_output *output,
@@ -77,11 +94,13 @@ enum status bench_output_open(struct bench_output *output,
                               struct device *device, const struct roofs *roofs)
 {
     enum status status = STATUS_OK;
+    /* Aggregates add theirs to the name. */
+    int suffix = options->all_repetitions ? (int)strlen("_median") : 0;
     cJSON *ours;
 
     output->options = *options;
     output->console = (struct bench_console){ .console = console_open(stdout, options->color),
-                                              .name_width = name_width,
+                                              .name_width = name_width + suffix,
                                               .all_repetitions = options->all_repetitions };
     output->root = json_object(&output->json, NULL, NULL);
     add_context(output, device, roofs);
@@ -89,7 +108,7 @@ enum status bench_output_open(struct bench_output *output,
     ours = json_object(&output->json, output->root, "chokepoint");
     output->failures = json_array(&output->json, ours, "failures");
     output->skipped = json_array(&output->json, ours, "skipped");
-    TRY(save(output));
+    TRY(save(output, atomic_file_try));
     if (options->format == FORMAT_CONSOLE)
         print_context(device, roofs);
 
@@ -117,14 +136,15 @@ static void empty(cJSON *list)
     while (cJSON_GetArraySize(list) > 0) cJSON_DeleteItemFromArray(list, 0);
 }
 
-/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools. */
+/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools; nor does
+ * one that an interrupt left without a repetition. */
 static void put_row(struct bench_output *output, const struct bench_row *row)
 {
     if (row->lack != NULL)
         note(output, output->skipped, row->result.name, "reason", row->lack);
     else if (row->status != STATUS_OK)
         note(output, output->failures, row->result.name, "error", row->failure);
-    else
+    else if (row->result.count > 0)
         bench_rows_add(&output->json, output->benchmarks, &row->result, row->family, row->instance);
 }
 
@@ -134,7 +154,7 @@ static void print_row(struct bench_console *console, const struct bench_row *row
         bench_console_skip(console, row->result.name, row->lack);
     else if (row->status != STATUS_OK)
         bench_console_failure(console, row->result.name, row->failure);
-    else
+    else if (row->result.count > 0)
         bench_console_row(console, &row->result);
 }
 
@@ -145,7 +165,12 @@ enum status bench_output_update(struct bench_output *output, const struct bench_
     empty(output->failures);
     empty(output->skipped);
     for (int i = 0; i < count; i++) put_row(output, &rows[i]);
-    return save(output);
+    return save(output, atomic_file_write);
+}
+
+bool bench_output_is_due(const struct bench_output *output)
+{
+    return output->options.file != NULL && clock_ns() - output->saved_ns >= UPDATE_NS;
 }
 
 enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count)

@@ -20,21 +20,26 @@ struct bench_output {
     struct bench_console console;
     struct json json;
     cJSON *root, *benchmarks, *failures, *skipped; /* the last three belong to root */
+    int64_t saved_ns;                              /* when the file was last written, or tried */
 };
 
-/* Writes the file, without rows, so that what cannot be written is known before anything is measured,
- * and on the console says what is measured: the device and its limits. All zero before; close it
- * whatever comes of it. */
+/* Tries to write the file, so that what cannot be written is known before anything is measured, but leaves
+ * an older one as it is; and on the console says what is measured: the device and its limits. All zero
+ * before; close it whatever comes of it. */
 enum status bench_output_open(struct bench_output *output,
                               const struct bench_output_options *options, int name_width,
                               struct device *device, const struct roofs *roofs);
 void bench_output_close(struct bench_output *output);
 
-/* Writes the file again, with the results so far. Nothing is printed. */
+/* Whether there is a file, and it is older than two seconds. */
+bool bench_output_is_due(const struct bench_output *output);
+
+/* Writes the file, with the results so far: rows that have a repetition. Nothing is printed. */
 enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
                                 int count);
 
-/* The same once they are done, and prints them. */
+/* The same once they are done or interrupted, and prints them first: they stay on the console when the
+ * file cannot be written. */
 enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count);
 
 /* After the last row: JSON on standard output, where that was asked for. */

@@ -5,7 +5,7 @@
 #include "harness/cli/flags.h"
 #include "scenarios/scenario.h"
 
-/* The one scenario that `command` takes. BAD_USAGE names the nearest scenario. */
+/* The one scenario that `command` takes. BAD_USAGE names one that is near, or all. */
 enum status choose_only(const struct scenario **scenario, const struct flags *flags,
                         const char *command);
 
@@ -15,6 +15,8 @@ enum { CHOICE_MAX = 64 };
 struct choice {
     bool chosen[CHOICE_MAX];
 };
+
+bool choice_is_several(const char *name); /* "core" or "all" */
 
 /* Adds a scenario, "core" or "all". BAD_USAGE as above. */
 enum status choice_add(struct choice *choice, const char *name);

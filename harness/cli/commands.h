@@ -31,6 +31,14 @@ struct command {
     "Exit codes: 0 " none "; 1 " found "; 2 bad usage or bad input; 3 the device or a library is " \
     "missing; 128 + n ended by signal n."
 
+/* For the help of both: the same word has another exit code in each. */
+#define UNDECIDED_EXITS                                                                            \
+    "undecided: run exits 1, for the bottleneck did not show; compare exits 0, for nothing is "    \
+    "known to be slower, and 1 with --strict."
+
+/* Prints the last error as one line, for what does not end the command. */
+void command_print_error(void);
+
 extern const struct command command_list, command_explain, command_run, command_train,
     command_bench, command_diagnose, command_compare, command_doctor, command_exec;
 

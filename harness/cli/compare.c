@@ -13,6 +13,7 @@ struct compare {
     struct flags flags;
     struct compare_rule rule;
     struct filter filter;
+    bool allow_missing;
     bool force;
     int base_count; /* files before --new; < 0: it was not given */
     const char **paths[SIDES];
@@ -100,18 +101,18 @@ static bool is_wanted(void *context, const char *name)
     return filter_matches(&compare->filter, name);
 }
 
-static enum status print(const struct compare *compare, const struct comparison *comparison)
+static enum status print(const struct compare *compare, const struct comparison *comparison,
+                         const struct comparison_remarks *remarks)
 {
     enum status status = STATUS_OK;
     struct page page = flags_page(&compare->flags);
-    char *text = NULL, doubts[1024];
+    char *text = NULL;
 
-    compare_doubts(compare->sides, doubts, sizeof doubts);
     if (compare->flags.format == FORMAT_JSON) {
-        TRY(comparison_json(comparison, compare->sides, doubts, &text));
+        TRY(comparison_json(comparison, compare->sides, remarks, &text));
         fputs(text, stdout);
     } else {
-        comparison_page(&page, comparison, doubts);
+        comparison_page(&page, comparison, remarks);
     }
 
 out:
@@ -133,6 +134,9 @@ static enum status run_compare(void *context, int *exit_code)
     enum status status = STATUS_OK;
     struct compare *compare = context;
     struct comparison comparison = { .count = 0 };
+    struct comparison_remarks remarks;
+    const struct compare_gate gate = { .allow_missing = compare->allow_missing,
+                                       .strict = compare->flags.strict };
 
     TRY(split_sides(compare));
     TRY(refuse_twice(compare));
@@ -140,8 +144,10 @@ static enum status run_compare(void *context, int *exit_code)
     if (!compare->force)
         TRY(compare_check(compare->sides));
     TRY(comparison_make(&comparison, compare->sides, &compare->rule, is_wanted, compare));
-    TRY(print(compare, &comparison));
-    *exit_code = comparison.counts[COMPARE_SLOWER] > 0 ? 1 : 0;
+    compare_doubts(compare->sides, remarks.doubts, sizeof remarks.doubts);
+    remarks.passes = comparison_passes(&comparison, &gate, remarks.why, sizeof remarks.why);
+    TRY(print(compare, &comparison, &remarks));
+    *exit_code = remarks.passes ? 0 : 1;
 
 out:
     comparison_release(&comparison);
@@ -166,8 +172,9 @@ static const struct option_row options[] = {
     { "threshold", "PERCENT", "changes up to this do not matter; 5% if not given", 2, value_percent,
       AT(rule.threshold), .most = 1000 },
     { "noise", "PERCENT",
-      "relative standard deviation between runs, at least; for one file per side", 2, value_percent,
-      AT(rule.noise), .most = 1000 },
+      "relative standard deviation between runs, at least; one file per side decides nothing "
+      "without it",
+      2, value_percent, AT(rule.noise), .most = 1000 },
     { "filter", "REGEX", "only rows whose name matches (POSIX extended)", 2, filter_take,
       AT(filter) },
     { "metric", "NAME",
@@ -176,6 +183,10 @@ static const struct option_row options[] = {
     { "better", "smaller|larger",
       "which is better; smaller if not given, larger for ..._per_second", 2, value_choice,
       AT(rule.better), .least = BETTER_SMALLER },
+    { "allow-missing", NULL,
+      "pass although new lacks rows of base, or did other work in them; some row must be compared",
+      2, value_boolean, AT(allow_missing) },
+    FLAG_STRICT("pass only if every row was decided: undecided and not measured fail too", 2),
     { "force", NULL, "compare files of different devices or clocks too", 2, value_boolean,
       AT(force) },
     FLAG_FORMAT("console|json|markdown"),
@@ -190,16 +201,20 @@ const struct command command_compare = {
     .arguments = "BASE NEW\nBASE... --new NEW...",
     .help = "Says for each benchmark whether NEW is faster or slower than BASE, the same, or "
             "whether the noise is too large to tell (undecided). Files are those of Google "
-            "Benchmark or chokepoint; in a folder, result.json is read. Give several files per "
-            "side, measured in turns: only they show how much runs differ. With one file per "
-            "side, the noise between its repetitions stands in. A run counts with its best "
-            "repetition, or with its median where only that has moved.\v"
+            "Benchmark or chokepoint; in a folder, result.json is read. Give three files or more "
+            "per side, measured in turns: only they show how much runs differ, and one file per "
+            "side decides nothing but exact counts. A run counts with its best repetition, or "
+            "with its median where only that has moved. Rows whose runs trained with other "
+            "settings are called other work: make them alike with chokepoint run --like.\v"
             "Examples:\n"
-            "  chokepoint compare old.json new.json\n"
             "  chokepoint compare old/*.json --new new/*.json --format=markdown\n"
             "  chokepoint compare old.json new.json --noise=3% --threshold=10%\n"
-            "  chokepoint compare old.json new.json --metric=bytes_per_second\n"
-            "\n" EXIT_CODES("nothing is slower", "something is slower"),
+            "  chokepoint compare old.json new.json --metric=launches_per_step\n"
+            "\n" EXIT_CODES(
+                "nothing is slower and no row of base is missing",
+                "something is slower, is missing in a file of new or did other work, or no row "
+                "could be compared; with --strict, something is undecided or was not "
+                "measured") "\n" UNDECIDED_EXITS,
     .options = options,
     .context_size = sizeof(struct compare),
     .prepare = prepare,

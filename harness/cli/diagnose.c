@@ -1,36 +1,71 @@
 /* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/trace_paths.h"
 #include "harness/diagnosis/diagnosis.h"
 #include "harness/report/diagnosis_json.h"
 #include "harness/report/diagnosis_page.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* One of several files or folders: the others are read all the same. */
+static void skip(void *context)
+{
+    int *skipped = context;
+
+    status_context("%s", command_diagnose.name);
+    command_print_error();
+    (*skipped)++;
+}
+
+static enum status print(const struct flags *flags, const struct diagnosis *diagnosis)
+{
+    enum status status = STATUS_OK;
+    struct page page = flags_page(flags);
+    char *text = NULL;
+
+    if (flags->format == FORMAT_JSON) {
+        TRY(diagnosis_json(diagnosis, &text));
+        fputs(text, stdout);
+    } else {
+        diagnosis_page(&page, diagnosis);
+    }
+
+out:
+    free(text);
+    return status;
+}
 
 static enum status run_diagnose(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
     const struct flags *flags = context;
-    struct page page = flags_page(flags);
+    struct trace_paths paths = { .count = 0 };
     struct diagnosis diagnosis = { .count = 0 };
-    char *text = NULL;
+    int skipped = 0;
 
     (void)exit_code;
     if (flags->argument_count == 0)
-        FAIL(STATUS_BAD_USAGE, "a trace is missing: chokepoint diagnose TRACE...; `chokepoint run` "
-                               "writes some to chokepoint-result/traces");
-    TRY(diagnosis_make(&diagnosis, flags->arguments, flags->argument_count));
-    if (flags->format == FORMAT_JSON) {
-        TRY(diagnosis_json(&diagnosis, &text));
-        fputs(text, stdout);
-    } else {
-        diagnosis_page(&page, &diagnosis);
-    }
+        FAIL(STATUS_BAD_USAGE,
+             "a trace is missing: give files, folders of them, or - for standard input; %s run "
+             "writes some to chokepoint-result/traces",
+             program_invocation_name);
+    TRY(trace_paths_make(&paths, flags->arguments, flags->argument_count,
+                         flags->argument_count > 1 ? skip : NULL, &skipped));
+    if (paths.count > 0)
+        TRY(diagnosis_make(&diagnosis, paths.items, paths.count,
+                           paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
+    if (diagnosis.count > 0)
+        TRY(print(flags, &diagnosis));
+    if (skipped > 0)
+        FAIL(STATUS_BAD_INPUT, "%d of %d files%s could not be read", skipped,
+             paths.count + paths.skipped, paths.skipped > 0 ? " and folders" : "");
 
 out:
-    free(text);
     diagnosis_release(&diagnosis);
+    trace_paths_release(&paths);
     return status;
 }
 
@@ -46,16 +81,20 @@ const struct command command_diagnose = {
     .text = "say what is wrong, from traces",
     .arguments = "TRACE...",
     .help = "Reads traces and says where the time of a step went, what is wrong, what it costs, "
-            "what to do about it and what that would gain. Traces are those of `run` and `exec "
-            "--trace`, or of PyTorch's profiler: JSON, plain or gzip, of any size. Files that are "
-            "the ranks of one run are compared; others are judged alone.\v"
+            "what to do about it and what that would gain. Traces are those of `run`, `train "
+            "--trace` and `exec --trace`, or of PyTorch's profiler: JSON, plain or gzip, of any "
+            "size. A folder stands for the traces in it, a result.json for those beside it, - for "
+            "standard input. FOLDER/traces/NAME finds the trace of that name that the last run "
+            "wrote, though its folder be traces-2. Files that are the ranks of one run are "
+            "compared; others are judged "
+            "alone.\v"
             "Examples:\n"
             "  chokepoint diagnose chokepoint-result/traces/item_sync.before.json.gz\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=markdown > diagnosis.md\n"
-            "  chokepoint diagnose rank*.json.gz --format=json\n"
+            "  chokepoint diagnose chokepoint-result --format=json\n"
             "\n"
             "The exit code is 0 when the traces were read, whatever they show, even if one is "
-            "incomplete.",
+            "incomplete; 2 when one could not be read: the others are printed all the same.",
     .options = options,
     .context_size = sizeof(struct flags),
     .run = run_diagnose,

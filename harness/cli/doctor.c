@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* On two cores the generated images of 17 sizes, which many runs had asked for, took 254 MB, and the traces
- * of the core scenarios 22 MB. */
+ * of the core scenarios 22 MB. Copies of a user's own images may take more (own_images.h). */
 enum { CACHE_BYTES = 512 << 20, RESULT_BYTES = 512 << 20 };
 
 struct doctor {
@@ -24,6 +24,7 @@ struct doctor {
     struct device *device; /* NULL: it could not be opened */
     struct machine machine;
     struct checks checks;
+    struct checks_printer printer;
 };
 
 static void check_folders(struct checks *checks, const char *out)
@@ -81,17 +82,27 @@ out:
     return status;
 }
 
-static enum status print(const struct doctor *doctor)
+/* JSON is one document at the end; for people, rows are printed as they are found. */
+static void start_printing(struct doctor *doctor)
+{
+    doctor->printer =
+        (struct checks_printer){ .page = flags_page(&doctor->flags), .checks = &doctor->checks };
+    if (doctor->flags.format == FORMAT_JSON)
+        return;
+    doctor->checks.added = checks_print_new;
+    doctor->checks.context = &doctor->printer;
+}
+
+static enum status end_printing(struct doctor *doctor)
 {
     enum status status = STATUS_OK;
-    struct page page = flags_page(&doctor->flags);
     char *text = NULL;
 
     if (doctor->flags.format == FORMAT_JSON) {
         TRY(checks_json(&doctor->checks, &text));
         fputs(text, stdout);
     } else {
-        checks_page(&page, &doctor->checks);
+        checks_print_end(&doctor->printer);
     }
 
 out:
@@ -103,10 +114,12 @@ static enum status run_doctor(void *context, int *exit_code)
 {
     enum status status = STATUS_OK, opened;
     struct doctor *doctor = context;
+    int bad;
 
     opened = flags_open_device(&doctor->device, &doctor->flags);
     if (opened == STATUS_BAD_USAGE)
         return opened;
+    start_printing(doctor);
     doctor->checks.group = "device";
     checks_add(&doctor->checks, "device", opened == STATUS_OK ? CHECK_OK : CHECK_FAIL, "opens",
                opened == STATUS_OK ? "" : status_last()->text, "%s",
@@ -119,10 +132,12 @@ static enum status run_doctor(void *context, int *exit_code)
     check_environment(doctor);
     if (opened == STATUS_OK)
         TRY(check_device(doctor));
-    TRY(print(doctor));
+    TRY(end_printing(doctor));
     if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
         FAIL(opened, "there is no device to check: see the rows device and gpu_driver");
-    *exit_code = doctor->checks.counts[CHECK_FAIL] > 0 ? 1 : 0;
+    bad = doctor->checks.counts[CHECK_FAIL] +
+          (doctor->flags.strict ? doctor->checks.counts[CHECK_LOW] : 0);
+    *exit_code = bad > 0 ? 1 : 0;
 
 out:
     return status;
@@ -139,6 +154,7 @@ static const struct option_row options[] = {
     FLAG_DEVICE("what to check"),
     FLAG_DEVICE_MEMORY,
     FLAG_OUT("the folder that results will be written to", 2),
+    FLAG_STRICT("pass only if no row is low either", 2),
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,
@@ -148,15 +164,17 @@ static const struct option_row options[] = {
 const struct command command_doctor = {
     .name = "doctor",
     .text = "check that this machine is fit to measure, and fast enough",
-    .help = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
-            "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
-            "expected: for the CPU device, from what the host does without it; for a GPU, "
-            "from its clocks, widths and link. Takes less than 30 s.\v"
-            "Examples:\n"
-            "  chokepoint doctor\n"
-            "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
-            "  chokepoint doctor --format=json\n"
-            "\n" EXIT_CODES("no row fails", "a row fails"),
+    .help =
+        "Checks whether this machine is fit to measure, and as fast as it should be. Each "
+        "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
+        "expected: for the CPU device, from what the host does without it; for a GPU, "
+        "from its clocks, widths and link. The last line answers the question: yes, with care, or "
+        "no. Takes less than 30 s.\v"
+        "Examples:\n"
+        "  chokepoint doctor\n"
+        "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
+        "  chokepoint doctor --format=json\n"
+        "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low"),
     .options = options,
     .context_size = sizeof(struct doctor),
     .run = run_doctor,

@@ -4,6 +4,7 @@
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/written_trace.h"
 #include "harness/experiment/child/timing.h"
 #include "harness/experiment/child/tracing.h"
 
@@ -34,14 +35,22 @@ out:
     return status;
 }
 
+static struct protocol exec_protocol(const struct exec *exec)
+{
+    struct protocol protocol = flags_protocol(&exec->flags);
+
+    protocol.jpeg_pixels = exec->jpeg_pixels;
+    return protocol;
+}
+
 static enum status trace_scenario(const struct exec *exec, const struct scenario *scenario)
 {
     enum status status = STATUS_OK;
     struct tracing_order order = { .variant = exec->variant,
                                    .path = exec->trace,
-                                   .jpeg_pixels = exec->jpeg_pixels,
                                    .step_time_us = exec->step_seconds * 1e6 };
-    struct protocol protocol = flags_protocol(&exec->flags);
+    struct protocol protocol = exec_protocol(exec);
+    bool written;
 
     if (exec->variant == VARIANT_COUNT)
         FAIL(STATUS_BAD_USAGE,
@@ -49,7 +58,10 @@ static enum status trace_scenario(const struct exec *exec, const struct scenario
     if (exec->flags.aa)
         FAIL(STATUS_BAD_USAGE,
              "--aa compares two sides, but --trace records one variant: leave one of them out");
-    TRY(tracing_child(scenario, &protocol, &order, exec->record_fd));
+    TRY(written_trace_try(exec->trace));
+    TRY(tracing_child(scenario, &protocol, &order, exec->record_fd, &written));
+    if (written && exec->record_fd == STDOUT_FILENO)
+        written_trace_print(stderr, exec->trace);
 
 out:
     return status;
@@ -57,7 +69,7 @@ out:
 
 static enum status time_scenario(const struct exec *exec, const struct scenario *scenario)
 {
-    struct protocol protocol = flags_protocol(&exec->flags);
+    struct protocol protocol = exec_protocol(exec);
 
     if (exec->window_seconds > 0)
         protocol.window_seconds = exec->window_seconds;
@@ -105,10 +117,10 @@ static const struct option_row options[] = {
     { "variant", "before|after", "run only this one; both if not given", 2, value_choice,
       AT(variant) },
     { "trace", "FILE",
-      "instead of measuring, write a trace of the variant for Perfetto: FILE.json.gz", 2,
-      value_text, AT(trace) },
-    { "jpeg-pixels", "N", "with --trace: the size of the images, if known; else it is measured", 2,
-      value_count, AT(jpeg_pixels), .least = 32, .most = 512 },
+      "instead of measuring, write a trace of the variant: FILE.json.gz, or FILE.json", 2,
+      written_trace_take, AT(trace) },
+    { "jpeg-pixels", "N", "the size of the images, if known; else it is chosen", 2, value_count,
+      AT(jpeg_pixels), .least = 16, .most = 1024 },
     { "step-time", "SECONDS",
       "with --trace: the untraced time of a step, if known; else it is measured", 2, value_seconds,
       AT(step_seconds), .most = 600 },
@@ -127,7 +139,12 @@ const struct command command_exec = {
             "Examples:\n"
             "  chokepoint exec item_sync --quick\n"
             "  chokepoint exec item_sync --variant=before --trace=before.json.gz\n"
-            "  nsys profile chokepoint exec item_sync --variant=before --repetitions=1",
+            "  nsys profile --capture-range=cudaProfilerApi chokepoint exec item_sync "
+            "--variant=before\n"
+            "  ncu --profile-from-start=off chokepoint exec item_sync --variant=before --quick\n"
+            "\n"
+            "nsys and ncu then see the timed steps alone, as NVTX ranges: before or after, step, "
+            "and its phases.",
     .options = options,
     .context_size = sizeof(struct exec),
     .prepare = prepare,

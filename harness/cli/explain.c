@@ -1,12 +1,24 @@
-/* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by hand. */
+/* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by hand; and
+ * which scenarios show a finding. */
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/diagnosis/findings.h"
 #include "harness/report/result_summary.h"
 #include "harness/text/wrap.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { FINDINGS_MOST = 64 };
+
+static void print_title(const struct console *console, const char *name, const char *title)
+{
+    fprintf(console->stream, "%s%s%s: ", console->bold, name, console->plain);
+    wrap_print(console->stream, wrap_columns(name) + 2, 2, console->width, title);
+    fputc('\n', console->stream);
+}
 
 /* "  Symptom  the device is idle ..." */
 static void print_point(const struct console *console, const char *word, const char *text)
@@ -39,6 +51,12 @@ static void print_conditions(const struct console *console, const struct scenari
     const struct balance *balance = &scenario->balance;
     char sentence[256];
 
+    if (scenario->needs != ANYWHERE) {
+        snprintf(sentence, sizeof sentence, "The bottleneck shows only %s.",
+                 wheres[scenario->needs].text);
+        fputs("  ", console->stream);
+        wrap_print(console->stream, 2, 2, console->width, sentence);
+    }
     if (balance->kind != BALANCE_NONE) {
         snprintf(sentence, sizeof sentence,
                  "The effect shows only while %s work is between %g and %g times %s work; the size "
@@ -67,13 +85,14 @@ static void append_flag(char *line, size_t size, const char *name, size_t name_l
             *letter = '-';
 }
 
-/* The settings of the base as flags, then the knob, on one line that can be pasted. */
+/* The settings of the base as flags, then the knob: a command that can be pasted. */
 static void print_command(const struct console *console, const struct scenario *scenario,
                           const char *value)
 {
-    char line[1024] = "chokepoint train";
+    char line[1024];
     const char *setting = scenario->base + strspn(scenario->base, " ");
 
+    snprintf(line, sizeof line, "%s train", program_invocation_name);
     while (*setting != '\0') {
         size_t length = strcspn(setting, " "), name = strcspn(setting, "= ");
         if (name < length)
@@ -81,15 +100,14 @@ static void print_command(const struct console *console, const struct scenario *
         setting += length + strspn(setting + length, " ");
     }
     append_flag(line, sizeof line, scenario->knob, strlen(scenario->knob), value, strlen(value));
-    fprintf(console->stream, "  %s\n", line);
+    wrap_command(console->stream, 2, console->room, line);
 }
 
 static void print_scenario(const struct console *console, const struct scenario *scenario)
 {
     FILE *stream = console->stream;
 
-    fprintf(stream, "%s%s%s: %s\n\n", console->bold, scenario->name, console->plain,
-            scenario->title);
+    print_title(console, scenario->name, scenario->title);
     print_point(console, "Symptom", scenario->symptom);
     print_point(console, "Cause", scenario->cause);
     print_point(console, "Fix", scenario->fix);
@@ -99,23 +117,119 @@ static void print_scenario(const struct console *console, const struct scenario 
     fprintf(stream, "\n%sWhat is expected%s\n", console->bold, console->plain);
     print_expectations(console, scenario);
     print_conditions(console, scenario);
-    fprintf(stream, "\n%sMeasure it%s\n  chokepoint run %s\n", console->bold, console->plain,
-            scenario->name);
+    fprintf(stream, "\n%sMeasure it%s\n  %s run %s\n", console->bold, console->plain,
+            program_invocation_name, scenario->name);
     fprintf(stream, "\n%sTry both by hand%s\n", console->bold, console->plain);
     print_command(console, scenario, scenario->before);
     print_command(console, scenario, scenario->after);
 }
 
+/* --- Several scenarios --- */
+
+static enum status print_several(const struct console *console, const char *name)
+{
+    struct choice choice = { .chosen = { false } };
+    enum status status = STATUS_OK;
+    const char *between = "";
+
+    TRY(choice_add(&choice, name));
+    for (int i = 0; i < CHOICE_MAX; i++) {
+        if (!choice.chosen[i])
+            continue;
+        fputs(between, console->stream);
+        print_scenario(console, scenarios[i]);
+        between = "\n\n";
+    }
+
+out:
+    return status;
+}
+
+/* --- A finding --- */
+
+static bool shows(const struct scenario *scenario, const char *id)
+{
+    for (int i = 0; i < SCENARIO_FINDINGS && scenario->accept[i].id != NULL; i++)
+        if (strcmp(scenario->accept[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+static bool find_finding(struct finding_about *about, const char *id)
+{
+    for (int i = 0; findings_about(about, i); i++)
+        if (strcmp(about->id, id) == 0)
+            return true;
+    return false;
+}
+
+static void print_finding(const struct console *console, const struct finding_about *about)
+{
+    FILE *stream = console->stream;
+    const char *scenario = NULL;
+
+    print_title(console, about->id, about->title);
+    print_point(console, "Fix", about->advice);
+    for (int i = 0; scenarios[i] != NULL; i++) {
+        if (!shows(scenarios[i], about->id))
+            continue;
+        print_point(console, scenario == NULL ? "Shown by" : "", scenarios[i]->name);
+        scenario = scenarios[i]->name;
+    }
+    if (scenario == NULL)
+        print_point(console, "Shown by", "no scenario; diagnose finds it in traces");
+    else
+        fprintf(stream, "\n%sMore about it%s\n  %s explain %s\n", console->bold, console->plain,
+                program_invocation_name, scenario);
+}
+
+/* A misspelt name may be near to a finding's. */
+static enum status refuse_name(const char *name)
+{
+    enum status status = STATUS_OK;
+    const char *ids[FINDINGS_MOST], *near;
+    struct finding_about about;
+    char advice[NEAREST_ADVICE];
+    int count = 0;
+
+    while (count < FINDINGS_MOST && findings_about(&about, count)) ids[count++] = about.id;
+    near = nearest_name(name, ids, count);
+    scenario_advice(advice, name);
+    if (near != NULL && strstr(advice, "did you mean") == NULL)
+        snprintf(advice, sizeof advice, "; did you mean %s?", near);
+    FAIL(STATUS_BAD_USAGE, "there is no scenario or finding %.60s%s",
+         name[0] != '\0' ? name : "\"\"", advice);
+
+out:
+    return status;
+}
+
+/* A scenario's name comes first: two are also those of findings. */
 static enum status run_explain(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
     const struct flags *flags = context;
-    const struct scenario *scenario;
     struct console console = console_open(stdout, flags->color);
+    const char *name = flags->argument_count > 0 ? flags->arguments[0] : NULL;
+    struct finding_about about;
 
-    (void)exit_code;
-    TRY(choose_only(&scenario, flags, "explain"));
-    print_scenario(&console, scenario);
+    if (name == NULL) {
+        TRY(command_list.run(context, exit_code));
+        printf("\n%s ", program_invocation_name);
+        wrap_print(stdout, wrap_columns(program_invocation_name) + 1, 0, console.width,
+                   "explain NAME says what a scenario teaches; NAME may be all.");
+        goto out;
+    }
+    if (flags->argument_count > 1)
+        FAIL(STATUS_BAD_USAGE, "explain takes one name; unexpected \"%.60s\"", flags->arguments[1]);
+    if (choice_is_several(name))
+        TRY(print_several(&console, name));
+    else if (scenario_find(name) != NULL)
+        print_scenario(&console, scenario_find(name));
+    else if (find_finding(&about, name))
+        print_finding(&console, &about);
+    else
+        TRY(refuse_name(name));
 
 out:
     return status;
@@ -126,12 +240,14 @@ static const struct option_row options[] = { FLAG_COLOR, FLAG_VERBOSE, OPTIONS_E
 const struct command command_explain = {
     .name = "explain",
     .text = "what a scenario teaches",
-    .arguments = "SCENARIO",
+    .arguments = "[SCENARIO|FINDING|core|all]",
     .help = "Explains a scenario: symptom, cause, fix, where to look, what is expected, and the "
-            "commands that run its two variants by hand.\v"
+            "commands that run its two variants by hand. For a finding of diagnose: what it is and "
+            "which scenarios show it. Lists the scenarios if none is named.\v"
             "Examples:\n"
             "  chokepoint explain item_sync\n"
-            "  chokepoint list                 the names",
+            "  chokepoint explain host_sync    a finding\n"
+            "  chokepoint explain all",
     .options = options,
     .context_size = sizeof(struct flags),
     .run = run_explain,

@@ -1,5 +1,8 @@
 #include "harness/cli/flags.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 struct flags flags_default(void)
 {
     return (struct flags){ .device = "auto",
@@ -26,7 +29,7 @@ struct protocol flags_protocol(const struct flags *flags)
 
     protocol.device = flags->device;
     protocol.device_memory = flags->device_memory;
-    protocol.data = flags->data;
+    protocol.data = flags->data[0] != '\0' ? flags->data : NULL;
     protocol.aa = flags->aa;
     protocol.seed = flags->seed;
     if (flags->repetitions > 0) {
@@ -34,4 +37,27 @@ struct protocol flags_protocol(const struct flags *flags)
         protocol.extra = 0;
     }
     return protocol;
+}
+
+/* One folder has many names, and results are compared by what they name. */
+enum status flags_take_data(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    char *data = member;
+
+    if (value[0] == '\0')
+        FAIL(STATUS_BAD_USAGE, "--%s is empty: name the folder of the images", row->name);
+    if (realpath(value, data) == NULL) /* whoever reads it says what is wrong with it */
+        snprintf(data, PATH_MAX, "%s", value);
+
+out:
+    return status;
+}
+
+enum status flags_take_seed(void *member, const struct option_row *row, const char *value)
+{
+    struct flags *flags = member;
+
+    flags->has_seed = true;
+    return value_unsigned(&flags->seed, row, value);
 }

@@ -7,17 +7,21 @@
 #include "harness/experiment/protocol.h"
 #include "harness/text/page.h"
 
+#include <limits.h>
+
 enum format { FORMAT_CONSOLE, FORMAT_JSON, FORMAT_MARKDOWN };
 
 /* The first member of every command's context. */
 struct flags {
     const char *device;
     int64_t device_memory; /* bytes; 0: the device's default */
-    const char *data;      /* NULL: the generated set */
+    char data[PATH_MAX]; /* the user's images, absolute if they are there; "": the generated set */
     uint64_t seed;
+    bool has_seed;   /* it was given */
     int repetitions; /* 0: not given */
     bool quick;
     bool aa;
+    bool strict;
     const char *out;
     enum format format;
     enum color color;
@@ -38,7 +42,8 @@ enum status flags_open_device(struct device **device, const struct flags *flags)
 /* The protocol that these flags ask for; it borrows their texts. */
 struct protocol flags_protocol(const struct flags *flags);
 
-/* Rows for a command's table of options. */
+/* Rows for a command's table of options. Two of them have values of their own kind. */
+option_take flags_take_data, flags_take_seed;
 #define FLAG(name, value, text, group, take, member)                                               \
     {                                                                                              \
         name, value, text, group, take, .offset = offsetof(struct flags, member)                   \
@@ -52,11 +57,13 @@ struct protocol flags_protocol(const struct flags *flags);
          device_memory)
 #define FLAG_DATA                                                                                  \
     FLAG("data", "DIR",                                                                            \
-         "train on the JPEG files in DIR, a sub-folder per class, instead of a generated set", 1,  \
-         value_text, data)
+         "train on the JPEG files in DIR, a sub-folder per class, resized as needed", 1,           \
+         flags_take_data, data)
 #define FLAG_SEED                                                                                  \
-    FLAG("seed", "N", "seed of the weights, the sample order and the order of repetitions", 1,     \
-         value_unsigned, seed)
+    {                                                                                              \
+        "seed", "N", "seed of the weights, the sample order and the order of repetitions", 1,      \
+            flags_take_seed, .offset = 0                                                           \
+    }
 #define FLAG_REPETITIONS(text, group)                                                              \
     {                                                                                              \
         "repetitions", "N", text, group, value_count,                                              \
@@ -69,6 +76,7 @@ struct protocol flags_protocol(const struct flags *flags);
          "A/A: measure before against before, to see whether this machine makes the same "         \
          "settings look different; no traces",                                                     \
          2, value_boolean, aa)
+#define FLAG_STRICT(text, group) FLAG("strict", NULL, text, group, value_boolean, strict)
 #define FLAG_OUT(what, group)                                                                      \
     FLAG("out", "DIR", what "; chokepoint-result if not given", group, value_text, out)
 #define FLAG_FORMAT(words)                                                                         \

@@ -1,8 +1,10 @@
 #include "harness/cli/measure.h"
 
 #include "harness/base/statistics.h"
+#include "harness/cli/interrupt.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void finish(struct measurement *measurement, const struct training_window *all)
@@ -20,21 +22,32 @@ static enum status run_window(struct measurement *measurement, struct training_w
                               const struct measure *measure)
 {
     enum status status = STATUS_OK;
-    int64_t wall_ns = -all->wall_ns, samples = -all->samples;
+    int64_t wall_ns = -all->wall_ns, samples = -all->samples, steps = -all->steps;
     float loss;
 
     TRY(training_window(training, count, all));
     wall_ns += all->wall_ns;
     samples += all->samples;
+    steps += all->steps; /* fewer than `count` after an interrupt */
     TRY(training_losses(training, training_steps_done(training) - 1, 1, &loss));
     measurement->loss = (double)loss;
     if (measure->report != NULL)
         measure->report(measure->context, training_steps_done(training),
                         (double)samples / ((double)wall_ns / 1e9),
-                        (double)wall_ns / (double)count / 1e3, measurement->loss);
+                        (double)wall_ns / (double)steps / 1e3, measurement->loss);
 
 out:
     return status;
+}
+
+static void take_damage(struct measurement *measurement, const struct training *training)
+{
+    struct dataset_damage damage = training_damage(training);
+
+    measurement->damaged_samples = training_damaged_samples(training);
+    measurement->damaged_files = damage.files;
+    if (damage.files > 0)
+        snprintf(measurement->first_damaged, sizeof measurement->first_damaged, "%s", damage.first);
 }
 
 /* Two windows that do not count. The first makes primitives and captures the graph, the second gives the
@@ -68,20 +81,28 @@ enum status measure_training(struct measurement *measurement, struct device *dev
 
     *measurement = (struct measurement){ .accuracy = NAN, .loss = NAN };
     TRY(training_open(&training, device, config));
+    training_stop_on(training, interrupt_flag());
     TRY(warm_up(training, period, &step_seconds));
+    measurement->warmup_steps = training_steps_done(training);
+    if (measure->warmed_up != NULL)
+        measure->warmed_up(measure->context, measurement->warmup_steps);
+    interrupt_catch();
     total = measure->steps > 0 ? measure->steps : (int64_t)ceil(measure->seconds / step_seconds);
     chunk = (total + measure->windows - 1) / measure->windows;
     chunk = (chunk + period - 1) / period * period;
     if (measure->steps == 0)
         total = (total + chunk - 1) / chunk * chunk;
-    while (total > 0) {
+    while (total > 0 && !interrupt_signal()) {
         TRY(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
         total -= chunk;
     }
+    measurement->interrupted = interrupt_signal() != 0;
+    if (all.steps == 0)
+        FAIL(STATUS_INTERRUPTED, "stopped by %s before anything was measured", interrupt_name());
     finish(measurement, &all);
-    if (measure->evaluate)
+    if (measure->evaluate && !measurement->interrupted)
         TRY(training_evaluate(training, &measurement->accuracy));
-    measurement->damaged_samples = training_damaged_samples(training);
+    take_damage(measurement, training);
     measurement->steps_trained = training_steps_done(training);
 
 out:

@@ -13,12 +13,19 @@ struct measurement {
     double seconds;              /* of all windows */
     double metric[METRIC_COUNT]; /* per step over all windows; the largest peak. The 95th percentile
                                     and the variation are those of all single steps together */
-    double step_p50; /* us, of all single steps; NaN with fewer than two steps per window */
-    double loss;     /* of the last step */
-    double accuracy; /* on held-out samples; NaN: not asked for */
-    int64_t damaged_samples;
-    int64_t steps_trained; /* with the warm-up */
+    double step_p50;         /* us, of all single steps; NaN with fewer than two steps per window */
+    double loss;             /* of the last step */
+    double accuracy;         /* on held-out samples; NaN: not asked for */
+    int64_t damaged_samples; /* replaced */
+    uint32_t damaged_files;  /* that they were of, or of held-out samples */
+    char first_damaged[512]; /* path of the first file; "": none */
+    int64_t warmup_steps;    /* before the first window; they are not timed */
+    int64_t steps_trained;   /* with the warm-up */
+    bool interrupted;        /* fewer steps than were asked for, and no accuracy */
 };
+
+/* Called once before the first window, with how many steps the warm-up took. May be NULL. */
+typedef void measure_warmed_up(void *context, int64_t steps);
 
 /* Called after each window with the steps trained so far, the samples per second and the step time (us)
  * of that window, and the loss of its last step. May be NULL. */
@@ -30,11 +37,14 @@ struct measure {
     double seconds;
     int windows; /* that the steps are divided into */
     bool evaluate;
+    measure_warmed_up *warmed_up;
     measure_report *report;
     void *context;
 };
 
-/* Warms up, then measures. `config` is resolved. */
+/* Warms up, then measures. `config` is resolved. An interrupt ends the process until the first warm-up of
+ * the process is done; after that it ends the measurement, whose figures are then of the steps so far;
+ * INTERRUPTED: there are none. */
 enum status measure_training(struct measurement *measurement, struct device *device,
                              const struct training_config *config, const struct measure *measure);
 

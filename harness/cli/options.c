@@ -3,10 +3,12 @@
 #include "harness/base/nearest.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/text/wrap.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The key of row 0. A key that is a character would make a short option. */
@@ -36,13 +38,52 @@ static const struct option_row *find(const struct option_row *rows, const char *
     return *prefixed == 1 ? found : NULL;
 }
 
-static const char *nearest_option(const struct option_row *rows, const char *name)
+/* Whether `name` is one of the words "a|b|c". */
+static bool is_word(const char *words, const char *name)
 {
-    const char *names[OPTIONS_MAX];
+    size_t length = strlen(name);
+
+    for (const char *word = words; word != NULL; word = strchr(word, '|')) {
+        word += *word == '|';
+        if (strncmp(word, name, length) == 0 && (word[length] == '|' || word[length] == '\0'))
+            return length > 0;
+    }
+    return false;
+}
+
+/* Suggests what was probably meant: "; did you mean --quick?", or --format=json where --json was given. */
+static void advise(char text[NEAREST_ADVICE], const struct option_row *rows, const char *name)
+{
+    const char *names[OPTIONS_MAX], *nearest;
     int count = 0;
 
-    for (; count < OPTIONS_MAX && rows->name != NULL; rows++) names[count++] = rows->name;
-    return nearest_name(name, names, count);
+    text[0] = '\0';
+    while (count < OPTIONS_MAX && rows[count].name != NULL) {
+        names[count] = rows[count].name;
+        count++;
+    }
+    nearest = nearest_name(name, names, count);
+    if (nearest != NULL)
+        snprintf(text, NEAREST_ADVICE, "; did you mean --%s?", nearest);
+    for (; nearest == NULL && rows->name != NULL; rows++)
+        if (rows->value != NULL && is_word(rows->value, name)) {
+            nearest = name;
+            snprintf(text, NEAREST_ADVICE, "; did you mean --%s=%s?", rows->name, name);
+        }
+}
+
+static enum status no_such_option(const struct command *command, const char *word, const char *name,
+                                  const char *note)
+{
+    enum status status = STATUS_OK;
+    char advice[NEAREST_ADVICE];
+
+    advise(advice, command->options, name);
+    FAIL(STATUS_BAD_USAGE, "there is no option %.60s%s%s (%s %s --help)", word, note, advice,
+         program_invocation_name, command->name);
+
+out:
+    return status;
 }
 
 /* `word` is the option that argp stopped at. */
@@ -63,15 +104,55 @@ static enum status explain_bad_option(const struct command *command, const char 
         FAIL(STATUS_BAD_USAGE, "--%s takes no value, but \"%s\" was given", row->name, word);
     if (prefixed > 1)
         FAIL(STATUS_BAD_USAGE, "--%s is short for several options; write it out", bare);
-    FAIL(STATUS_BAD_USAGE, "there is no option %.60s; did you mean --%s? (chokepoint %s --help)",
-         word, nearest_option(command->options, bare), command->name);
+    TRY(no_such_option(command, word, bare, ""));
 
 out:
     return status;
 }
 
+/* argp would take a word with one dash letter by letter. "-h" becomes "--help"; others are refused, except
+ * where they are the value of the option before them. */
+static enum status take_single_dashes(const struct command *command, int argc, char **argv)
+{
+    static char help[] = "--help";
+    enum status status = STATUS_OK;
+    const struct option_row *row;
+    int prefixed;
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *word = argv[i];
+        char name[64];
+        if (word[0] != '-' || word[1] == '\0')
+            continue;
+        if (strcmp(word, "-h") == 0) {
+            argv[i] = help;
+        } else if (word[1] != '-') {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 1, "="), word + 1);
+            row = find(command->options, name, strlen(name), &prefixed);
+            TRY(no_such_option(command, word, row != NULL ? row->name : name,
+                               ": options begin with two dashes"));
+        } else if (strchr(word, '=') == NULL) {
+            row = find(command->options, word + 2, strlen(word + 2), &prefixed);
+            i += row != NULL && row->value != NULL && !row->optional;
+        }
+    }
+
+out:
+    return status;
+}
+
+/* argp takes its width from there, once, and would print 79 columns on any terminal. */
+static void set_help_width(void)
+{
+    char format[32];
+
+    snprintf(format, sizeof format, "rmargin=%d", wrap_width(stdout) - 1);
+    setenv("ARGP_HELP_FMT", format, 0);
+}
+
 static void print_help(struct parse *parse, struct argp_state *state)
 {
+    set_help_width();
     argp_help(state->root_argp, stdout,
               ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC,
               state->name);
@@ -121,6 +202,8 @@ enum status options_parse(const struct command *command, struct flags *context, 
             .doc = row->text,
             .group = row->group,
         };
+    *helped = false;
+    TRY(take_single_dashes(command, argc, argv));
     snprintf(name, sizeof name, "chokepoint %s", command->name);
     argv[0] = name;
     error = argp_parse(&argp, argc, argv,
@@ -133,8 +216,8 @@ enum status options_parse(const struct command *command, struct flags *context, 
     if (error != 0)
         FAIL(STATUS_BAD_USAGE, "the command line: %s", strerror(error));
     if (command->arguments == NULL && context->argument_count > 0)
-        FAIL(STATUS_BAD_USAGE, "unexpected \"%.60s\": %s takes options only", context->arguments[0],
-             command->name);
+        FAIL(STATUS_BAD_USAGE, "%s takes options only; unexpected \"%.60s\"", command->name,
+             context->arguments[0]);
 
 out:
     return status;

@@ -1,6 +1,6 @@
 /* The command line of one command: a table of options, a row per option. A row says how its value is
  * read and where it goes; argp splits the command line, and its errors come back as a status that names
- * the option that was probably meant. */
+ * the option that was probably meant. Options begin with two dashes; -h alone is short, for --help. */
 #ifndef HARNESS_CLI_OPTIONS_H
 #define HARNESS_CLI_OPTIONS_H
 
@@ -32,13 +32,14 @@ enum { OPTIONS_MAX = 128 };
 
 /* The last rows of every table. */
 #define OPTIONS_END                                                                                \
-    { "help", NULL, "this text", -1, .take = NULL },                                               \
+    { "help", NULL, "this text; -h does the same", -1, .take = NULL },                             \
     {                                                                                              \
         .name = NULL                                                                               \
     }
 
 /* Reads argv into `context`, which begins with the flags. *helped: --help was given and answered, and
- * nothing is left to do. BAD_USAGE names what is wrong and the nearest option. */
+ * nothing is left to do. BAD_USAGE names what is wrong, and an option that is near. A "-h" among argv is
+ * replaced. */
 enum status options_parse(const struct command *command, struct flags *context, int argc,
                           char **argv, bool *helped);
 

@@ -1,18 +1,21 @@
 /* chokepoint run: scenarios one after the other, each in a child process.
  *
- * Everything that could refuse the whole run is tried first: the names, the device, the result folder. The
- * result file is written anew after each scenario, so an early end costs only the scenario that runs. */
-#include "harness/base/atomic_file.h"
+ * Everything that could refuse the whole run is tried first: the names, the device, the images, the
+ * result folder. The result file is written anew after each scenario, so an early end costs only the
+ * scenario that runs. */
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/interrupt.h"
+#include "harness/cli/like.h"
+#include "harness/cli/run_data.h"
 #include "harness/experiment/parent/experiment.h"
 #include "harness/report/progress.h"
 #include "harness/report/result_file.h"
 #include "harness/report/run_table.h"
+#include "harness/text/wrap.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,35 +23,19 @@
 struct run {
     struct flags flags;
     bool no_trace;
-    char traces[PATH_MAX]; /* folder of the traces */
+    const char *like_path; /* NULL: not given */
+    struct like like;
+    char traces[PATH_MAX + 64]; /* folder of the traces */
     struct choice choice;
 
     char device_name[16];
     struct device_properties device;
     struct device_health health; /* at the start */
+    struct run_data data;
     struct result_file *file;
     struct scenario_result *results;
     int count; /* results so far */
 };
-
-/* The number of the signal that asked to stop. */
-static volatile sig_atomic_t stopped;
-
-static void stop(int signal_number)
-{
-    stopped = signal_number;
-}
-
-/* The handler stays for more than one signal: timeout(1), for one, sends it to the process and then to
- * its group. The child is ended within a fraction of a second. */
-static void catch_signals(void)
-{
-    struct sigaction action = { .sa_handler = stop };
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* Opens the device once, to learn that it is there and what it is; every child then opens the same. */
 static enum status resolve_device(struct run *run)
@@ -73,15 +60,19 @@ static enum status run_scenario(struct run *run, const struct scenario *scenario
     enum status status = STATUS_OK;
     struct scenario_result *result = &run->results[run->count];
 
-    progress_update(progress, scenario, 0, 1);
-    status = experiment_run(result, scenario, protocol, progress_update, progress, &stopped);
+    progress_update(progress, scenario, NULL);
+    if (!experiment_skips(result, scenario, protocol, &run->device))
+        status =
+            experiment_run(result, scenario, protocol, progress_update, progress, interrupt_flag());
     if (status != STATUS_OK)
         scenario_result_release(result);
     TRY(status);
     run->count++;
     progress_next(progress);
     progress_clear(progress);
-    TRY(result_file_add(run->file, result));
+    status = result_file_add(run->file, result);
+    if (status != STATUS_OK)
+        status_context("--out=%.60s", run->flags.out);
 
 out:
     progress_clear(progress);
@@ -94,13 +85,38 @@ static bool wants_traces(const struct run *run)
     return !run->no_trace && !run->flags.aa;
 }
 
-static struct protocol run_protocol(const struct run *run)
+/* The protocol of children that write into the open folder. */
+static struct protocol run_protocol(struct run *run)
 {
     struct protocol protocol = flags_protocol(&run->flags);
+    const struct result_folder *folder = result_file_folder(run->file);
 
-    if (wants_traces(run))
+    if (wants_traces(run)) {
+        snprintf(run->traces, sizeof run->traces, "%s/%s", folder->path, folder->traces);
         protocol.traces = run->traces;
+    }
+    protocol.lock = folder->lock;
     return protocol;
+}
+
+/* Says what the folder holds now. */
+static enum status interrupted(const struct run *run, int wanted)
+{
+    enum status status = STATUS_OK;
+    const struct result_folder *folder = result_file_folder(run->file);
+
+    if (result_file_written(run->file) > 0)
+        FAIL(STATUS_INTERRUPTED, "stopped by %s; %d of %d scenarios are in %s", interrupt_name(),
+             result_file_written(run->file), wanted, result_file_path(run->file));
+    if (folder->date[0] != '\0')
+        FAIL(STATUS_INTERRUPTED,
+             "stopped by %s before a scenario was measured; %s has the results of %s as before",
+             interrupt_name(), folder->path, folder->date);
+    FAIL(STATUS_INTERRUPTED, "stopped by %s before a scenario was complete; there are no results",
+         interrupt_name());
+
+out:
+    return status;
 }
 
 static enum status run_scenarios(struct run *run)
@@ -116,34 +132,70 @@ static enum status run_scenarios(struct run *run)
     for (int i = 0; i < CHOICE_MAX; i++) {
         if (!run->choice.chosen[i])
             continue;
-        if (!stopped)
+        protocol.jpeg_pixels = run->like.jpeg_pixels[i];
+        if (!interrupt_signal())
             TRY(run_scenario(run, scenarios[i], &protocol, &progress));
-        if (stopped)
+        if (interrupt_signal())
             break;
     }
 
 out:
-    if (stopped)
-        status = status_fail(STATUS_INTERRUPTED, __FILE__, __LINE__,
-                             "stopped by %s; %d of %d scenarios are in %s",
-                             stopped == SIGINT ? "an interrupt" : "a request to terminate",
-                             run->count, wanted, result_file_path(run->file));
+    if (interrupt_signal() && (status == STATUS_OK || status == STATUS_INTERRUPTED))
+        status = interrupted(run, wanted);
     return status;
+}
+
+static int count_verdict(const struct run *run, enum verdict verdict)
+{
+    int count = 0;
+
+    for (int i = 0; i < run->count; i++) count += run->results[i].verdict == verdict;
+    return count;
+}
+
+static bool are_all_skipped(const struct run *run)
+{
+    return run->count > 0 && count_verdict(run, VERDICT_SKIPPED) == run->count;
+}
+
+static bool has_traces(const struct run *run)
+{
+    for (int i = 0; i < run->count; i++)
+        for (int v = 0; v < VARIANT_COUNT; v++)
+            if (run->results[i].tracing[v].file[0] != '\0')
+                return true;
+    return false;
+}
+
+static void print_places(const struct run *run, const struct page *page)
+{
+    const char *device = run->device.name, *path = result_file_path(run->file);
+
+    if (result_file_written(run->file) == 0)
+        page_paragraph(page, INK_DIM, "%s", device);
+    else if (has_traces(run))
+        page_paragraph(page, INK_DIM, "%s; results in %s, traces in %s", device, path, run->traces);
+    else
+        page_paragraph(page, INK_DIM, "%s; results in %s", device, path);
 }
 
 static enum status print_results(const struct run *run)
 {
     enum status status = STATUS_OK;
     struct page page = flags_page(&run->flags);
+    struct protocol protocol = flags_protocol(&run->flags);
     char *text = NULL;
 
     if (run->flags.format == FORMAT_JSON) {
         TRY(result_file_text(run->file, &text));
         fputs(text, stdout);
-    } else {
+    } else if (run->count > 0) {
         run_table(&page, run->results, run->count);
-        page_paragraph(&page, INK_DIM, "%s; results in %s", run->device.name,
-                       result_file_path(run->file));
+        if (are_all_skipped(run))
+            page_paragraph(&page, INK_PLAIN, "Nothing was %s: every scenario was skipped.",
+                           run->flags.aa ? "compared" : "reproduced");
+        run_data_print(&run->data, &protocol, &page);
+        print_places(run, &page);
     }
 
 out:
@@ -151,38 +203,61 @@ out:
     return status;
 }
 
-/* A run fails when a bottleneck was neither shown nor known to be impossible here; in A/A, where nothing
- * is to be shown, by a false alarm. */
-static bool is_well(const struct run *run)
+/* A trace that was wanted could not be written. */
+static bool lacks_trace(const struct scenario_result *result)
 {
-    static const bool well[VERDICT_COUNT] = {
-        [VERDICT_REPRODUCED] = true,
-        [VERDICT_NO_DIFFERENCE] = true,
-        [VERDICT_SKIPPED] = true,
-    };
-
-    for (int i = 0; i < run->count; i++) {
-        enum verdict verdict = run->results[i].verdict;
-        if (!well[verdict] && !(run->flags.aa && verdict == VERDICT_UNDECIDED))
-            return false;
-    }
-    return true;
+    return result->tracing[VARIANT_BEFORE].reason[0] != '\0' ||
+           result->tracing[VARIANT_AFTER].reason[0] != '\0';
 }
 
-/* Beside the result file. */
-static enum status open_traces(struct run *run)
+/* A run fails when a bottleneck was neither shown nor known to be impossible here, and when all were
+ * skipped: then nothing was tested. In A/A, where nothing is to be shown, it also fails by a false alarm.
+ * Strictly, all must have shown what they are about. */
+static bool is_well(const struct run *run)
 {
-    enum status status = STATUS_OK;
+    const bool lenient = !run->flags.strict;
+    const bool well[VERDICT_COUNT] = {
+        [VERDICT_REPRODUCED] = true,
+        [VERDICT_NO_DIFFERENCE] = true,
+        [VERDICT_SKIPPED] = lenient,
+        [VERDICT_UNDECIDED] = lenient && run->flags.aa,
+    };
 
-    if (!wants_traces(run))
-        goto out;
-    if ((size_t)snprintf(run->traces, sizeof run->traces, "%s/%s", run->flags.out, TRACES_FOLDER) >=
-        sizeof run->traces)
-        FAIL(STATUS_BAD_USAGE, "the folder's name is too long; choose a shorter one");
-    TRY(atomic_file_create_folder(run->traces));
+    for (int i = 0; i < run->count; i++)
+        if (!well[run->results[i].verdict] || lacks_trace(&run->results[i]))
+            return false;
+    return !are_all_skipped(run);
+}
 
-out:
-    return status;
+/* On standard error, as it is no result: the time to think again is before anything is lost. */
+static void announce(const struct result_folder *folder)
+{
+    char text[PATH_MAX + 256];
+
+    if (folder->unlocked[0] != '\0') {
+        snprintf(text, sizeof text, "%s cannot be locked (%s): let no other run write to it.",
+                 folder->path, folder->unlocked);
+        wrap_print(stderr, 0, 0, wrap_width(stderr), text);
+    }
+    if (folder->date[0] != '\0') {
+        snprintf(text, sizeof text,
+                 "%s has results of %s. They are replaced when the first scenario is measured.",
+                 folder->path, folder->date);
+        wrap_print(stderr, 0, 0, wrap_width(stderr), text);
+    }
+}
+
+/* A run without a figure has not replaced the older results. */
+static void announce_kept(const struct run *run)
+{
+    const struct result_folder *folder = result_file_folder(run->file);
+    char text[PATH_MAX + 256];
+
+    if (run->count == 0 || folder->date[0] == '\0')
+        return;
+    snprintf(text, sizeof text, "Nothing was measured: %s keeps the results of %s.", folder->path,
+             folder->date);
+    wrap_print(stderr, 0, 0, wrap_width(stderr), text);
 }
 
 /* Errors name the flag that chooses the folder. */
@@ -190,8 +265,9 @@ static enum status open_output(struct run *run)
 {
     enum status status = STATUS_OK;
 
-    TRY(result_file_open(&run->file, run->flags.out, &run->device, &run->health));
-    TRY(open_traces(run));
+    TRY(result_file_open(&run->file, run->flags.out, wants_traces(run), &run->device,
+                         &run->health));
+    announce(result_file_folder(run->file));
 
 out:
     if (status != STATUS_OK)
@@ -199,14 +275,16 @@ out:
     return status;
 }
 
-/* The core scenarios if none is named. */
+/* The core scenarios, or those of the result to be like, if none is named. */
 static enum status choose_scenarios(struct run *run)
 {
     enum status status = STATUS_OK;
 
     for (int i = 0; i < run->flags.argument_count; i++)
         TRY(choice_add(&run->choice, run->flags.arguments[i]));
-    if (run->flags.argument_count == 0)
+    if (run->like_path != NULL)
+        TRY(like_read(&run->like, run->like_path, &run->flags, &run->choice));
+    else if (run->flags.argument_count == 0)
         TRY(choice_add(&run->choice, "core"));
 
 out:
@@ -217,22 +295,25 @@ static enum status run_run(void *context, int *exit_code)
 {
     enum status status = STATUS_OK, outcome;
     struct run *run = context;
+    struct protocol protocol;
     struct status_error error;
 
     TRY(choose_scenarios(run));
     TRY(resolve_device(run));
+    TRY(like_check_device(&run->like, &run->device));
+    protocol = flags_protocol(&run->flags);
+    TRY(run_data_check(&run->data, &run->choice, &protocol, &run->device));
     TRY(open_output(run));
-    catch_signals();
+    interrupt_catch();
     outcome = run_scenarios(run);
     error = *status_last();
     TRY(print_results(run)); /* of a run cut short too */
     if (outcome != STATUS_OK)
-        status = status_raise(&error);
+        TRY(status_raise(&error));
+    announce_kept(run);
 
 out:
-    if (stopped)
-        *exit_code = 128 + stopped;
-    else if (status == STATUS_OK && !is_well(run))
+    if (status == STATUS_OK && !is_well(run))
         *exit_code = 1;
     return status;
 }
@@ -244,6 +325,7 @@ static void release(void *context)
     for (int i = 0; i < run->count; i++) scenario_result_release(&run->results[i]);
     free(run->results);
     result_file_close(run->file);
+    like_release(&run->like);
 }
 
 static const struct option_row options[] = {
@@ -251,9 +333,16 @@ static const struct option_row options[] = {
     FLAG_DEVICE_MEMORY,
     FLAG_DATA,
     FLAG_SEED,
+    { "like", "RESULT",
+      "do the work of that earlier run again, to compare the two: its scenarios, unless some are "
+      "named, its images and their sizes, seed, device memory, and --quick",
+      1, value_text, .offset = offsetof(struct run, like_path) },
     FLAG_PAIRS,
     FLAG_QUICK,
     FLAG_AA,
+    FLAG_STRICT("pass only if every scenario was reproduced: skipped fails too; with --aa, only if "
+                "none is undecided or skipped",
+                2),
     { "no-trace", NULL, "leave out the traces, which take two short processes per scenario", 2,
       value_boolean, .offset = offsetof(struct run, no_trace) },
     FLAG_OUT("folder for result.json and traces", 3),
@@ -269,16 +358,21 @@ const struct command command_run = {
     .arguments = "[SCENARIO...|core|all]",
     .help = "Measures scenarios before and after their fix, and says whether each bottleneck "
             "showed; the core scenarios if none is named. Results are in result.json, in Google "
-            "Benchmark's format, rewritten after each scenario.\v"
+            "Benchmark's format, rewritten after each scenario; older results in the folder "
+            "stay until the first one is measured.\v"
             "Examples:\n"
             "  chokepoint run --quick\n"
             "  chokepoint run item_sync --device=cuda\n"
             "  chokepoint run all --out=results --format=markdown > results.md\n"
             "  compare.py filters chokepoint-result/result.json /before /after\n"
             "  chokepoint run item_sync --aa\n"
-            "\n" EXIT_CODES("all were reproduced or skipped",
-                            "one was not; with --aa, equal settings were called different or a "
-                            "scenario failed"),
+            "  chokepoint run --like=old-1 --out=new-1\n"
+            "\n" EXIT_CODES(
+                "all were reproduced or skipped, and one was reproduced",
+                "one was not, or all were skipped, or a trace could not be written; "
+                "with --aa, equal settings were "
+                "called different, a scenario failed, or all were skipped; with --strict, one was "
+                "skipped, or with --aa undecided") "\n" UNDECIDED_EXITS,
     .options = options,
     .context_size = sizeof(struct run),
     .run = run_run,

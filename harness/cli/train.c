@@ -3,8 +3,14 @@
  * Every knob is a flag, made from the table that scenarios use too. */
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/interrupt.h"
 #include "harness/cli/measure.h"
 #include "harness/cli/train_output.h"
+#include "harness/cli/written_trace.h"
+#include "harness/diagnosis/diagnosis.h"
+#include "harness/experiment/child/trace_run.h"
+#include "harness/report/diagnosis_json.h"
+#include "harness/report/diagnosis_page.h"
 #include "harness/report/progress.h"
 #include "scenarios/training/settings/knobs.h"
 
@@ -26,8 +32,9 @@ static const double SECONDS = 3, SWEEP_SECONDS = 0.5;
 struct train {
     struct flags flags;
     struct training_config config;
-    int steps;   /* 0: by time */
-    char *sweep; /* "knob=a,b,c", cut up; NULL: none */
+    int steps;         /* 0: by time */
+    const char *trace; /* a file to write; NULL: none */
+    char *sweep;       /* "knob=a,b,c", cut up; NULL: none */
     const char *knob;
     struct sweep_row rows[SWEEP_MAX];
     int row_count, rounds;
@@ -88,7 +95,15 @@ out:
 
 static enum status take_knob(void *member, const struct option_row *row, const char *value)
 {
-    return knob_set(member, row->name, value);
+    enum status status = STATUS_OK;
+    char advice[256];
+
+    knob_advice(row->name, advice, sizeof advice);
+    if (knob_set(member, row->name, value) != STATUS_OK)
+        FAIL(STATUS_BAD_USAGE, "--%s=%.60s: give %s", row->name, value, advice);
+
+out:
+    return status;
 }
 
 #define AT(member) .offset = offsetof(struct train, member)
@@ -101,6 +116,10 @@ static const struct option_row own[] = {
       "train with each of these values, three times in turn, and print a row per value", 1,
       take_sweep, .offset = 0 },
     FLAG_REPETITIONS("rounds of a sweep; 3 if not given", 1),
+    { "trace", "FILE",
+      "record a few more steps after those that are timed, write FILE.json.gz or FILE.json for "
+      "Perfetto, and print what diagnose finds in it",
+      1, written_trace_take, AT(trace) },
     { "data", "images|sequences|auto|DIR",
       "what it trains on: generated, or the JPEG files in DIR, a sub-folder per class", 2,
       take_data, AT(config) },
@@ -155,21 +174,56 @@ out:
     return status;
 }
 
+/* `traced`: of the trace; NULL: there is none. */
 static enum status print_json_one(const struct device_properties *device, const char *settings,
-                                  const struct measurement *measurement)
+                                  const struct measurement *measurement,
+                                  const struct diagnosis *traced)
 {
     struct json json = { 0 };
     cJSON *root = json_object(&json, NULL, NULL);
 
     json_text(&json, root, "device", device->name);
     json_text(&json, root, "settings", settings);
+    json_bool(&json, root, "interrupted", measurement->interrupted);
     train_json(&json, root, measurement);
+    if (traced != NULL) {
+        json_text(&json, root, "trace", traced->paths[0]);
+        findings_json(&json, root, "findings", &traced->findings[0]);
+    }
     return print_json(&json, root);
 }
 
-static enum status train_one(struct train *train, struct device *device, const struct page *page)
+/* Records steps as `exec --trace` does, of the configuration as it was measured. No device is open. */
+static enum status record_trace(struct train *train, const struct device_properties *device,
+                                const struct measurement *measurement, struct diagnosis *diagnosis)
 {
     enum status status = STATUS_OK;
+    const struct protocol protocol = flags_protocol(&train->flags);
+    struct trace_run run = { .name = "train",
+                             .path = train->trace,
+                             .protocol = &protocol,
+                             .config = &train->config,
+                             .period = training_period(&train->config, 1),
+                             .alike = true,
+                             .step_time_us = measurement->metric[METRIC_STEP_TIME],
+                             .device = *device };
+
+    TRY(trace_run_record(&run));
+    TRY(diagnosis_make(diagnosis, &train->trace, 1, NULL, NULL));
+
+out:
+    return status;
+}
+
+/* The device is closed before the trace is recorded, which opens it anew. The figures are printed even if
+ * that fails. */
+static enum status train_one(struct train *train, struct device **device, const struct page *page)
+{
+    enum status status = STATUS_OK, outcome = STATUS_OK;
+    const struct device_properties properties = *device_properties(*device);
+    struct diagnosis diagnosis = { .count = 0 };
+    struct dataset *dataset = NULL;
+    struct status_error error;
     bool is_json = train->flags.format == FORMAT_JSON;
     struct measurement measurement;
     struct page to = *page;
@@ -178,25 +232,52 @@ static enum status train_one(struct train *train, struct device *device, const s
         .seconds = SECONDS,
         .windows = LOSS_LINES,
         .evaluate = true,
+        .warmed_up = is_json ? NULL : train_print_warmup,
         .report = is_json ? NULL : train_print_loss,
         .context = &to,
     };
     char settings[SETTINGS];
 
-    TRY(knobs_resolve(&train->config, device_properties(device)));
+    TRY(knobs_resolve(&train->config, &properties));
     TRY(knobs_print(&train->config, settings, sizeof settings));
+    /* Opened once more by the training, but what is wrong with it is said before anything else. */
+    TRY(dataset_open(&dataset, &train->config.data));
     if (!is_json) {
-        train_print_settings(page, device_properties(device), settings);
-        train_print_loss_heading(page);
+        train_print_settings(page, &properties, settings);
+        if (train->config.data.folder[0] != '\0')
+            train_print_images(page, train->config.data.folder, dataset);
+        fputc('\n', page->console.stream);
         fflush(stdout);
     }
-    TRY(measure_training(&measurement, device, &train->config, &measure));
-    if (is_json)
-        TRY(print_json_one(device_properties(device), settings, &measurement));
-    else
+    TRY(measure_training(&measurement, *device, &train->config, &measure));
+    if (!is_json)
         train_print_summary(page, &measurement);
+    fflush(stdout);
+    if (train->trace != NULL && !measurement.interrupted) {
+        device_close(*device);
+        *device = NULL;
+        outcome = record_trace(train, &properties, &measurement, &diagnosis);
+        error = *status_last();
+    }
+    if (is_json)
+        TRY(print_json_one(&properties, settings, &measurement,
+                           diagnosis.count > 0 ? &diagnosis : NULL));
+    if (outcome != STATUS_OK)
+        TRY(status_raise(&error));
+    if (!is_json && diagnosis.count > 0) {
+        fputc('\n', stdout);
+        written_trace_print(stdout, train->trace);
+        diagnosis_brief(page, &diagnosis);
+    }
+    if (interrupt_signal() != 0) /* maybe only while the trace was recorded */
+        FAIL(STATUS_INTERRUPTED,
+             measurement.interrupted ? "stopped by %s; the figures are of the first %lld steps"
+                                     : "stopped by %s after all %lld steps were measured",
+             interrupt_name(), (long long)measurement.steps);
 
 out:
+    dataset_close(dataset);
+    diagnosis_release(&diagnosis);
     return status;
 }
 
@@ -218,7 +299,7 @@ static enum status measure_value(struct train *train, struct device *device, str
     TRY(knob_set(&config, train->knob, row->value));
     TRY(knobs_resolve(&config, device_properties(device)));
     TRY(measure_training(&row->rounds[row->count], device, &config, &measure));
-    row->count++;
+    row->count += !row->rounds[row->count].interrupted;
 
 out:
     if (is_refusal(status)) {
@@ -228,7 +309,8 @@ out:
     return status;
 }
 
-/* Rounds in turn, each beginning with another value, so that drift of the machine falls on all. */
+/* Rounds in turn, each beginning with another value, so that drift of the machine falls on all.
+ * INTERRUPTED: the rows have what was finished before. */
 static enum status measure_sweep(struct train *train, struct device *device)
 {
     enum status status = STATUS_OK;
@@ -247,7 +329,11 @@ static enum status measure_sweep(struct train *train, struct device *device)
             progress_show(&progress, (double)progress.done / progress.scenarios,
                           "round %d of %d: %s=%s", round + 1, train->rounds, train->knob,
                           row->value);
-            TRY(measure_value(train, device, row));
+            status = measure_value(train, device, row);
+            if (interrupt_signal())
+                FAIL(STATUS_INTERRUPTED, "stopped by %s in round %d of %d", interrupt_name(),
+                     round + 1, train->rounds);
+            TRY(status);
             progress_next(&progress);
         }
 
@@ -257,13 +343,14 @@ out:
 }
 
 static enum status print_json_sweep(const struct train *train,
-                                    const struct device_properties *device)
+                                    const struct device_properties *device, bool interrupted)
 {
     struct json json = { 0 };
     cJSON *root = json_object(&json, NULL, NULL), *values;
 
     json_text(&json, root, "device", device->name);
     json_text(&json, root, "knob", train->knob);
+    json_bool(&json, root, "interrupted", interrupted);
     values = json_array(&json, root, "values");
     for (int i = 0; i < train->row_count; i++) {
         const struct sweep_row *row = &train->rows[i];
@@ -277,16 +364,31 @@ static enum status print_json_sweep(const struct train *train,
     return print_json(&json, root);
 }
 
+static bool has_measured(const struct train *train)
+{
+    for (int i = 0; i < train->row_count; i++)
+        if (train->rows[i].count > 0)
+            return true;
+    return false;
+}
+
+/* After an interrupt what was measured before it is printed too. */
 static enum status train_sweep(struct train *train, struct device *device, const struct page *page)
 {
-    enum status status = STATUS_OK;
+    enum status status = STATUS_OK, outcome;
+    struct status_error error;
 
     train->rounds = train->flags.repetitions > 0 ? train->flags.repetitions : ROUNDS;
-    TRY(measure_sweep(train, device));
+    outcome = measure_sweep(train, device);
+    error = *status_last();
+    if (outcome != STATUS_INTERRUPTED || !has_measured(train))
+        TRY(outcome);
     if (train->flags.format == FORMAT_JSON)
-        TRY(print_json_sweep(train, device_properties(device)));
+        TRY(print_json_sweep(train, device_properties(device), outcome == STATUS_INTERRUPTED));
     else
         train_print_sweep(page, train->knob, train->rows, train->row_count);
+    if (outcome != STATUS_OK)
+        status = status_raise(&error);
 
 out:
     return status;
@@ -308,8 +410,14 @@ static enum status run_train(void *context, int *exit_code)
     struct page page = flags_page(&train->flags);
 
     (void)exit_code;
+    if (train->trace != NULL && train->sweep != NULL)
+        FAIL(STATUS_BAD_USAGE,
+             "--trace records one configuration, --sweep trains several: leave one of them out");
+    if (train->trace != NULL)
+        TRY(written_trace_try(train->trace));
     TRY(flags_open_device(&device, &train->flags));
-    TRY(train->sweep != NULL ? train_sweep(train, device, &page) : train_one(train, device, &page));
+    TRY(train->sweep != NULL ? train_sweep(train, device, &page)
+                             : train_one(train, &device, &page));
 
 out:
     device_close(device);
@@ -328,10 +436,11 @@ const struct command command_train = {
     .name = "train",
     .text = "one configuration, or a sweep over a knob",
     .help = "Trains one configuration and measures it. Every setting is a flag; auto values "
-            "depend on the device and the model's role.\v"
+            "depend on the device and the model's role. Ctrl-C prints what was measured so far.\v"
             "Examples:\n"
             "  chokepoint train\n"
             "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
+            "  chokepoint train --loss-every=1 --trace=mine.json.gz    with its diagnosis\n"
             "  chokepoint train --input=decoded --sweep workers=0,1,2,4",
     .options = options,
     .context_size = sizeof(struct train),

@@ -2,6 +2,7 @@
 
 #include "harness/base/quantity.h"
 #include "harness/base/statistics.h"
+#include "harness/text/page_rows.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -17,17 +18,29 @@ void train_print_settings(const struct page *page, const struct device_propertie
     page_paragraph(page, INK_DIM, "%s", settings);
 }
 
+void train_print_images(const struct page *page, const char *folder, const struct dataset *images)
+{
+    uint32_t held_out = dataset_count(images, SPLIT_HELD_OUT);
+
+    page_paragraph(page, INK_PLAIN, "%u images in %d classes in %s; %u of them are held out",
+                   dataset_count(images, SPLIT_TRAIN) + held_out, dataset_classes(images), folder,
+                   held_out);
+}
+
 static const struct column loss_columns[] = {
-    { "step", 8 },
-    { "loss", 10 },
-    { "samples/s", 14 },
-    { "step time", 12 },
+    { "step", 8, 0 },
+    { "loss", 10, 0 },
+    { "samples/s", 14, 0 },
+    { "step time", 12, 0 },
 };
 
-void train_print_loss_heading(const struct page *page)
+void train_print_warmup(void *context, int64_t steps)
 {
-    fputc('\n', page->console.stream);
+    const struct page *page = context;
+
+    page_paragraph(page, INK_DIM, "Steps 1 to %lld warmed up and are not timed.", (long long)steps);
     page_table(page, loss_columns, ARRAY_SIZE(loss_columns));
+    fflush(page->console.stream);
 }
 
 void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
@@ -57,7 +70,7 @@ static void print_figures(const struct page *page, const char *name, const char 
     __attribute__((format(printf, 3, 4)));
 static void print_figures(const struct page *page, const char *name, const char *format, ...)
 {
-    static const struct column columns[] = { { "", -10 }, { "", PAGE_WRAP } };
+    static const struct column columns[] = { { "", -10, 0 }, { "", PAGE_WRAP, 0 } };
     static const enum ink inks[] = { INK_BOLD, INK_PLAIN };
     char text[256];
     const char *const cells[] = { name, text };
@@ -75,15 +88,15 @@ void train_print_summary(const struct page *page, const struct measurement *meas
     char one[QUANTITY_SIZE], two[QUANTITY_SIZE], three[QUANTITY_SIZE], four[QUANTITY_SIZE];
 
     fputc('\n', page->console.stream);
-    print_figures(page, "speed", "%.1f steps/s, %.0f samples/s, over %lld steps in %.2f s",
+    print_figures(page, "speed", "%.1f steps/s, %.0f samples/s, over %lld steps in %s",
                   measurement_steps_per_second(measurement), metric[METRIC_SAMPLES_PER_SECOND],
-                  (long long)measurement->steps, measurement->seconds);
+                  (long long)measurement->steps, quantity_time(measurement->seconds * 1e9).text);
     quantity_print(one, measurement->step_p50, "us");
     print_figures(page, "step time", "%s mean, p50 %s, p95 %s, variation %.0f%%",
                   text_of(two, measurement, METRIC_STEP_TIME), one,
                   text_of(three, measurement, METRIC_STEP_TIME_P95),
                   metric[METRIC_STEP_VARIATION] * 100);
-    print_figures(page, "data wait", "%s per step, %.0f%% of it",
+    print_figures(page, "data wait", "%s per step, %.0f%% of the step time",
                   text_of(one, measurement, METRIC_DATA_WAIT),
                   metric[METRIC_DATA_WAIT_SHARE] * 100);
     print_figures(page, "per step", "%s launches, %s syncs, %s copies, %s device allocations",
@@ -94,11 +107,15 @@ void train_print_summary(const struct page *page, const struct measurement *meas
     print_figures(page, "memory", "%s at the peak, %s of activations",
                   text_of(one, measurement, METRIC_MEMORY_PEAK),
                   text_of(two, measurement, METRIC_ACTIVATION_PEAK));
-    print_figures(page, "accuracy", "%.1f%% of held-out samples, after %lld steps",
-                  measurement->accuracy * 100, (long long)measurement->steps_trained);
-    if (measurement->damaged_samples > 0)
-        print_figures(page, "damaged", "%lld samples could not be decoded and were replaced",
-                      (long long)measurement->damaged_samples);
+    if (!measurement->interrupted)
+        print_figures(page, "accuracy", "%.1f%% of held-out samples, after %lld steps",
+                      measurement->accuracy * 100, (long long)measurement->steps_trained);
+    if (measurement->damaged_files > 0)
+        print_figures(page, "damaged", "%u %s cannot be decoded%s %s; %lld samples were replaced",
+                      measurement->damaged_files,
+                      measurement->damaged_files == 1 ? "file" : "files",
+                      measurement->damaged_files == 1 ? ":" : ", the first is",
+                      measurement->first_damaged, (long long)measurement->damaged_samples);
 }
 
 /* Over the rounds of a row. */
@@ -131,49 +148,61 @@ static const struct sweep_column {
     struct column column;
     enum metric metric;
 } sweep_columns[] = {
-    { { "samples/s", 9 }, METRIC_SAMPLES_PER_SECOND },
-    { { "step", 8 }, METRIC_STEP_TIME },
-    { { "p95", 8 }, METRIC_STEP_TIME_P95 },
-    { { "data wait", 9 }, METRIC_DATA_WAIT },
-    { { "launches", 8 }, METRIC_LAUNCHES_PER_STEP },
-    { { "syncs", 6 }, METRIC_SYNCS_PER_STEP },
-    { { "memory", 8 }, METRIC_MEMORY_PEAK },
+    { { "samples/s", 9, 0 }, METRIC_SAMPLES_PER_SECOND },
+    { { "step", 8, 0 }, METRIC_STEP_TIME },
+    { { "p95", 8, 3 }, METRIC_STEP_TIME_P95 },
+    { { "data wait", 9, 0 }, METRIC_DATA_WAIT },
+    { { "launches", 8, 1 }, METRIC_LAUNCHES_PER_STEP },
+    { { "syncs", 6, 2 }, METRIC_SYNCS_PER_STEP },
+    { { "memory", 8, 0 }, METRIC_MEMORY_PEAK },
 };
-enum { SWEEP_METRICS = 7, SWEEP_COLUMNS = 1 + SWEEP_METRICS + 1 };
+enum { SWEEP_METRICS = 7, SWEEP_SPREAD = 1 + SWEEP_METRICS, SWEEP_REFUSAL, SWEEP_COLUMNS };
 
-static void print_sweep_row(const struct page *page, const struct column *columns,
-                            const struct sweep_row *row)
+/* The refusal stands below its value. One that came after some rounds leaves their figures. */
+static void add_sweep_row(struct page_rows *rows, const struct sweep_row *row)
 {
-    const struct column refused[] = { columns[0], { "", PAGE_WRAP } };
-    char texts[SWEEP_METRICS][QUANTITY_SIZE], spread[QUANTITY_SIZE];
-    const char *cells[SWEEP_COLUMNS] = { row->value, row->refusal };
+    char texts[SWEEP_METRICS][QUANTITY_SIZE], spread[QUANTITY_SIZE] = "";
+    const char *cells[SWEEP_COLUMNS] = {
+        [0] = row->value, [SWEEP_SPREAD] = spread, [SWEEP_REFUSAL] = row->refusal
+    };
+    bool has_run = row->count > 0;
 
-    if (row->refusal[0] != '\0') {
-        page_row(page, refused, ARRAY_SIZE(refused), cells);
-        return;
-    }
+    if (row->refusal[0] == '\0' && !has_run) /* An interrupt came first. */
+        cells[SWEEP_REFUSAL] = "not measured";
     for (int i = 0; i < SWEEP_METRICS; i++) {
         enum metric metric = sweep_columns[i].metric;
-        quantity_print(texts[i], median_of(row, metric),
-                       metric == METRIC_SAMPLES_PER_SECOND ? "" : metric_unit(metric));
+        texts[i][0] = '\0';
+        if (has_run)
+            quantity_print(texts[i], median_of(row, metric),
+                           metric == METRIC_SAMPLES_PER_SECOND ? "" : metric_unit(metric));
         cells[1 + i] = texts[i];
     }
-    snprintf(spread, sizeof spread, "%.0f%%", spread_percent(row));
-    cells[SWEEP_COLUMNS - 1] = spread;
-    page_row(page, columns, SWEEP_COLUMNS, cells);
+    if (has_run)
+        snprintf(spread, sizeof spread, "%.0f%%", spread_percent(row));
+    page_rows_add(rows, cells, NULL);
 }
 
-/* The last column is half the range of the step time over the rounds. */
 void train_print_sweep(const struct page *page, const char *knob, const struct sweep_row *rows,
                        int count)
 {
-    struct column columns[SWEEP_COLUMNS] = { { knob, 0 }, [SWEEP_COLUMNS - 1] = { "step +-", 7 } };
+    struct column columns[SWEEP_COLUMNS] = { [0] = { knob, PAGE_CUT, 0 },
+                                             [SWEEP_SPREAD] = { "spread", 6, 0 },
+                                             [SWEEP_REFUSAL] = { "", PAGE_BELOW, 0 } };
+    struct page_rows *table;
+    int rounds = 0;
 
-    page_column_fit(&columns[0], knob);
-    for (int i = 0; i < count; i++) page_column_fit(&columns[0], rows[i].value);
     for (int i = 0; i < SWEEP_METRICS; i++) columns[1 + i] = sweep_columns[i].column;
-    page_table(page, columns, SWEEP_COLUMNS);
-    for (int i = 0; i < count; i++) print_sweep_row(page, columns, &rows[i]);
+    table = page_rows_open(columns, SWEEP_COLUMNS);
+    for (int i = 0; i < count; i++) {
+        rounds = rows[i].count > rounds ? rows[i].count : rounds;
+        add_sweep_row(table, &rows[i]);
+    }
+    page_rows_print(page, table);
+    if (rounds > 0)
+        page_paragraph(page, INK_DIM,
+                       "Medians of %d round%s; spread: half the range of the step time over the "
+                       "rounds, as a share of its median.",
+                       rounds, rounds == 1 ? "" : "s");
 }
 
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement)
@@ -188,5 +217,9 @@ void train_json(struct json *json, cJSON *object, const struct measurement *meas
     json_number(json, object, "loss", measurement->loss);
     json_number(json, object, "held_out_accuracy", measurement->accuracy);
     json_integer(json, object, "damaged_samples", measurement->damaged_samples);
+    json_integer(json, object, "damaged_files", measurement->damaged_files);
+    json_text(json, object, "first_damaged",
+              measurement->damaged_files > 0 ? measurement->first_damaged : NULL);
+    json_integer(json, object, "warmup_steps", measurement->warmup_steps);
     json_integer(json, object, "steps_trained", measurement->steps_trained);
 }

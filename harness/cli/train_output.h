@@ -10,8 +10,12 @@
 void train_print_settings(const struct page *page, const struct device_properties *device,
                           const char *settings);
 
-/* The table of losses: its heading, and a measure_report whose context is the page. */
-void train_print_loss_heading(const struct page *page);
+/* The images that were found in the user's folder. */
+void train_print_images(const struct page *page, const char *folder, const struct dataset *images);
+
+/* The table of losses: a measure_warmed_up, which prints its heading, and a measure_report; the context of
+ * both is the page. */
+void train_print_warmup(void *context, int64_t steps);
 void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
                       double loss);
 

@@ -186,6 +186,7 @@ static enum status row_named(struct benchmark_file *file, char *name, struct ben
     }
     *row = &file->rows[file->count];
     (*row)->name = name;
+    (*row)->work = workload_of_row(file->root, name);
     file->count++;
     wanted.data = *row;
     if (hsearch_r(wanted, ENTER, &found, file->index) == 0)

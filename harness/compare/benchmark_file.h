@@ -7,13 +7,15 @@
 #define HARNESS_COMPARE_BENCHMARK_FILE_H
 
 #include "harness/base/status.h"
+#include "harness/compare/workload.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
 struct benchmark_row {
     const char *name; /* the file's */
-    double *values;   /* [count], times in us; the row's own */
+    struct workload work;
+    double *values; /* [count], times in us; the row's own */
     int count;
     double median;    /* of the values, or as the file states it; NaN: nothing was measured */
     double deviation; /* relative, between repetitions; NaN: not known */

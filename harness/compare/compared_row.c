@@ -1,5 +1,6 @@
 #include "harness/compare/compared_row.h"
 
+#include "harness/base/ends_in.h"
 #include "harness/compare/student.h"
 
 #include <math.h>
@@ -12,69 +13,79 @@ static const double chance_alarm[PLACES] = { [PLACE_BEST] = 0.008, [PLACE_MIDDLE
 
 #define CHANCE_INTERVAL 0.05 /* chance that the interval misses the truth */
 
-enum { RUNS_MAX = 100 }; /* nobody is told to make more */
-
 const char *compare_verdict_name(enum compare_verdict verdict)
 {
-    static const char *const names[] = { "faster",  "same", "slower",      "undecided",
-                                         "missing", "new",  "not measured" };
+    static const char *const names[] = { "faster",     "same",    "slower", "undecided",
+                                         "other work", "missing", "new",    "not measured" };
 
     return names[verdict];
 }
 
+bool compare_is_common(enum compare_verdict verdict)
+{
+    return verdict <= COMPARE_UNDECIDED;
+}
+
 bool compare_larger_is_better(const struct compare_rule *rule)
 {
-    static const char ending[] = "_per_second";
-    size_t length = strlen(rule->metric), end = sizeof ending - 1;
-
     if (rule->better != BETTER_BY_NAME)
         return rule->better == BETTER_LARGER;
-    return length > end && strcmp(rule->metric + length - end, ending) == 0;
+    return ends_in(rule->metric, "_per_second");
 }
 
 /* Runs per side with which nineteen of twenty changes by `target` would be called, if runs go on varying by
  * `between`: both what chance reaches and what the runs' own luck takes off must fit below it. */
 static int runs_needed(double between, double target, double limit)
 {
-    for (int runs = 3; runs <= RUNS_MAX; runs++) {
+    for (int runs = 3; runs <= RUNS_MOST; runs++) {
         double error = between * sqrt(2.0 / runs);
         double reach = fmax(student_critical(chance_alarm[PLACE_BEST], 2 * (runs - 1)), 0) * error;
         if (fmax(reach, limit) + 1.645 * error <= target)
             return runs;
     }
-    return RUNS_MAX + 1;
+    return RUNS_MOST + 1;
 }
 
-static void explain_undecided(struct compared_row *row, double reach, double limit)
+const char *compare_noise_words(enum compare_noise noise)
 {
-    static const char *const sources[] = {
+    static const char *const words[] = {
+        [NOISE_UNKNOWN] = "",
         [NOISE_REPETITIONS] = "one file per side, whose repetitions vary by",
         [NOISE_RUNS] = "runs of one side vary by",
         [NOISE_ROWS] = "runs of one side vary by",
         [NOISE_STATED] = "runs are said to vary by",
     };
+
+    return words[noise];
+}
+
+static void explain_undecided(struct compared_row *row, double reach, double limit)
+{
     double target = 2 * limit;
-    int length, needed;
+    int length;
 
     if (row->noise == NOISE_UNKNOWN) {
+        row->lacks_runs = true;
         snprintf(row->reason, sizeof row->reason,
-                 "the noise is not known: give repetitions, several files per side, or --noise");
+                 "one file per side shows no run-to-run noise: give three per side, or --noise");
         return;
     }
     if (isinf(reach)) {
         snprintf(row->reason, sizeof row->reason, "the noise is not a number");
         return;
     }
+    row->shows = expm1(reach);
     length =
         snprintf(row->reason, sizeof row->reason, "%s %.1f%%: only changes above %.1f%% would show",
-                 sources[row->noise], 100 * row->between, 100 * expm1(reach));
+                 compare_noise_words(row->noise), 100 * row->between, 100 * row->shows);
     if ((row->noise != NOISE_RUNS && row->noise != NOISE_ROWS) || !(limit > 0))
         return;
-    needed = runs_needed(row->between, target, limit);
+    row->runs_needed = runs_needed(row->between, target, limit);
     snprintf(row->reason + length, sizeof row->reason - (size_t)length,
-             needed > RUNS_MAX ? "; a change of %.0f%% would take more than %d runs per side"
-                               : "; a change of %.0f%% would take %d runs per side",
-             100 * expm1(target), needed > RUNS_MAX ? RUNS_MAX : needed);
+             row->runs_needed > RUNS_MOST
+                 ? "; a change of %.0f%% would take more than %d runs per side"
+                 : "; a change of %.0f%% would take %d runs per side",
+             100 * expm1(target), row->runs_needed > RUNS_MOST ? RUNS_MOST : row->runs_needed);
 }
 
 /* `change` is a logarithm; its limits are logarithms too. */
@@ -195,13 +206,17 @@ enum status compare_runs(struct compared_row *row, const struct benchmark_row *c
     row->place = PLACE_BEST;
     row->reason[0] = '\0';
     for (int i = 0; i < SIDES; i++) row->repetitions[i] = side_repetitions(&sides[i]);
+    row->best_of = sides_fewest_repetitions(sides);
+    row->shows = NAN;
+    row->runs_needed = 0;
+    row->lacks_runs = false;
     if (!(side_is_positive(&sides[SIDE_BASE]) && side_is_positive(&sides[SIDE_NEW]))) {
         judge_with_zeros(row, sides, rule);
         goto out;
     }
     middle = *row;
     TRY(compare_at(row, PLACE_BEST, sides, noise != NULL ? &noise[PLACE_BEST] : NULL, rule));
-    if (!is_called(row) && sides_fewest_repetitions(sides) > 1) {
+    if (!is_called(row) && row->best_of > 1) {
         TRY(compare_at(&middle, PLACE_MIDDLE, sides, noise != NULL ? &noise[PLACE_MIDDLE] : NULL,
                        rule));
         prefer_middle(row, &middle);

@@ -9,8 +9,8 @@
  * - undecided: neither; the row says what it would take.
  *
  * A change that slows the common case and leaves the best as it is would be missed. Therefore a row that
- * is neither slower nor faster by its best repetitions is judged once more by the same rules with the medians in
- * their place, and if these call it, the row says so. */
+ * is neither slower nor faster by its best repetitions is judged once more by the same rules with the
+ * medians in their place, and if these call it, the row says so. */
 #ifndef HARNESS_COMPARE_COMPARED_ROW_H
 #define HARNESS_COMPARE_COMPARED_ROW_H
 
@@ -35,6 +35,7 @@ enum compare_verdict {
     COMPARE_SAME,
     COMPARE_SLOWER,
     COMPARE_UNDECIDED,
+    COMPARE_OTHER_WORK,   /* other settings (workload.h), so times do not compare */
     COMPARE_MISSING,      /* the row, or every value of it, is only in base */
     COMPARE_NEW,          /* ... only in new */
     COMPARE_NOT_MEASURED, /* the row is there, but neither side has a value */
@@ -42,11 +43,15 @@ enum compare_verdict {
 };
 const char *compare_verdict_name(enum compare_verdict verdict); /* "faster" ... */
 
+/* Both sides were compared, or could not be told apart. */
+bool compare_is_common(enum compare_verdict verdict);
+
 struct compared_row {
     const char *name;       /* a file's */
     double value[SIDES];    /* us for times; NaN: nothing was measured */
     int runs[SIDES];        /* files with a value */
     int repetitions[SIDES]; /* values in them all; 0 where files hold only aggregates */
+    int best_of;            /* a run counts with the best of so many; 1: with its one number */
     double change;          /* relative: 0.1 is 10% more */
     double low, high;       /* its interval; NaN: the noise is not known */
     double within;          /* noise between repetitions of one file; NaN: not known */
@@ -54,12 +59,21 @@ struct compared_row {
     enum compare_noise noise;
     enum compare_place place; /* that value, change, interval and noise are of */
     enum compare_verdict verdict;
-    char reason[320]; /* of undecided, missing, new, and where the median tells; "" for others */
-    char lost[256];   /* repetitions that gave no value, and why; "": none */
+    double shows; /* of undecided: the least change that this noise lets be seen; NaN: not known */
+    int runs_needed; /* per side for a change of twice the threshold; 0: not known; at most RUNS_MOST + 1 */
+    bool lacks_runs;  /* undecided because one file per side shows no noise; `reason` says so */
+    char reason[320]; /* where the verdict does not say all; else "" */
+    char lost[256];   /* repetitions and files that gave no value, and why; "": none */
+    bool fewer;       /* a smaller share of new's files than of base's has a value */
 };
 
-/* The verdict on a row that both sides have: fills everything but name and lost. `base` and `after` are
- * the rows of the files that have it. `noise` was learned from all rows of the same files, [PLACES]; NULL,
+/* "runs of one side vary by": how a row's noise is known, for a sentence that goes on with how much. */
+const char *compare_noise_words(enum compare_noise noise);
+
+enum { RUNS_MOST = 100 }; /* no advice asks for more */
+
+/* The verdict on a row that both sides have: fills everything but name, lost and fewer.
+ * `base` and `after` are the rows of the files that have it. `noise` was learned from all rows of the same files, [PLACES]; NULL,
  * or of no rows: the row stands for itself. OUT_OF_MEMORY. */
 enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
                          int base_count, const struct benchmark_row *const *after, int after_count,

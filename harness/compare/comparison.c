@@ -85,7 +85,34 @@ struct found {
     const struct benchmark_row **runs[SIDES];
     int count[SIDES];
     bool present[SIDES];
+    char other_work[256]; /* how two of them differ in their work; "": they do not */
 };
+
+/* Compares the work of all runs, of either side, with that of the first that states it. */
+static void find_other_work(struct found *found)
+{
+    const struct workload *known = NULL;
+
+    found->other_work[0] = '\0';
+    for (int side = 0; side < SIDES; side++)
+        for (int i = 0; i < found->count[side]; i++) {
+            const struct workload *own = &found->runs[side][i]->work;
+            if (known == NULL && own->settings != NULL)
+                known = own;
+            if (known != NULL &&
+                workload_differs(known, own, found->other_work, sizeof found->other_work))
+                return;
+        }
+}
+
+/* Shares are compared, not counts: each benchmark may have its own file, on both sides. */
+static bool has_fewer(const struct found *found, const struct compare_files *sides)
+{
+    long long base = (long long)found->count[SIDE_BASE] * sides[SIDE_NEW].count;
+    long long after = (long long)found->count[SIDE_NEW] * sides[SIDE_BASE].count;
+
+    return after > 0 && after < base;
+}
 
 static void find_runs(struct found *found, struct compared_row *row,
                       const struct compare_files *sides)
@@ -109,9 +136,16 @@ static void find_runs(struct found *found, struct compared_row *row,
                                            names[side], run->reason);
         }
     }
+    row->fewer = has_fewer(found, sides);
+    for (int side = 0; side < SIDES && row->fewer; side++)
+        if (found->count[side] < sides[side].count && length < sizeof row->lost)
+            length += (size_t)snprintf(row->lost + length, sizeof row->lost - length,
+                                       "%svalues in %d of %d files of %s", length > 0 ? "; " : "",
+                                       found->count[side], sides[side].count, names[side]);
+    find_other_work(found);
 }
 
-/* Whether every file has the row, with values of which there are logarithms. */
+/* Whether every file has the row, of the same work, with values of which there are logarithms. */
 static bool is_complete(const struct found *found, const struct compare_files *sides)
 {
     for (int i = 0; i < SIDES; i++) {
@@ -119,7 +153,7 @@ static bool is_complete(const struct found *found, const struct compare_files *s
         if (found->count[i] != sides[i].count || !side_is_positive(&side))
             return false;
     }
-    return true;
+    return found->other_work[0] == '\0';
 }
 
 /* When a file was begun, in seconds; NAN: it does not say. */
@@ -193,8 +227,9 @@ static enum status compare_row(struct compared_row *row, struct found *found,
 {
     enum status status = STATUS_OK;
     const bool has_base = found->count[SIDE_BASE] > 0, has_new = found->count[SIDE_NEW] > 0;
+    const bool differs = has_base && has_new && found->other_work[0] != '\0';
 
-    if (has_base && has_new) {
+    if (has_base && has_new && !differs) {
         TRY(compare_runs(row, found->runs[SIDE_BASE], found->count[SIDE_BASE],
                          found->runs[SIDE_NEW], found->count[SIDE_NEW], noise, rule));
         goto out;
@@ -203,15 +238,18 @@ static enum status compare_row(struct compared_row *row, struct found *found,
     row->place = PLACE_BEST;
     for (int side = 0; side < SIDES; side++) {
         row->runs[side] = found->count[side];
-        row->value[side] = found->count[side] > 0 ? found->runs[side][0]->median : NAN;
+        row->value[side] = found->count[side] > 0 && !differs ? found->runs[side][0]->median : NAN;
     }
-    row->verdict = has_base ? COMPARE_MISSING : has_new ? COMPARE_NEW : COMPARE_NOT_MEASURED;
-    if (has_base || has_new)
-        snprintf(row->reason, sizeof row->reason, "%s",
-                 !found->present[SIDE_NEW]    ? "only in base"
-                 : !found->present[SIDE_BASE] ? "only in new"
-                 : has_base                   ? "new has no value of it"
-                                              : "base has no value of it");
+    row->verdict = differs    ? COMPARE_OTHER_WORK
+                   : has_base ? COMPARE_MISSING
+                   : has_new  ? COMPARE_NEW
+                              : COMPARE_NOT_MEASURED;
+    if (differs)
+        snprintf(row->reason, sizeof row->reason, "other work: %s", found->other_work);
+    else if (has_base && found->present[SIDE_NEW])
+        snprintf(row->reason, sizeof row->reason, "new has the row, but no value");
+    else if (has_new && found->present[SIDE_BASE])
+        snprintf(row->reason, sizeof row->reason, "base has the row, but no value");
 
 out:
     return status;
@@ -238,11 +276,13 @@ static enum status check_found(const struct comparison *comparison,
 {
     enum status status = STATUS_OK;
     char counters[256] = "";
-    int measured = 0;
+    int measured = 0, rows = 0;
 
+    for (int i = 0; i < sides[SIDE_BASE].count + sides[SIDE_NEW].count; i++)
+        rows += file_at(sides, i)->count;
     if (comparison->count == 0)
-        FAIL(STATUS_BAD_USAGE, "nothing to compare: no row of the files has a name that the filter "
-                               "finds");
+        FAIL(STATUS_BAD_USAGE, "nothing to compare: %s",
+             rows == 0 ? "the files have no rows" : "no row's name matches the filter");
     for (int i = 0; i < comparison->count; i++)
         measured += comparison->rows[i].runs[SIDE_BASE] + comparison->rows[i].runs[SIDE_NEW];
     benchmark_file_counters(file_at(sides, 0), counters, sizeof counters);
@@ -277,6 +317,7 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
         TRY(compare_row(row, &found, is_complete(&found, sides) ? comparison->run_noise : NULL,
                         rule));
         comparison->counts[row->verdict]++;
+        comparison->fewer += row->fewer && row->verdict != COMPARE_OTHER_WORK;
     }
     TRY(check_found(comparison, sides));
 
@@ -292,4 +333,41 @@ void comparison_release(struct comparison *comparison)
     free(comparison->rows);
     for (int place = 0; place < PLACES; place++) run_noise_release(&comparison->run_noise[place]);
     *comparison = (struct comparison){ .rule = comparison->rule };
+}
+
+/* --- The gate --- */
+
+bool comparison_passes(const struct comparison *comparison, const struct compare_gate *gate,
+                       char *why, size_t size)
+{
+    const struct {
+        enum compare_verdict verdict;
+        bool accepted;
+    } faults[] = {
+        { COMPARE_SLOWER, false },
+        { COMPARE_OTHER_WORK, gate->allow_missing },
+        { COMPARE_MISSING, gate->allow_missing },
+        { COMPARE_UNDECIDED, !gate->strict },
+        { COMPARE_NOT_MEASURED, !gate->strict },
+    };
+    size_t length = 0;
+    int common = 0;
+
+    why[0] = '\0';
+    for (int i = 0; i < COMPARE_VERDICTS; i++)
+        if (compare_is_common((enum compare_verdict)i))
+            common += comparison->counts[i];
+    if (common == 0)
+        length = (size_t)snprintf(why, size, "no row could be compared");
+    for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+        int count = comparison->counts[faults[i].verdict];
+        if (faults[i].accepted || count == 0 || length >= size)
+            continue;
+        length += (size_t)snprintf(why + length, size - length, "%s%d %s", length > 0 ? ", " : "",
+                                   count, compare_verdict_name(faults[i].verdict));
+    }
+    if (comparison->fewer > 0 && !gate->allow_missing && length < size)
+        snprintf(why + length, size - length, "%s%d missing in some files of new",
+                 length > 0 ? ", " : "", comparison->fewer);
+    return why[0] == '\0';
 }

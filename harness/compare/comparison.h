@@ -2,7 +2,7 @@
  *
  * A row is gathered by its name from all files of a side; each file that has a value of it is one run
  * (sides.h), and compared_row.h explains the verdicts. Files of different devices or clocks are
- * refused. */
+ * refused; a row whose files did different work (workload.h) has no change. */
 #ifndef HARNESS_COMPARE_COMPARISON_H
 #define HARNESS_COMPARE_COMPARISON_H
 
@@ -13,6 +13,7 @@ struct comparison {
     struct compared_row *rows; /* in the order of the files, base first */
     int count;
     int counts[COMPARE_VERDICTS];
+    int fewer; /* rows with `fewer` that were compared */
     struct run_noise run_noise[PLACES];
 };
 
@@ -37,5 +38,16 @@ typedef bool compare_wanted(void *context, const char *name);
 enum status comparison_make(struct comparison *comparison, const struct compare_files *sides,
                             const struct compare_rule *rule, compare_wanted *wanted, void *context);
 void comparison_release(struct comparison *comparison);
+
+/* The faults that a gate accepts. */
+struct compare_gate {
+    bool allow_missing; /* rows missing in new, in all files or in some, or that did other work */
+    bool strict;        /* every row must be decided: none undecided, none without a value */
+};
+
+/* Whether nothing got slower and everything was compared that should be; always false where no row was.
+ * `why` is what speaks against it: "1 slower, 2 missing"; "" if nothing does. */
+bool comparison_passes(const struct comparison *comparison, const struct compare_gate *gate,
+                       char *why, size_t size);
 
 #endif

@@ -5,17 +5,18 @@
 #include "harness/compare/comparison.h"
 #include "harness/text/page.h"
 
-/* `doubts` is the text of compare_doubts(). */
-void comparison_page(const struct page *page, const struct comparison *comparison,
-                     const char *doubts);
+/* Remarks beside the rows. */
+struct comparison_remarks {
+    char doubts[1024]; /* of compare_doubts() */
+    bool passes;       /* and why not: of comparison_passes() */
+    char why[160];
+};
 
-/* {"schema": 1, "metric", "time_unit", "larger_is_better", "threshold", "noise", "noise_common", "base":
- * [files], "new": [files], "doubts", "counts": {"slower": 1, ...}, "rows": [{"name", "verdict", "reason",
- * "lost", "base", "new", "change", "interval": [low, high], "noise_within", "noise_between",
- * "noise_from", "runs": [base, new], "repetitions": [base, new]}]};
- * an unknown value is null. "noise_common" is the part of a run's noise that moves all its rows, as a
- * relative standard deviation. *text is malloc'd. */
+void comparison_page(const struct page *page, const struct comparison *comparison,
+                     const struct comparison_remarks *remarks);
+
+/* docs/compare.md documents the members. *text is malloc'd. */
 enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,
-                            const char *doubts, char **text);
+                            const struct comparison_remarks *remarks, char **text);
 
 #endif

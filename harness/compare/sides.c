@@ -129,6 +129,20 @@ static double variance_of_locations(const struct side sides[SIDES])
     return known > 0 ? sum / known : 0;
 }
 
+/* Whether repetitions were made and each file's are all alike. */
+static bool is_exact(const struct side *side)
+{
+    for (int i = 0; i < side->count; i++) {
+        const struct benchmark_row *run = side->runs[i];
+        if (run->count < 2)
+            return false;
+        for (int j = 1; j < run->count; j++)
+            if (run->values[j] != run->values[0])
+                return false;
+    }
+    return true;
+}
+
 struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
                               double stated)
 {
@@ -153,7 +167,11 @@ struct side_noise sides_noise(const struct side sides[SIDES], const struct run_n
             chosen = fmax(least, variance_value(&between));
             noise.freedom = between.freedom;
         }
-    } else if (within.freedom > 0) {
+    } else if (is_exact(&sides[SIDE_BASE]) && is_exact(&sides[SIDE_NEW])) {
+        noise.source = NOISE_REPETITIONS;
+        chosen = 0;
+        noise.freedom = within.freedom;
+    } else if (!isnan(stated) && within.freedom > 0) {
         noise.source = NOISE_REPETITIONS;
         chosen = variance_value(&within);
         noise.freedom = within.freedom;

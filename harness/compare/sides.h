@@ -10,9 +10,11 @@
  * - between the runs of one side, where a side has several: as all rows tell together (run_noise.h),
  *   or, where rows are few or not in all files, as the row tells alone; but no less than the best of
  *   so many repetitions can vary by itself;
- * - of one file against one file, between the repetitions of a file: nobody saw two runs, and a machine
- *   moves between two at least as far as within one;
- * - at least what the caller says. */
+ * - of one file against one file not known, since nobody saw two runs of one side. How far repetitions vary
+ *   within a run says little about it: of 21 pairs of quick runs of one program on two busy cores,
+ *   9 had rows of the same work that differed 1.6 to 3.5 times, by more than repetitions explained. Only a number
+ *   that is the same in all repetitions of each file, as counts of launches are, is taken to have no noise;
+ * - at least what the caller says, and then also what repetitions vary by. */
 #ifndef HARNESS_COMPARE_SIDES_H
 #define HARNESS_COMPARE_SIDES_H
 

@@ -5,12 +5,13 @@
 enum { ARGUMENTS_MAX = 112, NO_WIDTH = -1 };
 
 /* The properties that a launch must match, from the one list of kernels. */
-#define WIDTH_OF_ROWS(name)  offsetof(struct name, width)
-#define WIDTH_OF_PACKS(name) NO_WIDTH
+#define WIDTH_OF_ROWS(name)    offsetof(struct name, width)
+#define WIDTH_OF_PACKS(name)   NO_WIDTH
+#define WIDTH_OF_COLUMNS(name) NO_WIDTH
 static const struct {
     const char *name;
     size_t size;
-    long width_offset; /* of `int width` in the arguments; NO_WIDTH for PACKS */
+    long width_offset; /* of `int width` in the arguments; NO_WIDTH: the count is of elements */
 } kernels[KERNEL_COUNT] = {
 #define KERNEL_ROW(name, shape) { #name, sizeof(struct name), WIDTH_OF_##shape(name) },
     KERNELS(KERNEL_ROW)

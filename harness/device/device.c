@@ -506,6 +506,24 @@ void phase_pop(struct device *device)
     device->driver->phase_pop(device);
 }
 
+void device_profile(struct device *device, bool on)
+{
+    if (device->driver->profile != NULL)
+        device->driver->profile(device, on);
+}
+
+void range_push(struct device *device, const char *name)
+{
+    if (device->driver->range_push != NULL)
+        device->driver->range_push(device, name);
+}
+
+void range_pop(struct device *device)
+{
+    if (device->driver->range_pop != NULL)
+        device->driver->range_pop(device);
+}
+
 enum status device_activity_flush(struct device *device)
 {
     enum status status = STATUS_OK;

@@ -268,6 +268,13 @@ void graph_destroy(struct graph *graph); /* after its last launch is done; NULL 
 void phase_push(struct device *device, const char *name);
 void phase_pop(struct device *device);
 
+/* For a profiler that is attached to the process (nsys, ncu): what it may capture alone (cudaProfilerStart and
+ * cudaProfilerStop), and a named interval of this thread that only it sees (an NVTX range). Devices without
+ * such profilers ignore them; no record of ours shows them. */
+void device_profile(struct device *device, bool on);
+void range_push(struct device *device, const char *name);
+void range_pop(struct device *device);
+
 /* Hands the records so far to the sink. A device may keep records until then. Records of work that is still
  * running are lost, so synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has
  * failed. */

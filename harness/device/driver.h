@@ -83,6 +83,10 @@ struct device_driver {
     void (*graph_destroy)(struct graph *graph);
     void (*phase_push)(struct device *device, const char *name);
     void (*phase_pop)(struct device *device);
+    /* NULL: no profiler knows the device. */
+    void (*profile)(struct device *device, bool on);
+    void (*range_push)(struct device *device, const char *name);
+    void (*range_pop)(struct device *device);
     /* NULL: the device hands its records over as they come. */
     enum status (*activity_flush)(struct device *device);
     /* On entry all of *health is unknown. The driver fills in the values that it knows. */

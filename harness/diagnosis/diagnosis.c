@@ -20,21 +20,37 @@ static bool is_run(const struct diagnosis *diagnosis)
     return diagnosis->count > 1;
 }
 
-enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count)
+static enum status read_one(struct diagnosis *diagnosis, const char *path, diagnosis_skip *skip,
+                            void *context)
+{
+    enum status status = trace_file_read(&diagnosis->traces[diagnosis->count], path, NULL);
+
+    if (status == STATUS_OK) {
+        diagnosis->paths[diagnosis->count++] = path;
+    } else if (skip != NULL && status != STATUS_OUT_OF_MEMORY) {
+        skip(context);
+        status = STATUS_OK;
+    }
+    return status;
+}
+
+enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
+                           diagnosis_skip *skip, void *context)
 {
     enum status status = STATUS_OK;
     size_t room = (size_t)count;
 
     *diagnosis = (struct diagnosis){
-        .paths = paths,
+        .paths = calloc(room, sizeof *diagnosis->paths),
         .traces = calloc(room, sizeof *diagnosis->traces),
         .summaries = calloc(room, sizeof *diagnosis->summaries),
         .findings = calloc(room, sizeof *diagnosis->findings),
     };
-    if (diagnosis->traces == NULL || diagnosis->summaries == NULL || diagnosis->findings == NULL)
+    if (diagnosis->paths == NULL || diagnosis->traces == NULL || diagnosis->summaries == NULL ||
+        diagnosis->findings == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d traces", count);
-    for (; diagnosis->count < count; diagnosis->count++)
-        TRY(trace_file_read(&diagnosis->traces[diagnosis->count], paths[diagnosis->count], NULL));
+    for (int i = 0; i < count; i++) TRY(read_one(diagnosis, paths[i], skip, context));
+    count = diagnosis->count;
     diagnosis->is_run = is_run(diagnosis);
     for (int i = 0; i < count; i++)
         TRY(summary_make(&diagnosis->summaries[i], diagnosis->traces[i]));
@@ -54,6 +70,7 @@ void diagnosis_release(struct diagnosis *diagnosis)
         summary_release(&diagnosis->summaries[i]);
         trace_file_close(diagnosis->traces[i]);
     }
+    free(diagnosis->paths);
     free(diagnosis->findings);
     free(diagnosis->summaries);
     free(diagnosis->traces);

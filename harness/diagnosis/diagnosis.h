@@ -12,16 +12,21 @@ struct trace_file;
 
 struct diagnosis {
     int count;
-    const char *const *paths;   /* [count], the caller's */
+    const char **paths;         /* [count] of those that were read; the texts are the caller's */
     struct trace_file **traces; /* [count] */
     struct summary *summaries;  /* [count] */
     struct findings *findings;  /* [count] */
     bool is_run;                /* more than one file, each another rank of as many ranks */
 };
 
+/* Called for a file that cannot be read; status_last() says why. */
+typedef void diagnosis_skip(void *context);
+
 /* Reads and judges `count` files, at least one. IO, BAD_INPUT: a file cannot be read; the sentence says
- * which. OUT_OF_MEMORY. `paths` must live longer. Release in every case. */
-enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count);
+ * which. With `skip` that file is left out instead, and nothing may be left. OUT_OF_MEMORY. `paths` must
+ * live longer. Release in every case. */
+enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
+                           diagnosis_skip *skip, void *context);
 void diagnosis_release(struct diagnosis *diagnosis);
 
 #endif

@@ -112,6 +112,17 @@ static size_t rule_count(void)
     return count;
 }
 
+bool findings_about(struct finding_about *about, int number)
+{
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++)
+            if (number-- == 0) {
+                *about = (struct finding_about){ rule->id, rule->title, rule->advice };
+                return true;
+            }
+    return false;
+}
+
 enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
                           int64_t which)
 {

@@ -14,4 +14,12 @@
 enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
                           int64_t which);
 
+/* What is known of a finding before any trace; the texts are constants. */
+struct finding_about {
+    const char *id, *title, *advice;
+};
+
+/* That of rule `number`, from 0 on; false: there are fewer rules. */
+bool findings_about(struct finding_about *about, int number);
+
 #endif

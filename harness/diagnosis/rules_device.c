@@ -241,20 +241,19 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
             most = (enum host_doing)i;
         }
     if ((double)time->unknown_ns > 0.5 * idle)
-        snprintf(
-            finding->evidence, sizeof finding->evidence,
-            "the device is busy for %.0f%% of the time; for %.0f%% of its idle time the trace does "
-            "not show what the host did",
-            100 * busy_share(facts), 100 * (double)time->unknown_ns / idle);
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is busy for %.0f%% of %s; for %.0f%% of its idle time the trace does "
+                 "not show what the host did",
+                 100 * busy_share(facts), step_text(facts).text,
+                 100 * (double)time->unknown_ns / idle);
     else
-        snprintf(
-            finding->evidence, sizeof finding->evidence,
-            "the device is busy for %.0f%% of the time; during its idle time work was queued for "
-            "%.0f%%, and the host was %s%s for %.0f%%",
-            100 * busy_share(facts), 100 * (double)time->queued_ns / idle,
-            most == HOST_OUTSIDE ? "" : "in ",
-            most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most),
-            100 * (double)most_ns / idle);
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is busy for %.0f%% of %s; during its idle time work was queued for "
+                 "%.0f%%, and the host spent %.0f%% of it %s%s",
+                 100 * busy_share(facts), step_text(facts).text,
+                 100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
+                 most == HOST_OUTSIDE ? "" : "in ",
+                 most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most));
     finding_informs(finding);
     return true;
 }

@@ -1,5 +1,6 @@
 #include "harness/doctor/checks.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +28,21 @@ void checks_add(struct checks *checks, const char *name, enum check_status statu
     va_start(values, format);
     vsnprintf(row->value, sizeof row->value, format, values);
     va_end(values);
+    row->number = checks->unit != NULL ? checks->number : NAN;
+    row->bound = checks->unit != NULL ? checks->bound : NAN;
+    row->unit = checks->unit;
+    checks->unit = NULL;
     checks->count++;
     checks->counts[status]++;
+    if (checks->added != NULL)
+        checks->added(checks->context);
+}
+
+void checks_number(struct checks *checks, double number, double bound, const char *unit)
+{
+    checks->number = number;
+    checks->bound = bound;
+    checks->unit = unit;
 }
 
 void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why)
@@ -42,4 +56,24 @@ const struct check *checks_find(const struct checks *checks, const char *name)
         if (strcmp(checks->rows[i].name, name) == 0)
             return &checks->rows[i];
     return NULL;
+}
+
+const char *checks_fitness(const struct checks *checks, char *names, size_t size)
+{
+    enum check_status worst = checks->counts[CHECK_FAIL] > 0  ? CHECK_FAIL
+                              : checks->counts[CHECK_LOW] > 0 ? CHECK_LOW
+                                                              : CHECK_OK;
+    size_t length = 0;
+    int named = 0;
+
+    snprintf(names, size, "%s", "");
+    for (int i = 0; i < checks->count && worst != CHECK_OK && length < size; i++) {
+        if (checks->rows[i].status != worst || named++ >= CHECKS_NAMED)
+            continue;
+        length += (size_t)snprintf(names + length, size - length, "%s%s", length > 0 ? ", " : "",
+                                   checks->rows[i].name);
+    }
+    if (named > CHECKS_NAMED && length < size)
+        snprintf(names + length, size - length, " and %d more", named - CHECKS_NAMED);
+    return worst == CHECK_OK ? "yes" : worst == CHECK_LOW ? "with care" : "no";
 }

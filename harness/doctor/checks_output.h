@@ -6,10 +6,22 @@
 #include "harness/doctor/checks.h"
 #include "harness/text/page.h"
 
-void checks_page(const struct page *page, const struct checks *checks);
+/* Prints rows as they are added. Rows of a group in turn that are not applicable for the same reason
+ * become one line, so those wait for the row after them. */
+struct checks_printer {
+    struct page page;
+    const struct checks *checks;
+    int printed; /* how many rows are */
+};
+void checks_print_new(void *printer); /* a checks.added */
 
-/* {"schema": 1, "checks": [{"name", "status", "value", "expected", "advice"}]}, all of them text.
- * *text is malloc'd. */
+/* Prints what is left, the counts, and whether the machine is fit to measure. */
+void checks_print_end(struct checks_printer *printer);
+
+/* {"schema": 2, "fit": "yes" | "with care" | "no", "checks": [{"name", "status", "value", "expected",
+ * "advice", "number", "bound", "unit"}]}. The first five are text. Where the value is a number, it is there
+ * again in `unit`, and `bound` is where it stops to be ok, null if that is not one number; all three are
+ * null otherwise. *text is malloc'd. */
 enum status checks_json(const struct checks *checks, char **text);
 
 #endif

@@ -14,6 +14,7 @@ void disturbance_check(struct checks *checks, const struct cpu_times *first,
         checks_unknown(checks, "other_programs", "", "there is no /proc/stat");
         return;
     }
+    checks_number(checks, 100 * stolen, 1, "%");
     checks_add(
         checks, "cpu_steal",
         stolen <= 0.01  ? CHECK_OK
@@ -23,6 +24,7 @@ void disturbance_check(struct checks *checks, const struct cpu_times *first,
         "the virtual machine's host gave its cores to others: measure at another hour, or on "
         "dedicated cores",
         "%.1f%% of the cores", 100 * stolen);
+    checks_number(checks, others, 0.1 * cores, "cores");
     checks_add(checks, "other_programs",
                others <= 0.1 * cores   ? CHECK_OK
                : others <= 0.5 * cores ? CHECK_LOW

@@ -75,6 +75,8 @@ void folder_check(struct checks *checks, const char *name, const struct folder_f
         status = CHECK_LOW;
         advice = memory_advice;
     }
+    if (facts->free_bytes >= 0)
+        checks_number(checks, (double)facts->free_bytes, (double)needed_bytes, "B");
     checks_add(checks, name, status, expected, advice, "%.90s, %s free%s", facts->path,
                facts->free_bytes >= 0 ? space : "unknown", facts->in_memory ? ", in memory" : "");
 }

@@ -148,7 +148,7 @@ static void check_attention(struct checks *checks, const struct device_propertie
     int built_for = properties->attention_cuda / 1000, runtime = properties->cuda_runtime / 1000;
 
     if (!properties->fused_attention)
-        checks_add(checks, "gpu_cudnn", CHECK_LOW, "9.10 or newer, for the same CUDA",
+        checks_add(checks, "gpu_cudnn", CHECK_LOW, "9.15.1 or newer, for the same CUDA",
                    properties->attention_library[0] != '\0'
                        ? properties->attention_library
                        : "attention=fused runs without the matrix units: install cuDNN 9",
@@ -156,7 +156,7 @@ static void check_attention(struct checks *checks, const struct device_propertie
     else
         checks_add(
             checks, "gpu_cudnn", built_for == runtime ? CHECK_OK : CHECK_LOW,
-            "9.10 or newer, for the same CUDA",
+            "9.15.1 or newer, for the same CUDA",
             "this cuDNN is another CUDA's: install the package for the CUDA in use (libcudnn9 "
             "or nvidia-cudnn, -cuda-13 or -cu13 at its end)",
             "%s for CUDA %d", properties->attention_library, built_for);
@@ -199,9 +199,10 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
     enum { HURTS = LIMIT_POWER | LIMIT_THERMAL | LIMIT_HARDWARE };
     char limits[96];
 
-    if (isnan(health->now.clock_mhz) || isnan(health->clock_max_mhz))
+    if (isnan(health->now.clock_mhz) || isnan(health->clock_max_mhz)) {
         checks_unknown(checks, "gpu_clock", "80% of the highest or more", why);
-    else
+    } else {
+        checks_number(checks, health->now.clock_mhz * 1e6, 0.8e6 * health->clock_max_mhz, "Hz");
         checks_add(
             checks, "gpu_clock",
             health->now.clock_mhz >= 0.8 * health->clock_max_mhz ? CHECK_OK : CHECK_LOW,
@@ -209,6 +210,7 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
             "just after work the clock should be high: see gpu_throttle, nvidia-smi -q -d CLOCK, "
             "and reset application clocks with nvidia-smi -rac -rgc",
             "%.0f of %.0f MHz", health->now.clock_mhz, health->clock_max_mhz);
+    }
     health_limits_print(limits, sizeof limits, health->now.limits);
     if (health->now.limits < 0)
         checks_unknown(checks, "gpu_throttle", "none", why);
@@ -222,17 +224,21 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
             "the GPU holds its clock down: look after cooling and power supply, or raise the "
             "limit (nvidia-smi -pl)",
             "%s", limits);
-    if (isnan(health->now.temperature_c))
+    if (isnan(health->now.temperature_c)) {
         checks_unknown(checks, "gpu_temperature", "below 85 C", why);
-    else
+    } else {
+        checks_number(checks, health->now.temperature_c, 85, "C");
         checks_add(checks, "gpu_temperature", health->now.temperature_c < 85 ? CHECK_OK : CHECK_LOW,
                    "below 85 C", "near this the clock is held down: look after cooling", "%.0f C",
                    health->now.temperature_c);
-    if (isnan(health->now.power_w) || isnan(health->power_limit_w))
+    }
+    if (isnan(health->now.power_w) || isnan(health->power_limit_w)) {
         checks_unknown(checks, "gpu_power", "", why);
-    else
+    } else {
+        checks_number(checks, health->now.power_w, NAN, "W");
         checks_add(checks, "gpu_power", CHECK_OK, "", "", "%.0f of %.0f W", health->now.power_w,
                    health->power_limit_w);
+    }
 }
 
 static void check_errors(struct checks *checks, const struct device_health *health, const char *why)

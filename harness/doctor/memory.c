@@ -45,6 +45,7 @@ static void check_available(struct checks *checks, const char *root)
         return;
     }
     quantity_print(text, (double)available, "B");
+    checks_number(checks, (double)available, 4.0 * (double)needed_bytes, "B");
     checks_add(
         checks, "memory",
         available < needed_bytes       ? CHECK_FAIL
@@ -66,6 +67,7 @@ static void check_swap(struct checks *checks, const char *root)
         return;
     }
     quantity_print(text, (double)(total - unused), "B");
+    checks_number(checks, (double)(total - unused), 64 << 20, "B");
     checks_add(checks, "swap", total - unused > INT64_C(64) << 20 ? CHECK_LOW : CHECK_OK,
                "at most 64 MiB in use",
                "memory was or is short, and what comes back from the disk takes milliseconds: free "

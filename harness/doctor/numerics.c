@@ -51,9 +51,11 @@ static void check_family(struct checks *checks, size_t family, struct device *de
         else
             snprintf(error, sizeof error, "%s: %.240s", benches[i]->name, status_last()->text);
     }
-    if (tried > 0)
+    if (tried > 0) {
+        checks_number(checks, right, tried, "benches");
         checks_add(checks, families[family].row, right == tried ? CHECK_OK : CHECK_FAIL,
-                   "all match their references", error, "%d of %d", right, tried);
+                   "all correct", error, "%d of %d", right, tried);
+    }
 }
 
 void numerics_check(struct checks *checks, struct device *device)

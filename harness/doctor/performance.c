@@ -171,22 +171,26 @@ const char *performance_unknown_bench(void)
 
 static void print_value(char text[QUANTITY_SIZE], enum performance_unit unit, double value)
 {
-    switch (unit) {
-    case UNIT_BYTES_PER_SECOND:
-        snprintf(text, QUANTITY_SIZE, "%.3g GB/s", value * 1e-9);
-        return;
-    case UNIT_FLOPS:
-        snprintf(text, QUANTITY_SIZE, "%.3g %s", value * (value < 1e12 ? 1e-9 : 1e-12),
-                 value < 1e12 ? "GFLOP/s" : "TFLOP/s");
-        return;
-    case UNIT_HERTZ:
-        snprintf(text, QUANTITY_SIZE, "%.2f GHz", value * 1e-9);
-        return;
-    case UNIT_NANOSECONDS:
-        quantity_print(text, value * 1e-3, "us");
-        return;
-    }
+    static const struct {
+        const char *name;
+        double per; /* of it in one of `unit` */
+    } units[] = {
+        [UNIT_BYTES_PER_SECOND] = { "B/s", 1 },
+        [UNIT_FLOPS] = { "FLOP/s", 1 },
+        [UNIT_HERTZ] = { "Hz", 1 },
+        [UNIT_NANOSECONDS] = { "us", 1e-3 },
+    };
+
+    quantity_print(text, value * units[unit].per, units[unit].name);
 }
+
+/* As numbers, in which no prefix is. */
+static const char *const json_units[] = {
+    [UNIT_BYTES_PER_SECOND] = "B/s",
+    [UNIT_FLOPS] = "FLOP/s",
+    [UNIT_HERTZ] = "Hz",
+    [UNIT_NANOSECONDS] = "ns",
+};
 
 void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
                        double measured, double bound, const char *advice)
@@ -196,6 +200,8 @@ void performance_judge(struct checks *checks, const char *name, enum performance
     char value[QUANTITY_SIZE], least[QUANTITY_SIZE], expected[QUANTITY_SIZE + 16];
 
     print_value(value, unit, measured);
+    if (measured > 0)
+        checks_number(checks, measured, bound, json_units[unit]);
     if (!(measured > 0)) {
         checks_add(checks, name, CHECK_FAIL, "", "no time passed or nothing was done", "%s", value);
         return;

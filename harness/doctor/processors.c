@@ -14,6 +14,7 @@
 
 static void check_cores(struct checks *checks, const struct machine *machine)
 {
+    checks_number(checks, machine->cores_allowed, 2, "cores");
     checks_add(checks, "cores", machine->cores_allowed < 2 ? CHECK_LOW : CHECK_OK, "2 or more",
                "host and device work share the cores of the CPU device, and the loader needs one "
                "too: give this process more (taskset, docker --cpuset-cpus)",
@@ -137,14 +138,16 @@ static void check_quota(struct checks *checks, const char *root, const struct ma
             break;
         *slash = '\0';
     }
-    if (isinf(cores))
+    if (isinf(cores)) {
         checks_add(checks, "cpu_quota", CHECK_OK, "none", "", "none");
-    else
+    } else {
+        checks_number(checks, cores, machine->cores_allowed, "cores");
         checks_add(checks, "cpu_quota", cores < machine->cores_allowed ? CHECK_FAIL : CHECK_OK,
                    "none, or as many as cores",
                    "the control group stops all threads for the rest of a period once its share is "
                    "used up: give it no quota, or bind to fewer cores",
                    "%.3g cores", cores);
+    }
 }
 
 static void check_numa(struct checks *checks, const char *root, const cpu_set_t *allowed)
@@ -240,6 +243,7 @@ static void check_load(struct checks *checks, const char *root, const struct mac
         return;
     }
     load = atof(line);
+    checks_number(checks, load, 0.5 * cores, "processes");
     checks_add(checks, "load",
                load <= 0.5 * cores ? CHECK_OK
                : load <= 2 * cores ? CHECK_LOW

@@ -50,6 +50,7 @@ void recording_check(struct checks *checks, const char *name)
     checks->group = "tracing";
     TRY(device_open(&device, name, &options));
     TRY(launch(device));
+    checks_number(checks, kernels, LAUNCHES, "kernels");
     checks_add(
         checks, "tracing", kernels == LAUNCHES ? CHECK_OK : CHECK_FAIL, "all kernels",
         "traces would miss kernels: see gpu_driver, and whether another profiler is attached",

@@ -1,5 +1,8 @@
 #include "harness/experiment/protocol.h"
 
+#include <stdio.h>
+#include <string.h>
+
 struct protocol protocol_default(bool quick)
 {
     return (struct protocol){
@@ -11,4 +14,28 @@ struct protocol protocol_default(bool quick)
         .seed = 1,
         .quick = quick,
     };
+}
+
+enum status protocol_config(const struct protocol *protocol, const struct scenario *scenario,
+                            enum variant variant, const struct device_properties *device,
+                            struct training_config *config)
+{
+    struct training_config generated;
+    enum status status = STATUS_OK;
+
+    TRY(scenario_config(scenario, protocol->aa ? VARIANT_BEFORE : variant, config));
+    config->seed = protocol->seed;
+    generated = *config;
+    TRY(knobs_resolve(&generated, device));
+    if (protocol->data != NULL && generated.data.kind == DATA_IMAGES) {
+        if (strlen(protocol->data) >= sizeof config->data.folder)
+            FAIL(STATUS_BAD_INPUT, "the folder's name is longer than %zu characters: %.80s...",
+                 sizeof config->data.folder - 1, protocol->data);
+        snprintf(config->data.folder, sizeof config->data.folder, "%s", protocol->data);
+        config->data.jpeg_pixels = generated.data.jpeg_pixels;
+    }
+    TRY(knobs_resolve(config, device));
+
+out:
+    return status;
 }

@@ -61,7 +61,7 @@ const char *verdict_name(enum verdict verdict); /* "reproduced", "not reproduced
 struct balance_result {
     bool measured;
     double host_ns, device_ns, ratio;
-    int jpeg_pixels; /* chosen */
+    int jpeg_pixels; /* chosen; or given, and then nothing is measured */
 };
 
 /* The outcome of a tracing child: a trace, and the cost of tracing. Both step times are medians over

@@ -1,6 +1,7 @@
 #include "harness/experiment/verdict.h"
 
 #include "harness/base/statistics.h"
+#include "harness/experiment/effect_words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,31 +143,24 @@ static enum outcome keeps(const struct confidence_interval *interval, double lea
     return OUTCOME_UNDECIDED;
 }
 
-/* Judges a figure by its interval, and says what was expected. `what` names the figure. */
-static void judge_interval(struct expectation_result *result, const char *what, double figure,
-                           const struct confidence_interval *interval, int pairs, double least,
-                           double most)
+/* Judges a figure by its interval. `measured` says what it is, and `expected` the bounds. */
+static void judge_interval(struct expectation_result *result, const char *measured,
+                           const char *expected, const struct confidence_interval *interval,
+                           int pairs, double least, double most)
 {
     enum outcome outcome = keeps(interval, least, most);
-    char bounds[64] = "", reason[sizeof result->reason];
-    const char *note = "";
+    char reason[sizeof result->reason];
 
-    if (least > 0 && most > 0)
-        snprintf(bounds, sizeof bounds, "%.4g to %.4g", least, most);
-    else
-        snprintf(bounds, sizeof bounds, "at %s %.4g", least > 0 ? "least" : "most",
-                 least > 0 ? least : most);
     if (!result->expectation->exact && !stats_interval_is_enough(interval)) {
         outcome = OUTCOME_UNDECIDED;
         snprintf(reason, sizeof reason,
-                 "%s is %.4g (all: %.4g to %.4g), expected %s; %d pairs give no 95%% interval, use "
-                 "--repetitions 6 or more",
-                 what, figure, interval->low, interval->high, bounds, pairs);
+                 "%s, expected %s; %d pairs give no 95%% interval, use --repetitions 6 or more",
+                 measured, expected, pairs);
     } else {
-        if (outcome == OUTCOME_UNDECIDED)
-            note = "; too noisy to say: use more --repetitions or a quieter machine";
-        snprintf(reason, sizeof reason, "%s is %.4g (%.4g to %.4g), expected %s%s", what, figure,
-                 interval->low, interval->high, bounds, note);
+        snprintf(reason, sizeof reason, "%s, expected %s%s", measured, expected,
+                 outcome == OUTCOME_UNDECIDED
+                     ? "; too noisy to say: use more --repetitions or a quieter machine"
+                     : "");
     }
     worsen(result, outcome, reason);
 }
@@ -189,17 +183,17 @@ static void judge_factor(struct expectation_result *result, int pairs)
     const struct effect *effect = &result->effect;
     const struct confidence_interval interval = { effect->low, effect->high, effect->coverage };
     double least = least_factor(expectation);
-    enum change change = stats_change(&interval, 1 + LEAST_EFFECT_PERCENT / 100.0);
-    char what[96];
+    struct change_text change = effect_words(effect, expectation->metric, expectation->direction);
+    char measured[160], expected[96];
 
     if (!(least > 0 || expectation->at_most > 0))
         return;
-    snprintf(what, sizeof what, "%s %s%s", metric_name(expectation->metric),
-             expectation->direction == SHRINKS ? "before/after" : "after/before",
-             change == CHANGE_NONE      ? ", no difference,"
-             : change == CHANGE_SMALLER ? ", the opposite,"
-                                        : "");
-    judge_interval(result, what, effect->factor, &interval, pairs, least, expectation->at_most);
+    snprintf(measured, sizeof measured, "%s: %s%s%s%s", metric_name(expectation->metric),
+             change.effect, change.interval[0] != '\0' ? " (" : "", change.interval,
+             change.interval[0] != '\0' ? ")" : "");
+    effect_bounds(expected, sizeof expected, expectation->metric, expectation->direction, least,
+                  expectation->at_most);
+    judge_interval(result, measured, expected, &interval, pairs, least, expectation->at_most);
 }
 
 /* Judges a bound on the metric itself, in one variant. */
@@ -207,14 +201,17 @@ static void judge_variant(struct expectation_result *result, enum variant varian
                           const struct series *series, double least, double most)
 {
     struct confidence_interval interval = series_interval(series->value[variant], series);
-    char what[96];
+    char measured[160], expected[64];
 
     if (!(least > 0 || most > 0))
         return;
-    snprintf(what, sizeof what, "%s %s", metric_name(result->expectation->metric),
-             variant_name(variant));
-    judge_interval(result, what, stats_median(series->value[variant], series->count), &interval,
-                   series->count, least, most);
+    snprintf(measured, sizeof measured, "%s %s is %.4g (%s%.4g to %.4g)",
+             metric_name(result->expectation->metric), variant_name(variant),
+             stats_median(series->value[variant], series->count),
+             stats_interval_is_enough(&interval) ? "" : "all ", interval.low, interval.high);
+    snprintf(expected, sizeof expected, "at %s %.4g", least > 0 ? "least" : "most",
+             least > 0 ? least : most);
+    judge_interval(result, measured, expected, &interval, series->count, least, most);
 }
 
 static void judge_sameness(struct expectation_result *result, const struct series *series)

@@ -9,20 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct column shares[] = { { "", -30 }, { "time", 8 }, { "share", 6 }, { "", 0 } };
-enum { BAR_FULL = 31 };
+static const struct column shares[] = {
+    { "", -30, 0 }, { "time", 8, 0 }, { "share", 6, 0 }, { "", PAGE_CUT, 0 }
+};
+enum { BAR_START = 49 };
 
 /* A row of a whole that is made of parts; none for a part that is nothing. */
 static void print_share(const struct page *page, const char *name, double ns, double whole_ns)
 {
     struct quantity_text time = quantity_time(ns);
-    char share[16], bar[BAR_SIZE];
+    int full = page->console.width - BAR_START;
+    char share[16], bar[BAR_SIZE] = "";
     const char *const cells[] = { name, time.text, share, bar };
 
     if (!(ns > 0))
         return;
     snprintf(share, sizeof share, "%.1f%%", 100 * ns / whole_ns);
-    page_bar(bar, ns / whole_ns, BAR_FULL);
+    if (full > 0)
+        page_bar(bar, ns / whole_ns, full);
     page_row(page, shares, ARRAY_SIZE(shares), cells);
 }
 
@@ -89,7 +93,20 @@ static void print_untraced(const struct page *page, const struct trace_file *tra
                    quantity_time(trace->cost.step_ns).text, cost);
 }
 
-static void print_step(const struct page *page, const struct summary *summary)
+/* Steps may overlap, or leave time between them, so the findings divide the whole by their number. */
+static void print_other_mean(const struct page *page, const struct facts *facts, double mean_ns)
+{
+    struct quantity_text mean = quantity_time(mean_ns), other = quantity_time(facts->step_ns);
+
+    if (strcmp(mean.text, other.text) != 0)
+        page_paragraph(page, INK_DIM,
+                       "From the start of the first step to the end of the last there are %s per "
+                       "step: the findings use that.",
+                       other.text);
+}
+
+static void print_step(const struct page *page, const struct summary *summary,
+                       const struct facts *facts)
 {
     static const char *const names[STEP_PART_COUNT] = {
         [STEP_KERNEL] = "kernels",        [STEP_COPY] = "copies",
@@ -119,6 +136,7 @@ static void print_step(const struct page *page, const struct summary *summary)
         for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
         print_share(page, names[part], ns / (double)steps->count, steps->mean_ns);
     }
+    print_other_mean(page, facts, steps->mean_ns);
     print_untraced(page, summary->trace);
 }
 
@@ -156,13 +174,13 @@ static void print_launches(const struct page *page, const struct launches *launc
 {
     if (launches->count == 0)
         return;
-    page_paragraph(page, INK_DIM,
-                   "%lld launches; their work begins %s after the call, at most %s, and up to %lld "
-                   "were queued on a stream.",
-                   (long long)launches->count,
-                   quantity_time((double)launches->delay_ns / (double)launches->count).text,
-                   quantity_time((double)launches->delay_max_ns).text,
-                   (long long)launches->queue_max);
+    page_paragraph(
+        page, INK_DIM,
+        "%lld launches: work starts %s after its launch on average (at most %s); the longest "
+        "queue on a stream: %lld.",
+        (long long)launches->count,
+        quantity_time((double)launches->delay_ns / (double)launches->count).text,
+        quantity_time((double)launches->delay_max_ns).text, (long long)launches->queue_max);
 }
 
 /* --- Findings --- */
@@ -177,34 +195,47 @@ static enum ink severity_ink(enum severity severity)
     return inks[severity];
 }
 
-void diagnosis_cost(char *text, size_t size, const struct finding *finding, double step_ns)
+void diagnosis_cost(char *text, size_t size, const struct finding *finding,
+                    const struct diagnosis_whole *whole)
 {
     bool costs = finding->lost_ns_per_step > 0, gains = finding->predicted_gain > 1;
-    char gain[QUANTITY_SIZE], cost[64] = "", share[32] = "", gained[48] = "";
+    char gain[QUANTITY_SIZE], cost[64] = "", share[96] = "", gained[48] = "";
 
-    if (costs && step_ns > 0)
-        snprintf(share, sizeof share, ", %.0f%% of it", 100 * finding->lost_ns_per_step / step_ns);
+    if (costs && whole->ns > 0)
+        snprintf(share, sizeof share, ", %.0f%% of %s", 100 * finding->lost_ns_per_step / whole->ns,
+                 whole->text);
     quantity_factor(gain, finding->predicted_gain);
     if (costs)
-        snprintf(cost, sizeof cost, "Costs %s%s%s; ", quantity_time(finding->lost_ns_per_step).text,
-                 finding->of_whole ? "" : " per step", share);
+        snprintf(cost, sizeof cost, "Costs %s%s", quantity_time(finding->lost_ns_per_step).text,
+                 finding->of_whole ? "" : " per step");
     if (gains)
         snprintf(gained, sizeof gained, "predicted gain %s%s; ",
                  finding->gain_is_least ? "at least " : "", gain);
-    snprintf(text, size, "%s%s%s confidence.", cost, gained, confidence_name(finding->confidence));
+    snprintf(text, size, "%s%s%s%s%s confidence.", cost, share, costs ? "; " : "", gained,
+             confidence_name(finding->confidence));
     text[0] = (char)toupper((unsigned char)text[0]);
 }
 
-/* The step that lost time is compared with: the untraced one where the trace has it. */
-static double step_ns(const struct summary *summary)
+struct diagnosis_whole diagnosis_whole(const struct facts *facts)
 {
-    return summary->trace->cost.step_ns > 0 ? summary->trace->cost.step_ns : summary->steps.mean_ns;
+    double untraced_ns = facts->summary->trace->cost.step_ns;
+    struct diagnosis_whole whole = { .ns = untraced_ns > 0 ? untraced_ns : facts->step_ns };
+    struct quantity_text time = quantity_time(whole.ns);
+
+    if (untraced_ns > 0)
+        snprintf(whole.text, sizeof whole.text, "the %s step without a tracer", time.text);
+    else if (facts_of_whole(facts))
+        snprintf(whole.text, sizeof whole.text, "the trace's %s", time.text);
+    else
+        snprintf(whole.text, sizeof whole.text, "the %s step", time.text);
+    return whole;
 }
 
-static void print_findings(const struct page *page, const struct summary *summary,
+static void print_findings(const struct page *page, const struct facts *facts,
                            const struct findings *findings)
 {
-    char cost[160];
+    struct diagnosis_whole whole = diagnosis_whole(facts);
+    char cost[224];
 
     page_heading(page, "Findings");
     if (findings->healthy[0] != '\0')
@@ -216,7 +247,7 @@ static void print_findings(const struct page *page, const struct summary *summar
         page_item(page, (int)i + 1, finding->id, finding->title, severity_ink(finding->severity),
                   severity_name(finding->severity));
         page_detail(page, "%s", finding->evidence);
-        diagnosis_cost(cost, sizeof cost, finding, step_ns(summary));
+        diagnosis_cost(cost, sizeof cost, finding, &whole);
         page_detail(page, "%s", cost);
         if (finding->advice != NULL && finding->advice[0] != '\0')
             page_detail(page, "Do: %s", finding->advice);
@@ -235,13 +266,22 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
 static void print_whole(const struct page *page, const struct diagnosis *diagnosis, int which)
 {
     const struct summary *summary = &diagnosis->summaries[which];
+    const struct facts facts = facts_of(summary, 1, 0);
 
     print_head(page, diagnosis, which);
-    print_step(page, summary);
+    print_step(page, summary, &facts);
     print_usage(page, summary);
     print_launches(page, &summary->launches);
-    print_findings(page, summary, &diagnosis->findings[which]);
+    print_findings(page, &facts, &diagnosis->findings[which]);
     diagnosis_tables(page, summary);
+}
+
+void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct facts facts = facts_of(diagnosis->summaries, 1, 0);
+
+    print_doubts(page, diagnosis->traces[0]);
+    print_findings(page, &facts, &diagnosis->findings[0]);
 }
 
 void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis)
@@ -260,10 +300,12 @@ void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis)
     fputc('\n', page->console.stream);
     print_whole(page, diagnosis, slowest);
     for (int i = 0; i < diagnosis->count; i++) {
+        struct facts facts;
         if (i == slowest)
             continue;
+        facts = facts_of(&diagnosis->summaries[i], 1, 0);
         fputc('\n', page->console.stream);
         print_head(page, diagnosis, i);
-        print_findings(page, &diagnosis->summaries[i], &diagnosis->findings[i]);
+        print_findings(page, &facts, &diagnosis->findings[i]);
     }
 }

@@ -5,12 +5,25 @@
 #define HARNESS_REPORT_DIAGNOSIS_PAGE_H
 
 #include "harness/diagnosis/diagnosis.h"
+#include "harness/diagnosis/rules.h"
 #include "harness/text/page.h"
 
 void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis);
 
-/* "Costs 840 us per step, 35% of it; predicted gain 1.50x; high confidence.", without what is not known.
- * `step_ns`: a step's mean; 0: unknown. */
-void diagnosis_cost(char *text, size_t size, const struct finding *finding, double step_ns);
+/* The findings of the first trace alone, after reasons to doubt them. */
+void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis);
+
+/* The time that costs are a share of: the untraced step where the trace states it, else the step of the
+ * findings' evidence, or the trace where nothing marks steps. */
+struct diagnosis_whole {
+    double ns;     /* 0: unknown */
+    char text[96]; /* "the 2.40 ms step" */
+};
+struct diagnosis_whole diagnosis_whole(const struct facts *facts);
+
+/* "Costs 840 us per step, 35% of the 2.40 ms step; predicted gain 1.50x; high confidence.", without what
+ * is not known. */
+void diagnosis_cost(char *text, size_t size, const struct finding *finding,
+                    const struct diagnosis_whole *whole);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "harness/analysis/summary.h"
 #include "harness/base/quantity.h"
+#include "harness/text/page_rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,12 +24,12 @@ static double own_ns(const struct summary *summary)
 }
 
 static const struct column columns[] = {
-    { "rank", 5 },    { "step", 8 },    { "own work", 9 }, { "busy", 6 },
-    { "compute", 8 }, { "commun.", 8 }, { "exposed", 8 },  { "data", 8 },
+    { "rank", 5, 0 },    { "step", 8, 0 },    { "own work", 9, 0 }, { "busy", 6, 2 },
+    { "compute", 8, 0 }, { "commun.", 8, 0 }, { "exposed", 8, 0 },  { "data", 8, 1 },
 };
 
 /* Times of a step, but for the shares of the span that the device is busy. */
-static void print_rank(const struct page *page, const struct summary *summary)
+static void add_rank(struct page_rows *rows, const struct summary *summary)
 {
     const struct usage *usage = &summary->timeline.all;
     double steps = summary->steps.count > 0 ? (double)summary->steps.count : NAN;
@@ -49,7 +50,7 @@ static void print_rank(const struct page *page, const struct summary *summary)
     snprintf(rank, sizeof rank, "%lld", (long long)summary->trace->rank);
     snprintf(busy, sizeof busy, "%.1f%%",
              usage->span_ns > 0 ? 100 * (double)usage->busy_ns / (double)usage->span_ns : 0);
-    page_row(page, columns, ARRAY_SIZE(columns), cells);
+    page_rows_add(rows, cells, NULL);
 }
 
 /* The file of the least rank above `rank`; -1: there is none. */
@@ -94,14 +95,15 @@ static void print_imbalance(const struct page *page, const struct diagnosis *dia
 
 void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis, int *slowest)
 {
+    struct page_rows *rows = page_rows_open(columns, ARRAY_SIZE(columns));
     char title[64];
 
     snprintf(title, sizeof title, "%d of %lld ranks, means per step", diagnosis->count,
              (long long)diagnosis->traces[0]->world_size);
     page_title(page, title);
-    page_table(page, columns, ARRAY_SIZE(columns));
     for (int i = next_file(diagnosis, -1); i >= 0;
          i = next_file(diagnosis, diagnosis->traces[i]->rank))
-        print_rank(page, &diagnosis->summaries[i]);
+        add_rank(rows, &diagnosis->summaries[i]);
+    page_rows_print(page, rows);
     print_imbalance(page, diagnosis, slowest);
 }

@@ -1,12 +1,13 @@
 #include "harness/report/diagnosis_tables.h"
 
 #include "harness/base/quantity.h"
+#include "harness/text/page_rows.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_MOST = 8, NAME_SIZE = 100, CELL_SIZE = 24 };
+enum { ROWS_MOST = 8, NAME_SIZE = 4096, CELL_SIZE = 24 };
 
 /* Prefixes that C++ names repeat in every row tell rows apart no better. */
 static void short_name(char text[NAME_SIZE], const char *name)
@@ -40,16 +41,16 @@ static void print_count(char text[CELL_SIZE], int64_t count)
     snprintf(text, CELL_SIZE, "%lld", (long long)count);
 }
 
-/* "Kernels: the longest 8 of 34". */
+/* "Kernels: 8 of 34, totals of the trace": the parts above it are per step. */
 static void print_heading(const struct page *page, const char *what, int64_t shown, int64_t all)
 {
     char heading[96];
 
     if (shown < all)
-        snprintf(heading, sizeof heading, "%s: %lld of %lld", what, (long long)shown,
-                 (long long)all);
+        snprintf(heading, sizeof heading, "%s: %lld of %lld, totals of the trace", what,
+                 (long long)shown, (long long)all);
     else
-        snprintf(heading, sizeof heading, "%s", what);
+        snprintf(heading, sizeof heading, "%s: totals of the trace", what);
     page_heading(page, heading);
 }
 
@@ -89,12 +90,12 @@ static bool has_occupancy(const struct trace_file *trace)
 }
 
 static const struct column kernel_columns[] = {
-    { "share", 6 }, { "total", 8 }, { "mean", 8 },   { "max", 8 },
-    { "calls", 6 }, { "occ.", 4 },  { "bl./SM", 6 }, { "kernel", 0 },
+    { "share", 6, 0 }, { "total", 8, 0 }, { "mean", 8, 0 },   { "max", 8, 3 },
+    { "calls", 6, 0 }, { "occ.", 4, 1 },  { "bl./SM", 6, 2 }, { "kernel", PAGE_CUT, 0 },
 };
 
-static void print_kernel(const struct page *page, const struct trace_file *trace,
-                         const struct kernel_row *row, double all_ns)
+static void add_kernel(struct page_rows *rows, const struct trace_file *trace,
+                       const struct kernel_row *row, double all_ns)
 {
     struct quantity_text total = quantity_time((double)row->total_ns),
                          mean = quantity_time((double)row->total_ns / (double)row->count),
@@ -110,33 +111,36 @@ static void print_kernel(const struct page *page, const struct trace_file *trace
         snprintf(occupancy, sizeof occupancy, "%.0f%%", row->occupancy_percent);
     quantity_print(blocks, has_occupancy(trace) ? row->blocks_per_sm : NAN, "");
     short_name(name, trace_file_name(trace, row->name));
-    page_row(page, kernel_columns, ARRAY_SIZE(kernel_columns), cells);
+    page_rows_add(rows, cells, NULL);
 }
 
 static void print_kernels(const struct page *page, const struct summary *summary)
 {
     const struct kernels *kernels = &summary->kernels;
+    struct page_rows *rows;
     int64_t total_ns, left, count = count_kernels(kernels, true, &total_ns);
 
     if (count == 0)
         return;
     left = most(count);
     print_heading(page, "Kernels", left, count);
-    page_table(page, kernel_columns, ARRAY_SIZE(kernel_columns));
+    rows = page_rows_open(kernel_columns, ARRAY_SIZE(kernel_columns));
     for (int64_t i = 0; i < kernels->count && left > 0; i++) {
         if (!is_kernel(&kernels->rows[i]))
             continue;
-        print_kernel(page, summary->trace, &kernels->rows[i], (double)total_ns);
+        add_kernel(rows, summary->trace, &kernels->rows[i], (double)total_ns);
         left--;
     }
+    page_rows_print(page, rows);
 }
 
 static const struct column copy_columns[] = {
-    { "total", 8 }, { "mean", 8 }, { "calls", 6 }, { "bytes", 9 }, { "GB/s", 6 }, { "copy", 0 },
+    { "total", 8, 0 }, { "mean", 8, 1 }, { "calls", 6, 0 },
+    { "bytes", 9, 0 }, { "GB/s", 6, 0 }, { "copy", PAGE_CUT, 0 },
 };
 
-static void print_copy(const struct page *page, const struct trace_file *trace,
-                       const struct kernel_row *row)
+static void add_copy(struct page_rows *rows, const struct trace_file *trace,
+                     const struct kernel_row *row)
 {
     struct quantity_text total = quantity_time((double)row->total_ns),
                          mean = quantity_time((double)row->total_ns / (double)row->count),
@@ -147,35 +151,38 @@ static void print_copy(const struct page *page, const struct trace_file *trace,
     print_count(calls, row->count);
     quantity_print(speed, row->bytes_ns > 0 ? (double)row->bytes / (double)row->bytes_ns : NAN, "");
     short_name(name, trace_file_name(trace, row->name));
-    page_row(page, copy_columns, ARRAY_SIZE(copy_columns), cells);
+    page_rows_add(rows, cells, NULL);
 }
 
 static void print_copies(const struct page *page, const struct summary *summary)
 {
     const struct kernels *kernels = &summary->kernels;
+    struct page_rows *rows;
     int64_t total_ns, left, count = count_kernels(kernels, false, &total_ns);
 
     if (count == 0)
         return;
     left = most(count);
     print_heading(page, "Copies and memsets", left, count);
-    page_table(page, copy_columns, ARRAY_SIZE(copy_columns));
+    rows = page_rows_open(copy_columns, ARRAY_SIZE(copy_columns));
     for (int64_t i = 0; i < kernels->count && left > 0; i++) {
         if (is_kernel(&kernels->rows[i]))
             continue;
-        print_copy(page, summary->trace, &kernels->rows[i]);
+        add_copy(rows, summary->trace, &kernels->rows[i]);
         left--;
     }
+    page_rows_print(page, rows);
 }
 
 /* --- Phases and operators --- */
 
 static const struct column span_columns[] = {
-    { "device", 8 }, { "own", 8 }, { "host", 8 }, { "own", 8 }, { "calls", 6 }, { "name", 0 },
+    { "device", 8, 0 }, { "own", 8, 0 },   { "host", 8, 0 },
+    { "own", 8, 0 },    { "calls", 6, 1 }, { "name", PAGE_CUT, 0 },
 };
 
-static void print_span(const struct page *page, const struct trace_file *trace,
-                       const struct span_row *row)
+static void add_span(struct page_rows *rows, const struct trace_file *trace,
+                     const struct span_row *row)
 {
     struct quantity_text device = quantity_time((double)row->device_total_ns),
                          device_own = quantity_time((double)row->device_self_ns),
@@ -187,13 +194,14 @@ static void print_span(const struct page *page, const struct trace_file *trace,
 
     print_count(calls, row->count);
     short_name(name, trace_file_name(trace, row->name));
-    page_row(page, span_columns, ARRAY_SIZE(span_columns), cells);
+    page_rows_add(rows, cells, NULL);
 }
 
 static void print_spans(const struct page *page, const struct summary *summary, const char *what,
                         bool phases)
 {
     const struct spans *spans = &summary->spans;
+    struct page_rows *rows;
     int64_t left, count = 0;
 
     for (int64_t i = 0; i < spans->count; i++) count += spans->rows[i].is_phase == phases;
@@ -201,13 +209,14 @@ static void print_spans(const struct page *page, const struct summary *summary, 
         return;
     left = most(count);
     print_heading(page, what, left, count);
-    page_table(page, span_columns, ARRAY_SIZE(span_columns));
+    rows = page_rows_open(span_columns, ARRAY_SIZE(span_columns));
     for (int64_t i = 0; i < spans->count && left > 0; i++) {
         if (spans->rows[i].is_phase != phases)
             continue;
-        print_span(page, summary->trace, &spans->rows[i]);
+        add_span(rows, summary->trace, &spans->rows[i]);
         left--;
     }
+    page_rows_print(page, rows);
 }
 
 /* --- Memory --- */
@@ -226,14 +235,14 @@ static int64_t used_categories(const struct memory_curve *memory,
 }
 
 static const struct column memory_columns[] = {
-    { "at peak", 9 },
-    { "share", 6 },
-    { "own peak", 9 },
-    { "category", 0 },
+    { "at peak", 9, 0 },
+    { "share", 6, 0 },
+    { "own peak", 9, 0 },
+    { "category", PAGE_CUT, 0 },
 };
 
-static void print_category(const struct page *page, const struct trace_file *trace,
-                           const struct memory_category *category, double peak)
+static void add_category(struct page_rows *rows, const struct trace_file *trace,
+                         const struct memory_category *category, double peak)
 {
     struct quantity_text at_peak = quantity_bytes((double)category->at_peak),
                          own = quantity_bytes((double)category->peak);
@@ -242,7 +251,7 @@ static void print_category(const struct page *page, const struct trace_file *tra
 
     print_percent(share, peak > 0 ? (double)category->at_peak / peak : NAN);
     short_name(name, trace_file_name(trace, category->name));
-    page_row(page, memory_columns, ARRAY_SIZE(memory_columns), cells);
+    page_rows_add(rows, cells, NULL);
 }
 
 /* "Memory of device 0: peak 5.2 MiB, 8.0 MiB reserved, of 16 GiB". */
@@ -273,13 +282,15 @@ static void print_memory(const struct page *page, const struct summary *summary)
 
     for (int64_t i = 0; i < memory->device_count; i++) {
         const struct memory_device *device = &memory->devices[i];
+        struct page_rows *rows;
         print_memory_heading(page, summary->trace, device);
         if (used_categories(memory, device) == 0)
             continue;
-        page_table(page, memory_columns, ARRAY_SIZE(memory_columns));
+        rows = page_rows_open(memory_columns, ARRAY_SIZE(memory_columns));
         for (int64_t j = 0; j < most(used_categories(memory, device)); j++)
-            print_category(page, summary->trace, &memory->categories[device->first_category + j],
-                           (double)device->peak);
+            add_category(rows, summary->trace, &memory->categories[device->first_category + j],
+                         (double)device->peak);
+        page_rows_print(page, rows);
     }
 }
 

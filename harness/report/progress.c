@@ -2,6 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/quantity.h"
+#include "harness/text/wrap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,37 +21,51 @@ struct progress progress_start(int count)
     };
 }
 
+/* Broken at a space rather than wrapped by the terminal, which would leave a line behind at every update.
+ * The width is asked for each time: the terminal may have been resized. */
+static void put_line(const char *text)
+{
+    int width = wrap_terminal(stderr);
+    size_t bytes = width > 0 ? wrap_line(text, width - 1) : strlen(text);
+
+    if (width > 0 && bytes > wrap_bytes(text, width - 1)) /* a word that is longer than the line */
+        bytes = wrap_bytes(text, width - 1);
+    fprintf(stderr, "\r\033[K%.*s", (int)bytes, text);
+    fflush(stderr);
+}
+
 /* The time left assumes that the rest goes as what is done. */
 void progress_show(const struct progress *progress, double share, const char *format, ...)
 {
     double seconds = (double)(clock_ns() - progress->start_ns) * 1e-9;
-    char left[QUANTITY_SIZE];
+    char text[256], left[QUANTITY_SIZE];
+    size_t length;
     va_list values;
 
     if (!progress->shown)
         return;
-    fprintf(stderr, "\r\033[K");
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    if (share > 0) {
-        quantity_duration(left, seconds * (1 - share) / share);
-        fprintf(stderr, ", about %s left", left);
-    }
-    fflush(stderr);
+    length = strlen(text);
+    seconds = share > 0 ? seconds * (1 - share) / share : 0;
+    quantity_duration(left, seconds);
+    if (seconds >= 0.5)
+        snprintf(text + length, sizeof text - length, ", about %s left", left);
+    put_line(text);
 }
 
-void progress_update(void *context, const struct scenario *scenario, int windows, int total)
+void progress_update(void *context, const struct scenario *scenario,
+                     const struct experiment_state *state)
 {
     const struct progress *progress = context;
-    double share =
-        (progress->done + (total > 0 ? (double)windows / total : 0)) / progress->scenarios;
-    char state[64] = "starting";
+    double share = (progress->done + (state != NULL ? state->share : 0)) / progress->scenarios;
+    char text[64] = "starting";
 
-    if (windows > 0)
-        snprintf(state, sizeof state, "window %d of %d", windows, total);
+    if (state != NULL)
+        snprintf(text, sizeof text, "%s %d of %d", state->part, state->number, state->total);
     progress_show(progress, share, "[%d/%d] %s  %s", progress->done + 1, progress->scenarios,
-                  scenario->name, state);
+                  scenario->name, text);
 }
 
 void progress_next(struct progress *progress)

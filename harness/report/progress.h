@@ -3,7 +3,7 @@
 #ifndef HARNESS_REPORT_PROGRESS_H
 #define HARNESS_REPORT_PROGRESS_H
 
-#include "scenarios/scenario.h"
+#include "harness/experiment/parent/experiment.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,11 +16,12 @@ struct progress {
 
 struct progress progress_start(int count);
 
-/* `windows` of `total` of the scenario that runs now are done: an experiment_progress, whose context
- * is the struct progress. */
-void progress_update(void *context, const struct scenario *scenario, int windows, int total);
+/* An experiment_progress, whose context is the struct progress. NULL: the scenario has not begun. */
+void progress_update(void *context, const struct scenario *scenario,
+                     const struct experiment_state *state);
 
-/* The same of anything: what runs now, and how much of the whole is done, 0 to 1. */
+/* The same of anything: what runs now, and how much of the whole is done, 0 to 1. The time that is left is
+ * printed from a second on. */
 void progress_show(const struct progress *progress, double share, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

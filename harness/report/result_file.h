@@ -11,30 +11,38 @@
  * An A/A comparison has `"aa": true` in its entry and rows "item_sync/aa:1" and "item_sync/aa:2": the
  * filters /aa:1 /aa:2 pair them, and who looks for /before or /after finds none of them.
  *
- * There is a whole, valid file at every moment: each version is written beside the last one, forced to
- * disk and renamed over it. */
+ * From the first scenario on, or the first measured one where there are older results, there is a whole,
+ * valid file at every moment: each version is written beside
+ * the last one, forced to disk and renamed over it. result_folder.h says what else is in the folder. */
 #ifndef HARNESS_REPORT_RESULT_FILE_H
 #define HARNESS_REPORT_RESULT_FILE_H
 
 #include "harness/experiment/result.h"
+#include "harness/report/result_folder.h"
 
 struct result_file;
 
-/* Traces are stored in this folder beside the file; the paths in result.json are relative to it. */
-#define TRACES_FOLDER "traces"
-
 enum { RESULT_SCHEMA = 1 }; /* of the member `chokepoint`; grows when a reader must know */
 
-/* Creates `folder`, with its parents, where it is missing, and writes a file without scenarios into it,
- * over that of an earlier run. `device` is what will be measured on. IO when that cannot be written:
- * ask before anything runs. */
-enum status result_file_open(struct result_file **file, const char *folder,
+/* Locks `folder`, which must outlive the file, and tries whether a result file can be written into it; one
+ * of an earlier run stays until a scenario was measured. `device` is what will be measured on; `traced`
+ * asks for a folder for traces. The errors are those of result_folder_open(): ask before anything runs. */
+enum status result_file_open(struct result_file **file, const char *folder, bool traced,
                              const struct device_properties *device,
                              const struct device_health *health);
-void result_file_close(struct result_file *file); /* the file stays; NULL is allowed */
 
-/* Adds a scenario and writes the file anew. IO when the disk is full or the folder is gone: the file
- * is then as it was before, and the next call tries to write this scenario too. */
+/* The file stays, with the traces that it names, and the folder is unlocked. NULL is allowed. */
+void result_file_close(struct result_file *file);
+
+/* Where the file is or will be, where its traces are, and what it replaces. */
+const struct result_folder *result_file_folder(const struct result_file *file);
+
+/* Scenarios of this run that are in the file on disk. */
+int result_file_written(const struct result_file *file);
+
+/* Adds a scenario and writes the file anew. Results of an earlier run stay until a scenario was measured:
+ * skipped and failed ones before it are written with it. IO when the disk is full or the folder is gone:
+ * the file is then as it was before, and the next call tries to write this scenario too. */
 enum status result_file_add(struct result_file *file, const struct scenario_result *result);
 
 /* Where the file is: "chokepoint-result/result.json". */

@@ -67,16 +67,19 @@ void result_findings_add(struct json *json, cJSON *to, const struct scenario_res
 
 /* --- As a line --- */
 
-/* The ids of what is worth a fix, "nothing" where nothing is. */
-static void name_findings(char *text, size_t size, const struct findings *findings)
+/* The ids of what is worth a fix after it, those that the scenario tolerates as "expected here"; "nothing"
+ * where nothing is. */
+static void name_left(char *text, size_t size, const struct scenario_result *result)
 {
+    const struct findings *after = &result->diagnoses[VARIANT_AFTER].findings;
     size_t length = 0;
 
     snprintf(text, size, "nothing");
-    for (int64_t i = 0; i < findings->count && length < size; i++)
-        if (findings->items[i].severity > SEVERITY_INFORMATION)
-            length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "",
-                                       findings->items[i].id);
+    for (int64_t i = 0; i < after->count && length < size; i++)
+        if (after->items[i].severity > SEVERITY_INFORMATION)
+            length += (size_t)snprintf(
+                text + length, size - length, "%s%s%s", length > 0 ? ", " : "", after->items[i].id,
+                variant_diagnosis_tolerates(result, after->items[i].id) ? " (expected here)" : "");
 }
 
 /* The first finding, and its gain as predicted; as measured too where its advice is the scenario's fix. */
@@ -104,7 +107,7 @@ static void describe_first(char *text, size_t size, const struct scenario_result
 
 bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result *result)
 {
-    char before[FINDINGS_LINE / 3], after[FINDINGS_LINE / 3];
+    char before[FINDINGS_LINE / 4], after[FINDINGS_LINE / 2];
 
     if (!was_traced(result))
         return false;
@@ -114,7 +117,7 @@ bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result
         return true;
     }
     describe_first(before, sizeof before, result);
-    name_findings(after, sizeof after, &result->diagnoses[VARIANT_AFTER].findings);
+    name_left(after, sizeof after, result);
     snprintf(text, FINDINGS_LINE, "diagnosis before the fix: %s; left after the fix: %s", before,
              after);
     return true;

@@ -16,8 +16,8 @@ void result_findings_add(struct json *json, cJSON *to, const struct scenario_res
 
 enum { FINDINGS_LINE = 400 };
 
-/* "diagnosis before the fix: host_sync (predicted gain 1.49x, measured 1.55x); left after the fix: nothing".
- * False: nothing was traced. */
+/* "diagnosis before the fix: host_sync (predicted gain 1.49x, measured 1.55x); left after the fix:
+ * data_loading (expected here)". False: nothing was traced. */
 bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result *result);
 
 #endif

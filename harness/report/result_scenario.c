@@ -3,10 +3,13 @@
 #include "harness/experiment/verdict.h"
 #include "harness/report/result_file.h"
 #include "harness/report/result_findings.h"
+#include "harness/report/scenario_json.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void add_interval(struct json *json, cJSON *to, const char *name,
                          const struct effect *effect)
@@ -39,28 +42,12 @@ static void add_headline(struct json *json, cJSON *object, const struct scenario
     json_text(json, step_time, "clock", "CLOCK_MONOTONIC");
 }
 
-/* A bound that is not set is null. */
-static void add_bound(struct json *json, cJSON *to, const char *name, double bound)
-{
-    json_number(json, to, name, bound > 0 ? bound : NAN);
-}
-
 static void add_expectation(struct json *json, cJSON *expectations,
                             const struct expectation_result *result)
 {
-    const struct expectation *expectation = result->expectation;
     cJSON *object = json_object(json, expectations, NULL);
 
-    json_text(json, object, "metric", metric_name(expectation->metric));
-    json_text(json, object, "unit", metric_unit(expectation->metric));
-    json_text(json, object, "direction", expectation->direction == SHRINKS ? "shrinks" : "grows");
-    add_bound(json, object, "at_least", expectation->at_least);
-    add_bound(json, object, "at_most", expectation->at_most);
-    add_bound(json, object, "before_above", expectation->before_above);
-    add_bound(json, object, "after_below", expectation->after_below);
-    json_text(json, object, "where", wheres[expectation->where].name);
-    json_bool(json, object, "exact", expectation->exact);
-    json_bool(json, object, "is_cost", expectation->is_cost);
+    expectation_json(json, object, result->expectation);
     json_text(json, object, "outcome", outcome_name(result->outcome));
     json_text(json, object, "reason", result->reason);
     json_number(json, object, "before", result->effect.before);
@@ -91,13 +78,13 @@ static void add_balance(struct json *json, cJSON *object, const struct scenario_
     json_text(json, balance, "kind", balances[wanted->kind].name);
     json_number(json, balance, "low", wanted->low);
     json_number(json, balance, "high", wanted->high);
+    json_integer(json, balance, "jpeg_pixels", result->balance.jpeg_pixels);
     json_bool(json, balance, "measured", result->balance.measured);
     if (!result->balance.measured)
         return;
     json_number(json, balance, "host_ns", result->balance.host_ns);
     json_number(json, balance, "device_ns", result->balance.device_ns);
     json_number(json, balance, "ratio", result->balance.ratio);
-    json_integer(json, balance, "jpeg_pixels", result->balance.jpeg_pixels);
 }
 
 void result_device_add(struct json *json, cJSON *to, const char *name,
@@ -141,12 +128,17 @@ static void add_traces(struct json *json, cJSON *object, const struct scenario_r
     cJSON *traces = json_object(json, object, "traces");
     cJSON *tracing = json_object(json, object, "tracing");
 
+    const char *folder = result->protocol.traces, *slash;
+
+    slash = folder != NULL ? strrchr(folder, '/') : NULL;
     for (int v = 0; v < VARIANT_COUNT; v++) {
         const struct tracing *of_variant = &result->tracing[v];
         const char *name = variant_name((enum variant)v);
-        char path[sizeof TRACES_FOLDER + sizeof of_variant->file];
-        bool there = of_variant->file[0] != '\0';
-        snprintf(path, sizeof path, "%s/%s", TRACES_FOLDER, of_variant->file);
+        char path[NAME_MAX + sizeof of_variant->file];
+        bool there = of_variant->file[0] != '\0' && folder != NULL;
+        if (there)
+            snprintf(path, sizeof path, "%s/%s", slash != NULL ? slash + 1 : folder,
+                     of_variant->file);
         json_text(json, traces, name, there ? path : NULL);
         if (there || of_variant->reason[0] != '\0')
             add_tracing(json, tracing, name, of_variant);

@@ -1,55 +1,11 @@
 #include "harness/report/result_summary.h"
 
+#include "harness/experiment/effect_words.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* "1.31" of "1.31x". */
-static void bare_factor(char text[QUANTITY_SIZE], double factor)
-{
-    quantity_factor(text, factor);
-    text[strcspn(text, "x")] = '\0';
-}
-
-/* `effect` as it was measured in `direction`. A factor below 1 went the other way and is said so: 0.8x
- * less is 1.25x more. */
-static void describe_effect(struct summary_row *row, const struct effect *effect,
-                            enum direction direction)
-{
-    double factor = effect->factor, low = effect->low, high = effect->high;
-    char from[QUANTITY_SIZE], to[QUANTITY_SIZE];
-
-    row->interval[0] = '\0';
-    if (!isfinite(effect->before) || !isfinite(effect->after)) {
-        snprintf(row->effect, sizeof row->effect, "not measured");
-        return;
-    }
-    if (effect->before == effect->after) {
-        snprintf(row->effect, sizeof row->effect, "the same");
-        return;
-    }
-    if (effect->after == 0 || effect->before == 0) {
-        snprintf(row->effect, sizeof row->effect, effect->after == 0 ? "none left" : "none before");
-        return;
-    }
-    if (factor > 0 && factor < 1) {
-        direction = direction == SHRINKS ? GROWS : SHRINKS;
-        factor = 1 / factor;
-        low = 1 / effect->high;
-        high = 1 / effect->low;
-    }
-    quantity_factor(from, factor);
-    snprintf(row->effect, sizeof row->effect, "%s %s", from,
-             direction == SHRINKS ? "less" : "more");
-    if (low == high) {
-        snprintf(row->interval, sizeof row->interval, "exact");
-    } else if (isfinite(low) && isfinite(high)) {
-        bare_factor(from, low);
-        bare_factor(to, high);
-        snprintf(row->interval, sizeof row->interval, "%s to %s", from, to);
-    }
-}
 
 static struct summary_row row_of(enum metric metric, const struct effect *effect,
                                  enum direction direction,
@@ -59,7 +15,7 @@ static struct summary_row row_of(enum metric metric, const struct effect *effect
 
     quantity_print(row.before, effect->before, metric_unit(metric));
     quantity_print(row.after, effect->after, metric_unit(metric));
-    describe_effect(&row, effect, direction);
+    row.change = effect_words(effect, metric, direction);
     return row;
 }
 
@@ -108,18 +64,11 @@ static void append(char *text, size_t size, const char *format, ...)
 
 void summary_expectation(char *text, size_t size, const struct expectation *expectation)
 {
-    const char *way = expectation->direction == SHRINKS ? "less" : "more";
-    double least = expectation->at_least, most = expectation->at_most;
+    char words[128];
 
-    snprintf(text, size, "%s: ", metric_name(expectation->metric));
-    if (least > 0 && most > 0)
-        append(text, size, "%gx to %gx %s", least, most, way);
-    else if (least > 0)
-        append(text, size, "at least %gx %s", least, way);
-    else if (most > 0)
-        append(text, size, "at most %gx %s", most, way);
-    else
-        append(text, size, "%s", way);
+    effect_bounds(words, sizeof words, expectation->metric, expectation->direction,
+                  expectation->at_least, expectation->at_most);
+    snprintf(text, size, "%s: %s", metric_name(expectation->metric), words);
     if (expectation->before_above > 0)
         append(text, size, ", above %g before", expectation->before_above);
     if (expectation->after_below > 0)

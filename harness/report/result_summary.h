@@ -2,7 +2,7 @@
 #ifndef HARNESS_REPORT_RESULT_SUMMARY_H
 #define HARNESS_REPORT_RESULT_SUMMARY_H
 
-#include "harness/base/quantity.h"
+#include "harness/base/change_text.h"
 #include "harness/experiment/result.h"
 
 /* The step time, and a row per expectation. */
@@ -11,8 +11,7 @@ enum { SUMMARY_ROWS = SCENARIO_EXPECTATIONS + 1 };
 struct summary_row {
     const char *measure; /* the metric's name */
     char before[QUANTITY_SIZE], after[QUANTITY_SIZE];
-    char effect[2 * QUANTITY_SIZE];               /* "1.39x less", "none left" */
-    char interval[2 * QUANTITY_SIZE + 8];         /* of the effect: "1.31 to 1.52", "exact" */
+    struct change_text change;
     const struct expectation_result *expectation; /* NULL: nothing is promised for it */
 };
 
@@ -20,7 +19,7 @@ struct summary_row {
  * was measured. */
 int summary_rows(const struct scenario_result *result, struct summary_row rows[SUMMARY_ROWS]);
 
-/* An expectation in words: "syncs_per_step at least 10x less", "step_time at most 1.4x more". */
+/* An expectation in words: "syncs_per_step: down at least 10x", "step_time: at most 1.4x slower". */
 void summary_expectation(char *text, size_t size, const struct expectation *expectation);
 
 /* The two sides of the comparison: "loss_every 1 -> 20", "loss_every 1 -> 1 (A/A)". */

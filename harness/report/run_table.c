@@ -2,6 +2,7 @@
 
 #include "harness/report/result_findings.h"
 #include "harness/report/result_summary.h"
+#include "harness/text/page_rows.h"
 
 static const enum ink verdict_inks[VERDICT_COUNT] = {
     [VERDICT_REPRODUCED] = INK_GOOD,    [VERDICT_NO_DIFFERENCE] = INK_GOOD,
@@ -10,25 +11,24 @@ static const enum ink verdict_inks[VERDICT_COUNT] = {
     [VERDICT_FAILED] = INK_BAD,
 };
 
-/* 80 columns in all. */
 enum { COLUMNS = 6 };
 
-static void print_headings(const struct page *page, struct column columns[COLUMNS],
-                           const struct scenario_result *results)
+static struct page_rows *open_rows(const struct scenario_result *results)
 {
-    static const struct column all[COLUMNS] = {
-        { "", -22 }, { "", 8 }, { "", 8 }, { "effect", -12 }, { "interval", -14 }, { "", -9 },
+    const struct column columns[COLUMNS] = {
+        { "", -22, 0 },
+        { summary_side(results, VARIANT_BEFORE), 8, 0 },
+        { summary_side(results, VARIANT_AFTER), 8, 0 },
+        { "effect", -12, 0 },
+        { "95% interval", -12, 0 },
+        { "", -9, 0 },
     };
 
-    for (int i = 0; i < COLUMNS; i++) columns[i] = all[i];
-    columns[1].heading = summary_side(results, VARIANT_BEFORE);
-    columns[2].heading = summary_side(results, VARIANT_AFTER);
-    page_table(page, columns, COLUMNS);
+    return page_rows_open(columns, COLUMNS);
 }
 
 /* A measure of which nothing is promised is dim. */
-static void print_row(const struct page *page, const struct column columns[COLUMNS],
-                      const struct summary_row *row)
+static void add_row(struct page_rows *rows, const struct summary_row *row)
 {
     const struct expectation_result *expectation = row->expectation;
     bool unmet = expectation != NULL && summary_is_unmet(expectation);
@@ -38,22 +38,28 @@ static void print_row(const struct page *page, const struct column columns[COLUM
         ink, ink, unmet && expectation->outcome == OUTCOME_NOT_MET ? INK_BAD : INK_DOUBTFUL,
     };
     const char *const cells[COLUMNS] = {
-        row->measure, row->before,   row->after,
-        row->effect,  row->interval, unmet ? outcome_name(expectation->outcome) : "",
+        row->measure,       row->before,          row->after,
+        row->change.effect, row->change.interval, unmet ? outcome_name(expectation->outcome) : "",
     };
 
-    page_row_inked(page, columns, COLUMNS, cells, inks);
+    page_rows_add(rows, cells, inks);
 }
 
-static void print_rows(const struct page *page, struct column columns[COLUMNS],
-                       const struct scenario_result *result)
+static void add_rows(struct page_rows *to, const struct scenario_result *result)
 {
     struct summary_row rows[SUMMARY_ROWS];
     int count = summary_rows(result, rows);
 
-    if (page->markdown && count > 0)
-        print_headings(page, columns, result);
-    for (int i = 0; i < count; i++) print_row(page, columns, &rows[i]);
+    for (int i = 0; i < count; i++) add_row(to, &rows[i]);
+}
+
+/* A trace that was wanted and is not there: whoever looks for it shall not wonder. */
+static void print_missing_traces(const struct page *page, const struct scenario_result *result)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        if (result->tracing[v].reason[0] != '\0')
+            page_paragraph(page, INK_BAD, "no trace %s the fix: %s", variant_name((enum variant)v),
+                           result->tracing[v].reason);
 }
 
 static void print_remarks(const struct page *page, const struct scenario_result *result)
@@ -65,6 +71,7 @@ static void print_remarks(const struct page *page, const struct scenario_result 
     for (int i = 0; i < SUMMARY_NOTES; i++)
         if (summary_notes[i](note, sizeof note, result))
             page_paragraph(page, INK_DOUBTFUL, "%s", note);
+    print_missing_traces(page, result);
     if (result_findings_line(findings, result))
         page_paragraph(page, INK_PLAIN, "%s", findings);
     if (result->damaged_samples > 0)
@@ -109,22 +116,33 @@ static void print_all_doubts(const struct page *page, const struct scenario_resu
     }
 }
 
+/* The rows of all scenarios have one layout, and one heading on the console. */
 void run_table(const struct page *page, const struct scenario_result *results, int count)
 {
-    struct column columns[COLUMNS];
+    struct page_rows *rows;
     char counts[160], change[128];
+    int row = 0;
 
     if (count == 0)
         return;
+    rows = open_rows(results);
+    for (int i = 0; i < count; i++) add_rows(rows, &results[i]);
+    page_rows_fit(page, rows);
     if (!page->markdown)
-        print_headings(page, columns, results);
+        page_rows_heading(page, rows);
     for (int i = 0; i < count; i++) {
+        struct summary_row own[SUMMARY_ROWS];
+        int end = row + summary_rows(&results[i], own);
         summary_change(change, sizeof change, &results[i]);
         page_entry(page, results[i].scenario->name, change, verdict_inks[results[i].verdict],
                    verdict_name(results[i].verdict));
-        print_rows(page, columns, &results[i]);
+        if (page->markdown && end > row)
+            page_rows_heading(page, rows);
+        page_rows_range(page, rows, row, end);
         print_remarks(page, &results[i]);
+        row = end;
     }
+    page_rows_close(rows);
     print_all_doubts(page, results, count);
     summary_counts(counts, sizeof counts, results, count);
     page_summary(page, "%s", counts);

@@ -92,3 +92,9 @@ void benchmark_rows_add(struct json *json, cJSON *benchmarks, const struct bench
         add_aggregate(json, benchmarks, rows, &benchmark_aggregates[i], values);
     free(values);
 }
+
+const cJSON *benchmark_scenarios(const cJSON *root)
+{
+    return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "chokepoint"),
+                                            "scenarios");
+}

@@ -36,4 +36,7 @@ struct benchmark_rows {
  * is left out. */
 void benchmark_rows_add(struct json *json, cJSON *benchmarks, const struct benchmark_rows *rows);
 
+/* The scenarios that `run` writes beside the rows, of a whole file; NULL: it is not one of `run`. */
+const cJSON *benchmark_scenarios(const cJSON *root);
+
 #endif

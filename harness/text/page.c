@@ -89,6 +89,30 @@ static void clean(char *text)
             *text = '?';
 }
 
+/* Names that are longer than a line of the screen lose their middle; paths stay whole. In place. */
+static void shorten_words(char *text, int room)
+{
+    for (char *word = text + strspn(text, " "); *word != '\0';) {
+        size_t bytes = strcspn(word, " ");
+        char last = word[bytes];
+        int size;
+        word[bytes] = '\0';
+        size = wrap_columns(word);
+        if (size > room && memchr(word, '/', bytes) == NULL) {
+            size_t head = wrap_bytes(word, (room - 3) / 2);
+            char *tail = word + wrap_bytes(word, size - (room - 3) / 2);
+            word[bytes] = last;
+            memcpy(word + head, "...", 3);
+            memmove(word + head + 3, tail, strlen(tail) + 1);
+            bytes = head + 3 + (size_t)(word + bytes - tail);
+        } else {
+            word[bytes] = last;
+        }
+        word += bytes;
+        word += strspn(word, " ");
+    }
+}
+
 /* The cursor stands at `column`; further lines begin at `indent`. */
 static void put_wrapped(const struct page *page, int column, int indent, char *text)
 {
@@ -97,20 +121,20 @@ static void put_wrapped(const struct page *page, int column, int indent, char *t
         fputc('\n', page->console.stream);
     } else {
         clean(text);
+        if (page->console.room < INT_MAX)
+            shorten_words(text, page->console.width - indent);
         wrap_print(page->console.stream, column, indent, page->console.width, text);
     }
 }
 
 static void put_heading(const struct page *page, const char *mark, const char *text)
 {
-    FILE *stream = page->console.stream;
+    char copy[TEXT_SIZE];
 
-    fputs(page->markdown ? mark : page->console.bold, stream);
-    if (page->markdown)
-        put_markdown(page, text);
-    else
-        put_cut(page, text, page->console.width);
-    fprintf(stream, "%s\n", page->markdown ? "" : page->console.plain);
+    snprintf(copy, sizeof copy, "%s", text);
+    fputs(page->markdown ? mark : page->console.bold, page->console.stream);
+    put_wrapped(page, 0, INDENT, copy);
+    fputs(page->markdown ? "" : page->console.plain, page->console.stream);
 }
 
 void page_title(const struct page *page, const char *text)
@@ -158,28 +182,45 @@ void page_summary(const struct page *page, const char *format, ...)
 
 void page_note(const struct page *page, const char *name, const char *text)
 {
+    FILE *stream = page->console.stream;
+    int width = page->console.width, used = INDENT + wrap_columns(name) + 2;
     char copy[TEXT_SIZE];
 
     snprintf(copy, sizeof copy, "%s", text);
-    fputs(page->markdown ? "- **" : "  ", page->console.stream);
+    fputs(page->markdown ? "- **" : "  ", stream);
     if (page->markdown)
         put_markdown(page, name);
     else
-        put_cut(page, name, INT_MAX);
-    fputs(page->markdown ? "**: " : ": ", page->console.stream);
-    put_wrapped(page, INDENT + wrap_columns(name) + 2, 2 * INDENT, copy);
+        put_cut(page, name, page->console.room - INDENT - 1);
+    fputs(page->markdown ? "**: " : ":", stream);
+    if (!page->markdown && used + PAGE_TEXT_LEAST > width)
+        used = fprintf(stream, "\n%*s", 2 * INDENT, "") - 1;
+    else if (!page->markdown)
+        fputc(' ', stream);
+    put_wrapped(page, used, 2 * INDENT, copy);
 }
 
-/* `text` in the room that `note` leaves at the end of a line of which `used` columns are taken. */
-static void put_with_note(const struct page *page, int used, const char *text, enum ink ink,
-                          const char *note)
+/* `text` with `note` at the end of its first line, of which `used` columns are taken. Text that does not
+ * fit beside the note goes on below, at `indent`. */
+static void put_with_note(const struct page *page, int used, int indent, const char *text,
+                          enum ink ink, const char *note)
 {
+    FILE *stream = page->console.stream;
     int room = page->console.width - used - wrap_columns(note) - GAP;
-    int length = wrap_columns(text) < room ? wrap_columns(text) : room;
+    size_t bytes = wrap_line(text, room);
+    char line[TEXT_SIZE], rest[TEXT_SIZE];
+    int length;
 
-    put_cut(page, text, room);
-    fprintf(page->console.stream, "%*s%s%s%s\n", room - length + GAP, "", ink_code(page, ink), note,
-            plain_code(page, ink));
+    snprintf(line, sizeof line, "%.*s", (int)bytes, text);
+    snprintf(rest, sizeof rest, "%s", text + bytes);
+    length = wrap_columns(line);
+    put_cut(page, line, length);
+    fprintf(stream, "%*s%s%s%s\n", (room > length ? room - length : 0) + GAP, "",
+            ink_code(page, ink), note, plain_code(page, ink));
+    if (rest[strspn(rest, " ")] == '\0')
+        return;
+    fprintf(stream, "%*s", indent, "");
+    put_wrapped(page, indent, indent, rest);
 }
 
 void page_entry(const struct page *page, const char *name, const char *text, enum ink ink,
@@ -198,7 +239,7 @@ void page_entry(const struct page *page, const char *name, const char *text, enu
         return;
     }
     fprintf(stream, "\n%s%s%s  ", page->console.bold, name, page->console.plain);
-    put_with_note(page, wrap_columns(name) + 2, text, ink, note);
+    put_with_note(page, wrap_columns(name) + 2, INDENT, text, ink, note);
 }
 
 void page_item(const struct page *page, int number, const char *name, const char *text,
@@ -218,7 +259,7 @@ void page_item(const struct page *page, int number, const char *name, const char
     }
     fprintf(stream, "%*d. %s%s%s: ", DETAIL_INDENT - 2, number, page->console.bold, name,
             page->console.plain);
-    put_with_note(page, DETAIL_INDENT + wrap_columns(name) + 2, text, ink, note);
+    put_with_note(page, DETAIL_INDENT + wrap_columns(name) + 2, DETAIL_INDENT, text, ink, note);
 }
 
 void page_detail(const struct page *page, const char *format, ...)
@@ -232,12 +273,6 @@ void page_detail(const struct page *page, const char *format, ...)
     fprintf(page->console.stream, "%s%*s", page->markdown ? "\n" : "",
             page->markdown ? 3 : DETAIL_INDENT, "");
     put_wrapped(page, DETAIL_INDENT, DETAIL_INDENT, text);
-}
-
-void page_column_fit(struct column *column, const char *text)
-{
-    if (wrap_columns(text) > -column->width)
-        column->width = -wrap_columns(text);
 }
 
 void page_table(const struct page *page, const struct column *columns, int count)
@@ -274,46 +309,87 @@ static void put_markdown_row(const struct page *page, int count, const char *con
     fputc('\n', stream);
 }
 
-/* The cursor stands at column `at`, and the cell's column begins at `start`. Returns where the cell
- * ends; -1: it has ended the line. */
-static int put_cell(const struct page *page, int at, int start, int width, const char *text)
+/* Where a row is printed. */
+struct place {
+    int at;      /* the cursor's column; -1: a wrapped cell has ended the line */
+    int start;   /* where the next column begins */
+    int below;   /* where further lines begin */
+    bool broken; /* the next cell begins a line */
+};
+
+/* Columns that a column takes at least. */
+static int width_least(int width)
 {
-    FILE *stream = page->console.stream;
-    int size = wrap_columns(text);
+    return width == PAGE_CUT || width == PAGE_WRAP ? PAGE_TEXT_LEAST : abs(width);
+}
+
+static void new_line(const struct page *page, struct place *place)
+{
+    if (place->at >= 0)
+        fputc('\n', page->console.stream);
+    place->at = 0;
+    place->broken = false;
+}
+
+/* A cell of its own lines: wrapped at spaces. */
+static void put_wrapped_cell(const struct page *page, struct place *place, int start,
+                             const char *text)
+{
     char copy[TEXT_SIZE];
+
+    snprintf(copy, sizeof copy, "%s", text);
+    fprintf(page->console.stream, "%*s", start - place->at, "");
+    put_wrapped(page, start, start, copy);
+    place->at = -1;
+}
+
+static void put_cell(const struct page *page, struct place *place, int width, const char *text)
+{
+    int size = wrap_columns(text), start = place->start, room = page->console.room;
+    bool fits_any = width == PAGE_CUT || width == PAGE_WRAP;
 
     if (width > size && width < PAGE_WRAP)
         start += width - size;
-    if (start <= at)
-        start = at + GAP;
-    fprintf(stream, "%*s", start - at, "");
-    if (width == PAGE_WRAP) {
-        snprintf(copy, sizeof copy, "%s", text);
-        put_wrapped(page, start, start, copy);
-        return -1;
+    if (place->broken || place->at < 0)
+        new_line(page, place);
+    if (start <= place->at)
+        start = place->at > 0 ? place->at + GAP : 0;
+    if (start > place->below && start + (fits_any ? PAGE_TEXT_LEAST : size) > room) {
+        new_line(page, place);
+        start = place->below;
     }
-    put_cut(page, text, width == PAGE_CUT ? page->console.width - start : INT_MAX);
-    return start + size;
+    if (width == PAGE_WRAP || (width < 0 && start + size > room)) {
+        put_wrapped_cell(page, place, start, text);
+        return;
+    }
+    fprintf(page->console.stream, "%*s", start - place->at, "");
+    put_cut(page, text, width == PAGE_CUT && room < INT_MAX ? room - start : INT_MAX);
+    place->at = start + size;
 }
 
+/* A column that would end beyond the room, and all after it, stand on a line below; so does a cell that
+ * is too wide for its line. */
 static void put_console_row(const struct page *page, const struct column *columns, int count,
                             const char *const cells[], const enum ink inks[])
 {
-    int at = 0, start = INDENT, below = INDENT + abs(columns[0].width) + GAP;
+    int below = INDENT + abs(columns[0].width) + GAP, room = page->console.room;
+    struct place place = { 0, INDENT, below <= room / 2 ? below : 2 * INDENT, false };
 
     for (int i = 0; i < count; i++) {
         bool is_below = columns[i].width == PAGE_BELOW;
+        int width = is_below ? PAGE_WRAP : columns[i].width;
+        if (is_below || (i > 0 && place.start + width_least(width) > room)) {
+            place.broken = true;
+            place.start = place.below;
+        }
         if (cells[i][0] != '\0') {
-            if (is_below && at >= 0)
-                fputc('\n', page->console.stream);
             fputs(ink_code(page, inks[i]), page->console.stream);
-            at = put_cell(page, is_below ? 0 : at, is_below ? below : start,
-                          is_below ? PAGE_WRAP : columns[i].width, cells[i]);
+            put_cell(page, &place, width, cells[i]);
             fputs(plain_code(page, inks[i]), page->console.stream);
         }
-        start += abs(columns[i].width) + GAP;
+        place.start += width_least(width) + GAP;
     }
-    if (at >= 0)
+    if (place.at >= 0)
         fputc('\n', page->console.stream);
 }
 

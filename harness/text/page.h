@@ -36,7 +36,8 @@ void page_summary(const struct page *page, const char *format, ...)
 /* "name: text", in a list of such. */
 void page_note(const struct page *page, const char *name, const char *text);
 
-/* "name  text        note", with the note in `ink`: the heading of a part that has a result of its own. */
+/* "name  text        note", with the note in `ink`: the heading of a part that has a result of its own.
+ * Text that does not fit beside the note goes on below. */
 void page_entry(const struct page *page, const char *name, const char *text, enum ink ink,
                 const char *note);
 
@@ -48,14 +49,20 @@ void page_detail(const struct page *page, const char *format, ...)
 
 /* A column's width as printf takes it: negative is left-aligned. The other kinds of column are text: the
  * rest of the line, cut or wrapped at its end, and after these below the line, for rows that have it. In
- * Markdown all are columns, and nothing is cut. */
+ * Markdown all are columns, and nothing is cut.
+ *
+ * In a terminal no row is wider than the screen: columns that do not fit, and a cell that is too long for
+ * its line, stand on a line below. page_rows.h fits the widths to the cells first. */
 enum { PAGE_CUT = 0, PAGE_WRAP = 1000, PAGE_BELOW = 1001 };
 struct column {
     const char *heading;
     int width;
+    int drop; /* for page_rows.h: above 0, left out where the room is short, the highest first */
 };
-enum { PAGE_COLUMNS = 10 };                                    /* of a table, at most */
-void page_column_fit(struct column *column, const char *text); /* widens a left-aligned one */
+enum { PAGE_COLUMNS = 10 }; /* of a table, at most */
+
+/* Columns that a text and a name get at least. */
+enum { PAGE_TEXT_LEAST = 18, PAGE_NAME_LEAST = 20 };
 
 void page_table(const struct page *page, const struct column *columns, int count);
 void page_row(const struct page *page, const struct column *columns, int count,

@@ -18,9 +18,17 @@ bool console_is_coloured(enum color color, FILE *stream)
 
 struct console console_open(FILE *stream, enum color color)
 {
-    struct console coloured = { stream,     wrap_width(stream), "\033[1m",  "\033[2m",
-                                "\033[32m", "\033[31m",         "\033[33m", "\033[0m" };
-    struct console plain = { stream, wrap_width(stream), "", "", "", "", "", "" };
+    struct console console = {
+        stream, wrap_width(stream), wrap_room(stream), "", "", "", "", "", ""
+    };
 
-    return console_is_coloured(color, stream) ? coloured : plain;
+    if (!console_is_coloured(color, stream))
+        return console;
+    console.bold = "\033[1m";
+    console.dim = "\033[2m";
+    console.good = "\033[32m";
+    console.bad = "\033[31m";
+    console.doubtful = "\033[33m";
+    console.plain = "\033[0m";
+    return console;
 }

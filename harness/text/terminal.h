@@ -14,7 +14,8 @@ bool console_is_coloured(enum color color, FILE *stream);
 /* Colours and weights, as escape sequences or as nothing. */
 struct console {
     FILE *stream;
-    int width; /* columns */
+    int width; /* columns for sentences: wrap_width() */
+    int room;  /* columns for tables and names: wrap_room() */
     const char *bold, *dim, *good, *bad, *doubtful, *plain;
 };
 struct console console_open(FILE *stream, enum color color);

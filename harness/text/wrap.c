@@ -1,17 +1,36 @@
 #include "harness/text/wrap.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-int wrap_width(FILE *stream)
+enum { COLUMNS_LEAST = 40 };
+
+int wrap_terminal(FILE *stream)
 {
     struct winsize size;
 
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int wrap_width(FILE *stream)
+{
+    int width = wrap_terminal(stream);
+
+    if (width == 0)
         return 80;
-    return size.ws_col < 40 ? 40 : size.ws_col > 100 ? 100 : size.ws_col;
+    return width < COLUMNS_LEAST ? COLUMNS_LEAST : width > 100 ? 100 : width;
+}
+
+int wrap_room(FILE *stream)
+{
+    int width = wrap_terminal(stream);
+
+    if (width == 0)
+        return isatty(fileno(stream)) ? 80 : INT_MAX;
+    return width < COLUMNS_LEAST ? COLUMNS_LEAST : width;
 }
 
 /* Columns of `bytes` bytes of UTF-8: continuation bytes take none. */
@@ -26,6 +45,29 @@ static int columns(const char *text, size_t bytes)
 int wrap_columns(const char *text)
 {
     return columns(text, strlen(text));
+}
+
+size_t wrap_bytes(const char *text, int columns)
+{
+    size_t bytes = 0;
+
+    for (; text[bytes] != '\0'; bytes++)
+        if (((unsigned char)text[bytes] & 0xc0) != 0x80 && columns-- <= 0)
+            break;
+    return bytes;
+}
+
+size_t wrap_line(const char *text, int width)
+{
+    size_t bytes = strcspn(text, " ");
+
+    for (;;) {
+        size_t next = bytes + strspn(text + bytes, " ");
+        next += strcspn(text + next, " ");
+        if (next == bytes || columns(text, next) > width)
+            return bytes;
+        bytes = next;
+    }
 }
 
 void wrap_print(FILE *stream, int column, int indent, int width, const char *text)
@@ -49,4 +91,20 @@ void wrap_print(FILE *stream, int column, int indent, int width, const char *tex
         text += strspn(text, " \n");
     }
     fputc('\n', stream);
+}
+
+void wrap_command(FILE *stream, int indent, int width, const char *text)
+{
+    enum { FURTHER = 4 };
+
+    for (int more = 0;; more = FURTHER) {
+        int room = width - indent - more;
+        size_t bytes = wrap_line(text, columns(text, strlen(text)) <= room ? room : room - 2);
+        const char *rest = text + bytes + strspn(text + bytes, " ");
+        fprintf(stream, "%*s%.*s%s\n", indent + more, "", (int)bytes, text,
+                *rest != '\0' ? " \\" : "");
+        if (*rest == '\0')
+            return;
+        text = rest;
+    }
 }

@@ -86,6 +86,62 @@ static void a_file_that_is_not_finished_leaves_the_old_one(void **state)
     assert_holds("whole");
 }
 
+static void a_try_leaves_no_file_and_fails_as_a_write_does(void **state)
+{
+    char path[200];
+    (void)state;
+
+    assert_int_equal(atomic_file_try(file, "new", 3), STATUS_OK);
+    assert_int_not_equal(access(file, F_OK), 0);
+    assert_int_equal(atomic_file_write(file, "old", 3), STATUS_OK);
+    assert_int_equal(atomic_file_try(file, "new", 3), STATUS_OK);
+    assert_holds("old");
+    snprintf(path, sizeof path, "%s/missing/file", folder);
+    assert_fails(atomic_file_try(path, "x", 1), "No such file or directory");
+}
+
+/* A rename would put a file in place of /dev/null. */
+static void what_is_no_file_is_not_replaced(void **state)
+{
+    static const char *const others[] = { folder, "/dev/null" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        assert_fails(atomic_file_write(others[i], "x", 1), "exists and is not a file");
+        assert_fails(atomic_file_try(others[i], "x", 1), "exists and is not a file");
+    }
+}
+
+static void put(const char *path)
+{
+    FILE *stream = fopen(path, "w");
+
+    assert_non_null(stream);
+    fclose(stream);
+}
+
+/* Files of another writer, who is at work, or of another path stay. */
+static void what_a_killed_writer_left_is_removed_by_the_next(void **state)
+{
+    char temporary[PATH_MAX], left[200], others[4][200];
+    int descriptor;
+    (void)state;
+
+    snprintf(left, sizeof left, "%s.a1B2c3" ATOMIC_FILE_END, file);
+    snprintf(others[0], sizeof others[0], "%s.backup", file);
+    snprintf(others[1], sizeof others[1], "%s.a1B2c3d" ATOMIC_FILE_END, file);
+    snprintf(others[2], sizeof others[2], "%s2.a1B2c3" ATOMIC_FILE_END, file);
+    snprintf(others[3], sizeof others[3], "%s.a1B2c3" ATOMIC_FILE_END ".gz", file);
+    put(left);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) put(others[i]);
+    assert_int_equal(atomic_file_open(temporary, &descriptor, file), STATUS_OK);
+    assert_int_not_equal(access(left, F_OK), 0);
+    assert_int_equal(atomic_file_write(file, "new", 3), STATUS_OK);
+    assert_int_equal(access(temporary, F_OK), 0);
+    atomic_file_discard(temporary, descriptor);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) assert_int_equal(unlink(others[i]), 0);
+}
+
 static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
 {
     static const char large[8192];
@@ -146,6 +202,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_FOLDER(a_file_is_replaced_and_has_the_usual_permissions),
         IN_A_FOLDER(a_file_that_is_not_finished_leaves_the_old_one),
+        IN_A_FOLDER(a_try_leaves_no_file_and_fails_as_a_write_does),
+        IN_A_FOLDER(what_a_killed_writer_left_is_removed_by_the_next),
+        IN_A_FOLDER(what_is_no_file_is_not_replaced),
         IN_A_FOLDER(a_write_that_fails_leaves_the_old_file_and_no_other),
         IN_A_FOLDER(folders_are_created_with_their_parents),
         IN_A_FOLDER(errors_say_what_to_do),

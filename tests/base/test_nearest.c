@@ -53,12 +53,52 @@ static void the_nearest_is_the_first_of_the_closest(void **state)
     assert_null(nearest_name("launch", names, 0));
 }
 
+static void what_is_far_from_all_is_near_to_none(void **state)
+{
+    static const char *const names[] = { "precision", "small_batch", "item_sync" };
+    (void)state;
+
+    assert_null(nearest_name("nosuch", names, 3));
+    assert_null(nearest_name("all", names, 3));
+    assert_null(nearest_name("", names, 3));
+    assert_string_equal(nearest_name("presisoin", names, 3), "precision"); /* 2 of 9 */
+    assert_null(nearest_name("presxxon", names, 3));                       /* 3 of 8 */
+}
+
+static void a_part_of_one_name_means_that_name(void **state)
+{
+    static const char *const names[] = { "benchmark_filter", "benchmark_out", "benchmark_format" };
+    (void)state;
+
+    assert_string_equal(nearest_name("filter", names, 3), "benchmark_filter");
+    assert_null(nearest_name("out", names, 3));       /* three letters are part of much */
+    assert_null(nearest_name("benchmark", names, 3)); /* of all three */
+}
+
+static void advice_is_the_nearest_or_a_short_list(void **state)
+{
+    static const char *const names[] = { "a1", "b2", "c3", "d4", "e5", "f6", "g7",
+                                         "h8", "i9", "j0", "k1", "l2", "m3" };
+    char text[NEAREST_ADVICE];
+    (void)state;
+
+    nearest_advice(text, "lanch", (const char *[]){ "lunch", "launch" }, 2);
+    assert_string_equal(text, "; did you mean lunch?");
+    nearest_advice(text, "nosuch", names, 3);
+    assert_string_equal(text, "; there are a1, b2 and c3");
+    nearest_advice(text, "nosuch", names, 13);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances_of_known_pairs),
         cmocka_unit_test(long_names_are_cut_not_overrun),
         cmocka_unit_test(the_nearest_is_the_first_of_the_closest),
+        cmocka_unit_test(what_is_far_from_all_is_near_to_none),
+        cmocka_unit_test(a_part_of_one_name_means_that_name),
+        cmocka_unit_test(advice_is_the_nearest_or_a_short_list),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void the_console_has_the_columns_of_google_benchmark(void **state)
     assert_int_equal(count_of(text, "UserCounters..."), 1);
     assert_int_equal(count_of(text, "x/8"), 2);
     assert_int_equal(count_of(text, "11.0 ns"), 4);
-    assert_int_equal(count_of(text, " bytes_per_second=90.9G/s"), 2);
+    assert_int_equal(count_of(text, " bytes_per_second=90.9GB/s"), 2);
     text = printed(&result, true);
     assert_int_equal(count_of(text, "x/8 "), 6);
     assert_int_equal(count_of(text, "x/8_median "), 2);

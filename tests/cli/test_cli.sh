@@ -14,37 +14,82 @@ export CHOKEPOINT_CACHE="$folder/cache"
 expect 0 "help" "$program" --help
 says out "chokepoint run --quick"
 is_empty err
-for command in list explain run train exec; do
-    expect 0 "$command --help" "$program" "$command" --help
-    says out "Usage: chokepoint $command"
-    says out "Examples:"
-    is_empty err
+for command in list explain run train bench diagnose compare doctor exec; do
+    for option in --help -h; do
+        expect 0 "$command $option" "$program" "$command" "$option"
+        says out "Usage: chokepoint $command"
+        says out "Examples:"
+        is_empty err
+    done
+done
+expect 0 "help of a command" "$program" help train
+says out "Usage: chokepoint train"
+refuses "help of what is no command" "there is no command trian; did you mean train?" "$program" help trian
+for command in run explain; do
+    refuses "$command of nothing" 'there is no scenario' "$program" "$command" ""
+    says err '""; there are'
+done
+expect 0 "-h" "$program" -h
+says out "Commands:"
+expect 0 "-h after a word" "$program" explain item_sync -h
+says out "Usage: chokepoint explain"
+for command in run compare; do
+    expect 0 "the exit codes of undecided in $command --help" "$program" "$command" --help
+    says out "undecided: run exits 1"
+    says out "compare exits 0"
+    says out "--strict"
+done
+for variable in $(cd "$(dirname -- "$0")/../.." && grep -rhoE 'getenv\("(CHOKEPOINT_[A-Z]+|NO_COLOR|TMPDIR)"\)' \
+    harness scenarios | sed 's/^getenv("\(.*\)")$/\1/' | sort -u) CUDA_HOME CUDA_VISIBLE_DEVICES; do
+    expect 0 "$variable in the help" "$program" --help
+    says out "$variable"
+    grep -qF "\`$variable\`" "$(dirname -- "$0")/../../docs/environment.md" || fail "docs/environment.md lacks it"
 done
 expect 0 "version" "$program" --version
 says out "chokepoint 0."
 
 # --- names ---
 expect 2 "no command" "$program"
-says err "chokepoint: a command is missing"
+says err "Commands:"
+says err "  train "
 is_empty out
 expect 2 "an unknown command" "$program" rnu
 says err "there is no command rnu; did you mean run?"
 is_one_line err
 expect 2 "an unknown option before the command" "$program" --halp
 says err "did you mean --help?"
-for command in "explain" "run" "exec"; do
+refuses "an unknown option before the command" "as in $program run --quick" "$program" --quick
+refuses "a command like no other" "there is no command foo; there are list, explain, " "$program" foo
+for command in run exec; do
     refuses "$command of an unknown scenario" \
         "chokepoint: $command: there is no scenario item_snyc; did you mean item_sync?" \
         "$program" "$command" item_snyc
+    refuses "$command of a scenario like no other" "; there are loader_workers, small_batch, " \
+        "$program" "$command" nosuch
+    says_not err "did you mean"
 done
-expect 2 "an unknown flag" "$program" run --repetition-count=3
-says err "did you mean --repetitions?"
-is_one_line err
+refuses "an unknown flag" "did you mean --repetitions?" "$program" run --repetitons=3
+refuses "a flag like no other" "there is no option --filter=x ($program run --help)" \
+    "$program" run --filter=x
+refuses "a part of a flag" "did you mean --benchmark_filter?" "$program" bench --filter=x
+refuses "the value of a flag" "did you mean --format=json?" "$program" run --json
+for word in -q -quick --quik; do
+    refuses "$word" "did you mean --quick?" "$program" run "$word"
+done
+refuses "one dash" "there is no option -data=x: options begin with two dashes; did you mean --data?" \
+    "$program" run -data=x
+expect 2 "a value that begins with a dash" "$program" run --repetitions -1
+says err "--repetitions=-1: give a whole number"
 expect 2 "an unknown knob" "$program" train --loss-evry=3
 says err "there is no option --loss-evry=3; did you mean --loss-every?"
 is_one_line err
 expect 2 "an unknown knob in a sweep" "$program" train --sweep worker=1,2
 says err "did you mean workers?"
+expect 2 "a knob like no other" "$program" train --sweep nothing=1,2
+says err 'there is no knob "nothing"; train --help lists them'
+refuses "no samples" "--batch=0: give a number from 1 to 65536 or auto" "$program" train --batch=0
+refuses "a knob by its flag" "--loss-every=often: give a number from 1 to 1000000" \
+    "$program" train --loss-every=often
 expect 2 "a value that a knob does not take" "$program" train --launch=later
 says err "graph"
 expect 2 "a flag without its value" "$program" run --out
@@ -55,27 +100,68 @@ expect 2 "text in place of a number" "$program" run --repetitions=many
 says err "--repetitions=many: give a whole number from 1 to 1000"
 expect 2 "bytes that are none" "$program" run --device-memory=-1
 says err "512MiB"
-expect 2 "one word too many" "$program" list everything
-says err "everything"
-expect 2 "a scenario is missing" "$program" explain
-says err "chokepoint list shows them"
+refuses "a word for a command that takes none" 'list takes options only; unexpected "everything"' \
+    "$program" list everything
+refuses "one name too many" 'explain takes one name; unexpected "precision"' \
+    "$program" explain item_sync precision
+refuses "one scenario too many" 'exec takes one scenario; unexpected "precision"' \
+    "$program" exec item_sync precision
+refuses "a scenario is missing" "$program list shows them" "$program" exec
+refuses "all where one is wanted" 'exec takes one scenario; "all" stands for several, which run takes' \
+    "$program" exec all
 expect 2 "an unknown format" "$program" run --format=xml
 says err "console, json or markdown"
 
 # --- where an error was noticed ---
-expect 2 "verbose" "$program" explain nothing --verbose
-expect 2 "verbose before" "$program" explain --verbose nothing
+expect 2 "verbose" "$program" exec nothing --verbose
+expect 2 "verbose before" "$program" exec --verbose nothing
 says err "choose.c:"
-expect 2 "verbose by the environment" env CHOKEPOINT_VERBOSE=1 "$program" explain nothing
+expect 2 "verbose by the environment" env CHOKEPOINT_VERBOSE=1 "$program" exec nothing
 says err "choose.c:"
 
 # --- list and explain need no device ---
 expect 0 "list" "$program" list
 says out "item_sync"
+cp "$folder/out" "$folder/list"
+expect 0 "list as JSON" "$program" list --format=json
+says out '"schema":	1'
+if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys
+rows = {row["name"]: row for row in json.load(open(sys.argv[1]))["scenarios"]}
+listed = [line.split()[0] for line in open(sys.argv[2]) if line[:2] == "  " and line[2] != " "]
+assert list(rows) == listed, listed
+row = rows["item_sync"]
+assert (row["group"], row["knob"], row["before"], row["after"]) == ("core", "loss_every", "1", "20")
+assert row["devices"] == ["cpu", "cuda"] and row["least_cores"] == 2
+assert row["expectations"][0]["metric"] == "syncs_per_step" and row["expectations"][0]["at_least"] == 10
+assert row["findings"] == [{"id": "host_sync", "where": "anywhere"}]
+assert rows["precision"]["least_cores"] == 1
+assert rows["naive_attention"]["group"] == "further"' "$folder/out" "$folder/list" >"$folder/err" 2>&1 ||
+        fail "the JSON is not right"
+fi
 expect 0 "explain" "$program" explain item_sync
 says out "Symptom"
-says out "chokepoint train --model=balanced --input=decoded --workers=0 --launch=graph --loss-every=1"
+says out "$program train --model=balanced --input=decoded --workers=0 --launch=graph --loss-every=1"
 says out "--loss-every=20"
+says out "$program run item_sync"
+expect 0 "explain nothing" "$program" explain
+says out "  item_sync "
+expect 0 "explain all" "$program" explain all
+[ "$(grep -c 'Symptom' "$folder/out")" -eq "$("$program" list | grep -c -e '->')" ] ||
+    fail "not every scenario is explained"
+expect 0 "explain a finding" "$program" explain host_sync
+says out "host_sync: The host waits"
+says out "Shown by  item_sync"
+expect 0 "explain a finding of two scenarios" "$program" explain launch_bound
+says out "launch_overhead"
+says out "small_batch"
+expect 0 "explain a finding that no scenario shows" "$program" explain straggler
+says out "Shown by  no scenario"
+expect 0 "a scenario and a finding of one name" "$program" explain naive_attention
+says out "Symptom"
+refuses "a finding that is misspelt" "did you mean data_loading?" "$program" explain data_loadin
+refuses "neither scenario nor finding" "there is no scenario or finding nosuch; there are " \
+    "$program" explain nosuch
 expect 0 "every scenario can be explained" sh -c '
     "$1" list | sed -n "s/^  \([a-z_0-9]\{1,\}\) .*/\1/p" | while read -r name; do
         "$1" explain "$name" >/dev/null || exit 1
@@ -104,10 +190,95 @@ if [ ! -e /dev/nvidiactl ]; then
     expect 3 "training on a GPU that is not there" "$program" train --device=cuda
 fi
 
+# --- the work of an earlier run, refused ---
+# like NAME DEVICE VERDICT SETTINGS [DATA]: a result of a run of item_sync.
+like()
+{
+    printf '{"context": {"device": "%s"}, "benchmarks": [], "chokepoint": {"scenarios": [%s]}}' "$2" \
+        '{"name": "item_sync", "verdict": "'"$3"'", "settings": {"before": "'"$4"'"}, "protocol": {"data": '"${5:-null}"', "device_memory": 0}}' \
+        >"$folder/$1"
+}
+like cpu.json cpu undecided "jpeg_pixels=96 seed=1"
+like other_seed.json cpu undecided "jpeg_pixels=96 seed=7"
+like gpu.json cuda reproduced "jpeg_pixels=96 seed=1"
+like broken.json cpu reproduced "jpeg_pixels=many seed=1"
+like newer.json cpu reproduced "jpeg_pixels=96 warp=9"
+like empty.json cpu reproduced ""
+like skipped.json cpu skipped "jpeg_pixels=96 seed=1"
+echo '{"benchmarks": []}' >"$folder/bench.json"
+head -c 60 "$folder/cpu.json" >"$folder/cut.json"
+# like_refused FILE TEXT OPTION...
+like_refused()
+{
+    like_file=$folder/$1
+    like_text=$2
+    shift 2
+    refuses "a run like $(basename "$like_file")" "$like_text" "$program" run --device=cpu \
+        --out="$folder/none" --like="$like_file" "$@"
+    [ ! -e "$folder/none" ] || fail "a result folder was made"
+}
+like_refused nowhere.json "nowhere.json cannot be opened"
+like_refused cut.json "cut.json is not JSON"
+like_refused bench.json "it has no scenario that was measured: give a result of chokepoint run"
+like_refused cpu.json "it has no precision: name scenarios that it has, or leave the names out" precision
+like_refused broken.json 'jpeg_pixels: "many"'
+like_refused newer.json "warp"
+like_refused empty.json "it does not state the settings of item_sync"
+like_refused skipped.json "it has no scenario that was measured"
+like_refused skipped.json "item_sync was not measured in it (skipped): name other scenarios, or leave the names out" item_sync
+like_refused gpu.json 'was measured on a device of the kind "cuda", and this is'
+like_refused cpu.json "its seed is 1, so leave out --seed=2" --seed=2
+like_refused other_seed.json "its seed is 7, so leave out --seed=1" --seed=1
+like_refused cpu.json "it had the device's own memory, so leave out --device-memory" --device-memory=1GiB
+# Another name of the folder that it names is none that contradicts it: the folder is what is refused.
+mkdir "$folder/like_data"
+like own.json cpu undecided "jpeg_pixels=96 seed=1" "\"$folder/like_data\""
+like_refused own.json "/like_data has no sub-folders" --data="$folder/../$(basename "$folder")/like_data/"
+like_refused cpu.json "its images are generated, so leave out --data=/tmp" --data=/tmp
+
+# --- data that cannot be had ---
+no_home()
+{
+    env -u HOME -u XDG_CACHE_HOME -u CHOKEPOINT_CACHE "$program" "$@"
+}
+no_cache()
+{
+    env CHOKEPOINT_CACHE=/proc/none/cache "$program" "$@"
+}
+refuses "training without a home" "neither HOME nor XDG_CACHE_HOME is set" no_home train --device=cpu
+refuses "a run without a home" "neither HOME nor XDG_CACHE_HOME is set" no_home run --device=cpu \
+    --out="$folder/none"
+refuses "training without a cache" "the cache folder /proc/none cannot be made" no_cache train --device=cpu
+refuses "a run without a cache" "the cache folder /proc/none cannot be made" no_cache run --device=cpu \
+    --out="$folder/none"
+[ ! -e "$folder/none" ] || fail "a result folder was made"
+refuses "training on a folder that is not there" "the folder $folder/none cannot be read" \
+    "$program" train --device=cpu --data="$folder/none"
+
 # --- A small real run ---
 expect 0 "a training run" "$program" train --device=cpu --model=light --steps=20
 says out "samples/s"
 says out "held-out"
+says out "  Steps 1 to 80 warmed up and are not timed."
+says out "       100 " # the first row ends after 20 steps more
+says out "of the step time"
+expect 0 "training on images" "$program" train --device=cpu --model=balanced --steps=20
+says_not out "images in"
+mkdir "$folder/own"
+for class in "$CHOKEPOINT_CACHE"/images-*/*_wide; do
+    mkdir "$folder/own/$(basename "$class")"
+    for image in $(ls "$class" | head -n 30); do
+        cp "$class/$image" "$folder/own/$(basename "$class")"
+    done
+    damaged=${damaged-$folder/own/$(basename "$class")/$(ls "$class" | head -n 1)}
+done
+classes=$(ls "$folder/own" | wc -l)
+echo nonsense >"$damaged"
+expect 0 "training on one's own images" "$program" train --device=cpu --model=balanced --steps=200 \
+    --input=decoded --data="$folder/own"
+says out "$((30 * classes)) images in $classes classes in $folder/own; $((3 * classes)) of them are held out"
+sed 's/^ *//' "$folder/out" | tr '\n' ' ' >"$folder/line"
+says line "1 file cannot be decoded: $damaged; "
 # This scenario needs no balance, so it is never skipped: a skipped one has no traces.
 expect any "a run with traces" "$program" run launch_overhead --device=cpu --quick --repetitions=1 \
     --out="$folder/traced"
@@ -116,12 +287,52 @@ for variant in before after; do
         fail "there is no trace of $variant"
 done
 
+# --- a trace of one's own configuration ---
+expect 0 "a trace of a training run" "$program" train --device=cpu --model=light --launch=eager \
+    --steps=20 --trace="$folder/mine.json.gz"
+says out "wrote $folder/mine.json.gz: open it at ui.perfetto.dev, or with $program diagnose "
+says out "Findings"
+says out "samples/s"
+gzip -t "$folder/mine.json.gz" || fail "there is no trace"
+cp "$folder/out" "$folder/train"
+expect 0 "that trace, diagnosed again" "$program" diagnose "$folder/mine.json.gz"
+sed -n '/^Findings/,$p' "$folder/train" >"$folder/brief"
+while read -r line; do
+    says out "$line"
+done <"$folder/brief"
+expect 0 "the same as JSON" "$program" train --device=cpu --model=light --launch=eager --steps=20 \
+    --trace="$folder/mine.json" --format=json
+says out '"steps":	20'
+says out "\"trace\":	\"$folder/mine.json\""
+says out '"findings":'
+says_not out "wrote"
+says mine.json '"traceEvents"'
+if command -v python3 >/dev/null; then # The step time is that of the steps without a tracer.
+    python3 -c 'import json, sys
+printed, trace = (json.load(open(path)) for path in sys.argv[1:])
+about = trace["chokepoint"]
+assert abs(about["step_time_us"] - printed["step_time"]) < 1e-4, about
+assert about["settings"] == printed["settings"]
+steps = [event for event in trace["traceEvents"] if event["name"].startswith("ProfilerStep#")]
+assert len(steps) >= about["steps"] >= 3, len(steps)' "$folder/out" "$folder/mine.json" >"$folder/err" 2>&1 ||
+        fail "the trace is not of this run"
+fi
+refuses "a trace with another name" "ends in .json.gz" "$program" train --trace="$folder/mine"
+refuses "a trace of a sweep" "leave one of them out" "$program" train --device=cpu \
+    --trace="$folder/mine.json" --sweep workers=1,2
+refuses "a trace that cannot be written" "cannot write $folder/missing/x.json: No such file" \
+    "$program" train --device=cpu --trace="$folder/missing/x.json"
+expect 0 "a trace of a variant" "$program" exec launch_overhead --device=cpu --quick --variant=after \
+    --trace="$folder/after.json.gz"
+says out '"type":"tracing"'
+says err "wrote $folder/after.json.gz: open it at ui.perfetto.dev"
+
 expect 2 "a trace of both variants at once" "$program" exec item_sync --trace="$folder/x.json.gz"
 says err "--trace records one variant"
 expect 2 "a trace into a folder that is not there" "$program" exec launch_overhead --device=cpu \
     --variant=after --trace="$folder/missing/x.json.gz"
 says err "cannot write $folder/missing/x.json.gz: No such file or directory"
-expect 2 "a trace of both sides" "$program" exec item_sync --aa --variant=after --trace="$folder/t.gz"
+expect 2 "a trace of both sides" "$program" exec item_sync --aa --variant=after --trace="$folder/t.json.gz"
 says err "--aa compares two sides"
 
 expect 0 "a bench" "$program" bench --device=cpu --benchmark_min_time=0.001 \

@@ -78,6 +78,63 @@ says out "2 of 2 ranks"
 expect 0 "a trace twice" diagnose "$folder/whole.json" "$folder/whole.json"
 [ "$(grep -c '^Findings' "$folder/out")" -eq 2 ] || fail "not two pages"
 
+expect 0 "standard input" sh -c '"$1" diagnose - <"$2"' - "$program" "$folder/whole.json.gz"
+says out "mean of 200"
+
+# --- folders ---
+mkdir "$folder/ranks" "$folder/made" "$folder/made/traces" "$folder/none"
+for rank in 0 2 10; do
+    trace "ranks/rank$rank.json" "\"distributedInfo\": {\"rank\": $rank, \"world_size\": 12}, " 5
+done
+touch "$folder/ranks/README"
+cp "$folder/whole.json.gz" "$folder/made/traces/a.before.json.gz"
+cp "$folder/whole.json" "$folder/made/traces/a.after.json"
+printf '{"context": {}, "benchmarks": []}\n' >"$folder/made/result.json"
+expect 0 "a folder" diagnose "$folder/ranks/"
+says out "3 of 12 ranks"
+expect 0 "a folder in order" diagnose "$folder/ranks" --format=json
+[ "$(sed -n 's/^.*"file":.*\/\(.*\)".*$/\1/p' "$folder/out" | tr '\n' ' ')" = \
+    "rank0.json rank2.json rank10.json " ] || fail "not in order"
+for result in "$folder/made" "$folder/made/result.json"; do
+    expect 0 "the folder of a run: $result" diagnose "$result"
+    [ "$(grep -c '^Findings' "$folder/out")" -eq 2 ] || fail "not two pages"
+done
+refuses "a folder without traces" "$folder/none has no traces" diagnose "$folder/none"
+cp "$folder/made/result.json" "$folder/none"
+refuses "a result without traces" "none/result.json has no traces beside it" diagnose "$folder/none"
+
+# A run into a folder that has traces puts its own into traces-2, and the run after it into traces again.
+mkdir "$folder/again" "$folder/again/traces-2"
+cp "$folder/whole.json.gz" "$folder/again/traces-2/a.before.json.gz"
+printf '{"chokepoint": {"scenarios": [{"traces": {"before": "traces-2/a.before.json.gz"}}]}}\n' \
+    >"$folder/again/result.json"
+expect 0 "a trace of the second run" diagnose "$folder/again/traces/a.before.json.gz"
+says out "again/traces-2/a.before.json.gz"
+says out "mean of 200"
+refuses "a trace that no run wrote" "again/traces/b.before.json.gz: No such file" \
+    diagnose "$folder/again/traces/b.before.json.gz"
+refuses "a trace of another folder" "again/other/a.before.json.gz: No such file" \
+    diagnose "$folder/again/other/a.before.json.gz"
+
+# --- one of several is bad ---
+expect 2 "one of three" diagnose "$folder/whole.json" "$folder/nonsense.json" "$folder/whole.json.gz"
+[ "$(grep -c '^Findings' "$folder/out")" -eq 2 ] || fail "not two pages"
+says err "chokepoint: diagnose: reading $folder/nonsense.json: "
+says err "chokepoint: diagnose: 1 of 3 files could not be read"
+cp "$folder/cut.json" "$folder/empty.json" "$folder/made/traces" 2>/dev/null
+expect 2 "one of a folder" diagnose "$folder/made" --format=json
+[ "$(grep -c '"file":' "$folder/out")" -eq 3 ] || fail "not three traces"
+expect 2 "all of several" diagnose "$folder/empty.json" "$folder/nonsense.json"
+is_empty out
+says err "2 of 2 files could not be read"
+expect 2 "a folder without traces among others" diagnose "$folder/none" "$folder/whole.json"
+says out "mean of 200"
+says err "chokepoint: diagnose: $folder/none/result.json has no traces"
+says err "chokepoint: diagnose: 1 of 2 files and folders could not be read"
+expect 2 "only folders without traces" diagnose "$folder/none" "$folder/none"
+is_empty out
+says err "2 of 2 files and folders could not be read"
+
 # --- formats ---
 expect 0 "JSON" diagnose "$folder/whole.json" --format=json
 says out '"file":'
@@ -100,11 +157,10 @@ grep -q "$(printf '\033')" "$folder/out" || fail "no colours"
 # --- what is refused ---
 refuses "no file named" "a trace is missing" diagnose
 refuses "no such file" "nowhere.json: No such file" diagnose "$folder/nowhere.json"
-refuses "a folder" "is a folder" diagnose "$folder"
 refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"
 refuses "an empty file" "not a trace" diagnose "$folder/empty.json"
-refuses "a result file" 'without "traceEvents"' diagnose "$folder/result.json"
-refuses "one of two" "nonsense.json" diagnose "$folder/whole.json" "$folder/nonsense.json"
+cp "$folder/result.json" "$folder/base.json"
+refuses "a result file" 'without "traceEvents"' diagnose "$folder/base.json"
 refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html
 refuses "an unknown flag" "did you mean --format?" diagnose "$folder/whole.json" --frmat=json
 if [ "$(id -u)" -ne 0 ]; then

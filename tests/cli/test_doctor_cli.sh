@@ -27,14 +27,19 @@ import sys
 
 document = json.load(open(sys.argv[1]))
 checks = document["checks"]
-assert document["schema"] == 1
+assert document["schema"] == 2
 names = [check["name"] for check in checks]
 assert len(set(names)) == len(names), names
 for check in checks:
-    assert list(check) == ["name", "status", "value", "expected", "advice"], check
+    assert list(check) == ["name", "status", "value", "expected", "advice", "number", "bound", "unit"]
+    texts = [check[name] for name in ("name", "status", "value", "expected", "advice")]
     assert check["status"] in ("ok", "low", "fail", "n/a"), check
-    assert all(isinstance(value, str) for value in check.values()), check
+    assert all(isinstance(text, str) for text in texts), check
+    assert (check["number"] is None) == (check["unit"] is None), check
     assert (check["advice"] == "") == (check["status"] == "ok"), check
+numbers = {check["name"]: check for check in checks}
+assert numbers["host_copy"]["unit"] == "B/s" and numbers["host_copy"]["number"] > 1e8, numbers
+assert (document["fit"] == "no") == any(check["status"] == "fail" for check in checks), document
 assert (sys.argv[2] == "1") == any(check["status"] == "fail" for check in checks), sys.argv[2]
 for name in """device cores cpu_governor cpu_turbo cpu_quota smt numa virtualisation load memory swap
 huge_pages cache_folder result_folder gpu_driver gpu_counters gpu_ecc gpu_throttle gpu_link copy_h2d memory_bandwidth
@@ -45,11 +50,18 @@ assert status["numerics_gemm"] == "ok" and status["device"] == "ok", status
 END
 fi
 
+# One processor of several is low on every machine that has them.
+one=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+expect any "strictly" taskset -c "$one" "$program" doctor --device=cpu --format=json --strict
+bad=$(grep -cE '"status":[[:space:]]*"(fail|low)"' "$folder/out")
+[ "$code" -eq "$((bad > 0))" ] || fail "exit code $code with $bad rows that fail or are low"
+
 # A device that fails in the middle: its rows fail, the others stand.
 expect 1 "a launch that fails" env CHOKEPOINT_FAIL=launch:1 "$program" doctor --device=cpu \
     --format=markdown
 says out "| **fail** | "
 says out "| cores | "
+says out "**Fit to measure: no ("
 
 expect 3 "no such device" doctor --device=cuda:77
 says out "fail device"

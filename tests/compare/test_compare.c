@@ -105,17 +105,30 @@ static void the_interval_is_students_of_the_logarithms(void **state)
     assert_near(row.high, exp(mean[1] - mean[0] + margin) - 1, 1e-7);
 }
 
-static void one_file_a_side_is_undecided_below_the_drift_between_its_repetitions(void **state)
+/* However alike the repetitions are: they are of one run. */
+static void one_file_per_side_decides_nothing(void **state)
 {
-    static const double base = 100, after = 108;
-    struct compared_row row = compared(&base, 1, &after, 1, 0.05, &usual);
+    static const double base = 100, after = 300;
+    struct compared_row row = compared(&base, 1, &after, 1, 0.0005, &usual);
     (void)state;
 
-    assert_int_equal(row.noise, NOISE_REPETITIONS);
+    assert_int_equal(row.noise, NOISE_UNKNOWN);
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
-    assert_non_null(strstr(row.reason, "one file per side, whose repetitions vary by 4.6%"));
-    assert_int_equal(compared(&base, 1, &after, 1, 0.005, &usual).verdict, COMPARE_SLOWER);
-    assert_int_equal(compared(&base, 1, &base, 1, 0.005, &usual).verdict, COMPARE_SAME);
+    assert_true(isnan(row.low) && isnan(row.between) && row.within > 0);
+    assert_non_null(strstr(row.reason, "one file per side shows no run-to-run noise"));
+    assert_int_equal(compared(&base, 1, &base, 1, 0.0005, &usual).verdict, COMPARE_UNDECIDED);
+}
+
+/* As counts of launches are. */
+static void numbers_without_any_noise_are_compared_in_one_file_per_side(void **state)
+{
+    static const double base = 100, after = 106, near = 104;
+    (void)state;
+
+    assert_int_equal(compared(&base, 1, &after, 1, 0, &usual).verdict, COMPARE_SLOWER);
+    assert_int_equal(compared(&after, 1, &base, 1, 0, &usual).verdict, COMPARE_FASTER);
+    assert_int_equal(compared(&base, 1, &near, 1, 0, &usual).verdict, COMPARE_SAME);
+    assert_int_equal(compared(&base, 1, &base, 1, 0, &usual).verdict, COMPARE_SAME);
 }
 
 static void noise_that_is_stated_is_the_least(void **state)
@@ -125,7 +138,8 @@ static void noise_that_is_stated_is_the_least(void **state)
     struct compared_row row;
     (void)state;
 
-    assert_int_equal(compared(base, 1, after, 1, 0.001, &usual).verdict, COMPARE_SLOWER);
+    rule.noise = 0.001;
+    assert_int_equal(compared(base, 1, after, 1, 0.0001, &rule).verdict, COMPARE_SLOWER);
     rule.noise = 0.03;
     row = compared(base, 1, after, 1, 0.001, &rule);
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
@@ -133,7 +147,10 @@ static void noise_that_is_stated_is_the_least(void **state)
     assert_true(row.between == 0.03);
     assert_int_equal(compared(base, 3, after, 3, 0.001, &rule).verdict, COMPARE_SLOWER);
     rule.noise = 0.0001; /* less than is seen */
-    assert_int_equal(compared(base, 1, after, 1, 0.05, &rule).noise, NOISE_REPETITIONS);
+    row = compared(base, 1, after, 1, 0.05, &rule);
+    assert_int_equal(row.noise, NOISE_REPETITIONS);
+    assert_int_equal(row.verdict, COMPARE_UNDECIDED);
+    assert_non_null(strstr(row.reason, "one file per side, whose repetitions vary by 4.6%"));
 }
 
 /* The smallest of five that are drawn again from the same five is the i-th of them with the probability
@@ -436,16 +453,19 @@ static bool is_not_b(void *context, const char *name)
 
 static void no_row_is_dropped(void **state)
 {
-    static const char base[] = FILE_OF(
-        "A", "host", ROW("both", "1") "," ROW("gone", "1") "," ROW("b", "1") "," ROW("z", "0"));
+    static const char base[] = FILE_OF("A", "host",
+                                       ROW("both", "1") "," ROW("gone", "1") "," ROW(
+                                           "b", "1") "," ROW("z", "0") "," ROW("broke", "1"));
     static const char after[] =
-        FILE_OF("A", "host", ROW("added", "1") "," ROW("both", "1") "," ROW("z", "0"));
+        FILE_OF("A", "host",
+                ROW("added", "1") "," ROW("both", "1") "," ROW("z", "0") "," ROW("broke", "0"));
     static const struct {
         const char *name;
         enum compare_verdict verdict;
     } rows[] = { { "both", COMPARE_UNDECIDED },
                  { "gone", COMPARE_MISSING },
                  { "z", COMPARE_NOT_MEASURED },
+                 { "broke", COMPARE_MISSING },
                  { "added", COMPARE_NEW } };
     struct comparison comparison;
     struct two_files two;
@@ -458,7 +478,10 @@ static void no_row_is_dropped(void **state)
         assert_string_equal(comparison.rows[i].name, rows[i].name);
         assert_int_equal(comparison.rows[i].verdict, rows[i].verdict);
     }
+    assert_string_equal(comparison.rows[1].reason, ""); /* its verdict says all */
     assert_string_equal(comparison.rows[2].lost, "1 of base: took no time; 1 of new: took no time");
+    assert_string_equal(comparison.rows[3].reason, "new has the row, but no value");
+    assert_string_equal(comparison.rows[3].lost, "1 of new: took no time");
     comparison_release(&comparison);
     release_two(&two);
 }
@@ -472,16 +495,149 @@ static void names_are_escaped_in_markdown_as_on_every_page(void **state)
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     struct page page = page_markdown(stream);
+    const struct comparison_remarks remarks = { .passes = true };
     (void)state;
 
     read_two(&two, file, file);
     assert_int_equal(comparison_make(&comparison, two.sides, &usual, NULL, NULL), STATUS_OK);
-    comparison_page(&page, &comparison, "");
+    comparison_page(&page, &comparison, &remarks);
     fclose(stream);
     assert_non_null(strstr(text, "\n| BM_x\\<\\[a](b)> | "));
     free(text);
     comparison_release(&comparison);
     release_two(&two);
+}
+
+/* A file of `run`: rows x/before at `before` us and x/after at `after` us; the images have `pixels`. */
+static void read_run(struct benchmark_file *file, int before, int after, int pixels)
+{
+    char text[2048];
+    int length = snprintf(text, sizeof text, "{\"benchmarks\": [");
+
+    for (int i = 0; i < 6; i++)
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "%s{\"name\": \"x/%s\", \"run_type\": \"iteration\", "
+                           "\"real_time\": %d.%d, \"time_unit\": \"us\"}",
+                           i > 0 ? "," : "", i % 2 == 0 ? "before" : "after",
+                           i % 2 == 0 ? before : after, i / 2);
+    snprintf(text + length, sizeof text - (size_t)length,
+             "], \"chokepoint\": {\"scenarios\": [{\"name\": \"x\", \"settings\": {\"before\": "
+             "\"jpeg_pixels=64 seed=1\", \"after\": \"jpeg_pixels=%d seed=1\"}}]}}",
+             pixels);
+    assert_int_equal(benchmark_file_read(file, file_with("run.json", text), "real_time"),
+                     STATUS_OK);
+}
+
+/* The third file of new had other images in x/after, and its time is twice that of the others. */
+static void rows_that_did_other_work_are_neither_faster_nor_slower(void **state)
+{
+    const struct compare_gate usual_gate = { .strict = false }, lenient = { .allow_missing = true };
+    struct benchmark_file files[6];
+    const struct compare_files sides[SIDES] = { { files, 3 }, { files + 3, 3 } };
+    struct comparison comparison;
+    char why[160];
+    (void)state;
+
+    for (int i = 0; i < 6; i++)
+        read_run(&files[i], 1000 + i, i == 5 ? 2000 : 1000, i == 5 ? 96 : 64);
+    assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+    assert_int_equal(comparison.rows[0].verdict, COMPARE_SAME);
+    assert_int_equal(comparison.rows[1].verdict, COMPARE_OTHER_WORK);
+    assert_string_equal(comparison.rows[1].reason, "other work: jpeg_pixels 64 and 96");
+    assert_true(isnan(comparison.rows[1].change));
+    assert_int_equal(comparison.counts[COMPARE_OTHER_WORK], 1);
+    assert_false(comparison_passes(&comparison, &usual_gate, why, sizeof why));
+    assert_string_equal(why, "1 other work");
+    assert_true(comparison_passes(&comparison, &lenient, why, sizeof why));
+    comparison_release(&comparison);
+    for (int i = 0; i < 6; i++) benchmark_file_release(&files[i]);
+}
+
+/* Base has a row in three files, new in one: two runs of its benchmark crashed. */
+static void a_row_that_some_new_files_lack_fails_the_gate(void **state)
+{
+    static const struct compare_gate usual_gate = { .strict = false },
+                                     lenient = { .allow_missing = true };
+    static const struct {
+        int base, after; /* of three files, those that have the row "0" */
+        bool passes;
+        const char *lost;
+    } cases[] = {
+        { 3, 3, true, "" },
+        { 3, 1, false, "values in 1 of 3 files of new" },
+        { 2, 1, false, "values in 2 of 3 files of base; values in 1 of 3 files of new" },
+        { 1, 1, true, "" }, /* a file for each benchmark */
+        { 1, 3, true, "" },
+    };
+    static const char *const rows =
+        "{\"context\":{\"date\":\"2026-01-02T10:00:00+00:00\"},\"benchmarks\":[%s"
+        "{\"name\":\"1\",\"real_time\":3,\"time_unit\":\"us\"}]}";
+    char text[512], why[64];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct benchmark_file files[SIDES][3];
+        struct compare_files sides[SIDES] = { { files[0], 3 }, { files[1], 3 } };
+        struct comparison comparison;
+
+        for (int side = 0; side < SIDES; side++)
+            for (int j = 0; j < 3; j++) {
+                bool has = j < (side == SIDE_BASE ? cases[i].base : cases[i].after);
+                snprintf(text, sizeof text, rows,
+                         has ? "{\"name\":\"0\",\"real_time\":5,\"time_unit\":\"us\"}," : "");
+                assert_int_equal(
+                    benchmark_file_read(&files[side][j], file_with("some.json", text), "real_time"),
+                    STATUS_OK);
+            }
+        assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+        for (int j = 0; j < comparison.count; j++)
+            assert_string_equal(comparison.rows[j].lost,
+                                strcmp(comparison.rows[j].name, "0") == 0 ? cases[i].lost : "");
+        assert_int_equal(comparison_passes(&comparison, &usual_gate, why, sizeof why),
+                         cases[i].passes);
+        assert_string_equal(why, cases[i].passes ? "" : "1 missing in some files of new");
+        assert_true(comparison_passes(&comparison, &lenient, why, sizeof why));
+        comparison_release(&comparison);
+        for (int side = 0; side < SIDES; side++)
+            for (int j = 0; j < 3; j++) benchmark_file_release(&files[side][j]);
+    }
+}
+
+static void the_gate_passes_only_what_was_compared(void **state)
+{
+    static const struct {
+        int counts[COMPARE_VERDICTS];
+        struct compare_gate gate;
+        const char *why; /* "": it passes */
+    } cases[] = {
+        { { [COMPARE_SAME] = 3, [COMPARE_NEW] = 1 }, { false, false }, "" },
+        { { [COMPARE_FASTER] = 3 }, { false, true }, "" },
+        { { [COMPARE_SAME] = 3, [COMPARE_SLOWER] = 2 }, { true, false }, "2 slower" },
+        { { [COMPARE_SAME] = 3, [COMPARE_MISSING] = 2 }, { false, false }, "2 missing" },
+        { { [COMPARE_SAME] = 3, [COMPARE_MISSING] = 2 }, { true, false }, "" },
+        { { [COMPARE_SAME] = 3, [COMPARE_OTHER_WORK] = 1 }, { false, false }, "1 other work" },
+        { { [COMPARE_UNDECIDED] = 3 }, { false, false }, "" },
+        { { [COMPARE_SAME] = 1, [COMPARE_UNDECIDED] = 3 }, { false, true }, "3 undecided" },
+        { { [COMPARE_SAME] = 1, [COMPARE_NOT_MEASURED] = 1 }, { false, false }, "" },
+        { { [COMPARE_SAME] = 1, [COMPARE_NOT_MEASURED] = 1 }, { false, true }, "1 not measured" },
+        /* Nothing in common is never accepted. */
+        { { [COMPARE_MISSING] = 12 }, { true, false }, "no row could be compared" },
+        { { [COMPARE_MISSING] = 2, [COMPARE_NEW] = 3 },
+          { false, false },
+          "no row could be compared, 2 missing" },
+        { { [COMPARE_NEW] = 3 }, { true, true }, "no row could be compared" },
+        { { [COMPARE_OTHER_WORK] = 3 }, { true, false }, "no row could be compared" },
+    };
+    char why[160];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct comparison comparison = { .count = 0 };
+        memcpy(comparison.counts, cases[i].counts, sizeof comparison.counts);
+        assert_int_equal(comparison_passes(&comparison, &cases[i].gate, why, sizeof why),
+                         cases[i].why[0] == '\0');
+        assert_string_equal(why, cases[i].why);
+    }
 }
 
 /* A file of ten rows that all take `percent` more than usual, begun at `date`. */
@@ -499,6 +655,110 @@ static void write_dated(const char *name, const char *date, double percent)
                      i > 0 ? "," : "", i, (10 + i) * (1 + percent / 100) * (1 + 1e-4 * (i % 3)));
     snprintf(text + length, sizeof text - (size_t)length, "]}");
     file_with(name, text);
+}
+
+/* Nothing can be told about ten rows in three runs per side that differ by up to 80%. */
+static void what_many_rows_lack_is_said_once(void **state)
+{
+    static const double percent[6] = { 0, 40, 80, 20, 60, 100 };
+    struct benchmark_file files[6];
+    const struct compare_files sides[SIDES] = { { files, 3 }, { files + 3, 3 } };
+    const struct comparison_remarks remarks = { .passes = true };
+    struct comparison comparison;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    struct page page = page_markdown(stream);
+    (void)state;
+
+    for (int i = 0; i < 6; i++) {
+        char path[128];
+        write_dated("many.json", "", percent[i]);
+        snprintf(path, sizeof path, "%s/many.json", folder);
+        assert_int_equal(benchmark_file_read(&files[i], path, "real_time"), STATUS_OK);
+    }
+    assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+    assert_int_equal(comparison.counts[COMPARE_UNDECIDED], 10);
+    comparison_page(&page, &comparison, &remarks);
+    fclose(stream);
+    assert_non_null(strstr(text, "10 rows undecided, runs of one side vary by "));
+    assert_non_null(strstr(text, "would take more than 100 runs per side."));
+    assert_null(strstr(text, "Notes"));
+    free(text);
+    comparison_release(&comparison);
+    for (int i = 0; i < 6; i++) benchmark_file_release(&files[i]);
+}
+
+static const char *page_of(const struct comparison *comparison)
+{
+    static char text[8192];
+    const struct comparison_remarks remarks = { .passes = true };
+    FILE *stream = fmemopen(text, sizeof text, "w");
+    struct page page = page_markdown(stream);
+
+    comparison_page(&page, comparison, &remarks);
+    fclose(stream);
+    return text;
+}
+
+static void values_without_a_ratio_are_not_said_to_lack_files(void **state)
+{
+    static const double values[] = { 1, 0, -2, 1, 3, 0 };
+    struct benchmark_file files[6];
+    const struct compare_files sides[2][SIDES] = { { { files, 3 }, { files + 3, 3 } },
+                                                   { { files, 1 }, { files + 2, 1 } } };
+    (void)state;
+
+    for (int i = 0; i < 6; i++) {
+        char text[128];
+        snprintf(text, sizeof text,
+                 "{\"benchmarks\":[{\"name\":\"r\",\"real_time\":1,\"lead\":%g}]}", values[i]);
+        assert_int_equal(benchmark_file_read(&files[i], file_with("lead.json", text), "lead"),
+                         STATUS_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct compare_rule rule = usual;
+        struct comparison comparison;
+        const char *text;
+
+        rule.metric = "lead";
+        assert_int_equal(comparison_make(&comparison, sides[i], &rule, NULL, NULL), STATUS_OK);
+        assert_int_equal(comparison.counts[COMPARE_UNDECIDED], 1);
+        text = page_of(&comparison);
+        assert_non_null(strstr(text, "some values are 0 or negative, so they have no ratio"));
+        assert_null(strstr(text, "One file per side"));
+        comparison_release(&comparison);
+    }
+    for (int i = 0; i < 6; i++) benchmark_file_release(&files[i]);
+}
+
+static void runs_that_it_takes_are_a_range(void **state)
+{
+    static const struct {
+        int needed[2];
+        const char *words;
+    } cases[] = {
+        { { 12, 40 }, "would take 12 to 40 runs per side." },
+        { { 12, 12 }, "would take 12 runs per side." },
+        { { 12, RUNS_MOST + 1 }, "would take 12 or more runs per side." },
+        { { RUNS_MOST + 1, RUNS_MOST + 1 }, "would take more than 100 runs per side." },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct compared_row rows[2] = { { .name = "0" }, { .name = "1" } };
+        const struct comparison comparison = {
+            .rule = usual, .rows = rows, .count = 2, .counts = { [COMPARE_UNDECIDED] = 2 }
+        };
+        for (int j = 0; j < 2; j++) {
+            rows[j].verdict = COMPARE_UNDECIDED;
+            rows[j].noise = NOISE_RUNS;
+            rows[j].between = 0.2;
+            rows[j].shows = 0.3;
+            rows[j].runs_needed = cases[i].needed[j];
+        }
+        assert_non_null(strstr(page_of(&comparison), cases[i].words));
+    }
 }
 
 /* Four runs, each 4% slower than the one before it. In turns the sides differ by steps of 4%; otherwise the
@@ -556,7 +816,8 @@ int main(void)
         cmocka_unit_test(verdicts_of_three_runs_a_side),
         cmocka_unit_test(names_are_escaped_in_markdown_as_on_every_page),
         cmocka_unit_test(the_interval_is_students_of_the_logarithms),
-        cmocka_unit_test(one_file_a_side_is_undecided_below_the_drift_between_its_repetitions),
+        cmocka_unit_test(one_file_per_side_decides_nothing),
+        cmocka_unit_test(numbers_without_any_noise_are_compared_in_one_file_per_side),
         cmocka_unit_test(noise_that_is_stated_is_the_least),
         cmocka_unit_test(three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions),
         cmocka_unit_test(a_slower_common_case_is_seen_where_the_best_stays),
@@ -569,6 +830,12 @@ int main(void)
         cmocka_unit_test(what_is_no_such_file_is_said_with_its_name),
         cmocka_unit_test(other_devices_and_clocks_are_refused),
         cmocka_unit_test(no_row_is_dropped),
+        cmocka_unit_test(rows_that_did_other_work_are_neither_faster_nor_slower),
+        cmocka_unit_test(a_row_that_some_new_files_lack_fails_the_gate),
+        cmocka_unit_test(the_gate_passes_only_what_was_compared),
+        cmocka_unit_test(values_without_a_ratio_are_not_said_to_lack_files),
+        cmocka_unit_test(runs_that_it_takes_are_a_range),
+        cmocka_unit_test(what_many_rows_lack_is_said_once),
         cmocka_unit_test(turns_are_told_from_dates),
     };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { MIB = 1 << 20 };
 
@@ -131,6 +132,26 @@ static void *free_and_look(void *argument)
     return NULL;
 }
 
+/* The message names what would help: the host's limit, and not a smaller device. */
+static void a_host_without_memory_names_its_limit(void **state)
+{
+    struct cpu_device_test *test = *state;
+    struct rlimit before, low;
+    enum status status;
+    void *memory;
+
+    only_on_the_cpu_device(test, "its memory is not the host's");
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    low = (struct rlimit){ .rlim_cur = MIB, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_AS, &low), 0);
+    status = device_alloc(test->device, NULL, ALLOCATE_DIRECT, 8 * MIB, &memory);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(status, STATUS_OUT_OF_MEMORY);
+    assert_error_says("the host has no 8388608 bytes left");
+    assert_error_says("ulimit -v");
+    assert_null(strstr(status_last()->text, "--device-memory"));
+}
+
 /* Whenever the free comes back, all that was queued before it is done. */
 static void a_direct_free_waits_for_the_device(void **state)
 {
@@ -142,8 +163,9 @@ static void a_direct_free_waits_for_the_device(void **state)
     gate_close(test, test->stream);
     OK(device_memset(test->stream, freeing.memory, 1, 4096));
     OK(event_record(freeing.after, test->stream));
-    assert_int_equal(pthread_create(&thread, NULL, free_and_look, &freeing), 0);
+    /* Not after the thread's start: a driver may hold a lock in cudaFree that the query needs. */
     assert_int_equal(event_query(freeing.after), STATUS_NOT_READY);
+    assert_int_equal(pthread_create(&thread, NULL, free_and_look, &freeing), 0);
     gate_open(test);
     pthread_join(thread, NULL);
     assert_int_equal(freeing.found, STATUS_OK);
@@ -341,6 +363,7 @@ int main(void)
         cmocka_unit_test(the_books_are_exact),
         cmocka_unit_test(memory_is_aligned),
         cmocka_unit_test(running_out_says_what_was_asked_used_and_free),
+        cmocka_unit_test(a_host_without_memory_names_its_limit),
         cmocka_unit_test(a_direct_free_waits_for_the_device),
         cmocka_unit_test(the_pool_gives_a_stream_its_own_memory_back_at_once),
         cmocka_unit_test(another_stream_gets_it_when_the_work_is_done),

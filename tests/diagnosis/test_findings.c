@@ -448,6 +448,7 @@ static void what_the_trace_lacks_is_not_guessed(void **state)
     assert_non_null(strstr(find(&found, "insufficient_data")->advice, "ProfilerActivity.CPU"));
     assert_non_null(
         strstr(find(&found, "low_utilisation")->evidence, "does not show what the host did"));
+    assert_non_null(strstr(find(&found, "low_utilisation")->evidence, "% of a "));
     forget(&found);
 }
 

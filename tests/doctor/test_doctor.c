@@ -465,10 +465,10 @@ static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
         enum check_status status;
         const char *value;
     } cases[] = {
-        { UNIT_BYTES_PER_SECOND, 10e9, 9e9, CHECK_OK, "10 GB/s" },
-        { UNIT_BYTES_PER_SECOND, 8e9, 9e9, CHECK_LOW, "8 GB/s" },
-        { UNIT_BYTES_PER_SECOND, 4e9, 9e9, CHECK_FAIL, "4 GB/s" },
-        { UNIT_FLOPS, 50e12, 40e12, CHECK_OK, "50 TFLOP/s" },
+        { UNIT_BYTES_PER_SECOND, 10e9, 9e9, CHECK_OK, "10.0 GB/s" },
+        { UNIT_BYTES_PER_SECOND, 8e9, 9e9, CHECK_LOW, "8.00 GB/s" },
+        { UNIT_BYTES_PER_SECOND, 4e9, 9e9, CHECK_FAIL, "4.00 GB/s" },
+        { UNIT_FLOPS, 50e12, 40e12, CHECK_OK, "50.0 TFLOP/s" },
         { UNIT_NANOSECONDS, 900, 1000, CHECK_OK, "900 ns" },
         { UNIT_NANOSECONDS, 1900, 1000, CHECK_LOW, "1.90 us" },
         { UNIT_NANOSECONDS, 2100, 1000, CHECK_FAIL, "2.10 us" },
@@ -512,7 +512,8 @@ static void limits_of_the_host_are_measured(void **state)
 
 static void json_has_the_members_that_programs_read(void **state)
 {
-    static const char *const members[] = { "name", "status", "value", "expected", "advice" };
+    static const char *const members[] = { "name",   "status", "value", "expected",
+                                           "advice", "number", "bound", "unit" };
     struct checks checks = { .group = "host" };
     const cJSON *row;
     char *text;
@@ -520,23 +521,115 @@ static void json_has_the_members_that_programs_read(void **state)
     (void)state;
 
     checks_add(&checks, "first", CHECK_OK, "x", "dropped", "%d \"%s\"", 1, "q\xff");
-    checks_add(&checks, "second", CHECK_NONE, "", "why", "unknown");
+    checks_number(&checks, 9.91e9, 4e9, "B/s");
+    checks_add(&checks, "second", CHECK_LOW, "", "why", "9.91 GB/s");
+    checks_add(&checks, "third", CHECK_NONE, "", "why", "unknown");
     assert_int_equal(checks_json(&checks, &text), STATUS_OK);
     root_object = cJSON_Parse(text);
     assert_non_null(root_object);
-    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root_object, "checks")), 2);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root_object, "checks")), 3);
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(root_object, "checks"))
     {
         assert_int_equal(cJSON_GetArraySize(row), (int)ARRAY_SIZE(members));
-        for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-            assert_true(cJSON_IsString(cJSON_GetObjectItem(row, members[i])));
+        for (int i = 0; i < (int)ARRAY_SIZE(members); i++)
+            assert_string_equal(cJSON_GetArrayItem(row, i)->string, members[i]);
+        for (int i = 0; i < 5; i++) assert_true(cJSON_IsString(cJSON_GetArrayItem(row, i)));
     }
+    assert_int_equal(cJSON_GetObjectItem(root_object, "schema")->valueint, 2);
+    assert_string_equal(cJSON_GetObjectItem(root_object, "fit")->valuestring, "with care");
     row = cJSON_GetArrayItem(cJSON_GetObjectItem(root_object, "checks"), 0);
     assert_string_equal(cJSON_GetObjectItem(row, "advice")->valuestring, "");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "number")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "unit")));
     row = cJSON_GetArrayItem(cJSON_GetObjectItem(root_object, "checks"), 1);
+    assert_true(cJSON_GetObjectItem(row, "number")->valuedouble == 9.91e9);
+    assert_true(cJSON_GetObjectItem(row, "bound")->valuedouble == 4e9);
+    assert_string_equal(cJSON_GetObjectItem(row, "unit")->valuestring, "B/s");
+    row = cJSON_GetArrayItem(cJSON_GetObjectItem(root_object, "checks"), 2);
     assert_string_equal(cJSON_GetObjectItem(row, "status")->valuestring, "n/a");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "number"))); /* not that of the row before */
     cJSON_Delete(root_object);
     free(text);
+}
+
+/* Rows are on the page before the next is measured; those that are not applicable for one reason wait
+ * for each other and are one line. */
+static void rows_are_printed_as_they_come(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    struct checks checks = { .group = "host", .added = checks_print_new };
+    struct checks_printer printer = { .page = page_console(stream, COLOR_NEVER),
+                                      .checks = &checks };
+    (void)state;
+
+    assert_non_null(stream);
+    checks.context = &printer;
+    checks_add(&checks, "load", CHECK_LOW, "less", "wait", "%d", 7);
+    assert_non_null(strstr(text, "  low  load                7                             less\n"
+                                 "       wait\n"));
+    checks.group = "gpu";
+    checks_add(&checks, "gpu_link", CHECK_NONE, "", "no GPU", "-");
+    checks_add(&checks, "gpu_clock", CHECK_NONE, "", "no GPU", "-");
+    checks_add(&checks, "gpu_power", CHECK_NONE, "", "no GPU", "-");
+    assert_null(strstr(text, "gpu_link"));
+    checks.group = "tracing";
+    checks_add(&checks, "tracing", CHECK_OK, "", "", "all");
+    assert_non_null(strstr(text, "\ngpu\n  n/a  gpu_link and 2 more: no GPU\n\ntracing\n"));
+    checks_add(&checks, "last", CHECK_NONE, "", "who knows", "-");
+    checks_print_end(&printer);
+    fclose(stream);
+    assert_null(strstr(text, "gpu_clock"));
+    assert_non_null(strstr(text, "  n/a  last                -\n       who knows\n"));
+    assert_non_null(strstr(text, "\n6 checks: 1 ok, 1 low, 4 n/a\n"));
+    assert_non_null(strstr(text, "\nFit to measure: with care (load)\n"));
+    free(text);
+}
+
+static void a_narrow_screen_has_what_is_expected_below_bad_rows(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    struct checks checks = { .group = "host", .added = checks_print_new };
+    struct checks_printer printer = { .page = page_console(stream, COLOR_NEVER),
+                                      .checks = &checks };
+    (void)state;
+
+    assert_non_null(stream);
+    printer.page.console.width = printer.page.console.room = 60;
+    checks.context = &printer;
+    checks_add(&checks, "load", CHECK_LOW, "less", "wait", "%d", 7);
+    checks_add(&checks, "folder", CHECK_OK, "writable", "",
+               "/a/path, and 7 GiB of room that is left");
+    checks_print_end(&printer);
+    fclose(stream);
+    assert_non_null(strstr(text, "       check               value\n"
+                                 "  low  load                7\n"
+                                 "       expected: less\n"
+                                 "       wait\n"
+                                 "  ok   folder              /a/path, and 7 GiB of room that\n"
+                                 "                           is left\n"));
+    free(text);
+}
+
+static void a_machine_is_fit_unless_a_row_is_bad(void **state)
+{
+    struct checks checks = { .group = "host" };
+    char names[256];
+    (void)state;
+
+    checks_add(&checks, "a", CHECK_OK, "", "", "1");
+    checks_add(&checks, "b", CHECK_NONE, "", "why", "-");
+    assert_string_equal(checks_fitness(&checks, names, sizeof names), "yes");
+    assert_string_equal(names, "");
+    for (int i = 0; i < CHECKS_NAMED + 2; i++) checks_add(&checks, "low", CHECK_LOW, "", "do", "1");
+    assert_string_equal(checks_fitness(&checks, names, sizeof names), "with care");
+    assert_string_equal(names, "low, low, low, low, low, low and 2 more");
+    checks_add(&checks, "bad", CHECK_FAIL, "", "do", "0");
+    assert_string_equal(checks_fitness(&checks, names, sizeof names), "no");
+    assert_string_equal(names, "bad");
 }
 
 static void more_rows_than_there_is_room_for_are_dropped(void **state)
@@ -570,6 +663,9 @@ int main(void)
         cmocka_unit_test(every_row_of_performance_has_its_bench),
         cmocka_unit_test(limits_of_the_host_are_measured),
         cmocka_unit_test(json_has_the_members_that_programs_read),
+        cmocka_unit_test(rows_are_printed_as_they_come),
+        cmocka_unit_test(a_narrow_screen_has_what_is_expected_below_bad_rows),
+        cmocka_unit_test(a_machine_is_fit_unless_a_row_is_bad),
         cmocka_unit_test(more_rows_than_there_is_room_for_are_dropped),
     };
 

@@ -142,6 +142,8 @@ int main(int argc, char **argv)
         long_line(5);
     } else if (strcmp(what, "look_around") == 0)
         look_around();
+    else if (strcmp(what, "name") == 0)
+        dprintf(RECORDS, "%s\n", argv[0]);
     else if (strcmp(what, "print") == 0)
         for (int i = 1; i < argc; i++) dprintf(RECORDS, "%s\n", argv[i]);
     return 0;

@@ -54,6 +54,7 @@ enum status training_open(struct training **training, struct device *device,
         FAIL(STATUS_OUT_OF_MEMORY, "no memory");
     (*training)->config = *config;
     (*training)->run = model.opened++;
+    strcpy(model.folder, config->data.folder);
 
 out:
     return status;
@@ -164,7 +165,16 @@ int64_t training_steps_done(const struct training *training)
 
 static double decode_ns(int pixels)
 {
+    if (model.decode_ns != NULL)
+        return model.decode_ns(pixels);
     return model.decode_ns_a_pixel * pixels * pixels;
+}
+
+enum status dataset_read_files(const struct dataset_config *config)
+{
+    (void)config;
+    model.reads++;
+    return STATUS_OK;
 }
 
 enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *ns)
@@ -180,9 +190,10 @@ enum status training_balance(struct training *training, int64_t steps, double *h
     const struct training_config *config = &training->config;
 
     training->steps += 2 * steps;
-    model.balances++;
     *host_ns = model.host_ns +
                config->model.batch * model.decode_slowdown * decode_ns(config->data.jpeg_pixels);
+    if (model.balances++ < model.disturbed_balances)
+        *host_ns *= 5;
     *device_ns = model.device_ns;
     return STATUS_OK;
 }
@@ -290,4 +301,20 @@ enum status device_gemm(struct stream *stream, const struct gemm *gemm)
 {
     (void)stream, (void)gemm;
     return STATUS_OK;
+}
+
+/* No profiler is modelled. */
+void device_profile(struct device *device, bool on)
+{
+    (void)device, (void)on;
+}
+
+void range_push(struct device *device, const char *name)
+{
+    (void)device, (void)name;
+}
+
+void range_pop(struct device *device)
+{
+    (void)device;
 }

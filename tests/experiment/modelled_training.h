@@ -22,6 +22,8 @@ struct model {
     double host_ns;                       /* of a step, without decoding */
     double device_ns;                     /* of a step */
     double decode_ns_a_pixel;             /* alone */
+    double (*decode_ns)(int pixels);      /* alone, instead; NULL: none */
+    int disturbed_balances;               /* the first of them find five times the host work */
     double decode_slowdown;               /* in the loop, over alone */
     int fail_open, fail_run, fail_window; /* the n-th of that kind fails; 0: none */
     int room; /* runs that the modelled memory holds at once; 0: any number */
@@ -31,12 +33,14 @@ struct model {
 
     /* What happened. */
     struct device_options options;
+    char folder[512]; /* of the images of the run opened last */
     int opened, closed, trimmed, devices_open, runs;
     struct modelled_window windows[MODEL_WINDOWS];
     int window_count;
     int windows_at_reading[MODEL_READINGS]; /* windows done when the vitals were read */
     int readings;
     int balances;
+    int reads;                /* of all files of a set */
     struct training *working; /* ran last and was not paused since */
     int beside;               /* times that one ran while another was not paused */
 };

@@ -89,21 +89,27 @@ static void play_last(enum record_type type, const char *text)
 /* --- Running it --- */
 
 struct seen {
-    int calls, done, total;
+    int calls, pairs, traces;
+    struct experiment_state last;
     volatile sig_atomic_t stop;
-    int stop_at;
+    int stop_at; /* this pair */
 };
 
-static void progress(void *context, const struct scenario *of, int done, int total)
+/* Progress never goes back while no pairs are added, and there is time left until all is done. */
+static void progress(void *context, const struct scenario *of, const struct experiment_state *state)
 {
     struct seen *seen = context;
+    bool is_trace = strcmp(state->part, "trace") == 0;
 
     assert_ptr_equal(of, &scenario);
-    assert_true(done == seen->done || done == seen->done + 1);
+    assert_in_range(state->number, 1, state->total);
+    if (state->total == seen->last.total && !is_trace)
+        assert_true(state->share >= seen->last.share && state->number >= seen->last.number);
+    assert_true(state->share >= 0 && state->share <= 1);
     seen->calls++;
-    seen->done = done;
-    seen->total = total;
-    if (seen->stop_at > 0 && done >= seen->stop_at)
+    *(is_trace ? &seen->traces : &seen->pairs) += 1;
+    seen->last = *state;
+    if (seen->stop_at > 0 && state->number >= seen->stop_at)
         seen->stop = 1;
 }
 
@@ -137,12 +143,34 @@ static void a_whole_child_gives_a_verdict(void **state)
     assert_int_equal(result.balance.jpeg_pixels, 96);
     assert_true(result.protocol.window_seconds == 0.3);
     assert_int_equal(seen.calls, 1 + 2 * PAIRS);
-    assert_int_equal(seen.done, 2 * PAIRS);
-    assert_int_equal(seen.total, 2 * PAIRS);
+    assert_int_equal(seen.last.number, PAIRS);
+    assert_int_equal(seen.last.total, PAIRS);
+    assert_true(seen.last.share == 1);
     for (int i = 0; i < PAIRS; i++) {
         assert_true(result.repetitions[VARIANT_BEFORE][i].metric[METRIC_STEP_TIME] == 150 + i);
         assert_true(result.repetitions[VARIANT_AFTER][i].step_ns[1] == 2000);
     }
+    scenario_result_release(&result);
+}
+
+/* Three more while nothing is decided: they are announced once the first of them has begun. */
+static void pairs_that_are_added_count_as_time_left(void **state)
+{
+    struct scenario_result result;
+    struct protocol how = protocol();
+    struct seen seen;
+    (void)state;
+
+    how.extra = 2 * EXTRA_PAIRS;
+    begin_play();
+    play_scenario();
+    play_pairs(PAIRS + 1);
+    play_last(RECORD_END, "");
+    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(result.pairs, PAIRS + 1);
+    assert_int_equal(seen.last.number, PAIRS + 2);
+    assert_int_equal(seen.last.total, PAIRS + EXTRA_PAIRS);
+    assert_true(seen.last.share < 1);
     scenario_result_release(&result);
 }
 
@@ -185,7 +213,7 @@ static void a_crash_fails_the_scenario_and_keeps_whole_pairs(void **state)
     assert_int_equal(run(&result, &how, &seen), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_FAILED);
     assert_string_equal(result.reason,
-                        "its process ended by signal 6 (Aborted) after 7 of 12 windows; its last "
+                        "its process ended by signal 6 (Aborted) after 3 of 6 pairs; its last "
                         "words: something is wrong");
     assert_int_equal(result.pairs, 3);
     assert_true(result.repetitions[VARIANT_BEFORE][2].metric[METRIC_STEP_TIME] == 154);
@@ -221,8 +249,7 @@ static void a_child_that_ends_early_has_failed(void **state)
     play_pairs(3);
     assert_int_equal(run(&result, &how, &seen), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_FAILED);
-    assert_string_equal(result.reason,
-                        "its process ended before it was done after 6 of 12 windows");
+    assert_string_equal(result.reason, "its process ended before it was done after 3 of 6 pairs");
     scenario_result_release(&result);
 }
 
@@ -274,7 +301,7 @@ static void an_interruption_is_an_error_of_the_run(void **state)
 {
     struct scenario_result result;
     struct protocol how = protocol();
-    struct seen seen = { .stop_at = 3 };
+    struct seen seen = { .stop_at = 2 };
     (void)state;
 
     begin_play();
@@ -305,6 +332,30 @@ static void what_cannot_be_started_is_an_error_of_the_run(void **state)
     scenario_result_release(&result);
 }
 
+static void what_the_device_cannot_show_is_skipped_before_anything_starts(void **state)
+{
+    const struct device_properties one = { .name = "CPU device (test, 1 core)",
+                                           .shares_host_cores = true,
+                                           .host_cores = 1 },
+                                   two = { .shares_host_cores = true, .host_cores = 2 };
+    struct scenario overlapping = scenario;
+    struct protocol how = protocol();
+    struct scenario_result result = { 0 };
+    (void)state;
+
+    overlapping.needs = WHERE_TWO_CORES;
+    assert_false(experiment_skips(&result, &overlapping, &how, &two));
+    assert_false(experiment_skips(&result, &scenario, &how, &one));
+    assert_true(experiment_skips(&result, &overlapping, &how, &one));
+    assert_int_equal(result.verdict, VERDICT_SKIPPED);
+    assert_ptr_equal(result.scenario, &overlapping);
+    assert_string_equal(result.device.name, one.name);
+    assert_string_equal(result.reason,
+                        "the bottleneck shows only on a GPU, or on a host with at least two cores; "
+                        "this is the CPU device (test, 1 core)");
+    scenario_result_release(&result);
+}
+
 static void assert_arguments(const struct protocol *how, const char *expected)
 {
     struct arguments arguments;
@@ -329,12 +380,14 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
     how.device = "cuda:1";
     how.device_memory = 5000000000;
     how.data = "/data/my images";
+    how.jpeg_pixels = 112;
     how.repetitions = 4;
     how.window_seconds = 1.0 / 3;
     how.seed = UINT64_MAX;
-    assert_arguments(&how, "exec test --device cuda:1 --device-memory 5000000000 --data /data/my "
-                           "images --repetitions 4 --extra 6 --window 0.333333333 --seed "
-                           "18446744073709551615 --record-fd 3");
+    assert_arguments(
+        &how, "exec test --device cuda:1 --device-memory 5000000000 --data /data/my "
+              "images --jpeg-pixels 112 --repetitions 4 --extra 6 --window 0.333333333 --seed "
+              "18446744073709551615 --record-fd 3");
     how = protocol_default(false);
     how.aa = true;
     assert_arguments(&how,
@@ -383,6 +436,11 @@ static void run_with_traces(struct scenario_result *result, const char *traced)
     strcpy(trace_path, "/tmp/chokepoint-test-trace-XXXXXX");
     assert_int_equal(result->verdict, VERDICT_REPRODUCED); /* whatever became of the traces */
     assert_int_equal(result->pairs, PAIRS);
+    /* While traces are made, there is time left. */
+    assert_int_equal(seen.pairs, 1 + 2 * PAIRS);
+    assert_int_equal(seen.traces, VARIANT_COUNT);
+    assert_int_equal(seen.last.number, VARIANT_COUNT);
+    assert_true(seen.last.share > 0.5 && seen.last.share < 1);
 }
 
 static void each_variant_is_traced_by_a_child_of_its_own(void **state)
@@ -475,6 +533,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_child_gives_a_verdict),
+        cmocka_unit_test(pairs_that_are_added_count_as_time_left),
         cmocka_unit_test(garbage_between_records_changes_nothing),
         cmocka_unit_test(a_crash_fails_the_scenario_and_keeps_whole_pairs),
         cmocka_unit_test(a_crash_after_the_last_record_is_still_a_failure),
@@ -483,6 +542,7 @@ int main(void)
         cmocka_unit_test(a_child_that_hangs_fails_when_its_time_is_up),
         cmocka_unit_test(an_interruption_is_an_error_of_the_run),
         cmocka_unit_test(what_cannot_be_started_is_an_error_of_the_run),
+        cmocka_unit_test(what_the_device_cannot_show_is_skipped_before_anything_starts),
         cmocka_unit_test(the_childs_command_line_says_all_of_the_protocol),
         cmocka_unit_test(the_tracing_childs_command_line_says_which_and_where),
         cmocka_unit_test(each_variant_is_traced_by_a_child_of_its_own),

@@ -20,6 +20,7 @@ struct received {
     char lines[64][128];
     size_t longest;
     volatile sig_atomic_t *stop; /* set by the first line */
+    int kept;                    /* a descriptor for the child; 0: none */
 };
 
 static void receive(void *context, const char *line)
@@ -43,6 +44,7 @@ static enum status run(const char *what, double timeout_seconds, struct received
                              .arguments = arguments,
                              .timeout_seconds = timeout_seconds,
                              .stop = received->stop,
+                             .kept = received->kept,
                              .line = receive,
                              .context = received };
 
@@ -96,6 +98,17 @@ static void arguments_arrive_in_order(void **state)
     assert_int_equal(report.code, 0);
     assert_string_equal(report.last_words, "");
     no_child_is_left();
+}
+
+static void a_child_goes_by_the_name_of_its_parent(void **state)
+{
+    struct received received = { 0 };
+    struct process_report report;
+    (void)state;
+
+    assert_int_equal(run("name", 60, &received, &report), STATUS_OK);
+    assert_int_equal(received.count, 1);
+    assert_string_equal(received.lines[0], program_invocation_name);
 }
 
 /* A child often ends between two of our looks at it. */
@@ -233,6 +246,22 @@ static void a_child_inherits_nothing_but_its_descriptors(void **state)
     assert_string_equal(received.lines[1], "group 1");
 }
 
+/* So that what it locks stays locked until the child has gone too. */
+static void a_child_keeps_the_descriptor_that_it_is_to_keep(void **state)
+{
+    struct received received = { 0 };
+    struct process_report report;
+    int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 20);
+    (void)state;
+
+    assert_true(kept >= 20);
+    received.kept = kept;
+    assert_int_equal(run("look_around", 60, &received, &report), STATUS_OK);
+    close(kept);
+    assert_int_equal(received.count, 3);
+    assert_string_equal(received.lines[1], "open 4");
+}
+
 static void it_works_with_standard_descriptors_closed(void **state)
 {
     struct received received = { 0 };
@@ -304,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_arrive_in_order),
+        cmocka_unit_test(a_child_goes_by_the_name_of_its_parent),
         cmocka_unit_test(what_it_sends_just_before_its_end_arrives),
         cmocka_unit_test(many_lines_and_words_do_not_block_each_other),
         cmocka_unit_test(long_lines_arrive_whole_or_not_at_all),
@@ -314,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_stop_request_ends_a_child_that_ignores_signals),
         cmocka_unit_test(what_a_child_leaves_behind_is_ended_too),
         cmocka_unit_test(a_child_inherits_nothing_but_its_descriptors),
+        cmocka_unit_test(a_child_keeps_the_descriptor_that_it_is_to_keep),
         cmocka_unit_test(it_works_with_standard_descriptors_closed),
         cmocka_unit_test(a_child_dies_with_its_parent),
     };

@@ -1,12 +1,15 @@
 #!/bin/bash
 # The promises of scripts/gpu_check.sh, over a build folder of stand-ins: a check that fails or hangs does
-# not stop the others, the table says so, the files are few. Its measurements need a GPU.
+# not stop the others, the table says so, the files are few, and whenever it is cut off they can be read. Its
+# measurements need a GPU.
 #
-# usage: test_gpu_check.sh CHECKOUT PROGRAM
+# usage: test_gpu_check.sh CHECKOUT PROGRAM [ROUNDS [SEED]]: ROUNDS times it is cut off at a random moment.
 set -u
 
 check=$1/scripts/gpu_check.sh
 program=$2
+rounds=${3-4}
+RANDOM=${4-1}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -44,6 +47,7 @@ row()
 expect 2 "give a folder" "$check"
 expect 2 "there is no option --fast" "$check" --fast "$work/results"
 expect 2 "give a whole number" "$check" --seconds soon "$work/results"
+expect 2 "there is no part bench" "$check" --part bench "$work/results"
 expect 2 "holds no chokepoint" "$check" --build "$work" "$work/results"
 expect 0 "usage:" "$check" --help
 if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
@@ -69,7 +73,7 @@ run)
          \"settings\": {}, \"tracing\": {\"before\": null}}]}}" >"$out/result.json"
     echo "2 scenarios: 1 reproduced, 1 failed"
     exit 1 ;;
-bench) echo "not a result" ;;
+bench) echo "bench: ${CUDA_DEVICE_MAX_CONNECTIONS-none}" ;;
 *) exit 0 ;;
 esac'
 stand_in test_good 'echo "[  PASSED  ] 3 test(s)."'
@@ -80,8 +84,8 @@ printf 'test_gpu_kernels test_good\ntest_gpu_bad test_bad\ntest_gpu_absent test_
     >"$work/build/gpu_tests"
 
 # Nothing hangs: everything has its line.
-expect 1 "^all " "$check" --build "$work/build" --device cuda --only 'test|run' "$work/results"
-row '^test_gpu_kernels  *ok .*PASSED'
+expect 1 "^all " "$check" --build "$work/build" --device cuda --only 'test_|run' "$work/results"
+row '^test_gpu_kernels  *ok  *[0-9][0-9]*  *20  .*PASSED'
 row '^test_gpu_bad  *FAILED .*sums_are_right'
 row '^test_gpu_absent  *skip .*no such thing here'
 row '^run  *FAILED .*1 reproduced, 1 failed'
@@ -90,22 +94,212 @@ if command -v python3 >/dev/null; then
     row '^  two  *failed .*lost'
     row '^tracing a heavy step  *SLOW .*+9.0%'
 fi
-[ "$(find "$work/results" -type f | wc -l)" -le 8 ] || complain "more than 8 files"
+[ "$(find "$work/results" -type f | wc -l)" -le 11 ] || complain "more than 11 files"
 [ -z "$(find "$work/results" -size +16000k)" ] || complain "a file is too large"
 tar -tf "$work/results/traces.tar" | grep -q 'one.before' || complain "the small trace is missing"
+row '^traces  *ok .*1 of 2 kept'
+
+# A step that is repeated deletes its own files only.
+keeps()
+{
+    for kept in run/result.json traces.tar bench_copies.json bench_products.json torch.json; do
+        [ "$kept" = "$2" ] || [ -s "$work/results/$kept" ] || complain "--only $1 deleted $kept"
+    done
+    [ "$(grep -c reproduced "$work/said")" -eq 0 ] || complain "--only $1 shows the scenarios of another call"
+}
+for kept in bench_copies bench_products torch; do
+    echo '{}' >"$work/results/$kept.json"
+done
+"$check" --build "$work/build" --part run --only bench_products "$work/results" >"$work/said" 2>&1
+keeps bench_products bench_products.json
+[ ! -e "$work/results/bench_products.json" ] || complain "a bench that wrote nothing left an earlier file"
+echo '{}' >"$work/results/bench_products.json"
+"$check" --build "$work/build" --part torch --only faults "$work/results" >"$work/said" 2>&1
+keeps faults ""
 
 # A hang ends when the time does, and what came before is kept.
 printf 'test_gpu_kernels test_good\ntest_gpu_hangs test_hangs\ntest_gpu_bad test_bad\n' \
     >"$work/build/gpu_tests"
 rm -r "$work/results"
-expect 1 "^all " "$check" --build "$work/build" --seconds 7 --only 'test|run' "$work/results"
+expect 1 "^all " "$check" --build "$work/build" --part tests --seconds 7 --only test_ \
+    "$work/results"
 row '^test_gpu_kernels  *ok '
 row '^test_gpu_hangs  *[0-9]*s over '
 row '^test_gpu_bad  *no time '
 
-# All is well.
+# The time before the first part is of that part: a machine that is described in more than two seconds
+# leaves less than the five that a step needs.
+mkdir "$work/slow"
+printf '#!/bin/sh\nsleep 0.7\n' >"$work/slow/nvidia-smi"
+chmod +x "$work/slow/nvidia-smi"
+PATH=$work/slow:$PATH expect 1 "^all " "$check" --build "$work/build" --part tests --seconds 6 --only kernels \
+    "$work/results"
+row '^test_gpu_kernels  *no time '
+
+# All is well. Only tests get the connections that their gates need.
+# shellcheck disable=SC2016 # for the stand-in's shell
+stand_in test_good 'echo "[  PASSED  ] connections: ${CUDA_DEVICE_MAX_CONNECTIONS-none}"'
 printf 'test_gpu_kernels test_good\n' >"$work/build/gpu_tests"
-expect 0 "^all  *ok " "$check" --build "$work/build" --only test "$work/results"
+expect 0 "^all  *ok " "$check" --build "$work/build" --part tests "$work/results"
+row '^doctor  *ok '
+row '^test_gpu_kernels  *ok .*connections: 32'
+grep -q '^bench: none' "$work/results/log.txt" || complain "the bench has connections of the tests"
+
+# The three calls are within their time by the plan, and so is each of their steps.
+expect 0 "^torch  *all " "$check" --build "$(dirname "$program")" --plan
+awk '{ most = $(NF - 4); sum = $(NF - 1) } $2 == "all" && sum > 0.8 * most { exit 1 }' "$work/said" ||
+    complain "the plan does not fit"
+
+# A bundle with a CPU device is for other CPUs than this one.
+if grep -q '^CHOKEPOINT_CPU:STRING=native$' "$(dirname "$program")/CMakeCache.txt"; then
+    expect 2 "x86-64-v3" "$1/scripts/gpu_bundle.sh" "$(dirname "$program")" "$work/bundle"
+    [ ! -e "$work/bundle" ] || complain "a bundle that would not run was made"
+fi
+
+# A sanitizer that cannot work here is no failure.
+mkdir "$work/bin"
+printf '#!/bin/sh\necho "Error: Device not supported"\nexit 1\n' >"$work/bin/compute-sanitizer"
+chmod +x "$work/bin/compute-sanitizer"
+PATH=$work/bin:$PATH expect 0 "^all  *ok " "$check" --build "$work/build" --part torch --only check "$work/results"
+row '^memcheck  *skip .*Device not supported'
+row '^initcheck  *skip .*Device not supported'
+
+# Uninitialised memory is looked for in each kernel of ours.
+printf '#!/bin/sh\necho "$@"\n' >"$work/bin/compute-sanitizer"
+PATH=$work/bin:$PATH expect 0 "^all  *ok " "$check" --build "$work/build" --part torch --only initcheck "$work/results"
+grep -o 'kns=[a-z_]*' "$work/results/log.txt" | sed 's/^kns=//' | sort -u >"$work/filters"
+cat "$1"/kernels/*.kernel.c | sed -nE 's/^KERNEL_[A-Z_]+\((\w+).*/\1_f32/p' >"$work/kernels"
+[ -s "$work/kernels" ] || complain "no kernels were found"
+! grep -vFf "$work/filters" "$work/kernels" >"$work/said" || complain "initcheck leaves out these kernels"
+[ -s "$work/filters" ] || complain "initcheck has no filters"
+
+# What gpu_figures.py makes of bench's rows: their names as Google Benchmark's form has them, and a row that
+# is missing is said to be missing.
+if command -v python3 >/dev/null; then
+    cat >"$work/bench.json" <<'END'
+{"context": {"device": "cuda"}, "chokepoint": {}, "benchmarks": [
+ {"run_name": "lat_launch_enqueue/manual_time", "aggregate_name": "median", "real_time": 2.5, "time_unit": "us"},
+ {"run_name": "lat_sync_stream/32", "aggregate_name": "median", "real_time": 4, "time_unit": "us"}]}
+END
+    expect 0 "^launch, enqueued.ok.2.5 us" python3 "$1/scripts/gpu_figures.py" copies "$work/bench.json"
+    grep -q '^synchronise a stream.ok.4 us' "$work/said" || complain "no figure of a wait"
+    grep -q '^copy, host to device.FAILED.no row bw_copy_h2d' "$work/said" || complain "a missing row is not told"
+fi
+
+# The names of kernels, by precision.
+if command -v python3 >/dev/null; then
+    printf '%s\n' '{"schemaVersion":1,' '"chokepoint":{"schema":1,"settings":"model=heavy precision=bf16"},' \
+        '"traceEvents":[' '{"ph":"X","cat":"kernel","name":"gemm<a, \"b\">","pid":0,"ts":1.5,"dur":2000.5},' \
+        '{"ph":"X","cat":"kernel","name":"gemm<a, \"b\">","pid":0,"ts":9,"dur":1000},' '{"ph":"X","cat":"gpu_memcpy","name":"copy"}]}' |
+        gzip >"$work/trace.json.gz"
+    expect 0 '^heavy.bf16.2.1500.25.3.001.gemm<a, "b">$' python3 "$1/scripts/gpu_figures.py" names "$work/trace.json.gz"
+    [ "$(wc -l <"$work/said")" -eq 1 ] || complain "more than the kernels"
+
+    # Traces that cannot be read cost themselves only: no UTF-8, and a stream that is damaged.
+    printf '\377\n' | gzip >"$work/bad.json.gz"
+    printf '\037\213\010\000\000\000\000\000\000\003\377\377\377' >"$work/damaged.json.gz"
+    expect 0 '^heavy.bf16.2.' python3 "$1/scripts/gpu_figures.py" names "$work/bad.json.gz" \
+        "$work/damaged.json.gz" "$work/trace.json.gz"
+    [ "$(wc -l <"$work/said")" -eq 3 ] || complain "each bad trace has one line"
+fi
+
+# --- Cut off ---
+
+# What makes figures of a step's files may hang, and is told to end like a step.
+if command -v python3 >/dev/null; then
+    # shellcheck disable=SC2016 # for the stand-in's shell
+    printf '#!/bin/sh\ncase $1 in -*) exit 0 ;; esac\n: >"$0.began"\nexec tail -f /dev/null\n' >"$work/bin/python3"
+    chmod +x "$work/bin/python3"
+    PATH=$work/bin:$PATH timeout --kill-after=9 30 "$check" --build "$work/build" --part run --only '^run$' "$work/results" \
+        >"$work/said" 2>&1 &
+    checking=$!
+    while [ ! -e "$work/bin/python3.began" ] && kill -0 "$checking" 2>/dev/null; do
+        sleep 0.1
+    done
+    kill -TERM "$checking"
+    status=0
+    wait "$checking" || status=$?
+    [ "$status" -eq 143 ] || complain "told to end while figures were made: exit code $status"
+    row '^figures of run  *cut '
+    rm "$work/bin/python3"
+fi
+
+# readable WHEN: the results are whole files and whole lines.
+readable()
+{
+    local file
+    : >"$work/said"
+    while IFS= read -r -d '' file; do
+        case $file in
+        *.json) python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$file" 2>>"$work/said" ||
+            complain "$1: ${file##*/} cannot be read" ;;
+        *.tar) tar -tf "$file" >/dev/null 2>>"$work/said" || complain "$1: ${file##*/} cannot be read" ;;
+        esac
+    done < <(find "$work/results" -type f -print0)
+    [ ! -s "$work/results/table.txt" ] || [ -z "$(tail -c 1 "$work/results/table.txt")" ] ||
+        complain "$1: the table ends in mid-line"
+    ! grep -vE '^.{30} [^ ]+( [^ ]+)? +[0-9]* +[0-9]*  |^check ' "$work/results/table.txt" >"$work/said" ||
+        complain "$1: a line of the table is not whole"
+}
+
+# Programs that take random moments, and write what they have whenever they have more, as ours do.
+# shellcheck disable=SC2016 # for the stand-in's shell
+stand_in chokepoint 'moment()
+{
+    read -r delay <"$0.delay"
+    sleep "$delay"
+}
+put()
+{
+    echo "{\"context\": {\"device\": \"cuda\"}, \"benchmarks\": [], \"chokepoint\": {\"scenarios\": []}}" >"$1.new"
+    mv "$1.new" "$1"
+}
+for option; do
+    case $option in --out=* | --benchmark_out=*) out=${option#*=} ;; esac
+done
+case $1 in
+run)
+    mkdir -p "$out/traces"
+    for i in 1 2 3; do
+        moment
+        head -c 100000 /dev/zero >"$out/traces/$i.json.gz"
+        put "$out/result.json"
+    done
+    echo "3 scenarios: 3 reproduced" ;;
+bench)
+    for i in 1 2 3; do
+        moment
+        [ -z "$out" ] || put "$out"
+    done ;;
+*) moment ;;
+esac'
+# shellcheck disable=SC2016
+stand_in test_slow 'read -r delay <"${0%/*}/chokepoint.delay"; sleep "$delay"; echo "[  PASSED  ] 1 test(s)."'
+printf 'test_gpu_kernels test_slow\ntest_gpu_other test_slow\ntest_faults_gpu test_slow\n' >"$work/build/gpu_tests"
+command -v python3 >/dev/null || rounds=0
+for ((round = 0; round < rounds; round++)); do
+    rm -rf "$work/results"
+    echo "0.0$((RANDOM % 10))" >"$work/build/chokepoint.delay"
+    signal=TERM
+    ((round % 4 < 3)) || signal=KILL
+    moment=$((1 + RANDOM % 21)) # A shell that is killed as it starts may run the trap of this one.
+    "$check" --build "$work/build" "$work/results" >"$work/output" 2>&1 &
+    checking=$!
+    sleep "$((moment / 10)).$((moment % 10))"
+    kill "-$signal" "$checking" 2>/dev/null
+    status=0
+    wait "$checking" 2>/dev/null || status=$?
+    when="round $round, $signal after $moment tenths of a second, exit code $status"
+    [ -e "$work/results/table.txt" ] || continue # It had not begun.
+    readable "$when"
+    if [ "$signal" = TERM ]; then
+        [ ! -e "$work/results/now.txt" ] || complain "$when: the output of the last step is not in the log"
+        grep -q '^all  ' "$work/results/table.txt" || complain "$when: the table has no last line"
+    fi
+done
+echo "cut off $rounds times"
+
+printf 'test_gpu_kernels test_good\n' >"$work/build/gpu_tests"
 stand_in chokepoint 'echo "chokepoint: bench: cuda: the driver finds no GPU here"; exit 3'
 expect 77 "^cuda: the driver finds no GPU here" "$check" --build "$work/build" "$work/results"
 

@@ -4,6 +4,7 @@
  * The first test comes before anything is recorded: a process that is timed has no CUPTI in it. */
 #include "tests/fixtures/cpu_device.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,15 @@
 
 enum { RECORDS = 20000, ELEMENTS = 64 };
 
-/* GPU times are mapped to the host's clock by interpolation, so a kernel may seem to start a little
- * before its launch does. */
-enum { EARLY_NS = 5000 };
+/* GPU times are mapped to the host's clock by a fit, which may be several us wrong, more in a virtual
+ * machine: so a kernel may seem to start before its launch does. */
+enum { EARLY_NS = 50000 };
+
+/* Before CUDA 13.1 Update 1 nodes of a graph had wrong correlations in the sessions of a process after the
+ * first (release notes of CUDA 13.1 Update 1, "CUPTI"). A recording process of ours has one session. */
+enum { LATER_SESSIONS_CORRELATE = 130101 };
+
+static int sessions; /* devices that recorded in this process, the open one included */
 
 static struct {
     pthread_mutex_t lock;
@@ -123,6 +130,20 @@ static bool is_mapped(const char *library)
     return mapped;
 }
 
+static uint32_t cupti_version(void)
+{
+    void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+    int (*get_version)(uint32_t * version);
+    uint32_t version = 0;
+
+    assert_non_null(library);
+    *(void **)&get_version = dlsym(library, "cuptiGetVersion");
+    assert_non_null(get_version);
+    assert_int_equal(get_version(&version), 0);
+    dlclose(library);
+    return version;
+}
+
 static void multiply(struct cpu_device_test *test, float *x)
 {
     struct gemm gemm = { .c = x,
@@ -154,6 +175,27 @@ static void a_device_that_records_nothing_has_no_cupti_in_its_process(void **sta
     assert_false(is_mapped("libcupti"));
     assert_int_equal(recorded.count, 0);
     cpu_device_close(state);
+}
+
+/* The opening itself launches kernels to measure a launch. */
+static void a_device_just_opened_has_recorded_nothing(void **state)
+{
+    static const enum activity_kind kinds[] = {
+        ACTIVITY_KERNEL,  ACTIVITY_MEMCPY, ACTIVITY_MEMSET,
+        ACTIVITY_RUNTIME, ACTIVITY_DRIVER, ACTIVITY_MEMORY
+    };
+    struct device *device;
+
+    (void)state;
+    cpu_device_options.sink = (struct activity_sink){ .record = record, .dropped = count_dropped };
+    recorded.count = 0;
+    OK(test_device_open(&device, &cpu_device_options));
+    assert_true(device_properties(device)->launch_ns > 0);
+    OK(device_activity_flush(device));
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        assert_int_equal(count_of(kinds[i], NULL), 0);
+    device_close(device);
+    cpu_device_options.sink = (struct activity_sink){ 0 };
 }
 
 static void every_kernel_has_exactly_one_launch(void **state)
@@ -211,6 +253,11 @@ static void nodes_of_a_graph_share_their_launch(void **state)
     uint32_t launches[LAUNCHES];
     int launch_count = 0;
 
+    if (sessions > 1 && !is_stand_in(test) && cupti_version() < LATER_SESSIONS_CORRELATE) {
+        print_message("CUPTI %u correlates nodes in the first session of a process only\n",
+                      cupti_version());
+        skip();
+    }
     OK(graph_begin(test->stream));
     for (int i = 0; i < NODES; i++)
         OK(LAUNCH(test->stream, DTYPE_F32, fill, ELEMENTS, .y = x, .value = 1));
@@ -424,7 +471,8 @@ static void kernel_times_agree_with_events(void **state)
                   KERNELS, least_ns / 1e3, sum_ns / 1e3, elapsed_ns / 1e3, sum_ns / elapsed_ns);
     assert_int_equal(count_of(ACTIVITY_KERNEL, NULL), KERNELS);
     assert_true(least_ns >= 1e5);
-    assert_true(sum_ns >= 0.98 * elapsed_ns && sum_ns <= 1.02 * elapsed_ns);
+    /* Between two kernels CUPTI leaves 1.5 to 3 us. */
+    assert_true(sum_ns >= 0.95 * elapsed_ns && sum_ns <= 1.02 * elapsed_ns);
     event_destroy(from);
     event_destroy(to);
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
@@ -479,6 +527,7 @@ static int open_recorded(void **state)
     cpu_device_options.sink = (struct activity_sink){ .record = record, .dropped = count_dropped };
     assert_int_equal(cpu_device_open(state), 0);
     assert_true(is_mapped("libcupti"));
+    sessions++;
     OK(device_memory_info(((struct cpu_device_test *)*state)->device, &info));
     print_message("recording takes %lld bytes of device memory at the opening\n",
                   (long long)(without - info.capacity));
@@ -511,10 +560,14 @@ int main(void)
         cmocka_unit_test(every_kernel_has_exactly_one_launch),
         cmocka_unit_test(nodes_of_a_graph_share_their_launch),
     };
+    const struct CMUnitTest opening[] = {
+        cmocka_unit_test(a_device_just_opened_has_recorded_nothing),
+    };
     int failed = cmocka_run_group_tests_name("nothing recorded", before, open_nothing, NULL);
 
     failed +=
         cmocka_run_group_tests_name("records of a GPU", tests, open_recorded, cpu_device_close);
-    return failed + cmocka_run_group_tests_name("records of a second device in the same process",
-                                                again, open_recorded, cpu_device_close);
+    failed += cmocka_run_group_tests_name("records of a second device in the same process", again,
+                                          open_recorded, cpu_device_close);
+    return failed + cmocka_run_group_tests_name("records of an opening", opening, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-enum shape { ROWS, PACKS };
+enum shape { ROWS, PACKS, COLUMNS };
 
 typedef void kernel_function(const void *arguments, long first, long last);
 

@@ -130,7 +130,7 @@ void fixture_not_reproduced(struct scenario_result *result, int pairs)
     snprintf(result->reason, sizeof result->reason, "step_time shrank too little");
     result->expectations[1].outcome = OUTCOME_NOT_MET;
     snprintf(result->expectations[1].reason, sizeof result->expectations[1].reason,
-             "step_time before/after is 1.1 (1.05 to 1.15), expected at least 1.25");
+             "step_time: 1.10x faster (1.05 to 1.15), expected at least 1.25x faster");
 }
 
 void fixture_release(struct scenario_result *result)

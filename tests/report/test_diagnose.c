@@ -6,6 +6,7 @@
 #include "harness/text/wrap.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,8 @@ static void add_rank(const char *head, const char *kernel, int communication_us)
     add_file(text);
 }
 
-static char *printed(const struct diagnosis *diagnosis, bool markdown)
+/* As in a terminal of 80 columns, or as in a file. */
+static char *printed_in(const struct diagnosis *diagnosis, bool markdown, bool in_file)
 {
     char *text = NULL;
     size_t size = 0;
@@ -80,16 +82,24 @@ static char *printed(const struct diagnosis *diagnosis, bool markdown)
     struct page page = markdown ? page_markdown(stream) : page_console(stream, COLOR_NEVER);
 
     assert_non_null(stream);
+    assert_int_equal(page.console.room, INT_MAX);
+    if (!in_file)
+        page.console.room = 80;
     diagnosis_page(&page, diagnosis);
     fclose(stream);
     return text;
+}
+
+static char *printed(const struct diagnosis *diagnosis, bool markdown)
+{
+    return printed_in(diagnosis, markdown, false);
 }
 
 static struct diagnosis diagnose(void)
 {
     struct diagnosis diagnosis;
 
-    if (diagnosis_make(&diagnosis, path_list, file_count) != STATUS_OK)
+    if (diagnosis_make(&diagnosis, path_list, file_count, NULL, NULL) != STATUS_OK)
         fail_msg("%s", status_last()->text);
     return diagnosis;
 }
@@ -147,6 +157,8 @@ static void the_page_says_where_step_and_device_time_went(void **state)
     CHECK_ROW(text, "nothing recorded", "39 us", "39.0%");
     CHECK_ROW(text, "Device: busy 58.3% of 144 us");
     CHECK_ROW(text, "computation", "80 us", "55.6%");
+    CHECK_ROW(text, "Kernels: totals of the trace\n");
+    CHECK_ROW(text, "2 launches: work starts 8 us after its launch on average (at most 8 us); the");
     CHECK_ROW(text, "copies and memsets, exposed", "4 us", "2.8%");
     CHECK_ROW(text, "100.0%", "80 us", "40 us", "40 us", "2", "31%", "2.50", "gemm\n");
     CHECK_ROW(text, "4 us", "2 us", "2", "15.6 KiB", "4.00", "Memcpy HtoD (Pageable");
@@ -206,6 +218,33 @@ static void every_line_fits_whatever_names_hold(void **state)
     release(&diagnosis, text);
 }
 
+/* Two kernels whose names differ only beyond what a line has room for. */
+static void long_names_stay_apart_in_a_terminal_and_whole_in_a_file(void **state)
+{
+#define LONG "vectorized_elementwise_kernel<4, a_functor_with_a_name_that_is_long_enough<"
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_file("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" LONG
+             "float>>\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":3,\"args\":{}},"
+             "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" LONG
+             "half>>\",\"pid\":0,\"tid\":7,\"ts\":9,\"dur\":2,\"args\":{}}]}");
+    diagnosis = diagnose();
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "vectorized_ele"));
+    assert_non_null(strstr(text, "float>>\n"));
+    assert_non_null(strstr(text, "half>>\n"));
+    assert_null(strstr(text, LONG));
+    assert_null(strstr(text, "bl./SM")); /* it has no value in any row */
+    free(text);
+    text = printed_in(&diagnosis, false, true);
+    assert_non_null(strstr(text, LONG "float>>\n"));
+    assert_non_null(strstr(text, LONG "half>>\n"));
+    release(&diagnosis, text);
+#undef LONG
+}
+
 static void markdown_has_as_many_cells_in_every_row_of_a_table(void **state)
 {
     struct diagnosis diagnosis;
@@ -262,7 +301,8 @@ static void a_finding_says_what_it_costs_and_what_its_advice_gains(void **state)
     } cases[] = {
         { { .lost_ns_per_step = 840e3, .predicted_gain = 1.5, .confidence = CONFIDENCE_HIGH },
           2.4e6,
-          "Costs 840 us per step, 35% of it; predicted gain 1.50x; high confidence." },
+          "Costs 840 us per step, 35% of the 2.40 ms step; predicted gain 1.50x; high "
+          "confidence." },
         { { .lost_ns_per_step = 840e3, .predicted_gain = NAN },
           0,
           "Costs 840 us per step; low confidence." },
@@ -278,7 +318,8 @@ static void a_finding_says_what_it_costs_and_what_its_advice_gains(void **state)
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        diagnosis_cost(text, sizeof text, &cases[i].finding, cases[i].step_ns);
+        struct diagnosis_whole whole = { cases[i].step_ns, "the 2.40 ms step" };
+        diagnosis_cost(text, sizeof text, &cases[i].finding, &whole);
         assert_string_equal(text, cases[i].text);
     }
 }
@@ -312,6 +353,42 @@ static void put_findings(struct diagnosis *diagnosis)
     diagnosis->findings[0].count = ARRAY_SIZE(made);
 }
 
+/* Two steps of 100 us from 0 to 300 us, and nothing else. */
+static void every_share_names_its_whole(void **state)
+{
+    static const struct {
+        const char *text;
+        double untraced_ns;
+        const char *whole, *sentence;
+    } cases[] = {
+        { "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#0\","
+          "\"pid\":9,\"tid\":9,\"ts\":0,\"dur\":100},{\"ph\":\"X\",\"cat\":\"user_annotation\","
+          "\"name\":\"ProfilerStep#1\",\"pid\":9,\"tid\":9,\"ts\":200,\"dur\":100}]}",
+          0, "the 150 us step", "there are 150 us per\n  step: the findings use that." },
+        { "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#0\","
+          "\"pid\":9,\"tid\":9,\"ts\":0,\"dur\":100}]}",
+          80e3, "the 80 us step without a tracer", "Without a tracer a step took 80 us" },
+        { "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,"
+          "\"tid\":7,\"ts\":1,\"dur\":50,\"args\":{}}]}",
+          0, "the trace's 50 us", "The trace marks no steps" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct diagnosis diagnosis;
+        struct facts facts;
+        char *text;
+        add_file(cases[i].text);
+        diagnosis = diagnose();
+        diagnosis.traces[0]->cost.step_ns = cases[i].untraced_ns;
+        facts = facts_of(&diagnosis.summaries[0], 1, 0);
+        assert_string_equal(diagnosis_whole(&facts).text, cases[i].whole);
+        text = printed(&diagnosis, false);
+        assert_non_null(strstr(text, cases[i].sentence));
+        release(&diagnosis, text);
+    }
+}
+
 static void findings_are_numbered_in_their_order(void **state)
 {
     struct diagnosis diagnosis;
@@ -328,8 +405,8 @@ static void findings_are_numbered_in_their_order(void **state)
     assert_true(first != NULL && second != NULL && first < second);
     assert_non_null(
         strstr(text, " critical\n     it grows by 1 MiB per step\n     Medium confidence.\n"));
-    assert_non_null(
-        strstr(text, "     Costs 20 us per step, 20% of it; predicted gain 1.25x; high"));
+    assert_non_null(strstr(
+        text, "     Costs 20 us per step, 20% of the 100 us step; predicted gain 1.25x; high"));
     release(&diagnosis, text);
 }
 
@@ -522,7 +599,8 @@ static void a_file_that_is_no_trace_is_named(void **state)
 
     add_rank("", "gemm", 0);
     add_file("nonsense");
-    assert_int_equal(diagnosis_make(&diagnosis, path_list, file_count), STATUS_BAD_INPUT);
+    assert_int_equal(diagnosis_make(&diagnosis, path_list, file_count, NULL, NULL),
+                     STATUS_BAD_INPUT);
     assert_non_null(strstr(status_last()->context, path_list[1]));
     release(&diagnosis, NULL);
 }
@@ -533,9 +611,11 @@ int main(void)
         cmocka_unit_test(the_page_says_where_step_and_device_time_went),
         cmocka_unit_test(shares_sum_to_the_whole),
         cmocka_unit_test(every_line_fits_whatever_names_hold),
+        cmocka_unit_test(long_names_stay_apart_in_a_terminal_and_whole_in_a_file),
         cmocka_unit_test(markdown_has_as_many_cells_in_every_row_of_a_table),
         cmocka_unit_test(a_cut_trace_says_so_and_shows_what_was_read),
         cmocka_unit_test(a_finding_says_what_it_costs_and_what_its_advice_gains),
+        cmocka_unit_test(every_share_names_its_whole),
         cmocka_unit_test(findings_are_numbered_in_their_order),
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),

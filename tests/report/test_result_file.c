@@ -131,8 +131,8 @@ static struct result_file *open_file(const struct place *place)
 {
     struct result_file *file = NULL;
 
-    assert_int_equal(result_file_open(&file, place->folder, &fixture_device, &fixture_health),
-                     STATUS_OK);
+    assert_int_equal(
+        result_file_open(&file, place->folder, false, &fixture_device, &fixture_health), STATUS_OK);
     assert_string_equal(result_file_path(file), place->path);
     return file;
 }
@@ -147,24 +147,40 @@ static void write_one(const struct place *place, struct scenario_result *result)
 
 /* --- Its contents --- */
 
-static void the_file_is_valid_before_anything_ran(void **state)
+/* The document as it is now. */
+static cJSON *read_document(const struct result_file *file)
+{
+    char *text;
+    cJSON *root;
+
+    assert_int_equal(result_file_text(file, &text), STATUS_OK);
+    root = cJSON_ParseWithOpts(text, NULL, 1);
+    assert_non_null(root);
+    free(text);
+    return root;
+}
+
+static void before_a_scenario_is_complete_nothing_is_written(void **state)
 {
     struct place *place = *state;
     struct result_file *file = open_file(place);
-    cJSON *root = read_json(place->path);
+    cJSON *root = read_document(file);
 
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")), 0);
     assert_int_equal(cJSON_GetArraySize(member(member(root, "chokepoint"), "scenarios")), 0);
     assert_true(number(member(root, "chokepoint"), "schema") == RESULT_SCHEMA);
+    assert_false(result_file_written(file));
+    assert_int_not_equal(access(place->path, F_OK), 0);
     cJSON_Delete(root);
     result_file_close(file);
+    assert_int_equal(files_in(place->folder), 0);
 }
 
 static void context_has_the_members_of_google_benchmark(void **state)
 {
     struct place *place = *state;
     struct result_file *file = open_file(place);
-    cJSON *root = read_json(place->path);
+    cJSON *root = read_document(file);
     const cJSON *context = member(root, "context"), *item;
     int offset_hours, offset_minutes, seen;
 
@@ -351,9 +367,9 @@ static void a_gpu_tells_all_and_what_it_does_not_know_is_unknown(void **state)
     health.power_limit_w = 700;
     health.ecc = 1;
     health.mig = health.other_processes = 0;
-    assert_int_equal(result_file_open(&file, place->folder, &gpu, &health), STATUS_OK);
+    assert_int_equal(result_file_open(&file, place->folder, false, &gpu, &health), STATUS_OK);
+    root = read_document(file);
     result_file_close(file);
-    root = read_json(place->path);
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
         assert_string_equal(text(member(root, "context"), known[i][0]), known[i][1]);
     assert_string_equal(text(member(root, "context"), "device_health_trouble"), health.trouble);
@@ -388,6 +404,34 @@ static void skipped_and_failed_scenarios_have_no_rows(void **state)
     cJSON_Delete(root);
     result_file_close(file);
     fixture_release(&failed);
+    fixture_release(&reproduced);
+}
+
+static void older_results_stay_until_a_scenario_was_measured(void **state)
+{
+    struct place *place = *state;
+    struct scenario_result skipped, reproduced;
+    struct result_file *file;
+    char *older, *now;
+    cJSON *root;
+
+    fixture_skipped(&skipped);
+    fixture_reproduced(&reproduced, PAIRS);
+    write_one(place, &reproduced);
+    older = read_text(place->path);
+    file = open_file(place);
+    assert_int_equal(result_file_add(file, &skipped), STATUS_OK);
+    now = read_text(place->path);
+    assert_string_equal(now, older);
+    assert_int_equal(result_file_written(file), 0);
+    assert_int_equal(result_file_add(file, &reproduced), STATUS_OK);
+    assert_int_equal(result_file_written(file), 2);
+    root = read_json(place->path);
+    assert_int_equal(cJSON_GetArraySize(member(member(root, "chokepoint"), "scenarios")), 2);
+    cJSON_Delete(root);
+    result_file_close(file);
+    free(older);
+    free(now);
     fixture_release(&reproduced);
 }
 
@@ -483,6 +527,7 @@ static void traces_are_named_from_the_file_on(void **state)
     cJSON *root;
 
     fixture_reproduced(&result, PAIRS);
+    result.protocol.traces = "somewhere/traces-2";
     result.tracing[VARIANT_BEFORE] = (struct tracing){ .file = "item_sync.before.json.gz",
                                                        .steps = 40,
                                                        .windows = 3,
@@ -496,7 +541,7 @@ static void traces_are_named_from_the_file_on(void **state)
     root = read_json(place->path);
     scenario = member(member(root, "chokepoint"), "scenarios")->child;
     assert_string_equal(text(member(scenario, "traces"), "before"),
-                        "traces/item_sync.before.json.gz");
+                        "traces-2/item_sync.before.json.gz");
     assert_true(cJSON_IsNull(member(member(scenario, "traces"), "after")));
     tracing = member(member(scenario, "tracing"), "before");
     assert_true(number(tracing, "step_time_us") == 1000);
@@ -581,14 +626,13 @@ static void folders_are_made_with_their_parents(void **state)
 {
     struct place *place = *state;
     struct result_file *file = NULL;
-    char folder[192], path[224];
+    char folder[192];
 
     snprintf(folder, sizeof folder, "%s/one/two", place->folder);
-    snprintf(path, sizeof path, "%s/result.json", folder);
-    assert_int_equal(result_file_open(&file, folder, &fixture_device, &fixture_health), STATUS_OK);
-    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(result_file_open(&file, folder, false, &fixture_device, &fixture_health),
+                     STATUS_OK);
+    assert_int_equal(access(folder, R_OK | W_OK), 0);
     result_file_close(file);
-    unlink(path);
     rmdir(folder);
     snprintf(folder, sizeof folder, "%s/one", place->folder);
     rmdir(folder);
@@ -606,14 +650,16 @@ static void what_cannot_be_a_folder_is_refused_with_its_name(void **state)
     descriptor = open(plain, O_WRONLY | O_CREAT, 0644);
     assert_true(descriptor >= 0);
     close(descriptor);
-    assert_int_equal(result_file_open(&file, plain, &fixture_device, &fixture_health), STATUS_IO);
+    assert_int_equal(result_file_open(&file, plain, false, &fixture_device, &fixture_health),
+                     STATUS_IO);
     assert_non_null(strstr(status_last()->text, plain));
     assert_non_null(strstr(status_last()->text, "choose another folder"));
     assert_null(file);
-    assert_int_equal(result_file_open(&file, inside, &fixture_device, &fixture_health), STATUS_IO);
-    assert_int_equal(result_file_open(&file, "/proc/none", &fixture_device, &fixture_health),
+    assert_int_equal(result_file_open(&file, inside, false, &fixture_device, &fixture_health),
                      STATUS_IO);
-    assert_int_equal(result_file_open(&file, "", &fixture_device, &fixture_health),
+    assert_int_equal(result_file_open(&file, "/proc/none", false, &fixture_device, &fixture_health),
+                     STATUS_IO);
+    assert_int_equal(result_file_open(&file, "", false, &fixture_device, &fixture_health),
                      STATUS_BAD_USAGE);
     unlink(plain);
 }
@@ -623,9 +669,11 @@ static void a_folder_that_vanished_is_an_error_and_nothing_else(void **state)
     struct place *place = *state;
     struct result_file *file = open_file(place);
     struct scenario_result result;
+    char lock[192];
 
     fixture_reproduced(&result, PAIRS);
-    assert_int_equal(unlink(place->path), 0);
+    snprintf(lock, sizeof lock, "%s/run.lock", place->folder);
+    assert_int_equal(unlink(lock), 0);
     assert_int_equal(rmdir(place->folder), 0);
     assert_int_equal(result_file_add(file, &result), STATUS_IO);
     assert_non_null(strstr(status_last()->text, place->path));
@@ -650,7 +698,7 @@ static void fail_to_add(const struct place *place, struct result_file *file, con
     assert_non_null(strstr(status_last()->text, place->path));
     after = read_text(place->path);
     assert_string_equal(after, before);
-    assert_int_equal(files_in(place->folder), 1);
+    assert_int_equal(files_in(place->folder), 2); /* with run.lock */
     free(before);
     free(after);
     fixture_release(&result);
@@ -661,8 +709,12 @@ static void a_limit_on_file_sizes_leaves_the_last_file_whole(void **state)
     struct place *place = *state;
     struct result_file *file = open_file(place);
     struct rlimit before, low;
+    struct scenario_result result;
     struct stat there;
 
+    fixture_reproduced(&result, PAIRS);
+    assert_int_equal(result_file_add(file, &result), STATUS_OK);
+    fixture_release(&result);
     assert_int_equal(stat(place->path, &there), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = before;
@@ -687,7 +739,11 @@ static int fill_a_disk(const struct place *place)
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", place->folder, "tmpfs", 0, "size=16k") != 0)
         return 77;
-    if (result_file_open(&file, place->folder, &fixture_device, &fixture_health) != STATUS_OK)
+    if (result_file_open(&file, place->folder, false, &fixture_device, &fixture_health) !=
+        STATUS_OK)
+        return 1;
+    fixture_skipped(&result);
+    if (result_file_add(file, &result) != STATUS_OK)
         return 1;
     text_before = read_text(place->path);
     fixture_reproduced(&result, PAIRS);
@@ -696,7 +752,7 @@ static int fill_a_disk(const struct place *place)
     failures += strstr(status_last()->text, "free some space") == NULL;
     text_after = read_text(place->path);
     failures += strcmp(text_before, text_after) != 0;
-    failures += files_in(place->folder) != 1;
+    failures += files_in(place->folder) != 2;
     return failures;
 }
 
@@ -721,7 +777,7 @@ static int write_for_others(const char *folder)
 {
     struct result_file *file = NULL;
     struct scenario_result result, skipped, aa;
-    enum status status = result_file_open(&file, folder, &fixture_device, &fixture_health);
+    enum status status = result_file_open(&file, folder, false, &fixture_device, &fixture_health);
 
     fixture_reproduced(&result, PAIRS);
     fixture_skipped(&skipped);
@@ -745,7 +801,8 @@ static int write_for_others(const char *folder)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_PLACE(the_file_is_valid_before_anything_ran),
+        IN_A_PLACE(before_a_scenario_is_complete_nothing_is_written),
+        IN_A_PLACE(older_results_stay_until_a_scenario_was_measured),
         IN_A_PLACE(context_has_the_members_of_google_benchmark),
         IN_A_PLACE(a_row_each_repetition_and_four_aggregates),
         IN_A_PLACE(aggregates_are_those_of_the_repetitions),

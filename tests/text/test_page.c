@@ -1,6 +1,6 @@
 /* Pages, as a terminal and as Markdown show them. */
 #include "harness/base/status.h"
-#include "harness/text/page.h"
+#include "harness/text/page_rows.h"
 #include "harness/text/wrap.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -16,7 +16,7 @@ static char *printed(void (*print)(const struct page *page), bool markdown)
     struct page page = markdown ? page_markdown(stream) : page_console(stream, COLOR_NEVER);
 
     assert_non_null(stream);
-    page.console.width = 40;
+    page.console.width = page.console.room = 40;
     print(&page);
     fclose(stream);
     return text;
@@ -44,14 +44,32 @@ static void lines_are_broken_at_spaces(void **state)
     free(text);
 }
 
+static void a_command_can_be_pasted_at_any_width(void **state)
+{
+    static const char command[] = "chokepoint train --model=light --launch=graph";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    (void)state;
+
+    assert_non_null(stream);
+    wrap_command(stream, 2, 2 + (int)strlen(command), command);
+    wrap_command(stream, 2, 34, command);
+    fclose(stream);
+    assert_string_equal(text, "  chokepoint train --model=light --launch=graph\n"
+                              "  chokepoint train --model=light \\\n"
+                              "      --launch=graph\n");
+    free(text);
+}
+
 static void print_checks(const struct page *page)
 {
     static const struct column columns[] = {
-        { "", -4 },
-        { "name", -6 },
-        { "value", 6 },
-        { "expected", PAGE_WRAP },
-        { "advice", PAGE_BELOW },
+        { "", -4, 0 },
+        { "name", -6, 0 },
+        { "value", 6, 0 },
+        { "expected", PAGE_WRAP, 0 },
+        { "advice", PAGE_BELOW, 0 },
     };
     static const char *const rows[][5] = {
         { "ok", "plain", "1.5", "2", "" },
@@ -112,7 +130,7 @@ static void parts_have_headings_notes_and_totals(void **state)
 /* Names come from files, which anybody may have written. */
 static void print_names(const struct page *page)
 {
-    static const struct column columns[] = { { "name", -3 }, { "file", PAGE_CUT } };
+    static const struct column columns[] = { { "name", -3, 0 }, { "file", PAGE_CUT, 0 } };
     static const char *const cells[] = { "a\033[1mb", "c\nd" };
 
     page_row(page, columns, 2, cells);
@@ -127,7 +145,7 @@ static void control_characters_are_not_obeyed_in_any_column(void **state)
 
 static void print_markup(const struct page *page)
 {
-    static const struct column columns[] = { { "", -3 } };
+    static const struct column columns[] = { { "", -3, 0 } };
     static const char *const cells[] = { "a|b <i> [x](y) *z* `k` _u_ snake_case \\" };
 
     page_row(page, columns, 1, cells);
@@ -139,14 +157,172 @@ static void markdown_of_any_kind_is_escaped_in_cells(void **state)
     check(print_markup, true, "| a\\|b \\<i> \\[x](y) \\*z\\* \\`k\\` \\_u\\_ snake_case \\\\ |\n");
 }
 
+/* --- Widths --- */
+
+/* The page that `print` makes in a terminal of `columns`, or (0) in a file; to be freed. */
+static char *printed_at(void (*print)(const struct page *page), int columns)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    struct page page = page_console(stream, COLOR_NEVER);
+
+    assert_non_null(stream);
+    if (columns > 0)
+        page.console.width = page.console.room = columns;
+    print(&page);
+    fclose(stream);
+    return text;
+}
+
+static void check_at(void (*print)(const struct page *page), int columns, const char *expected)
+{
+    char *text = printed_at(print, columns);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void print_kernels(const struct page *page)
+{
+    static const struct column columns[] = {
+        { "total", 8, 0 }, { "max", 8, 1 }, { "occ.", 4, 2 }, { "kernel", PAGE_CUT, 0 }
+    };
+    static const char *const rows[][4] = {
+        { "9 us", "3 us", "-", "elementwise_kernel<Functor_add<float>, 4>" },
+        { "7 us", "3 us", "-", "elementwise_kernel<Functor_add<half>, 4>" },
+        { "5 us", "3 us", "-", "elementwise_kernel<Functor_mul<half>, 4>" },
+        { "3 us", "1 us", "-", "gemm" },
+    };
+    struct page_rows *table = page_rows_open(columns, 4);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) page_rows_add(table, rows[i], NULL);
+    page_rows_print(page, table);
+}
+
+/* The occupancy is unknown in every row, the longest time is the first to go, and names that are alike at
+ * their ends are cut where they differ. */
+static void a_table_is_fitted_by_rule(void **state)
+{
+    (void)state;
+    check_at(print_kernels, 0,
+             "     total      max kernel\n"
+             "      9 us     3 us elementwise_kernel<Functor_add<float>, 4>\n"
+             "      7 us     3 us elementwise_kernel<Functor_add<half>, 4>\n"
+             "      5 us     3 us elementwise_kernel<Functor_mul<half>, 4>\n"
+             "      3 us     1 us gemm\n");
+    check_at(print_kernels, 50,
+             "     total      max kernel\n"
+             "      9 us     3 us elementwise_ke...dd<float>, 4>\n"
+             "      7 us     3 us elementwise_ke...add<half>, 4>\n"
+             "      5 us     3 us elementwise_ke...mul<half>, 4>\n"
+             "      3 us     1 us gemm\n");
+    check_at(print_kernels, 28,
+             "  total kernel\n"
+             "   9 us elementwi...oat>, 4>\n"
+             "   7 us elem...add<half>, 4>\n"
+             "   5 us elem...mul<half>, 4>\n"
+             "   3 us gemm\n");
+}
+
+static void print_effects(const struct page *page)
+{
+    static const struct column columns[] = {
+        { "", -10, 0 }, { "before", 8, 0 }, { "effect", -12, 0 }, { "interval", -12, 0 }
+    };
+    static const char *const cells[] = { "step_time", "2.79 ms", "1.42x faster", "1.37 to 1.45" };
+    struct page_rows *table = page_rows_open(columns, 4);
+
+    page_rows_add(table, cells, NULL);
+    page_rows_print(page, table);
+}
+
+static void columns_that_must_stay_stand_on_a_line_below(void **state)
+{
+    (void)state;
+    check_at(print_effects, 48,
+             "               before effect       interval\n"
+             "  step_time   2.79 ms 1.42x faster 1.37 to 1.45\n");
+    check_at(print_effects, 40,
+             "             before effect\n"
+             "            interval\n"
+             "  step_time 2.79 ms 1.42x faster\n"
+             "            1.37 to 1.45\n");
+}
+
+static void print_long_cells(const struct page *page)
+{
+    static const struct column columns[] = { { "check", -6, 0 },
+                                             { "value", -8, 0 },
+                                             { "expected", PAGE_WRAP, 0 } };
+    static const char *const cells[] = { "load", "a value that is longer than its column is",
+                                         "less than all of that" };
+
+    page_row(page, columns, 3, cells);
+}
+
+static void a_cell_too_long_for_its_line_is_wrapped_at_spaces(void **state)
+{
+    (void)state;
+    check_at(print_long_cells, 40,
+             "  load   a value that is longer than its\n"
+             "         column is\n"
+             "                  less than all of that\n");
+}
+
+static void print_long_names(const struct page *page)
+{
+    page_note(page, "a/name/that/is/longer/than/half/a/line", "a note");
+    page_detail(page, "%s",
+                "the kernel is ns::a_kernel<ns::a_policy_of_that_length, 4>, in "
+                "/a/path/that/nothing/cuts/where/it/is/long");
+}
+
+static void long_names_in_sentences_lose_their_middle_and_paths_nothing(void **state)
+{
+    (void)state;
+    check_at(print_long_names, 40,
+             "  a/name/that/is/longer/than/half/a/...:\n"
+             "    a note\n"
+             "     the kernel is\n"
+             "     ns::a_kernel<ns:..._of_that_length,\n"
+             "     4>, in\n"
+             "     /a/path/that/nothing/cuts/where/it/is/long\n");
+}
+
+static void print_wide_parts(const struct page *page)
+{
+    page_title(page, "a title of more than forty columns is wrapped too");
+    page_entry(page, "checkpointing", "checkpointing none -> block", INK_GOOD, "reproduced");
+    page_item(page, 1, "launch_bound", "The device waits for launches", INK_BAD, "critical");
+}
+
+static void texts_that_do_not_fit_beside_their_note_go_on_below(void **state)
+{
+    (void)state;
+    check_at(print_wide_parts, 40,
+             "a title of more than forty columns is\n"
+             "  wrapped too\n"
+             "\ncheckpointing  checkpointing  reproduced\n"
+             "  none -> block\n"
+             "  1. launch_bound: The device   critical\n"
+             "     waits for launches\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_broken_at_spaces),
+        cmocka_unit_test(a_command_can_be_pasted_at_any_width),
         cmocka_unit_test(columns_are_padded_wrapped_and_continued_below),
         cmocka_unit_test(parts_have_headings_notes_and_totals),
         cmocka_unit_test(control_characters_are_not_obeyed_in_any_column),
         cmocka_unit_test(markdown_of_any_kind_is_escaped_in_cells),
+        cmocka_unit_test(a_table_is_fitted_by_rule),
+        cmocka_unit_test(columns_that_must_stay_stand_on_a_line_below),
+        cmocka_unit_test(a_cell_too_long_for_its_line_is_wrapped_at_spaces),
+        cmocka_unit_test(long_names_in_sentences_lose_their_middle_and_paths_nothing),
+        cmocka_unit_test(texts_that_do_not_fit_beside_their_note_go_on_below),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,9 +67,9 @@ static struct launch layernorm_backward_launch(struct buffers *b, struct shape s
 static struct launch layernorm_backward_weight_launch(struct buffers *b, struct shape s)
 {
     struct launch launch = { (s.rows + CHUNK - 1) / CHUNK,
-                             { .layernorm_backward_weight = { b->floats[0], b->floats[1],
-                                                              b->tensor[1], b->tensor[2], b->mean,
-                                                              b->rstd, s.width, s.rows, CHUNK } } };
+                             { .layernorm_backward_weight = {
+                                   b->floats[0], b->floats[1], b->tensor[1], b->tensor[2], b->mean,
+                                   b->rstd, s.width, s.rows, CHUNK, s.width } } };
 
     return launch;
 }

@@ -133,7 +133,7 @@ static void grayscale_and_cmyk_become_rgb(void **state)
     enum { SIDE = 16 };
     uint8_t grey[SIDE * SIDE], cmyk[SIDE * SIDE * 4], *file = malloc(MOST_BYTES);
     static const uint8_t ink[4] = { 200, 100, 50, 128 }; /* inverted: 255 is no ink */
-    uint8_t pixel[3];
+    uint8_t pixel[3], same[SIDE * SIDE * 3];
     struct jpeg_decoder *decoder;
     size_t bytes;
     (void)state;
@@ -144,12 +144,17 @@ static void grayscale_and_cmyk_become_rgb(void **state)
     bytes = encode(grey, SIDE, SIDE, TJPF_GRAY, TJSAMP_GRAY, file);
     assert_int_equal(jpeg_decode_square(decoder, file, bytes, "grey", 1, pixel), STATUS_OK);
     for (int c = 0; c < 3; c++) assert_in_range(pixel[c], 76, 78);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "grey", SIDE, same), STATUS_OK);
+    for (size_t i = 0; i < sizeof same; i++) assert_in_range(same[i], 76, 78);
 
     for (size_t i = 0; i < sizeof cmyk; i++) cmyk[i] = ink[i % 4];
     bytes = encode(cmyk, SIDE, SIDE, TJPF_CMYK, TJSAMP_444, file);
     assert_int_equal(jpeg_decode_square(decoder, file, bytes, "cmyk", 1, pixel), STATUS_OK);
     for (int c = 0; c < 3; c++)
         assert_in_range(pixel[c], ink[c] * 128 / 255 - 2, ink[c] * 128 / 255 + 2);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "cmyk", SIDE, same), STATUS_OK);
+    for (size_t i = 0; i < sizeof same; i++)
+        assert_in_range(same[i], ink[i % 3] * 128 / 255 - 2, ink[i % 3] * 128 / 255 + 2);
     jpeg_decoder_close(decoder);
     free(file);
 }

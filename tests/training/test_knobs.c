@@ -186,7 +186,13 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
         { "batch", "65536", "65536" },
         { "batch", "65537", NULL },
         { "batch", "auto", "auto" },
-        { "batch", "0", "auto" },
+        { "batch", "0", NULL }, /* the word is auto; so below */
+        { "tokens", "0", NULL },
+        { "width", "0", NULL },
+        { "blocks", "0", NULL },
+        { "patch", "0", NULL },
+        { "jpeg_pixels", "0", NULL },
+        { "save_every", "0", NULL },
         { "batch", "-1", NULL },
         { "batch", "+1", NULL },
         { "batch", " 1", NULL },
@@ -218,7 +224,7 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
         { "memory_budget", "1073741824", "1GiB" },
         { "memory_budget", "1025", "1025" },
         { "memory_budget", "device", "device" },
-        { "memory_budget", "0", "device" },
+        { "memory_budget", "0", NULL },
         { "memory_budget", "2G", "2GiB" }, /* as --device-memory takes it */
         { "memory_budget", "1.5GiB", "1536MiB" },
         { "memory_budget", "1GB", "1GiB" },
@@ -319,6 +325,9 @@ static void an_unknown_knob_is_answered_with_the_nearest(void **state)
             fail_msg("%s: %s", cases[i].wrong, status_last()->text);
         assert_non_null(strstr(status_last()->text, cases[i].wrong));
     }
+    assert_int_equal(knob_set(&config, "nothing", "1"), STATUS_BAD_USAGE);
+    assert_string_equal(status_last()->text,
+                        "there is no knob \"nothing\"; train --help lists them");
     assert_int_equal(knob_set(&config, "loss-every", "7"), STATUS_OK);
     assert_prints(&config, "loss-every", "7");
     assert_int_equal(knob_set(&config, "loss", "7"), STATUS_BAD_USAGE);
@@ -529,9 +538,6 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "data=sequences", "/photos",
           "data=sequences with the folder /photos: a folder holds images, sequences are generated; "
           "leave out the folder or set data=images" },
-        { &cpu, "jpeg_pixels=90", "/photos",
-          "jpeg_pixels=90 with the folder /photos: the files there have sizes of their own; leave "
-          "out the folder or set jpeg_pixels=auto" },
         { &cpu, "model=light jpeg_pixels=90", "",
           "jpeg_pixels=90 with data=sequences: sequences are not decoded from JPEG files; set "
           "data=images or jpeg_pixels=auto" },
@@ -619,7 +625,10 @@ static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void
     assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
     assert_int_equal(config.data.kind, DATA_IMAGES);
     assert_int_equal(config.data.image_size, 16);
-    assert_int_equal(config.data.jpeg_pixels, 0);
+    assert_int_equal(config.data.jpeg_pixels, 0); /* as they are */
+    config.data.jpeg_pixels = 90;
+    assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
+    assert_int_equal(config.data.jpeg_pixels, 90);
 }
 
 int main(void)

@@ -649,6 +649,8 @@ static void damaged_samples_are_replaced_by_the_next_and_counted(void **state)
         bench_open(&bench, &data, &configs[c], 4, 1);
         take_values(&bench, values);
         for (int v = 0; v < 18; v++) assert_int_equal(values[v], expected[v]);
+        assert_int_equal(dataset_damage(bench.dataset).files, 3);
+        assert_non_null(strstr(dataset_damage(bench.dataset).first, "own/a/1.jpg"));
         if (!configs[c].persistent_workers || configs[c].workers == 0)
             assert_int_equal(loader_statistics(bench.loader).damaged, 3);
         else /* The next epoch may be under way. */

@@ -1,5 +1,7 @@
 /* The training step: every setting computes the same thing, and costs what it should. */
 #include "harness/base/statistics.h"
+#include "scenarios/scenario.h"
+#include "scenarios/training/settings/step_memory.h"
 #include "tests/fixtures/training_fixture.h"
 
 #include <math.h>
@@ -90,8 +92,9 @@ static void another_order_of_sums_changes_little(void **state)
         "accumulate=4 launch=graph",
     };
 
+    /* A GPU's library takes another kernel for another shape, which adds up in another order, too. */
     compare(*state, "model=light batch=8 launch=eager precision=fp32", others, ARRAY_SIZE(others),
-            1e-5);
+            device_properties(*state)->is_gpu ? 1e-4 : 1e-5);
 }
 
 static void bf16_stays_close_to_fp32(void **state)
@@ -239,6 +242,121 @@ static void fused_attention_keeps_no_square_of_the_tokens(void **state)
     assert_true(bytes[0][1] > 2.5 * bytes[1][1]);
 }
 
+/* Resolved with the sizes of a GPU, made small enough for this test: a batch of one sample. */
+static struct training_config of_a_gpu(struct device *device, const char *settings)
+{
+    struct device_properties sizes = *device_properties(device);
+    struct training_config config;
+
+    sizes.is_gpu = true;
+    sizes.memory_bytes = (int64_t)1 << 40;
+    knobs_defaults(&config);
+    assert_ok(knobs_apply(&config, settings));
+    assert_ok(knobs_resolve(&config, &sizes));
+    return config;
+}
+
+static double peak_of(struct device *device, const struct training_config *config,
+                      enum metric metric)
+{
+    struct training *training = NULL;
+    struct training_window window = { 0 };
+    double peak;
+
+    assert_ok(training_open(&training, device, config));
+    assert_ok(training_window(training, 1, &window));
+    peak = window.metric[metric];
+    training_window_release(&window);
+    training_close(training);
+    return peak;
+}
+
+/* The finding activation_memory wants a peak of nine tenths of the budget, and the step has to fit. */
+static void a_roles_budget_is_a_little_more_than_the_peak(void **state)
+{
+    static const char *const settings[] = {
+        "model=heavy precision=bf16",
+        "model=heavy precision=fp32",
+        "model=heavy precision=bf16 batch=4 accumulate=2",
+        "model=heavy precision=fp32 width=256 blocks=3",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        char text[160];
+        struct training_config config;
+        double share;
+
+        snprintf(text, sizeof text, "%s attention=naive memory_budget=role", settings[i]);
+        config = config_of(*state, text);
+        share = peak_of(*state, &config, METRIC_MEMORY_PEAK) / (double)config.allocator.budget;
+        if (!(share >= 0.905 && share <= 0.95))
+            fail_msg("%s: the peak is %.3f of the budget", text, share);
+    }
+    assert_int_equal(config_of(*state, "model=balanced memory_budget=role").allocator.budget, 0);
+}
+
+static void a_steps_peak_is_known_from_the_settings(void **state)
+{
+    static const char *const of_gpus[] = { "model=heavy blocks=2 batch=1 precision=bf16",
+                                           "model=heavy blocks=2 batch=1 precision=fp32" };
+    static const char *const settings[] = { "model=balanced precision=bf16",
+                                            "model=balanced precision=fp32",
+                                            "model=heavy precision=bf16 tokens=65 batch=16" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings) + ARRAY_SIZE(of_gpus); i++) {
+        bool gpu = i >= ARRAY_SIZE(settings);
+        const char *text = gpu ? of_gpus[i - ARRAY_SIZE(settings)] : settings[i];
+        struct training_config config = gpu ? of_a_gpu(*state, text) : config_of(*state, text);
+        double ratio;
+
+        config.model.attention = ATTENTION_NAIVE;
+        ratio = peak_of(*state, &config, METRIC_MEMORY_PEAK) / step_memory_peak(&config);
+        if (!(ratio >= 1 && ratio <= 1.03))
+            fail_msg("%s: %.4f of the peak that was computed", text, ratio);
+    }
+}
+
+/* The promise of the scenario naive_attention for a GPU, whose heads are wider. */
+static void naive_attention_keeps_its_promise_with_a_gpus_heads(void **state)
+{
+    const struct scenario *naive = scenario_find("naive_attention");
+    double peaks[VARIANT_COUNT];
+    bool promised = false;
+
+    for (int variant = 0; variant < VARIANT_COUNT; variant++) {
+        char text[160];
+        struct training_config config;
+        snprintf(text, sizeof text, "%s batch=1 data=sequences attention=%s", naive->base,
+                 variant == VARIANT_BEFORE ? "naive" : "fused");
+        config = of_a_gpu(*state, text);
+        assert_int_equal(config.model.head_width, 64);
+        peaks[variant] = peak_of(*state, &config, METRIC_ACTIVATION_PEAK);
+    }
+    for (const struct expectation *e = naive->expect; !expectation_is_end(e); e++)
+        if (e->metric == METRIC_ACTIVATION_PEAK && e->where == WHERE_CUDA) {
+            promised = true;
+            if (!(peaks[VARIANT_BEFORE] >= 1.05 * e->at_least * peaks[VARIANT_AFTER]))
+                fail_msg("%.3f times less, at least %.2f", peaks[0] / peaks[1], e->at_least);
+        }
+    assert_true(promised);
+}
+
+/* However many workers there are: in pinned memory a batch that nobody reads costs most. */
+static void resident_input_loads_only_what_it_keeps(void **state)
+{
+    enum { BATCH = 256, KEPT_AT_MOST = 1024 / BATCH, TAKEN = 1, OTHERS = 1 };
+    struct device *device = *state;
+    int64_t before = device_counters(device).host_allocations;
+    struct training *training =
+        open_training(device, "model=light input=resident workers=16 prefetch=2 batch=256");
+    int64_t allocations = device_counters(device).host_allocations - before;
+
+    assert_int_equal(dataset_count(training->dataset, SPLIT_TRAIN) / BATCH, KEPT_AT_MOST);
+    if (allocations > KEPT_AT_MOST + TAKEN + OTHERS)
+        fail_msg("%lld pieces of host memory for %d batches", (long long)allocations, KEPT_AT_MOST);
+    training_close(training);
+}
+
 static void nothing_stays_allocated_but_what_lives_on(void **state)
 {
     struct training *training = open_training(*state, "model=light launch=eager");
@@ -303,6 +421,28 @@ static void a_window_adds_up_over_slices_with_other_steps_between(void **state)
         assert_ok(training_run(training, 2));
     }
     for (int i = 0; i < window.step_count; i++) assert_true(window.step_ns[i] > 0);
+    training_window_release(&window);
+    training_close(training);
+}
+
+/* It counts what was run, and another window follows when nothing asks to stop any more. */
+static void a_window_that_is_stopped_ends_after_the_step_under_way(void **state)
+{
+    struct training_window window = { 0 };
+    struct training *training = open_training(*state, "model=balanced workers=2");
+    volatile sig_atomic_t stop = 2;
+
+    training_stop_on(training, &stop);
+    assert_ok(training_run(training, 5));
+    assert_int_equal(training_steps_done(training), 1);
+    assert_ok(training_window(training, 40, &window));
+    assert_int_equal(window.steps, 1);
+    assert_int_equal(window.samples, 8);
+    assert_int_equal(window.step_count, 0);
+    stop = 0;
+    assert_ok(training_window(training, 3, &window));
+    assert_int_equal(window.steps, 4);
+    assert_int_equal(window.step_count, 2);
     training_window_release(&window);
     training_close(training);
 }
@@ -396,10 +536,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_batch_is_one_copy_or_one_a_tensor),
         cmocka_unit_test(checkpointing_keeps_a_third_or_less),
         cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
+        cmocka_unit_test(a_roles_budget_is_a_little_more_than_the_peak),
+        cmocka_unit_test(a_steps_peak_is_known_from_the_settings),
+        cmocka_unit_test(naive_attention_keeps_its_promise_with_a_gpus_heads),
+        cmocka_unit_test(resident_input_loads_only_what_it_keeps),
         cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
         cmocka_unit_test(a_windows_spread_is_that_of_its_single_steps),
         cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
+        cmocka_unit_test(a_window_that_is_stopped_ends_after_the_step_under_way),
         cmocka_unit_test(fetching_batches_ahead_changes_neither_their_order_nor_a_bit),
         cmocka_unit_test(too_little_memory_is_a_clear_error),
         cmocka_unit_test(the_period_is_that_of_all_configurations),

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 enum {
     ALIGNMENT = 256,
@@ -133,14 +134,24 @@ static bool has_room(const struct cpu_memory *memory, size_t bytes)
     return (int64_t)bytes <= memory->capacity - memory->mapped;
 }
 
+/* A limit is the more likely cause where there is one: Linux grants memory that it does not have. */
+static const char *advice_on_host_memory(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return "raise the limit on virtual memory (ulimit -v)";
+    return "close other programs, or use smaller settings";
+}
+
 static enum status map(struct cpu_memory *memory, size_t bytes, unsigned char **address)
 {
     enum status status = STATUS_OK;
     void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (mapping == MAP_FAILED)
-        FAIL(STATUS_OUT_OF_MEMORY,
-             "the host has no %zu bytes left for the CPU device; lower --device-memory", bytes);
+        FAIL(STATUS_OUT_OF_MEMORY, "the host has no %zu bytes left for the CPU device; %s", bytes,
+             advice_on_host_memory());
     TRY(regions_add(&memory->regions, mapping, bytes, ACTIVITY_MEMORY_DEVICE));
     memory->mapped += (int64_t)bytes;
     *address = mapping;

@@ -17,6 +17,7 @@
 #include "harness/device/cuda/nvml.h"
 #include "harness/device/plugin/phase_stack.h"
 
+#include <cuda_profiler_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sched.h>
 #include <stdio.h>
@@ -90,6 +91,27 @@ static void cuda_phase_pop(struct device *device)
     phase_stack_pop(&((struct cuda_device *)device)->sink);
 }
 
+static void cuda_range_push(struct device *device, const char *name)
+{
+    (void)device;
+    nvtxRangePushA(name);
+}
+
+static void cuda_range_pop(struct device *device)
+{
+    (void)device;
+    nvtxRangePop();
+}
+
+/* Without a profiler both do nothing, or fail, which is the same to us. */
+static void cuda_profile(struct device *base, bool on)
+{
+    if (cuda_enter((struct cuda_device *)base) != STATUS_OK)
+        return;
+    if ((on ? cudaProfilerStart() : cudaProfilerStop()) != cudaSuccess)
+        (void)cudaGetLastError();
+}
+
 /* Before the device has a context. */
 static enum status start_recording(struct cuda_device *device, int index)
 {
@@ -97,7 +119,7 @@ static enum status start_recording(struct cuda_device *device, int index)
     struct cudaDeviceProp gpu;
 
     CUDA(cudaGetDeviceProperties(&gpu, index));
-    TRY(cupti_collector_start(device->sink, index, &gpu));
+    TRY(cupti_collector_start(index, &gpu));
     device->records = true;
 
 out:
@@ -165,6 +187,9 @@ static const struct device_driver driver = {
     .graph_destroy = cuda_graph_destroy,
     .phase_push = cuda_phase_push,
     .phase_pop = cuda_phase_pop,
+    .profile = cuda_profile,
+    .range_push = cuda_range_push,
+    .range_pop = cuda_range_pop,
     .activity_flush = cuda_activity_flush,
     .health = cuda_health,
 };
@@ -210,6 +235,10 @@ static enum status cuda_open(struct device **result, int index, const struct dri
     TRY(fill_properties(device, &found, index));
     TRY(health_open(device));
     TRY(open_parts(device, host->options.memory_bytes));
+    if (device->records) {
+        CUDA(cudaDeviceSynchronize());
+        TRY(cupti_collector_show(device->sink));
+    }
     *result = &device->base;
 
 out:

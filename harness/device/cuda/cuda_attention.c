@@ -1,6 +1,7 @@
 /* Plans of cuDNN's for both passes of a shape. Heuristics list engines, best first; the first whose plan
  * can be finalized is taken, which may compile a kernel: so plans are made before a capture, and kept
- * until the device is closed. A run makes only a variant pack, on the host.
+ * until the device is closed. Whatever cuDNN fails at in this, the caller has kernels of its own: it is
+ * UNSUPPORTED, unless the GPU is lost. A run makes only a variant pack, on the host.
  *
  * The caller's workspace holds cuDNN's, and for backward the scratch that the graph names. The lengths
  * of the queries, all `tokens`, are the plan's own few bytes in device memory: with the samples' lengths
@@ -46,7 +47,7 @@ static size_t aligned(size_t bytes)
 
 /* --- Making plans --- */
 
-/* A plan of the engine's; UNSUPPORTED, with its reason, where it has none. */
+/* A plan of the engine's. */
 static enum status plan_of(struct pass_plan *pass, cudnnHandle_t handle,
                            cudnnBackendDescriptor_t engine)
 {
@@ -115,18 +116,16 @@ static enum status make_pass(struct attentions *attentions, struct pass_plan *pa
 {
     enum status status = STATUS_OK;
     cudnnBackendDescriptor_t engines[ENGINES];
-    int64_t count;
+    int64_t count, tried = 0;
 
     TRY(attention_graph_build(&pass->graph, attentions->cudnn, attentions->handle, shape,
                               backward));
     TRY(list_engines(pass, engines, &count));
     if (count == 0)
         FAIL(STATUS_UNSUPPORTED, "cuDNN has no engine for it on this GPU");
-    for (int64_t i = 0; i < count && i < ENGINES; i++) {
-        status = plan_of(pass, attentions->handle, engines[i]);
-        if (status != STATUS_UNSUPPORTED)
-            break;
-    }
+    do { /* Another engine may compile where one does not. */
+        status = plan_of(pass, attentions->handle, engines[tried]);
+    } while (status != STATUS_OK && ++tried < count && tried < ENGINES);
 
 out:
     if (status != STATUS_OK)
@@ -216,6 +215,21 @@ out:
     return status;
 }
 
+/* The meaning of a failure to plan, for the caller. An error of the GPU's that stays with the process does not go
+ * away by using other kernels; anything else that is wrong is wrong with cuDNN alone. */
+static enum status failure_of(enum status status)
+{
+    struct status_error error = *status_last();
+    cudaError_t sticky = cudaDeviceSynchronize();
+
+    if (errors_is_sticky(sticky))
+        return errors_check(sticky, "cudaDeviceSynchronize", __FILE__, __LINE__);
+    (void)cudaGetLastError();
+    if (status == STATUS_DEVICE_ERROR || status == STATUS_DEVICE_OUT_OF_MEMORY)
+        error.status = STATUS_UNSUPPORTED;
+    return status_raise(&error);
+}
+
 static bool same(const struct attention_shape *a, const struct attention_shape *b)
 {
     return a->samples == b->samples && a->heads == b->heads && a->tokens == b->tokens &&
@@ -247,6 +261,8 @@ enum status cuda_attention_plan(struct device *base, const struct attention_shap
         status = make_handle(attentions);
         if (status == STATUS_OK)
             status = plan_make(&plan, attentions, shape);
+        if (status != STATUS_OK)
+            status = failure_of(status);
         if (status == STATUS_OK) {
             plan->next = attentions->plans;
             attentions->plans = plan;

@@ -7,9 +7,13 @@ static int64_t quotient_up(int64_t a, int64_t b)
 
 int64_t geometry_blocks(enum geometry_shape shape, size_t element_bytes, int64_t count)
 {
-    int64_t pack = GEOMETRY_PACK_BYTES / (int64_t)element_bytes;
-    int64_t units_a_block =
-        shape == GEOMETRY_ROWS ? GEOMETRY_BLOCK / GEOMETRY_LANES : GEOMETRY_BLOCK * pack;
+    const int64_t pack = GEOMETRY_PACK_BYTES / (int64_t)element_bytes;
+    const int64_t rows = GEOMETRY_BLOCK / GEOMETRY_LANES;
+    const int64_t counts_of_a_block[] = {
+        [GEOMETRY_PACKS] = GEOMETRY_BLOCK * pack,
+        [GEOMETRY_ROWS] = rows,
+        [GEOMETRY_COLUMNS] = rows * pack,
+    };
 
-    return quotient_up(count, units_a_block);
+    return quotient_up(count, counts_of_a_block[shape]);
 }

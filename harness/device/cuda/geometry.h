@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum geometry_shape { GEOMETRY_PACKS, GEOMETRY_ROWS };
+enum geometry_shape { GEOMETRY_PACKS, GEOMETRY_ROWS, GEOMETRY_COLUMNS };
 
 enum {
     GEOMETRY_BLOCK = 256,     /* threads; 8 warps, so that 8 blocks fill an SM of 2048 threads */
@@ -14,8 +14,8 @@ enum {
     GEOMETRY_BLOCKS_MAX = INT32_MAX /* CUDA C++ Programming Guide, "Technical specifications" */
 };
 
-/* Blocks of GEOMETRY_BLOCK threads for `count` elements of `element_bytes` (PACKS) or rows (ROWS);
- * at least 1. More than GEOMETRY_BLOCKS_MAX do not fit in a grid. */
+/* Blocks of GEOMETRY_BLOCK threads for `count` elements of `element_bytes` (PACKS), rows (ROWS) or
+ * columns of such elements (COLUMNS); at least 1. More than GEOMETRY_BLOCKS_MAX do not fit in a grid. */
 int64_t geometry_blocks(enum geometry_shape shape, size_t element_bytes, int64_t count);
 
 #endif

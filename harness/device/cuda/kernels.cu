@@ -17,6 +17,7 @@
 #include "kernels/residual.kernel.c"
 #include "kernels/tiled_attention.kernel.c"
 
+static_assert((int)KERNEL_BLOCK == (int)GEOMETRY_BLOCK, "the launcher has other blocks");
 static_assert((int)LANES == (int)GEOMETRY_LANES, "the launcher counts other rows per block");
 static_assert(PACK * sizeof(real) == (size_t)GEOMETRY_PACK_BYTES,
               "the launcher counts other packs");

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SHAPE_ROWS  GEOMETRY_ROWS
-#define SHAPE_PACKS GEOMETRY_PACKS
+#define SHAPE_ROWS    GEOMETRY_ROWS
+#define SHAPE_PACKS   GEOMETRY_PACKS
+#define SHAPE_COLUMNS GEOMETRY_COLUMNS
 static const struct {
     const char *name;
     enum geometry_shape shape;

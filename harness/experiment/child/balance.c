@@ -1,5 +1,6 @@
 #include "harness/experiment/child/balance.h"
 
+#include "harness/base/quantity.h"
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/step/training.h"
 
@@ -9,16 +10,20 @@
 enum {
     PIXELS_LEAST = 32,
     PIXELS_MOST = 512,
-    PIXELS_STEP = 16,
+    PIXELS_STEP = 8,
     SIZES = (PIXELS_MOST - PIXELS_LEAST) / PIXELS_STEP + 1,
-    ATTEMPTS = 16, /* measurements at most, each of which opens a run; most scenarios need 2 or 3 */
+    COARSE = 8,    /* sizes between two that are looked at first */
+    ATTEMPTS = 12, /* measurements at most, each of which opens a run; most scenarios need 3 or 4 */
     ATTEMPTS_FOR_CENTRAL = 5, /* from then on any ratio within the band is good enough */
     SETTLE_STEPS = 8,         /* by then a graph is captured and pools are filled */
     STEPS_LEAST = 9,
+    MEASUREMENTS = 2, /* good ones of a run */
     STEPS_MOST = 201,
 };
 
 #define MEASURE_NS 5e7 /* approximate length of one measurement */
+#define GOOD       0.2 /* a distance from the middle that is near enough: less is noise */
+#define DISTURBED  1.6 /* times apart, two measurements of a size do not agree */
 
 static double ratio_of(enum balance_kind kind, double host_ns, double device_ns)
 {
@@ -40,23 +45,28 @@ void balance_explain(const struct balance *balance, const struct balance_result 
                      size_t size)
 {
     bool host_first = balance->kind == BALANCE_HOST_OVER_DEVICE;
-    char pixels[64] = "";
+    double over_ns = host_first ? result->host_ns : result->device_ns;
+    double under_ns = host_first ? result->device_ns : result->host_ns;
+    char with[64] = "", sizes[96] = "";
 
-    if (result->jpeg_pixels > 0)
-        snprintf(pixels, sizeof pixels, ", with JPEG files of %d pixels", result->jpeg_pixels);
+    if (result->jpeg_pixels > 0) {
+        snprintf(with, sizeof with, "with images of %d x %d pixels ", result->jpeg_pixels,
+                 result->jpeg_pixels);
+        snprintf(sizes, sizeof sizes, "; no size tried from %d to %d pixels comes nearer",
+                 PIXELS_LEAST, PIXELS_MOST);
+    }
     snprintf(text, size,
-             "%s work takes %.3g times as long as %s work (%.1f us and %.1f us per step%s); the "
-             "effect shows only between %.3g and %.3g times",
-             balances[balance->kind].over, result->ratio, balances[balance->kind].under,
-             (host_first ? result->host_ns : result->device_ns) / 1e3,
-             (host_first ? result->device_ns : result->host_ns) / 1e3, pixels, balance->low,
-             balance->high);
+             "%sthe %s needs %.3g times the %s's time (%s and %s per step); the effect shows only "
+             "between %.3g and %.3g times%s",
+             with, balances[balance->kind].over, result->ratio, balances[balance->kind].under,
+             quantity_time(over_ns).text, quantity_time(under_ns).text, balance->low, balance->high,
+             sizes);
 }
 
-/* Whether the size can be chosen: only generated images come in any size. */
+/* Whether the size can be chosen: images come in any size. */
 static bool can_choose(const struct training_config *config)
 {
-    return config->data.kind == DATA_IMAGES && config->data.folder[0] == '\0' &&
+    return config->data.kind == DATA_IMAGES && config->data.jpeg_pixels > 0 &&
            config->loader.input == INPUT_DECODED;
 }
 
@@ -65,20 +75,26 @@ static bool is_far(const struct balance *balance, double ratio)
     return ratio < balance->low / 2 || ratio > balance->high * 2;
 }
 
+/* Takes what is less than measured before: other programs only ever add. */
 static enum status time_parts(struct balance_result *result, struct training *training,
                               enum balance_kind kind, int64_t steps)
 {
+    double host_ns, device_ns;
     enum status status = STATUS_OK;
 
-    TRY(training_balance(training, steps, &result->host_ns, &result->device_ns));
+    TRY(training_balance(training, steps, &host_ns, &device_ns));
+    result->host_ns = fmin(result->host_ns, host_ns);
+    result->device_ns = fmin(result->device_ns, device_ns);
     result->ratio = ratio_of(kind, result->host_ns, result->device_ns);
 
 out:
     return status;
 }
 
-/* Measures both parts with the settings as they are. A short measurement gives the number of steps of a
- * good one. It is good enough where the ratio is far off and another size can be tried. */
+/* Measures both parts with the settings as they are, in a run of its own, once the files were read: the
+ * first read of small files takes several times as long as the later ones. A short measurement gives the
+ * number of steps of a good one. It is good enough where the ratio is far off and another size can be
+ * tried. */
 static enum status measure(struct balance_result *result, struct device *device,
                            const struct balance *balance, const struct training_config *config)
 {
@@ -87,12 +103,15 @@ static enum status measure(struct balance_result *result, struct device *device,
     double steps;
     enum status status = STATUS_OK;
 
+    *result = (struct balance_result){ .host_ns = INFINITY, .device_ns = INFINITY };
+    TRY(dataset_read_files(&config->data));
     TRY(training_open(&training, device, config));
     TRY(training_run(training, SETTLE_STEPS));
     TRY(time_parts(result, training, balance->kind, STEPS_LEAST));
     steps = fmin(STEPS_MOST, MEASURE_NS / (result->host_ns + result->device_ns));
-    if (steps > STEPS_LEAST && !(can_choose(config) && is_far(balance, result->ratio)))
-        TRY(time_parts(result, training, balance->kind, (int64_t)steps));
+    for (int i = 0; i < MEASUREMENTS && steps > STEPS_LEAST; i++)
+        if (!(can_choose(config) && is_far(balance, result->ratio)))
+            TRY(time_parts(result, training, balance->kind, (int64_t)steps));
     result->measured = true;
     result->jpeg_pixels = config->data.jpeg_pixels;
     training_close(training);
@@ -112,163 +131,254 @@ out:
 
 /* --- Choosing --- */
 
-/* The time to decode one file, by size, measured when it is first needed. */
-struct decode_times {
-    double ns[SIZES]; /* 0: not measured yet */
-    int image_size;
-};
-
 static int pixels_of(int size)
 {
     return PIXELS_LEAST + size * PIXELS_STEP;
 }
 
-static enum status decode_time(struct decode_times *times, int size, double *ns)
+/* The size nearest to `pixels`. */
+static int size_of(int pixels)
 {
-    enum status status = STATUS_OK;
+    int size = (pixels - PIXELS_LEAST + PIXELS_STEP / 2) / PIXELS_STEP;
 
-    if (!(times->ns[size] > 0))
-        TRY(dataset_decode_ns(pixels_of(size), times->image_size, &times->ns[size]));
-    *ns = times->ns[size];
-
-out:
-    return status;
-}
-
-/* The size whose decoding time is closest to `wanted_ns`. Larger sizes take longer, so halving the range
- * finds it. */
-static enum status size_for(struct decode_times *times, double wanted_ns, int *size)
-{
-    int low = 0, high = SIZES - 1;
-    double low_ns, high_ns;
-    enum status status = STATUS_OK;
-
-    while (high - low > 1) {
-        int half = (low + high) / 2;
-        double ns;
-        TRY(decode_time(times, half, &ns));
-        *(ns < wanted_ns ? &low : &high) = half;
-    }
-    TRY(decode_time(times, low, &low_ns));
-    TRY(decode_time(times, high, &high_ns));
-    *size = fabs(high_ns - wanted_ns) < fabs(low_ns - wanted_ns) ? high : low;
-
-out:
-    return status;
+    return size < 0 ? 0 : size < SIZES ? size : SIZES - 1;
 }
 
 /* The distance of a ratio from the middle of the band; 1 is the edge of the band. */
-static double distance(const struct balance *balance, const struct balance_result *result)
+static double distance(const struct balance *balance, double ratio)
 {
-    return fabs(result->ratio - middle(balance)) / (balance->high - middle(balance));
+    return fabs(ratio - middle(balance)) / (balance->high - middle(balance));
 }
 
 /* Near the edge of the band, the next measurement could well fall outside. */
 static bool is_central(const struct balance *balance, const struct balance_result *result)
 {
-    return distance(balance, result) <= 2.0 / 3;
+    return distance(balance, result->ratio) <= 2.0 / 3;
 }
 
-/* The host work that puts the ratio into the middle of the band. */
-static double wanted_host_ns(const struct balance *balance, const struct balance_result *result)
-{
-    return balance->kind == BALANCE_HOST_OVER_DEVICE ? result->device_ns * middle(balance)
-                                                     : result->device_ns / middle(balance);
-}
-
-/* A search for the size: the last measurement, and the sizes that are still possible. Sizes below
- * `least` gave too little host work, sizes above `most` too much. */
+/* A search for the size. What a size costs is predicted from the time to decode one file of it alone,
+ * which takes milliseconds to measure, and the last measurement of a whole step:
+ * host(p) = measured + slope * (decode(p) - decode(measured p)). */
 struct search {
-    struct decode_times times;
-    struct balance_result now;
-    double decode_ns; /* of one file of the size measured last */
-    double slope;     /* host work per step over the time to decode one file alone; 0: unknown */
-    int least, most;
+    const struct balance *balance;
+    int image_size;
+    double decode_ns[SIZES]; /* 0: not measured yet */
+    struct balance_result measured[SIZES];
+    bool twice[SIZES];         /* measured by two runs that agree */
+    struct balance_result now; /* the last measurement */
+    double now_decode_ns;      /* of one file of its size */
+    double slope;              /* host work per step over the time to decode one file alone */
+    int attempts;
 };
 
-/* Host work is a constant plus decoding, so a measurement at one size predicts the others:
- * host(p) = measured + slope * (decode(p) - decode(measured p)). Where there is no prediction, or where
- * it contradicts earlier measurements, which are noisy, the middle of the remaining sizes is tried. */
-static enum status next_size(struct search *search, const struct balance *balance, int *size)
+static enum status decode_time(struct search *search, int size, double *ns)
 {
-    double missing_ns = wanted_host_ns(balance, &search->now) - search->now.host_ns;
     enum status status = STATUS_OK;
 
-    *size = -1;
-    if (search->slope > 0)
-        TRY(size_for(&search->times, search->decode_ns + missing_ns / search->slope, size));
-    if (*size < search->least || *size > search->most)
-        *size = (search->least + search->most) / 2;
+    if (!(search->decode_ns[size] > 0))
+        TRY(dataset_decode_ns(pixels_of(size), search->image_size, &search->decode_ns[size]));
+    *ns = search->decode_ns[size];
 
 out:
     return status;
 }
 
-/* The growth of host work with the time to decode one file. It would be the number of samples if decoding
- * in the loop were as fast as alone. Two measurements give the true value; it is dropped as noise where
- * it is not within a factor of four of that number. */
+static enum status predict(struct search *search, int size, double *ratio)
+{
+    enum status status = STATUS_OK;
+    double decode_ns, host_ns;
+
+    TRY(decode_time(search, size, &decode_ns));
+    host_ns = search->now.host_ns + search->slope * (decode_ns - search->now_decode_ns);
+    *ratio = ratio_of(search->balance->kind, fmax(host_ns, 1), search->now.device_ns);
+
+out:
+    return status;
+}
+
+/* The best size so far of those looked at: whose ratio is predicted to be nearest to the middle. */
+struct candidate {
+    int size; /* -1: none */
+    double distance;
+};
+
+/* Sizes that were measured are no candidates: a prediction cannot tell more. */
+static enum status look_at(struct search *search, int size, struct candidate *best, double *ratio)
+{
+    enum status status = STATUS_OK;
+    double away;
+
+    TRY(predict(search, size, ratio));
+    away = distance(search->balance, *ratio);
+    if (!search->measured[size].measured && (best->size < 0 || away < best->distance))
+        *best = (struct candidate){ size, away };
+
+out:
+    return status;
+}
+
+/* Whether the host has more to do than is wanted. */
+static bool is_above(const struct balance *balance, double ratio)
+{
+    return balance->kind == BALANCE_HOST_OVER_DEVICE ? ratio > middle(balance)
+                                                     : ratio < middle(balance);
+}
+
+/* Looks at a few sizes over the whole range, then at those between the best and its neighbours. Larger
+ * files take longer only above the size that the model sees: smaller ones must be enlarged, and files of
+ * just that size need no resizing. So only above it the rest is left out once it would be too much. */
+static enum status find_candidate(struct search *search, struct candidate *best)
+{
+    enum status status = STATUS_OK;
+    double ratio;
+
+    *best = (struct candidate){ .size = -1 };
+    TRY(look_at(search, size_of(search->image_size), best, &ratio));
+    for (int size = 0;; size += COARSE) {
+        if (size >= SIZES)
+            size = SIZES - 1;
+        TRY(look_at(search, size, best, &ratio));
+        if (size == SIZES - 1 ||
+            (pixels_of(size) > search->image_size && is_above(search->balance, ratio)))
+            break;
+    }
+    for (int step = COARSE / 2; best->size >= 0 && step > 0 && best->distance > GOOD; step /= 2) {
+        int centre = best->size;
+        if (centre - step >= 0)
+            TRY(look_at(search, centre - step, best, &ratio));
+        if (centre + step < SIZES)
+            TRY(look_at(search, centre + step, best, &ratio));
+    }
+
+out:
+    return status;
+}
+
+/* The growth of host work with the time to decode one file, from the last two measurements. It would be
+ * the number of samples if decoding in the loop were as fast as alone; what is not within a factor of
+ * four of that is noise. */
 static void learn_slope(struct search *search, double last_decode_ns, double last_host_ns,
                         double samples)
 {
-    double slope = (search->now.host_ns - last_host_ns) / (search->decode_ns - last_decode_ns);
+    double slope = (search->now.host_ns - last_host_ns) / (search->now_decode_ns - last_decode_ns);
 
-    search->slope = slope > samples / 4 && slope < samples * 4 ? slope : 0;
+    if (search->attempts > 1 && slope > samples / 4 && slope < samples * 4)
+        search->slope = slope;
+}
+
+/* Keeps the last measurement of its size. With one before it that agrees, the mean is kept: a device that
+ * shares its cores with other programs takes half as long again now and then. Where they disagree more
+ * than that, the first was disturbed, and the size is to be measured once more. */
+static void keep(struct search *search, int size)
+{
+    struct balance_result *kept = &search->measured[size];
+    double apart = kept->measured ? fabs(log(search->now.ratio / kept->ratio)) : INFINITY;
+
+    search->twice[size] = apart <= log(DISTURBED);
+    if (search->twice[size]) {
+        kept->host_ns = sqrt(kept->host_ns * search->now.host_ns);
+        kept->device_ns = sqrt(kept->device_ns * search->now.device_ns);
+        kept->ratio = sqrt(kept->ratio * search->now.ratio);
+    } else {
+        *kept = search->now;
+    }
 }
 
 static enum status try_size(struct search *search, struct device *device,
-                            const struct balance *balance, struct training_config *config, int size)
+                            struct training_config *config, int size)
 {
+    double decode_ns = search->now_decode_ns, host_ns = search->now.host_ns;
     enum status status = STATUS_OK;
 
     config->data.jpeg_pixels = pixels_of(size);
-    TRY(decode_time(&search->times, size, &search->decode_ns));
-    TRY(measure(&search->now, device, balance, config));
-    if (search->now.host_ns < wanted_host_ns(balance, &search->now))
-        search->least = size + 1;
-    else
-        search->most = size - 1;
+    TRY(decode_time(search, size, &search->now_decode_ns));
+    TRY(measure(&search->now, device, search->balance, config));
+    search->attempts++;
+    keep(search, size);
+    learn_slope(search, decode_ns, host_ns, (double)config->model.batch);
 
 out:
     return status;
 }
 
-/* Whether another size is worth measuring. When no size is left and none gave the ratio, some
- * measurement was wrong: then all sizes are possible again. */
-static bool goes_on(struct search *search, const struct balance *balance,
-                    const struct balance_result *best, int attempt)
+/* The measured size whose ratio is nearest to the middle. */
+static int best_measured(const struct search *search)
 {
-    if (is_central(balance, best) ||
-        (attempt >= ATTEMPTS_FOR_CENTRAL && balance_holds(balance, best)))
-        return false;
-    if (search->least <= search->most)
-        return true;
-    search->least = 0;
-    search->most = SIZES - 1;
-    return !balance_holds(balance, best);
+    int best = -1;
+
+    for (int size = 0; size < SIZES; size++) {
+        const struct balance_result *result = &search->measured[size];
+        if (result->measured &&
+            (best < 0 || distance(search->balance, result->ratio) <
+                             distance(search->balance, search->measured[best].ratio)))
+            best = size;
+    }
+    return best;
 }
 
-/* Searches for the size. *result becomes the best measurement. */
+/* The size halfway between two neighbours among those measured, of which one gave the host too much to
+ * do and the other too little; -1: there is none. It needs no prediction, which noise may have spoiled. */
+static int find_between(const struct search *search)
+{
+    int last = -1;
+
+    for (int size = 0; size < SIZES; size++) {
+        if (!search->measured[size].measured)
+            continue;
+        if (last >= 0 && size - last > 1 &&
+            is_above(search->balance, search->measured[size].ratio) !=
+                is_above(search->balance, search->measured[last].ratio))
+            return (last + size) / 2;
+        last = size;
+    }
+    return -1;
+}
+
+/* Whether to leave it at the best measurement. If not, *next is the size to measure. One measurement may
+ * have been disturbed, so what ends the search was measured twice, each time in a run of its own. */
+static enum status is_settled(struct search *search, int *next, bool *settled)
+{
+    int best = best_measured(search);
+    const struct balance_result *result = &search->measured[best];
+    struct candidate candidate;
+    enum status status = STATUS_OK;
+
+    *next = best;
+    *settled = search->attempts >= ATTEMPTS;
+    if (*settled)
+        goto out;
+    if (!is_central(search->balance, result) &&
+        !(search->attempts >= ATTEMPTS_FOR_CENTRAL && balance_holds(search->balance, result))) {
+        TRY(find_candidate(search, &candidate));
+        if (candidate.size >= 0 && candidate.distance < distance(search->balance, result->ratio))
+            *next = candidate.size;
+    }
+    *settled = *next == best && search->twice[best];
+    if (*settled && !balance_holds(search->balance, result) && find_between(search) >= 0) {
+        *next = find_between(search);
+        *settled = false;
+    }
+
+out:
+    return status;
+}
+
+/* Searches for the size. *result becomes the measurement of the one that is best. */
 static enum status approach(struct balance_result *result, struct device *device,
                             const struct balance *balance, struct training_config *config)
 {
-    double samples = (double)config->model.batch;
-    struct search search = { .times = { .image_size = config->data.image_size },
-                             .now = *result,
-                             .slope = samples,
-                             .most = SIZES - 1 };
+    struct search search = { .balance = balance,
+                             .image_size = config->data.image_size,
+                             .slope = (double)config->model.batch };
+    int size = size_of(config->data.jpeg_pixels);
+    bool settled = false;
     enum status status = STATUS_OK;
 
-    TRY(dataset_decode_ns(config->data.jpeg_pixels, search.times.image_size, &search.decode_ns));
-    for (int attempt = 1; attempt < ATTEMPTS && goes_on(&search, balance, result, attempt);
-         attempt++) {
-        double last_decode_ns = search.decode_ns, last_host_ns = search.now.host_ns;
-        int size;
-        TRY(next_size(&search, balance, &size));
-        TRY(try_size(&search, device, balance, config, size));
-        learn_slope(&search, last_decode_ns, last_host_ns, samples);
-        if (distance(balance, &search.now) < distance(balance, result))
-            *result = search.now;
+    while (!settled) {
+        TRY(try_size(&search, device, config, size));
+        TRY(is_settled(&search, &size, &settled));
     }
+    *result = search.measured[size];
     config->data.jpeg_pixels = result->jpeg_pixels;
 
 out:
@@ -283,9 +393,10 @@ enum status balance_choose(struct balance_result *result, struct device *device,
     *result = (struct balance_result){ .jpeg_pixels = config->data.jpeg_pixels };
     if (balance->kind == BALANCE_NONE)
         return STATUS_OK;
-    TRY(measure(result, device, balance, config));
     if (can_choose(config))
         TRY(approach(result, device, balance, config));
+    else
+        TRY(measure(result, device, balance, config));
 
 out:
     return status;

@@ -1,17 +1,18 @@
 /* Balance: brings host and device work to a similar size, for bottlenecks that exist only then.
  *
  * Device work hides loading, or waits for it, only while neither of them is negligible. Both parts are
- * measured alone. Then the size of the generated JPEG files is chosen so that decoding a batch gives the
- * ratio that the scenario asks for. Both variants use the same size. */
+ * measured alone. Then the size of the JPEG files is chosen so that decoding a batch gives the ratio that
+ * the scenario asks for, and measured once more. Both variants use the same size. */
 #ifndef HARNESS_EXPERIMENT_CHILD_BALANCE_H
 #define HARNESS_EXPERIMENT_CHILD_BALANCE_H
 
 #include "harness/experiment/result.h"
 
-/* Measures both parts. Where `config` (resolved) decodes generated images, also chooses
- * config->data.jpeg_pixels, a multiple of 16 from 32 to 512, to come near the middle of the band. The
- * user's own files are taken as they are, and so is other input. `result` is the measurement of the
- * choice; result->measured is false where the scenario asks for no balance. */
+/* Measures both parts. Where `config` (resolved) decodes images of a size that is ours to choose, also
+ * chooses config->data.jpeg_pixels, a multiple of 8 from 32 to 512, to come near the middle of the band.
+ * Other input is taken as it is. `result` is the measurement of the choice. Where there was a choice, two
+ * runs agree on it, unless the search ended after as many sizes as it may try: then the best of these was
+ * maybe measured once. result->measured is false where the scenario asks for no balance. */
 enum status balance_choose(struct balance_result *result, struct device *device,
                            const struct balance *balance, struct training_config *config);
 

@@ -15,38 +15,17 @@ void session_start(struct session *session, const struct scenario *scenario,
     session->descriptor = descriptor;
 }
 
-enum status session_open_device(const struct session *session, struct activity_sink sink,
+enum status session_open_device(const struct protocol *protocol, struct activity_sink sink,
                                 struct device **device)
 {
-    const struct device_options options = { .memory_bytes = session->protocol->device_memory,
+    const struct device_options options = { .memory_bytes = protocol->device_memory,
                                             .spin_ns = -1,
                                             .sink = sink };
 
-    return device_open(device, session->protocol->device, &options);
+    return device_open(device, protocol->device, &options);
 }
 
 /* --- Settings --- */
-
-static enum status settle_variant(struct session *session, enum variant variant,
-                                  const struct device_properties *device)
-{
-    const struct protocol *protocol = session->protocol;
-    struct training_config *config = &session->configs[variant];
-    enum status status = STATUS_OK;
-
-    TRY(scenario_config(session->scenario, protocol->aa ? VARIANT_BEFORE : variant, config));
-    config->seed = protocol->seed;
-    if (protocol->data != NULL && config->data.kind != DATA_SEQUENCES) {
-        if (strlen(protocol->data) >= sizeof config->data.folder)
-            FAIL(STATUS_BAD_INPUT, "the folder's name is longer than %zu characters: %.80s...",
-                 sizeof config->data.folder - 1, protocol->data);
-        snprintf(config->data.folder, sizeof config->data.folder, "%s", protocol->data);
-    }
-    TRY(knobs_resolve(config, device));
-
-out:
-    return status;
-}
 
 /* All micro-batches together. */
 static int samples_per_step(const struct training_config *config)
@@ -54,20 +33,22 @@ static int samples_per_step(const struct training_config *config)
     return config->model.batch;
 }
 
-enum status session_settle(struct session *session, struct device *device, int jpeg_pixels)
+enum status session_settle(struct session *session, struct device *device)
 {
     struct training_config *before = &session->configs[VARIANT_BEFORE];
     struct training_config *after = &session->configs[VARIANT_AFTER];
     enum status status = STATUS_OK;
 
     for (int v = 0; v < VARIANT_COUNT; v++)
-        TRY(settle_variant(session, (enum variant)v, device_properties(device)));
+        TRY(protocol_config(session->protocol, session->scenario, (enum variant)v,
+                            device_properties(device), &session->configs[v]));
     if (samples_per_step(before) != samples_per_step(after))
         FAIL(STATUS_INTERNAL,
              "%s: a step takes %d samples before and %d after; both must take the same",
              session->scenario->name, samples_per_step(before), samples_per_step(after));
-    if (jpeg_pixels > 0)
-        before->data.jpeg_pixels = jpeg_pixels;
+    session->balance.jpeg_pixels = session->protocol->jpeg_pixels;
+    if (session->balance.jpeg_pixels > 0)
+        before->data.jpeg_pixels = session->balance.jpeg_pixels;
     else
         TRY(balance_choose(&session->balance, device, &session->scenario->balance, before));
     after->data.jpeg_pixels = before->data.jpeg_pixels;
@@ -76,7 +57,8 @@ out:
     return status;
 }
 
-/* A tracing child that is given the size measures no balance: the timing child found that it holds. */
+/* A child that is given the size measures no balance: it does the work of an earlier one, whatever the
+ * ratio is now. */
 enum status session_check_balance(struct session *session, bool *holds)
 {
     const struct balance *balance = &session->scenario->balance;

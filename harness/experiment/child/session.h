@@ -22,15 +22,15 @@ void session_start(struct session *session, const struct scenario *scenario,
                    const struct protocol *protocol, int descriptor);
 
 /* Opens the protocol's device; `sink` is all zeros where nothing is recorded. */
-enum status session_open_device(const struct session *session, struct activity_sink sink,
+enum status session_open_device(const struct protocol *protocol, struct activity_sink sink,
                                 struct device **device);
 
 /* Fills in `configs`: the scenario's knobs with the protocol's seed and data, resolved; in A/A both are
- * the settings before. Then makes the size of the JPEG files the same in both: `jpeg_pixels`, or, where
+ * the settings before. Then makes the size of the JPEG files the same in both: the protocol's, or, where
  * that is 0, what balance_choose finds. REFUSED or UNSUPPORTED where the device cannot show the
  * scenario. INTERNAL when the variants do not take the same samples per step: a window has the same
  * steps in both, so only then does it hold the same samples. */
-enum status session_settle(struct session *session, struct device *device, int jpeg_pixels);
+enum status session_settle(struct session *session, struct device *device);
 
 /* Whether host and device work are in balance. If not, the parent gets a "skipped" record. */
 enum status session_check_balance(struct session *session, bool *holds);

@@ -138,6 +138,7 @@ static enum status run_pair(struct timing *timing, bool after_first, int index)
         enum variant variant = (i == 0) == after_first ? VARIANT_AFTER : VARIANT_BEFORE;
         if (!is_run(timing, variant))
             continue;
+        runs[count].name = variant_name(variant);
         runs[count].config = &timing->session.configs[variant];
         runs[count].repetition = &repetitions[count];
         variants[count++] = variant;
@@ -221,7 +222,7 @@ static enum status open_device(struct timing *timing)
     const struct session *session = &timing->session;
     enum status status = STATUS_OK;
 
-    TRY(session_open_device(session, (struct activity_sink){ 0 }, &timing->device));
+    TRY(session_open_device(session->protocol, (struct activity_sink){ 0 }, &timing->device));
     timing->plan.seconds = fmax(session->protocol->window_seconds,
                                 device_properties(timing->device)->window_seconds_least);
 
@@ -236,7 +237,7 @@ static enum status run_timing(struct timing *timing)
     enum status status = STATUS_OK;
 
     TRY(open_device(timing));
-    TRY(session_settle(session, timing->device, 0));
+    TRY(session_settle(session, timing->device));
     TRY(send_scenario(timing));
     TRY(session_check_balance(session, &holds));
     if (!holds)

@@ -1,6 +1,6 @@
 #include "harness/experiment/child/window.h"
 
-#include "harness/experiment/child/clocks.h"
+#include "harness/bench/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -176,14 +176,17 @@ out:
     return status;
 }
 
-static enum status run_slice(struct window_run *run, const struct window_plan *plan)
+static enum status run_slice(struct window_run *run, struct device *device,
+                             const struct window_plan *plan)
 {
     enum status status = STATUS_OK;
 
+    range_push(device, run->name);
     TRY(training_window(run->training, plan->steps, &run->window));
     TRY(training_pause(run->training));
 
 out:
+    range_pop(device);
     return status;
 }
 
@@ -205,18 +208,20 @@ static void take_window(struct window_run *run)
 }
 
 /* All slices of all runs. The first run begins the even rounds, the last run the odd ones: ABBA. */
-static enum status run_slices(struct window_run *runs, int count, const struct window_plan *plan,
-                              int *failed)
+static enum status run_slices(struct window_run *runs, int count, struct device *device,
+                              const struct window_plan *plan, int *failed)
 {
     enum status status = STATUS_OK;
 
+    device_profile(device, true);
     for (int64_t slice = 0; slice < plan->slices; slice++)
         for (int i = 0; i < count; i++) {
             *failed = slice % 2 == 0 ? i : count - 1 - i;
-            TRY(run_slice(&runs[*failed], plan));
+            TRY(run_slice(&runs[*failed], device, plan));
         }
 
 out:
+    device_profile(device, false);
     return status;
 }
 
@@ -241,7 +246,7 @@ enum status window_pair(struct window_run *runs, int count, struct device *devic
     *failed = -1;
     TRY(clocks_raise(device));
     vitals[0] = device_vitals(device);
-    TRY(run_slices(runs, count, plan, failed));
+    TRY(run_slices(runs, count, device, plan, failed));
     *failed = -1;
     vitals[1] = device_vitals(device);
     for (int i = 0; i < count; i++) {

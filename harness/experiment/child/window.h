@@ -42,6 +42,7 @@ enum status window_pilot(struct device *device, const struct training_config *co
 
 /* One variant of a pair. */
 struct window_run {
+    const char *name; /* of the variant, for profilers */
     const struct training_config *config;
     struct repetition *repetition; /* owns its step_ns on success and nothing on failure */
     struct training *training;     /* NULL before and after */
@@ -49,7 +50,8 @@ struct window_run {
 };
 
 /* Measures one repetition of each of `count` (1 or 2) runs. The first run is opened and timed first.
- * Warm-up goes in quarters of a window; it ends when two in a row agree within 5%, or after four. On
+ * A profiler that waits for cudaProfilerStart captures the timed steps alone, all of both runs in one
+ * range. Warm-up goes in quarters of a window; it ends when two in a row agree within 5%, or after four. On
  * failure `failed` is the index of the run that failed, or -1. */
 enum status window_pair(struct window_run *runs, int count, struct device *device,
                         const struct window_plan *plan, int *failed);

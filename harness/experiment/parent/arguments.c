@@ -50,6 +50,8 @@ void arguments_exec(struct arguments *arguments, const struct scenario *scenario
     int count = add_first(arguments, scenario, protocol);
     char *window;
 
+    if (protocol->jpeg_pixels > 0)
+        add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)protocol->jpeg_pixels);
     add_integer(arguments, &count, "--repetitions", (uint64_t)protocol->repetitions);
     add_integer(arguments, &count, "--extra", (uint64_t)protocol->extra);
     window = arguments->texts[count];

@@ -33,19 +33,61 @@ static int pairs_most(const struct scenario_result *result)
     return result->protocol.repetitions + result->protocol.extra;
 }
 
-/* The windows that are certain to come; the child may add some. */
-static int windows_expected(const struct collector *collector)
+static int complete_pairs(const struct collector *collector)
 {
-    int planned = VARIANT_COUNT * collector->result->protocol.repetitions;
+    int count = 0;
 
-    return collector->done > planned ? collector->done : planned;
+    for (int i = 0; i < pairs_most(collector->result); i++)
+        count += collector->arrived[VARIANT_BEFORE][i] && collector->arrived[VARIANT_AFTER][i];
+    return count;
 }
 
-static void report_progress(const struct collector *collector)
+/* The pairs that are certain to come: once one more than those has begun, its whole group is. */
+static int pairs_expected(const struct collector *collector)
 {
+    int planned = collector->result->protocol.repetitions, groups;
+    int begun = (collector->done + VARIANT_COUNT - 1) / VARIANT_COUNT, most;
+
+    if (begun <= planned)
+        return planned;
+    groups = (begun - planned + EXTRA_PAIRS - 1) / EXTRA_PAIRS;
+    most = pairs_most(collector->result);
+    return planned + groups * EXTRA_PAIRS < most ? planned + groups * EXTRA_PAIRS : most;
+}
+
+/* Two traces take about as long as the pairs: 45% to 71% of a scenario's time, measured in quick and whole
+ * runs of launch_overhead and precision on two cores of a Xeon. */
+static double share_of_pairs(const struct scenario_result *result)
+{
+    return result->protocol.traces != NULL ? 0.5 : 1;
+}
+
+static void report_pairs(const struct collector *collector)
+{
+    int total = pairs_expected(collector), number = 1 + complete_pairs(collector);
+    const struct experiment_state state = {
+        .part = "pair",
+        .number = number < total ? number : total,
+        .total = total,
+        .share = share_of_pairs(collector->result) * collector->done / (VARIANT_COUNT * total),
+    };
+
     if (collector->progress != NULL)
-        collector->progress(collector->context, collector->result->scenario, collector->done,
-                            windows_expected(collector));
+        collector->progress(collector->context, collector->result->scenario, &state);
+}
+
+static void report_trace(const struct collector *collector, enum variant variant)
+{
+    double before = share_of_pairs(collector->result);
+    const struct experiment_state state = {
+        .part = "trace",
+        .number = 1 + (int)variant,
+        .total = VARIANT_COUNT,
+        .share = before + (1 - before) * variant / VARIANT_COUNT,
+    };
+
+    if (collector->progress != NULL)
+        collector->progress(collector->context, collector->result->scenario, &state);
 }
 
 static void take_scenario(struct collector *collector)
@@ -59,7 +101,7 @@ static void take_scenario(struct collector *collector)
     memcpy(result->fp32, record->fp32, sizeof result->fp32);
     if (record->window_seconds > 0)
         result->protocol.window_seconds = record->window_seconds;
-    report_progress(collector);
+    report_pairs(collector);
 }
 
 /* Takes over the record's step_ns. A repetition that nobody asked for, or that comes twice, is dropped. */
@@ -74,7 +116,7 @@ static void take_repetition(struct collector *collector)
     record->repetition.step_ns = NULL;
     collector->arrived[record->variant][record->index] = true;
     collector->done++;
-    report_progress(collector);
+    report_pairs(collector);
 }
 
 static void take_line(void *context, const char *line)
@@ -138,8 +180,8 @@ static void describe_failure(const struct collector *collector, const struct pro
     process_describe(report, how, sizeof how);
     if (report->end == PROCESS_EXITED && report->code == 0)
         snprintf(how, sizeof how, "ended before it was done");
-    snprintf(result->reason, sizeof result->reason, "its process %s after %d of %d windows%s%s",
-             how, collector->done, windows_expected(collector),
+    snprintf(result->reason, sizeof result->reason, "its process %s after %d of %d pairs%s%s", how,
+             complete_pairs(collector), pairs_expected(collector),
              report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
 }
 
@@ -179,6 +221,42 @@ out:
     return status;
 }
 
+static enum status make_traces(const struct collector *collector, const char *program,
+                               const volatile sig_atomic_t *stop)
+{
+    enum status status = STATUS_OK;
+
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        report_trace(collector, (enum variant)v);
+        TRY(variant_trace_make(collector->result, (enum variant)v, program, stop));
+    }
+
+out:
+    return status;
+}
+
+static void open_result(struct scenario_result *result, const struct scenario *scenario,
+                        const struct protocol *protocol)
+{
+    *result = (struct scenario_result){ .scenario = scenario, .protocol = *protocol };
+    result->verdict = VERDICT_FAILED;
+    result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
+    result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
+}
+
+bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
+                      const struct protocol *protocol, const struct device_properties *device)
+{
+    if (where_holds(scenario->needs, device))
+        return false;
+    open_result(result, scenario, protocol);
+    result->verdict = VERDICT_SKIPPED;
+    result->device = *device;
+    snprintf(result->reason, sizeof result->reason, "the bottleneck shows only %s; this is the %s",
+             wheres[scenario->needs].text, device->name);
+    return true;
+}
+
 enum status experiment_run_program(struct scenario_result *result, const char *program,
                                    const struct scenario *scenario, const struct protocol *protocol,
                                    experiment_progress *progress, void *context,
@@ -193,14 +271,12 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     struct process child = { .program = program,
                              .arguments = arguments.list,
                              .timeout_seconds = protocol->timeout_seconds,
+                             .kept = protocol->lock,
                              .stop = stop,
                              .line = take_line,
                              .context = &collector };
 
-    *result = (struct scenario_result){ .scenario = scenario, .protocol = *protocol };
-    result->verdict = VERDICT_FAILED;
-    result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
-    result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
+    open_result(result, scenario, protocol);
     if (protocol->repetitions < 1 || protocol->repetitions > REPETITIONS_MOST)
         FAIL(STATUS_BAD_USAGE, "%d repetitions; give 1 to %d", protocol->repetitions,
              REPETITIONS_MOST);
@@ -211,13 +287,13 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
     cpu_times_read(&second, "");
     result->cpu_loss = cpu_loss_between(&first, &second);
     if (report.end == PROCESS_INTERRUPTED)
-        FAIL(STATUS_INTERRUPTED, "%s was interrupted after %d of %d windows", scenario->name,
-             collector.done, windows_expected(&collector));
+        FAIL(STATUS_INTERRUPTED, "%s was interrupted after %d of %d pairs", scenario->name,
+             complete_pairs(&collector), pairs_expected(&collector));
     keep_pairs(&collector);
     TRY(conclude(&collector, &report));
     if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
         result->verdict != VERDICT_FAILED)
-        TRY(variant_traces_make(result, program, stop));
+        TRY(make_traces(&collector, program, stop));
     variant_diagnosis_make(result);
 
 out:

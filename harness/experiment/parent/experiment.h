@@ -7,9 +7,17 @@
 
 #include <signal.h>
 
-/* Called as records come in: `done` of the `total` windows that count. May be NULL. */
-typedef void experiment_progress(void *context, const struct scenario *scenario, int done,
-                                 int total);
+/* How far an experiment is: the pair that is measured, or the trace that is made, of those that are certain
+ * to come; pairs are added while nothing is decided. */
+struct experiment_state {
+    const char *part; /* "pair", "trace" */
+    int number, total;
+    double share; /* of the scenario's time that has passed, 0 to 1; 0: not known yet */
+};
+
+/* Called as records come in, and before each trace. May be NULL. */
+typedef void experiment_progress(void *context, const struct scenario *scenario,
+                                 const struct experiment_state *state);
 
 /* Runs one scenario in a child process. A child that fails, crashes or hangs is not an error: it gives
  * VERDICT_FAILED with its last words. INTERRUPTED when *stop becomes nonzero: the child is ended, and
@@ -18,7 +26,12 @@ enum status experiment_run(struct scenario_result *result, const struct scenario
                            const struct protocol *protocol, experiment_progress *progress,
                            void *context, const volatile sig_atomic_t *stop);
 
-/* The same, with `program` as the child instead of this program. */
+/* Where `device` cannot show the scenario (scenario->needs): a skipped result that says so, without
+ * starting anything, and true. */
+bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
+                      const struct protocol *protocol, const struct device_properties *device);
+
+/* experiment_run() with `program` as the child instead of this program. */
 enum status experiment_run_program(struct scenario_result *result, const char *program,
                                    const struct scenario *scenario, const struct protocol *protocol,
                                    experiment_progress *progress, void *context,

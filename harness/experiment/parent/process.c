@@ -20,6 +20,7 @@ enum {
     READ_BYTES = 64 << 10, /* a pipe's usual capacity; it may be up to 1 MiB */
     READS_MOST = 17,
     NOT_STARTED = 127, /* the shell's exit code for it */
+    KEPT_FD = PROCESS_RECORD_FD + 1,
 };
 
 /* The bytes of a pipe, cut into lines. */
@@ -192,8 +193,8 @@ out:
 
 /* Runs in the child after fork, so it makes only calls that are safe there. The record descriptor is
  * moved last, because its number may be that of one of the others. */
-static _Noreturn void become(const char *program, char *const *arguments, int records, int output,
-                             pid_t parent)
+static _Noreturn void become(const struct process *child, char *const *arguments, int records,
+                             int output, pid_t parent)
 {
     sigset_t none;
     int nothing = open("/dev/null", O_RDONLY);
@@ -214,12 +215,15 @@ static _Noreturn void become(const char *program, char *const *arguments, int re
         fcntl(records, F_SETFD, 0);
     else
         dup2(records, PROCESS_RECORD_FD);
-    close_range(PROCESS_RECORD_FD + 1, ~0u, 0);
-    execv(program, arguments);
+    if (child->kept > 0)
+        dup2(child->kept, KEPT_FD);
+    close_range(PROCESS_RECORD_FD + 1 + (child->kept > 0), ~0u, 0);
+    execv(child->program, arguments);
     _exit(NOT_STARTED);
 }
 
-/* The argument vector with the program in front, to be freed; NULL when memory is out. */
+/* The argument vector with our own name in front, to be freed; NULL when memory is out. A child is most
+ * often this very program: ps shall show it as such, and what it prints shall name it so. */
 static char **vector(const struct process *child)
 {
     size_t count = 0;
@@ -230,7 +234,7 @@ static char **vector(const struct process *child)
     if (arguments == NULL)
         return NULL;
     /* exec does not write to them; its type is older than const. */
-    memcpy(&arguments[0], &child->program, sizeof arguments[0]);
+    arguments[0] = program_invocation_name;
     memcpy(&arguments[1], child->arguments, count * sizeof arguments[0]);
     return arguments;
 }
@@ -275,7 +279,7 @@ static enum status start(struct running *running)
     TRY(open_pipe(output));
     running->pid = fork();
     if (running->pid == 0)
-        become(program, arguments, records[1], output[1], self);
+        become(running->child, arguments, records[1], output[1], self);
     if (running->pid < 0)
         FAIL(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
     setpgid(running->pid,

@@ -15,9 +15,10 @@
 enum { PROCESS_RECORD_FD = 3 }; /* the descriptor for lines, in the child */
 
 struct process {
-    const char *program;               /* a path */
-    const char *const *arguments;      /* from argv[1] on; ends with NULL */
-    double timeout_seconds;            /* 0: none */
+    const char *program;          /* a path; it gets our own name as argv[0] */
+    const char *const *arguments; /* from argv[1] on; ends with NULL */
+    double timeout_seconds;       /* 0: none */
+    int kept;                     /* a descriptor, at least 5, that the child keeps open; 0: none */
     const volatile sig_atomic_t *stop; /* NULL: none; checked every 100 ms and after a signal */
     void (*line)(void *context, const char *line); /* each whole line, without its newline */
     void *context;

@@ -15,7 +15,7 @@ static enum status diagnose(struct variant_diagnosis *to, const char *folder, co
 
     if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) >= sizeof path)
         FAIL(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, file);
-    TRY(diagnosis_make(&diagnosis, paths, 1));
+    TRY(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
     to->findings = diagnosis.findings[0];
     memset(&diagnosis.findings[0], 0, sizeof diagnosis.findings[0]);
 
@@ -77,13 +77,18 @@ bool variant_diagnosis_accepted_first(const struct scenario_result *result)
     return accepted != NULL && accepted == result->diagnoses[VARIANT_BEFORE].findings.items;
 }
 
+bool variant_diagnosis_tolerates(const struct scenario_result *result, const char *id)
+{
+    return is_listed(result->scenario->tolerated_after, id, &result->device);
+}
+
 bool variant_diagnosis_tolerated_after(const struct scenario_result *result)
 {
     const struct findings *after = &result->diagnoses[VARIANT_AFTER].findings;
 
     for (int64_t i = 0; i < after->count; i++)
         if (after->items[i].severity >= SEVERITY_MAJOR &&
-            !is_listed(result->scenario->tolerated_after, after->items[i].id, &result->device))
+            !variant_diagnosis_tolerates(result, after->items[i].id))
             return false;
     return true;
 }

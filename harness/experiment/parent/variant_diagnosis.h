@@ -21,6 +21,9 @@ bool variant_diagnosis_expected(const struct scenario_result *result);
 /* Whether the scenario accepts, on its device, the first finding before. */
 bool variant_diagnosis_accepted_first(const struct scenario_result *result);
 
+/* Whether the scenario leaves this finding behind on its device, fixed or not. */
+bool variant_diagnosis_tolerates(const struct scenario_result *result, const char *id);
+
 /* Whether every major or critical finding after is one that the scenario tolerates on its device. */
 bool variant_diagnosis_tolerated_after(const struct scenario_result *result);
 

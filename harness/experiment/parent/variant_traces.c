@@ -47,8 +47,8 @@ static void explain(const struct collector *collector, const struct process_repo
                  report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
 }
 
-static enum status make_one(struct scenario_result *result, enum variant variant,
-                            const char *program, const volatile sig_atomic_t *stop)
+enum status variant_trace_make(struct scenario_result *result, enum variant variant,
+                               const char *program, const volatile sig_atomic_t *stop)
 {
     const struct protocol *protocol = &result->protocol;
     struct tracing *tracing = &result->tracing[variant];
@@ -62,6 +62,7 @@ static enum status make_one(struct scenario_result *result, enum variant variant
     struct process child = { .program = program,
                              .arguments = arguments.list,
                              .timeout_seconds = protocol->timeout_seconds,
+                             .kept = protocol->lock,
                              .stop = stop,
                              .line = take_line,
                              .context = &collector };
@@ -77,17 +78,6 @@ static enum status make_one(struct scenario_result *result, enum variant variant
         memcpy(tracing->file, name, sizeof tracing->file);
     else
         explain(&collector, &report, tracing->reason, sizeof tracing->reason);
-
-out:
-    return status;
-}
-
-enum status variant_traces_make(struct scenario_result *result, const char *program,
-                                const volatile sig_atomic_t *stop)
-{
-    enum status status = STATUS_OK;
-
-    for (int v = 0; v < VARIANT_COUNT; v++) TRY(make_one(result, (enum variant)v, program, stop));
 
 out:
     return status;

@@ -6,11 +6,10 @@
 
 #include <signal.h>
 
-/* Starts `program` once per variant and fills result->tracing. The traces are stored as
+/* Starts `program` and fills result->tracing[variant]. The trace is stored as
  * "<protocol.traces>/<scenario>.<variant>.json.gz". A child that fails is no error here: the result says
- * why its trace is missing, and nothing else in it changes. A stop request is no error either: the
- * remaining traces are left out. */
-enum status variant_traces_make(struct scenario_result *result, const char *program,
-                                const volatile sig_atomic_t *stop);
+ * why its trace is missing, and nothing else in it changes. A stop request is no error either. */
+enum status variant_trace_make(struct scenario_result *result, enum variant variant,
+                               const char *program, const volatile sig_atomic_t *stop);
 
 #endif

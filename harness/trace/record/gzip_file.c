@@ -1,6 +1,7 @@
 #include "harness/trace/record/gzip_file.h"
 
 #include "harness/base/atomic_file.h"
+#include "harness/base/ends_in.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,13 +26,6 @@ struct gzip_file {
         stream; /* has a descriptor of its own, so that the file can be forced to disk after it */
 };
 
-static bool is_compressed(const char *path)
-{
-    size_t length = strlen(path);
-
-    return length >= 3 && strcmp(path + length - 3, ".gz") == 0;
-}
-
 enum status gzip_file_open(struct gzip_file **opened, const char *path)
 {
     enum status status = STATUS_OK;
@@ -44,7 +38,7 @@ enum status gzip_file_open(struct gzip_file **opened, const char *path)
     TRY(atomic_file_open(file->temporary, &file->descriptor, path));
     snprintf(file->path, sizeof file->path, "%s", path);
     copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
-    file->stream = copy >= 0 ? gzdopen(copy, is_compressed(path) ? "wb" LEVEL : "wbT") : NULL;
+    file->stream = copy >= 0 ? gzdopen(copy, ends_in(path, ".gz") ? "wb" LEVEL : "wbT") : NULL;
     if (file->stream == NULL) {
         if (copy >= 0)
             close(copy);

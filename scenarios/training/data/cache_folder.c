@@ -1,5 +1,7 @@
 #include "scenarios/training/data/cache_folder.h"
 
+#include "harness/base/ends_in.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +11,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define UNFINISHED   ".unfinished" /* the ending of an entry's name until it is whole */
 #define LONGEST_NAME 255
+
+#define IN_USE_SECONDS 3600 /* longer than a run leaves its sets alone */
 
 /* Leaves room in PATH_MAX for an entry, a class folder and a file. */
 #define LONGEST_CACHE (PATH_MAX - 4 * LONGEST_NAME)
@@ -31,8 +36,9 @@ enum status cache_folder_path(char path[PATH_MAX])
     else if (home != NULL && home[0] != '\0')
         length = snprintf(path, PATH_MAX, "%s/.cache/chokepoint", home);
     else
-        FAIL(STATUS_IO, "no folder for generated images: neither HOME nor XDG_CACHE_HOME is set; "
-                        "set CHOKEPOINT_CACHE to a folder that can be written");
+        FAIL(STATUS_IO,
+             "no folder for generated and resized images: neither HOME nor XDG_CACHE_HOME is set; "
+             "set CHOKEPOINT_CACHE to a folder that can be written");
     if (length >= LONGEST_CACHE)
         FAIL(STATUS_IO,
              "the cache folder's path has %d characters, %.100s...; set CHOKEPOINT_CACHE "
@@ -46,12 +52,16 @@ out:
 static enum status make_folder(const char *path)
 {
     enum status status = STATUS_OK;
+    struct stat info;
+    int error = mkdir(path, 0777) != 0 ? errno : 0;
 
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+    if (error == EEXIST)
+        error = stat(path, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+    if (error != 0)
         FAIL(STATUS_IO,
              "the cache folder %.300s cannot be made: %s; set CHOKEPOINT_CACHE to a folder "
              "that can be written",
-             path, strerror(errno));
+             path, strerror(error));
 
 out:
     return status;
@@ -70,6 +80,20 @@ static enum status make_folders(const char *path)
             TRY(make_folder(parent));
     }
     TRY(make_folder(path));
+
+out:
+    return status;
+}
+
+enum status cache_folder_try(void)
+{
+    enum status status = STATUS_OK;
+    struct stat info;
+    char path[PATH_MAX];
+
+    TRY(cache_folder_path(path));
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        TRY(make_folders(path));
 
 out:
     return status;
@@ -109,10 +133,7 @@ static enum status remove_unfinished(const char *cache)
              "the cache folder %.300s cannot be read: %s; set CHOKEPOINT_CACHE to another", cache,
              strerror(errno));
     for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
-        size_t length = strlen(entry->d_name);
-
-        if (length < sizeof UNFINISHED ||
-            strcmp(entry->d_name + length - strlen(UNFINISHED), UNFINISHED) != 0)
+        if (!ends_in(entry->d_name, UNFINISHED))
             continue;
         snprintf(path, sizeof path, "%s/%s", cache, entry->d_name);
         TRY(remove_folder(path));
@@ -150,6 +171,59 @@ out:
     return status;
 }
 
+/* --- Making room --- */
+
+/* The entry of the family that was used last longest ago, and how many there are. */
+static int find_oldest(const char *cache, const struct cache_entry *entry, char oldest[PATH_MAX],
+                       struct timespec *used)
+{
+    int count = 0;
+    DIR *stream = opendir(cache);
+
+    if (stream == NULL)
+        return 0;
+    for (struct dirent *found = readdir(stream); found != NULL; found = readdir(stream)) {
+        char path[PATH_MAX];
+        struct stat info;
+
+        if (strncmp(found->d_name, entry->family, strlen(entry->family)) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", cache, found->d_name);
+        if (stat(path, &info) != 0)
+            continue;
+        if (count++ == 0 || info.st_mtim.tv_sec < used->tv_sec) {
+            snprintf(oldest, PATH_MAX, "%s", path);
+            *used = info.st_mtim;
+        }
+    }
+    closedir(stream);
+    return count;
+}
+
+/* Before one more is made. Only the holder of the lock may call it. */
+static enum status make_room(const char *cache, const struct cache_entry *entry)
+{
+    enum status status = STATUS_OK;
+    char oldest[PATH_MAX];
+    struct timespec used = { 0 };
+
+    if (entry->family == NULL)
+        goto out;
+    while (find_oldest(cache, entry, oldest, &used) >= entry->most &&
+           used.tv_sec < time(NULL) - IN_USE_SECONDS)
+        TRY(remove_folder(oldest));
+
+out:
+    return status;
+}
+
+/* The time of the folder is that of its last use. In a cache that is read-only, nothing is removed. */
+static void note_use(const char *path)
+{
+    if (utimensat(AT_FDCWD, path, NULL, 0) != 0)
+        return;
+}
+
 /* Fills the entry under another name and renames it. Before that the files are forced to disk:
  * otherwise a power cut could leave a complete folder of empty files. */
 static enum status make_entry(const char *cache, const char *path, const struct cache_entry *entry,
@@ -161,6 +235,7 @@ static enum status make_entry(const char *cache, const char *path, const struct 
 
     snprintf(unfinished, sizeof unfinished, "%s/%s" UNFINISHED, cache, entry->name);
     TRY(remove_unfinished(cache));
+    TRY(make_room(cache, entry));
     TRY(make_folder(unfinished));
     is_begun = true;
     TRY(entry->fill(entry->context, unfinished));
@@ -183,16 +258,33 @@ out:
     return status;
 }
 
+enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *entry, bool *found)
+{
+    enum status status = STATUS_OK;
+    char cache[PATH_MAX];
+
+    *found = false;
+    TRY(cache_folder_path(cache));
+    snprintf(path, PATH_MAX, "%.*s/%s", LONGEST_CACHE, cache, entry->name);
+    *found = entry->is_whole(entry->context, path);
+    if (*found && entry->family != NULL)
+        note_use(path);
+
+out:
+    return status;
+}
+
 enum status cache_folder_get(char path[PATH_MAX], const struct cache_entry *entry)
 {
     enum status status = STATUS_OK;
     char cache[PATH_MAX];
+    bool found;
     int lock = -1;
 
-    TRY(cache_folder_path(cache));
-    snprintf(path, PATH_MAX, "%.*s/%s", LONGEST_CACHE, cache, entry->name);
-    if (entry->is_whole(entry->context, path))
+    TRY(cache_folder_find(path, entry, &found));
+    if (found)
         goto out;
+    TRY(cache_folder_path(cache));
     TRY(make_folders(cache));
     TRY(take_lock(&lock, cache));
     if (!entry->is_whole(entry->context, path)) /* Another process may have made it meanwhile. */
@@ -202,4 +294,17 @@ out:
     if (lock >= 0)
         close(lock);
     return status;
+}
+
+uint32_t cache_folder_count_files(const char *folder)
+{
+    uint32_t count = 0;
+    DIR *stream = opendir(folder);
+
+    if (stream == NULL)
+        return 0;
+    for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream))
+        count += entry->d_name[0] != '.';
+    closedir(stream);
+    return count;
 }

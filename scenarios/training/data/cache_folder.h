@@ -12,20 +12,36 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct cache_entry {
     const char *name; /* a plain file name, with a version of what it holds */
     void *context;
     bool (*is_whole)(void *context, const char *folder);    /* must not change anything */
     enum status (*fill)(void *context, const char *folder); /* into an empty folder */
+    /* Of the entries whose names begin so, `most` are kept when one is made: the ones unused for longest
+     * go, but none that was used within the last hour, since another process may be reading it. */
+    const char *family; /* NULL: all are kept */
+    int most;
 };
 
 /* The path of the cache folder, which may not exist yet. IO when no variable names one. */
 enum status cache_folder_path(char path[PATH_MAX]);
 
+/* Makes the cache folder if it is missing, to learn before anything runs that there can be one. IO as above,
+ * or when it cannot be made, as where a file has its name. One that cannot be written may hold all that is
+ * needed. */
+enum status cache_folder_try(void);
+
+/* The path that the entry has, and whether it is there and whole. IO when no variable names a cache. */
+enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *entry, bool *found);
+
 /* The path of the entry, which is made first if it is missing or has lost files. Errors: IO names the
  * path and says what to do; INTERRUPTED when a signal handler ran while this waited for another process
  * that makes entries; and the errors of fill. */
 enum status cache_folder_get(char path[PATH_MAX], const struct cache_entry *entry);
+
+/* Files in a folder whose names do not begin with a dot; 0 where it cannot be read. */
+uint32_t cache_folder_count_files(const char *folder);
 
 #endif

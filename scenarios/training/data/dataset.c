@@ -7,10 +7,12 @@
 #include "scenarios/training/data/generated_images.h"
 #include "scenarios/training/data/image_folder.h"
 #include "scenarios/training/data/jpeg.h"
+#include "scenarios/training/data/own_images.h"
 #include "scenarios/training/data/sequences.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,8 @@
 
 struct dataset {
     struct dataset_config config;
-    struct image_folder folder; /* images only */
+    struct image_folder folder; /* images only, as what follows */
+    atomic_bool *is_damaged;    /* by file, those of the first split first */
 };
 
 struct sample_reader {
@@ -52,10 +55,29 @@ static enum status check(const struct dataset_config *config)
     if (config->image_size < 1 || config->image_size > IMAGE_SIZE_MAX)
         FAIL(STATUS_BAD_USAGE, "images of %d x %d pixels cannot be used; choose 1 to %d",
              config->image_size, config->image_size, IMAGE_SIZE_MAX);
-    if (config->folder[0] == '\0' &&
+    if ((config->folder[0] == '\0' || config->jpeg_pixels != 0) &&
         (config->jpeg_pixels < GENERATED_PIXELS_MIN || config->jpeg_pixels > GENERATED_PIXELS_MAX))
-        FAIL(STATUS_BAD_USAGE, "JPEG files of %d x %d pixels are not generated; choose %d to %d",
+        FAIL(STATUS_BAD_USAGE, "JPEG files of %d x %d pixels are not made; choose %d to %d",
              config->jpeg_pixels, config->jpeg_pixels, GENERATED_PIXELS_MIN, GENERATED_PIXELS_MAX);
+
+out:
+    return status;
+}
+
+static uint32_t file_count(const struct dataset *dataset)
+{
+    const struct image_list *splits = dataset->folder.splits;
+
+    return splits[SPLIT_TRAIN].count + splits[SPLIT_HELD_OUT].count;
+}
+
+static enum status open_damage(struct dataset *dataset)
+{
+    enum status status = STATUS_OK;
+
+    dataset->is_damaged = calloc(file_count(dataset), sizeof *dataset->is_damaged);
+    if (dataset->is_damaged == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u images", file_count(dataset));
 
 out:
     return status;
@@ -76,9 +98,12 @@ enum status dataset_open(struct dataset **dataset, const struct dataset_config *
         goto out;
     if (config->folder[0] == '\0')
         TRY(generated_images_get(path, config->jpeg_pixels));
+    else if (config->jpeg_pixels > 0)
+        TRY(own_images_get(path, config->folder, config->jpeg_pixels, NULL));
     else
         snprintf(path, sizeof path, "%s", config->folder);
     TRY(image_folder_read(&(*dataset)->folder, path));
+    TRY(open_damage(*dataset));
 
 out:
     if (status != STATUS_OK) {
@@ -93,6 +118,7 @@ void dataset_close(struct dataset *dataset)
     if (dataset == NULL)
         return;
     image_folder_release(&dataset->folder);
+    free(dataset->is_damaged);
     free(dataset);
 }
 
@@ -119,6 +145,15 @@ const char *dataset_class_name(const struct dataset *dataset, int label)
         return "unknown";
     return dataset->config.kind == DATA_SEQUENCES ? sequence_classes[label]
                                                   : dataset->folder.classes[label];
+}
+
+const char *dataset_file(const struct dataset *dataset, enum split split, uint32_t index,
+                         int32_t *label)
+{
+    const struct image_file *file = &dataset->folder.splits[split].files[index];
+
+    *label = file->label;
+    return file->path;
 }
 
 size_t dataset_sample_bytes(const struct dataset *dataset)
@@ -226,11 +261,19 @@ out:
     return status;
 }
 
+static void note_damage(const struct dataset *dataset, enum split split, uint32_t index)
+{
+    uint32_t before = split == SPLIT_TRAIN ? 0 : dataset->folder.splits[SPLIT_TRAIN].count;
+
+    atomic_store(&dataset->is_damaged[before + index], true);
+}
+
 enum status sample_load(struct sample_reader *reader, enum split split, uint32_t index, void *input,
                         int32_t *label, int32_t *length)
 {
     const struct dataset *dataset = reader->dataset;
     const struct image_file *file;
+    enum status status;
 
     if (dataset->config.kind == DATA_SEQUENCES) {
         sequence_draw(&dataset->config, split, index, input, label, length);
@@ -239,7 +282,49 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
     file = &dataset->folder.splits[split].files[index];
     *label = file->label;
     *length = 0;
-    return load_image(reader, file->path, dataset->config.image_size, input);
+    status = load_image(reader, file->path, dataset->config.image_size, input);
+    if (status == STATUS_BAD_INPUT)
+        note_damage(dataset, split, index);
+    return status;
+}
+
+struct dataset_damage dataset_damage(const struct dataset *dataset)
+{
+    struct dataset_damage damage = { 0, NULL };
+    const struct image_list *splits = dataset->folder.splits;
+    uint32_t trained = splits[SPLIT_TRAIN].count;
+
+    for (uint32_t i = 0; i < file_count(dataset); i++) {
+        if (!atomic_load(&dataset->is_damaged[i]))
+            continue;
+        if (damage.files++ == 0)
+            damage.first = i < trained ? splits[SPLIT_TRAIN].files[i].path
+                                       : splits[SPLIT_HELD_OUT].files[i - trained].path;
+    }
+    return damage;
+}
+
+enum status dataset_read_files(const struct dataset_config *config)
+{
+    enum status status = STATUS_OK;
+    struct dataset *dataset = NULL;
+    struct sample_reader *reader = NULL;
+
+    TRY(dataset_open(&dataset, config));
+    TRY(sample_reader_open(&reader, dataset));
+    for (int split = SPLIT_TRAIN; split <= SPLIT_HELD_OUT; split++)
+        for (uint32_t i = 0; i < dataset->folder.splits[split].count; i++) {
+            size_t bytes;
+            status = read_file(reader, dataset->folder.splits[split].files[i].path, &bytes);
+            if (status != STATUS_BAD_INPUT) /* whoever loads the sample will say so */
+                TRY(status);
+        }
+    status = STATUS_OK;
+
+out:
+    sample_reader_close(reader);
+    dataset_close(dataset);
+    return status;
 }
 
 /* Times one file in memory, opened by path as files on disk are. */
@@ -293,7 +378,7 @@ enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns
                         GENERATED_QUALITY, &jpeg, &bytes));
         TRY(time_file(reader, jpeg, bytes, image_size, rgb, ns + i * TIMINGS_A_FILE));
     }
-    *decode_ns = stats_median(ns, ARRAY_SIZE(ns));
+    *decode_ns = stats_percentile(ns, ARRAY_SIZE(ns), 25);
 
 out:
     free(rgb);

@@ -18,7 +18,7 @@
 
 enum split { SPLIT_TRAIN, SPLIT_HELD_OUT };
 
-struct dataset; /* read-only once open: threads may share it */
+struct dataset; /* threads may share it: loading only takes note of damaged files */
 
 /* The decoder and buffers that one thread needs to load samples. */
 struct sample_reader;
@@ -34,6 +34,18 @@ uint32_t dataset_count(const struct dataset *dataset, enum split split);
 int dataset_classes(const struct dataset *dataset);
 const char *dataset_class_name(const struct dataset *dataset, int label);
 
+/* The path and class of an image's file; the path is the dataset's. */
+const char *dataset_file(const struct dataset *dataset, enum split split, uint32_t index,
+                         int32_t *label);
+
+/* The image files that sample_load() could not load so far, each counted once. */
+struct dataset_damage {
+    uint32_t files;
+    const char
+        *first; /* path of the first, in the dataset's order; the dataset's own; NULL: none */
+};
+struct dataset_damage dataset_damage(const struct dataset *dataset);
+
 /* Bytes of one sample's input: image_size^2 * 3 bytes, RGB by rows; or tokens int32 ids, 0 after the
  * sequence's end. */
 size_t dataset_sample_bytes(const struct dataset *dataset);
@@ -47,8 +59,13 @@ void sample_reader_close(struct sample_reader *reader);
 enum status sample_load(struct sample_reader *reader, enum split split, uint32_t index, void *input,
                         int32_t *label, int32_t *length);
 
-/* Host time to read and decode one generated sample of `jpeg_pixels`, the median over a few files
- * made in memory: for choosing a size that gives a wanted ratio of host to device work. */
+/* Reads every file once, so that later reads find them in the host's memory. Of sequences there is
+ * nothing to read. Errors: those of dataset_open(). */
+enum status dataset_read_files(const struct dataset_config *config);
+
+/* Host time to read and decode one generated sample of `jpeg_pixels`, for choosing a size that gives a
+ * wanted ratio of host to device work: the lower quartile over a few files made in memory, because other
+ * processes can only add to it. */
 enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns);
 
 #endif

@@ -1,19 +1,16 @@
 #include "scenarios/training/data/generated_images.h"
 
 #include "harness/base/random.h"
-#include "harness/base/write_all.h"
 #include "scenarios/training/data/cache_folder.h"
+#include "scenarios/training/data/image_set.h"
 #include "scenarios/training/data/jpeg.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define DIRECTIONS  5
 #define PI          3.14159265f
@@ -23,7 +20,7 @@
 #define CLOUD_DECAY 0.75f /* of the contrast, from octave to octave */
 #define CLOUD_CELLS 4     /* of the coarsest clouds, per side */
 
-/* Every tenth file of a class is held out: 4 x 103 + 6 x 102 remain, which is 1024. */
+/* Every tenth file of a class is held out: 4 x 103 + 6 x 102 remain, GENERATED_TRAIN. */
 static uint32_t files_of_class(int label)
 {
     return label < 4 ? 114 : 113;
@@ -209,43 +206,59 @@ const uint8_t *image_painter_paint(struct image_painter *painter, int label, uin
     return painter->rgb;
 }
 
-static enum status write_file(const char *path, const void *bytes, size_t count)
+/* --- Writing the set --- */
+
+/* The tools of one thread. */
+struct set_writer {
+    struct image_painter *painter;
+    struct jpeg_encoder *encoder;
+};
+
+static void close_writer(void *worker)
+{
+    struct set_writer *writer = worker;
+
+    if (writer == NULL)
+        return;
+    image_painter_close(writer->painter);
+    jpeg_encoder_close(writer->encoder);
+    free(writer);
+}
+
+static enum status open_writer(void *context, void **worker)
 {
     enum status status = STATUS_OK;
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    struct set_writer *writer = calloc(1, sizeof *writer);
 
-    if (file < 0 || !write_all(file, bytes, count))
-        FAIL(STATUS_IO,
-             "%.300s cannot be written: %s; make room, or set CHOKEPOINT_CACHE to a folder "
-             "on another disk",
-             path, strerror(errno));
+    if (writer == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to write images");
+    TRY(image_painter_open(&writer->painter, *(const int *)context));
+    TRY(jpeg_encoder_open(&writer->encoder));
 
 out:
-    if (file >= 0)
-        close(file);
+    if (status != STATUS_OK) {
+        close_writer(writer);
+        writer = NULL;
+    }
+    *worker = writer;
     return status;
 }
 
-static enum status write_class(const char *folder, int label, struct image_painter *painter,
-                               struct jpeg_encoder *encoder)
+static enum status write_image(void *worker, uint32_t number, const char *folder)
 {
     enum status status = STATUS_OK;
+    struct set_writer *writer = worker;
+    int label = 0, pixels = writer->painter->pixels;
     char name[32], path[PATH_MAX];
+    const uint8_t *file;
+    size_t bytes;
 
+    while (number >= files_of_class(label)) number -= files_of_class(label++);
     class_name(name, label);
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (mkdir(path, 0777) != 0)
-        FAIL(STATUS_IO, "the folder %.300s cannot be made: %s; set CHOKEPOINT_CACHE to another",
-             path, strerror(errno));
-    for (uint32_t i = 0; i < files_of_class(label); i++) {
-        const uint8_t *file;
-        size_t bytes;
-
-        TRY(jpeg_encode(encoder, image_painter_paint(painter, label, i), painter->pixels,
-                        painter->pixels, GENERATED_QUALITY, &file, &bytes));
-        snprintf(path, sizeof path, "%s/%s/%05u.jpg", folder, name, i);
-        TRY(write_file(path, file, bytes));
-    }
+    snprintf(path, sizeof path, "%s/%s/%05u.jpg", folder, name, number);
+    TRY(jpeg_encode(writer->encoder, image_painter_paint(writer->painter, label, number), pixels,
+                    pixels, GENERATED_QUALITY, &file, &bytes));
+    TRY(image_set_write_file(path, file, bytes));
 
 out:
     return status;
@@ -254,32 +267,24 @@ out:
 static enum status write_set(void *context, const char *folder)
 {
     enum status status = STATUS_OK;
-    int pixels = *(const int *)context;
-    struct image_painter *painter = NULL;
-    struct jpeg_encoder *encoder = NULL;
+    struct image_set set = {
+        .context = context, .open = open_writer, .close = close_writer, .write = write_image
+    };
 
-    TRY(image_painter_open(&painter, pixels));
-    TRY(jpeg_encoder_open(&encoder));
-    for (int label = 0; label < GENERATED_CLASSES; label++)
-        TRY(write_class(folder, label, painter, encoder));
+    for (int label = 0; label < GENERATED_CLASSES; label++) {
+        char name[32], path[PATH_MAX];
+
+        class_name(name, label);
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        if (mkdir(path, 0777) != 0)
+            FAIL(STATUS_IO, "the folder %.300s cannot be made: %s; set CHOKEPOINT_CACHE to another",
+                 path, strerror(errno));
+        set.count += files_of_class(label);
+    }
+    TRY(image_set_write(&set, folder));
 
 out:
-    image_painter_close(painter);
-    jpeg_encoder_close(encoder);
     return status;
-}
-
-static uint32_t count_files(const char *folder)
-{
-    uint32_t count = 0;
-    DIR *stream = opendir(folder);
-
-    if (stream == NULL)
-        return 0;
-    for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream))
-        count += entry->d_name[0] != '.';
-    closedir(stream);
-    return count;
 }
 
 /* Cleaners of temporary folders may take some of the files. */
@@ -292,7 +297,7 @@ static bool has_all_files(void *context, const char *folder)
 
         class_name(name, label);
         snprintf(path, sizeof path, "%s/%s", folder, name);
-        if (count_files(path) != files_of_class(label))
+        if (cache_folder_count_files(path) != files_of_class(label))
             return false;
     }
     return true;

@@ -13,7 +13,8 @@
  * large, and takes about as long to decode, as a photograph of its size.
  *
  * The set has the same samples at every JPEG size and does not depend on any seed: the cache folder
- * holds one per size. 1024 of its files are for training: batches of any power of two divide them. */
+ * holds one per size, written by all cores that the process may use. GENERATED_TRAIN of its files are
+ * for training. */
 #ifndef SCENARIOS_TRAINING_DATA_GENERATED_IMAGES_H
 #define SCENARIOS_TRAINING_DATA_GENERATED_IMAGES_H
 

@@ -105,9 +105,11 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t count)
     }
 }
 
-/* Decodes all of the file into decoder->pixels, as RGB without gaps. */
+/* Decodes all of the file as RGB without gaps. *decoded is where: `rgb` for an image of that size, which
+ * needs no resizing, else decoder->pixels. */
 static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t bytes,
-                          const char *name, int *width, int *height)
+                          const char *name, int size, uint8_t *rgb, uint8_t **decoded, int *width,
+                          int *height)
 {
     enum status status = STATUS_OK;
     int subsampling, colours;
@@ -127,10 +129,14 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
              "%.300s cannot be decoded: it has %d x %d pixels, more than %d in all", name, *width,
              *height, MOST_PIXELS);
     is_cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
-    TRY(reserve(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3), name));
+    *decoded = rgb;
+    if (*width != size || *height != size || is_cmyk) {
+        TRY(reserve(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3), name));
+        *decoded = decoder->pixels;
+    }
     /* libjpeg only warns about a file that ends early and fills the rest with grey, and after a warning
      * TurboJPEG does not report later errors. So decoding stops at the first warning. */
-    if (tjDecompress2(decoder->turbo, file, bytes, decoder->pixels, *width, 0, *height,
+    if (tjDecompress2(decoder->turbo, file, bytes, *decoded, *width, 0, *height,
                       is_cmyk ? TJPF_CMYK : TJPF_RGB,
                       TJFLAG_LIMITSCANS | TJFLAG_STOPONWARNING) != 0)
         FAIL(STATUS_BAD_INPUT, "%.300s cannot be decoded: %s", name,
@@ -148,17 +154,20 @@ enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, s
                                const char *name, int size, uint8_t *rgb)
 {
     enum status status = STATUS_OK;
+    uint8_t *decoded = NULL;
     int width, height, side;
     size_t left, top, stride;
 
-    TRY(decode(decoder, file, bytes, name, &width, &height));
+    TRY(decode(decoder, file, bytes, name, size, rgb, &decoded, &width, &height));
+    if (decoded == rgb)
+        goto out;
     side = width < height ? width : height;
     left = (size_t)(width - side) / 2;
     top = (size_t)(height - side) / 2;
     stride = (size_t)width * 3;
     TRY(reserve(&decoder->sums, &decoder->sums_bytes, (size_t)side * 3 * sizeof *decoder->sums,
                 name));
-    resize_area(decoder->pixels + top * stride + left * 3, stride, side, rgb, size, decoder->sums);
+    resize_area(decoded + top * stride + left * 3, stride, side, rgb, size, decoder->sums);
 
 out:
     return status;

@@ -32,24 +32,36 @@ static void sum_rows(const uint8_t *source, size_t stride, int width, long step,
     }
 }
 
-/* The pixel whose columns are units `begin` to `end` of the row in `sums`. */
-static void average_columns(const uint32_t *sums, long step, long begin, long end, double area,
-                            uint8_t *pixel)
+/* A row of the result from the row in `sums`: each pixel is the sum of `span` units over `area`. */
+static void average_columns(const uint32_t *sums, long step, long span, double area, uint8_t *row,
+                            int size)
 {
-    uint64_t red = 0, green = 0, blue = 0;
+    /* A reciprocal, because a division takes several times as long. It may err in the last bit, so that
+     * a tie could fall below its .5: the quarter lifts ties, and is too little to lift anything else. */
+    double reciprocal = 1 / area, half = 0.5 + 0.25 / area;
+    long begin = 0, column_end = step;
 
-    for (const uint32_t *sum = sums + begin / step * 3; begin < end; sum += 3) {
-        long column_end = shorter((begin / step + 1) * step, end);
-        uint64_t weight = (uint64_t)(column_end - begin);
+    for (int x = 0; x < size; x++, row += 3) {
+        long end = (x + 1) * span;
+        uint64_t red = 0, green = 0, blue = 0;
 
-        red += weight * sum[0];
-        green += weight * sum[1];
-        blue += weight * sum[2];
-        begin = column_end;
+        while (begin < end) {
+            long part_end = shorter(column_end, end);
+            uint64_t weight = (uint64_t)(part_end - begin);
+
+            red += weight * sums[0];
+            green += weight * sums[1];
+            blue += weight * sums[2];
+            begin = part_end;
+            if (begin == column_end) {
+                sums += 3;
+                column_end += step;
+            }
+        }
+        row[0] = (uint8_t)((double)red * reciprocal + half);
+        row[1] = (uint8_t)((double)green * reciprocal + half);
+        row[2] = (uint8_t)((double)blue * reciprocal + half);
     }
-    pixel[0] = (uint8_t)((double)red / area + 0.5);
-    pixel[1] = (uint8_t)((double)green / area + 0.5);
-    pixel[2] = (uint8_t)((double)blue / area + 0.5);
 }
 
 void resize_area(const uint8_t *source, size_t stride, int side, uint8_t *result, int size,
@@ -58,16 +70,20 @@ void resize_area(const uint8_t *source, size_t stride, int side, uint8_t *result
     int divisor = greatest_common_divisor(side, size);
     long span = side / divisor, step = size / divisor;
     double area = (double)span * (double)span;
+    size_t row_bytes = (size_t)size * 3;
 
     for (long y = 0; y < size; y++) {
-        uint8_t *row = result + (size_t)y * (size_t)size * 3;
+        uint8_t *row = result + (size_t)y * row_bytes;
+        long begin = y * span, end = begin + span;
 
         if (side == size) {
-            memcpy(row, source + (size_t)y * stride, (size_t)size * 3);
-            continue;
+            memcpy(row, source + (size_t)y * stride, row_bytes);
+        } else if (y > 0 && (begin - span) / step == (end - 1) / step) {
+            /* Enlarged so far that this row and the last are within the same row of the source. */
+            memcpy(row, row - row_bytes, row_bytes);
+        } else {
+            sum_rows(source, stride, 3 * side, step, begin, end, sums);
+            average_columns(sums, step, span, area, row, size);
         }
-        sum_rows(source, stride, 3 * side, step, y * span, (y + 1) * span, sums);
-        for (long x = 0; x < size; x++)
-            average_columns(sums, step, x * span, (x + 1) * span, area, row + 3 * x);
     }
 }

@@ -1,6 +1,7 @@
 #include "scenarios/training/model/encoder.h"
 
 #include "harness/base/random.h"
+#include "scenarios/training/model/column_sums.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -379,16 +380,16 @@ static void build_ops(struct builder *builder, const struct training_config *con
 {
     struct encoder *encoder = builder->encoder;
     const struct model_shape *shape = &encoder->shape;
-    int parts = (shape->rows + COLUMN_CHUNK - 1) / COLUMN_CHUNK;
     int widest =
         shape->hidden > 2 * shape->classes_width ? shape->hidden : 2 * shape->classes_width;
+    struct column_grid grid = column_grid(shape, shape->dtype, shape->rows, widest);
     struct tensor *x;
 
     builder->block = -1;
     builder->stream =
         add_matrix(builder, "stream", MEMORY_ACTIVATION_GRADIENTS, shape->rows, shape->width);
     builder->partial = add_tensor(builder, "column_partials", DTYPE_F32, MEMORY_WORKSPACE,
-                                  (int64_t)parts * widest);
+                                  (int64_t)grid.parts * widest);
     builder->scratch =
         add_matrix(builder, "norm_scratch", MEMORY_WORKSPACE, shape->rows, shape->width);
     if (config->model.attention == ATTENTION_FUSED)
@@ -474,6 +475,7 @@ enum status encoder_open(struct encoder **opened, const struct training_config *
     if (encoder == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model");
     encoder->shape = encoder_shape(config, classes);
+    column_sums_choose(&encoder->shape, device_properties(stream_device(stream)));
     encoder->allocator = allocator;
     encoder->ops = calloc(OPS_OUTSIDE + OPS_A_BLOCK * blocks, sizeof *encoder->ops);
     encoder->tensors = calloc(TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks, sizeof *encoder->tensors);

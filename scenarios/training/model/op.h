@@ -35,6 +35,8 @@ struct model_shape {
     int hidden;                 /* of the MLP: 4 * width */
     int patch, image_size, patch_width; /* images: patch_width = 3 * patch^2 */
     int vocabulary;                     /* sequences */
+    int column_chunk;                   /* rows of a partial column sum (column_sums.h) */
+    int column_bytes;                   /* of a row that one warp sums up; 0: all */
     enum dtype dtype;
     enum math math;
 };
@@ -51,7 +53,7 @@ struct op_context {
     bool accumulate;  /* a later micro-batch: gradients and loss are added to */
 };
 
-enum { PASS_READS = 8, PASS_WRITES = 7, COLUMN_CHUNK = 64 };
+enum { PASS_READS = 8, PASS_WRITES = 7 };
 
 struct op;
 typedef enum status op_run(const struct op *op, const struct op_context *context);
@@ -73,7 +75,7 @@ struct op {
 };
 
 /* The ops, each filled from its tensors. A NULL tensor is one that the op does not use. Partial sums
- * of column gradients go through `partial`, fp32 [ceil(rows / COLUMN_CHUNK), 2 * width at most]. */
+ * of column gradients go through `partial`, fp32 [ceil(rows / column_chunk), 2 * width at most]. */
 
 /* y = x weight; weight is [in, out]. x_row is `in` unless rows of x are further apart. */
 struct op op_linear(const struct model_shape *shape, struct tensor *y, struct tensor *x,

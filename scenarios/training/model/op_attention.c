@@ -1,6 +1,7 @@
 /* Attention with its scores in memory: three batched products and a softmax between them.
  *
  * One product of a batch is one head of one sample. */
+#include "scenarios/training/model/column_sums.h"
 #include "scenarios/training/model/op_build.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static enum status split_backward(const struct op *op, const struct op_context *
                .dq = reads[0]->data, .dk = reads[1]->data, .dv = reads[2]->data,
                .width = shape->width, .heads = shape->heads, .tokens = shape->tokens));
     if (dbias != NULL)
-        TRY(column_sums(context, dbias, dqkv, op->backward.writes[2], shape->rows,
+        TRY(column_sums(op->shape, context, dbias, dqkv, op->backward.writes[2], shape->rows,
                         3 * shape->width));
 
 out:

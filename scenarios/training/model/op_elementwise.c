@@ -2,7 +2,7 @@
  *
  * The gradient of the residual stream is one tensor: a residual connection's backward has nothing to
  * compute, and a normalisation's adds to it. */
-#include "scenarios/training/model/op_build.h"
+#include "scenarios/training/model/column_sums.h"
 
 static enum status gelu_forward_pass(const struct op *op, const struct op_context *context)
 {
@@ -30,7 +30,8 @@ static enum status gelu_backward_pass(const struct op *op, const struct op_conte
     }
     TRY(LAUNCH(context->stream, x->dtype, bias_gelu_backward, op->rows, .dx = dy->data,
                .dy = dy->data, .x = x->data, .bias = bias->data, .width = op->in));
-    TRY(column_sums(context, op->backward.writes[1], dy, op->backward.writes[2], op->rows, op->in));
+    TRY(column_sums(op->shape, context, op->backward.writes[1], dy, op->backward.writes[2],
+                    op->rows, op->in));
 
 out:
     return status;
@@ -78,18 +79,20 @@ static enum status norm_parameter_gradients(const struct op *op, const struct op
     const struct tensor *dy = op->backward.reads[0], *x = op->backward.reads[1];
     const struct tensor *mean = op->backward.reads[3], *rstd = op->backward.reads[4];
     const struct tensor *dweight = op->backward.writes[1], *dbias = op->backward.writes[2];
-    int parts = (op->rows + COLUMN_CHUNK - 1) / COLUMN_CHUNK;
-    float *dweights = op->backward.writes[3]->data, *dbiases = dweights + (long)parts * op->in;
+    struct column_grid grid = column_grid(op->shape, x->dtype, op->rows, op->in);
+    float *dweights = op->backward.writes[3]->data;
+    float *dbiases = dweights + (long)grid.parts * op->in;
     enum status status = STATUS_OK;
 
-    TRY(LAUNCH(context->stream, x->dtype, layernorm_backward_weight, parts, .dweight = dweights,
-               .dbias = dbiases, .x = x->data, .dy = dy->data, .mean = mean->data,
-               .rstd = rstd->data, .width = op->in, .rows = op->rows, .chunk = COLUMN_CHUNK));
+    TRY(LAUNCH(context->stream, x->dtype, layernorm_backward_weight, grid.count,
+               .dweight = dweights, .dbias = dbiases, .x = x->data, .dy = dy->data,
+               .mean = mean->data, .rstd = rstd->data, .width = op->in, .rows = op->rows,
+               .chunk = grid.chunk, .columns = grid.columns));
     TRY(LAUNCH(context->stream, dweight->dtype, columns_finish, op->in, .y = dweight->data,
-               .partial = dweights, .width = op->in, .parts = parts,
+               .partial = dweights, .width = op->in, .parts = grid.parts,
                .accumulate = context->accumulate));
     TRY(LAUNCH(context->stream, dbias->dtype, columns_finish, op->in, .y = dbias->data,
-               .partial = dbiases, .width = op->in, .parts = parts,
+               .partial = dbiases, .width = op->in, .parts = grid.parts,
                .accumulate = context->accumulate));
 
 out:
@@ -120,7 +123,8 @@ static enum status norm_backward_pass(const struct op *op, const struct op_conte
         TRY(LAUNCH(context->stream, x->dtype, residual_add, (long)dx->elements, .y = dx->data,
                    .a = dx->data, .b = scratch->data));
     if (dbranch_bias != NULL)
-        TRY(column_sums(context, dbranch_bias, dx, op->backward.writes[3], op->rows, op->in));
+        TRY(column_sums(op->shape, context, dbranch_bias, dx, op->backward.writes[3], op->rows,
+                        op->in));
 
 out:
     return status;
@@ -176,7 +180,7 @@ static enum status residual_forward_pass(const struct op *op, const struct op_co
 
 static enum status residual_backward_pass(const struct op *op, const struct op_context *context)
 {
-    return column_sums(context, op->backward.writes[0], op->backward.reads[0],
+    return column_sums(op->shape, context, op->backward.writes[0], op->backward.reads[0],
                        op->backward.writes[1], op->rows, op->in);
 }
 

@@ -1,5 +1,5 @@
 /* The two ends of the model: from the input to the first tokens, and from the logits to the loss. */
-#include "scenarios/training/model/op_build.h"
+#include "scenarios/training/model/column_sums.h"
 
 static enum status image_patches_forward(const struct op *op, const struct op_context *context)
 {
@@ -34,11 +34,11 @@ static enum status positions_gradient(const struct op *op, const struct op_conte
                                       const struct tensor *dpositions, const struct tensor *dy)
 {
     const struct model_shape *shape = op->shape;
+    long elements = (long)shape->tokens * shape->width;
 
-    return LAUNCH(context->stream, dy->dtype, positions_backward, shape->tokens,
-                  .dpositions = dpositions->data, .dy = dy->data, .width = shape->width,
-                  .tokens = shape->tokens, .samples = shape->samples,
-                  .accumulate = context->accumulate);
+    return LAUNCH(context->stream, dy->dtype, positions_backward, elements,
+                  .dpositions = dpositions->data, .dy = dy->data, .elements = elements,
+                  .samples = shape->samples, .accumulate = context->accumulate);
 }
 
 static enum status patch_backward(const struct op *op, const struct op_context *context)
@@ -51,7 +51,7 @@ static enum status patch_backward(const struct op *op, const struct op_context *
     TRY(positions_gradient(op, context, op->backward.writes[2], dy));
     TRY(LAUNCH(context->stream, dy->dtype, patch_embedding_backward, patches, .dx = dx->data,
                .dy = dy->data, .width = shape->width, .tokens = shape->tokens));
-    TRY(column_sums(context, op->backward.writes[1], dx, op->backward.writes[3], patches,
+    TRY(column_sums(shape, context, op->backward.writes[1], dx, op->backward.writes[3], patches,
                     shape->width));
 
 out:

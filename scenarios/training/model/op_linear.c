@@ -1,5 +1,5 @@
 /* Linear layers: three products, and the bias with its column sums. */
-#include "scenarios/training/model/op_build.h"
+#include "scenarios/training/model/column_sums.h"
 
 static enum status linear_forward(const struct op *op, const struct op_context *context)
 {
@@ -81,22 +81,6 @@ struct op op_linear(const struct model_shape *shape, struct tensor *y, struct te
     return op;
 }
 
-enum status column_sums(const struct op_context *context, const struct tensor *dbias,
-                        const struct tensor *dy, const struct tensor *partial, int rows, int width)
-{
-    int parts = (rows + COLUMN_CHUNK - 1) / COLUMN_CHUNK;
-    enum status status = STATUS_OK;
-
-    TRY(LAUNCH(context->stream, dy->dtype, bias_backward, parts, .dbias = partial->data,
-               .dy = dy->data, .width = width, .rows = rows, .chunk = COLUMN_CHUNK));
-    TRY(LAUNCH(context->stream, dbias->dtype, columns_finish, width, .y = dbias->data,
-               .partial = partial->data, .width = width, .parts = parts,
-               .accumulate = context->accumulate));
-
-out:
-    return status;
-}
-
 static enum status bias_forward(const struct op *op, const struct op_context *context)
 {
     const struct tensor *x = op->forward.writes[0], *bias = op->forward.reads[1];
@@ -107,7 +91,7 @@ static enum status bias_forward(const struct op *op, const struct op_context *co
 
 static enum status bias_backward_pass(const struct op *op, const struct op_context *context)
 {
-    return column_sums(context, op->backward.writes[0], op->backward.reads[0],
+    return column_sums(op->shape, context, op->backward.writes[0], op->backward.reads[0],
                        op->backward.writes[1], op->rows, op->in);
 }
 

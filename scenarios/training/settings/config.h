@@ -37,7 +37,7 @@ struct dataset_config {
     enum data_kind kind;
     char folder[512]; /* images: the user's; "": the generated set */
     int image_size;   /* images: side in pixels, as the model sees them */
-    int jpeg_pixels;  /* generated images: side of the files in pixels; 0 for all others */
+    int jpeg_pixels;  /* images: side of the files in pixels; 0: the user's, as they are */
     int tokens;       /* sequences: the longest, including the class token (id 0) at position 0 */
     int vocabulary;   /* sequences: ids 0 .. vocabulary - 1 */
     uint64_t seed;    /* sequences; the generated images are the same for every seed */
@@ -47,6 +47,12 @@ struct dataset_config {
  * a loader with INPUT_DECODED). INPUT_CACHED: samples are decoded once, before the timing, and batches
  * are assembled from host memory. INPUT_DECODED: samples are read and decoded every time. */
 enum input { INPUT_RESIDENT, INPUT_CACHED, INPUT_DECODED };
+
+/* Samples of an epoch of generated images: batches of any power of two divide them. */
+enum { GENERATED_TRAIN = 1024 };
+
+/* At most so much of an epoch is resident. */
+enum { RESIDENT_BYTES = 64 << 20, RESIDENT_BATCHES = 128 };
 
 struct loader_config {
     enum input input;

@@ -220,7 +220,7 @@ size_t knob_value_size(const struct knob *knob)
 bool knob_value_parse(const struct knob *knob, const char *text, union knob_value *value)
 {
     memset(value, 0, sizeof *value);
-    if (knob->zero != NULL && (strcmp(text, knob->zero) == 0 || strcmp(text, "0") == 0))
+    if (knob->zero != NULL && strcmp(text, knob->zero) == 0)
         return true;
     return kinds[knob->kind].parse(knob, text, value);
 }

@@ -119,8 +119,8 @@ static const struct knob knobs[] = {
       .kind = KNOB_COUNT,
       AT(data.jpeg_pixels),
       OR_AUTO(16, 1024),
-      .text = "side of the generated JPEG files in pixels; auto: the image's for model=heavy, else "
-              "twice that" },
+      .text = "side of the JPEG files in pixels; auto: generated ones have the image's for "
+              "model=heavy, else twice that, and a folder's are taken as they are" },
     { .name = "host_memory",
       .kind = KNOB_YES_NO,
       AT(transfer.pinned),
@@ -240,6 +240,7 @@ static enum status knob_find(const char *name, const struct knob **found)
 {
     enum status status = STATUS_OK;
     const char *names[ARRAY_SIZE(knobs)];
+    char advice[NEAREST_ADVICE];
 
     for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
         names[i] = knobs[i].name;
@@ -248,8 +249,9 @@ static enum status knob_find(const char *name, const struct knob **found)
             goto out;
         }
     }
-    FAIL(STATUS_BAD_USAGE, "there is no knob \"%s\"; did you mean %s?", name,
-         nearest_name(name, names, ARRAY_SIZE(knobs)));
+    nearest_advice(advice, name, names, ARRAY_SIZE(knobs));
+    FAIL(STATUS_BAD_USAGE, "there is no knob \"%s\"%s", name,
+         advice[0] != '\0' ? advice : "; train --help lists them");
 
 out:
     return status;
@@ -273,6 +275,15 @@ enum status knob_set(struct training_config *config, const char *name, const cha
 
 out:
     return status;
+}
+
+void knob_advice(const char *name, char *text, size_t size)
+{
+    const struct knob *knob;
+
+    text[0] = '\0';
+    if (knob_find(name, &knob) == STATUS_OK)
+        knob_value_advice(knob, text, size);
 }
 
 enum status knobs_apply(struct training_config *config, const char *settings)

@@ -27,16 +27,19 @@ struct knob {
     enum knob_kind kind;
     size_t offset;      /* in struct training_config */
     double least, most; /* numbers: the range */
-    const char *zero;   /* numbers: the word for 0, outside the range; NULL: none */
+    const char *zero;   /* numbers: the only spelling of 0, which the range excludes; NULL: none */
 };
 const struct knob *knobs_list(int *count);
 
 /* The healthy value of every knob; knobs_resolve() replaces `auto`. */
 void knobs_defaults(struct training_config *config);
 
-/* Sets one knob; a name may have '-' for '_'. BAD_USAGE names the nearest knob, or the values that the
+/* Sets one knob; a name may have '-' for '_'. BAD_USAGE names a knob that is near, or the values that the
  * knob takes; `config` is then unchanged. */
 enum status knob_set(struct training_config *config, const char *name, const char *value);
+
+/* The values that the knob takes, in words: "eager, graph or auto"; "" where there is no such knob. */
+void knob_advice(const char *name, char *text, size_t size);
 
 /* Sets several, all or none: "model=balanced input=decoded workers=0". */
 enum status knobs_apply(struct training_config *config, const char *settings);
@@ -44,9 +47,9 @@ enum status knobs_apply(struct training_config *config, const char *settings);
 /* Fills in the values that depend on the device and the model's role (sizes, launch mode, workers,
  * precision), passes the seed and the sizes on to the modules that use them, and refuses impossible
  * combinations with the reason (REFUSED). The values depend on no knobs but model, data, tokens, patch
- * and width, so that a scenario's knob never moves another; only memory_budget=role depends on precision
- * too. A resolved configuration resolves to itself; after changing one of those knobs, start again from
- * an unresolved one. */
+ * and width, so that a scenario's knob never moves another; only memory_budget=role depends on all of the
+ * model's sizes and on precision. A resolved configuration resolves to itself; after changing one of those
+ * knobs, start again from an unresolved one. */
 enum status knobs_resolve(struct training_config *config, const struct device_properties *device);
 
 /* The value of a knob as knob_set takes it. `text` has room for `size` bytes; BAD_USAGE where that is

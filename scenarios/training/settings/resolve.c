@@ -4,6 +4,7 @@
  * follow from the settings. A setting without effect (workers without decoding) is not refused. */
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/settings/roles.h"
+#include "scenarios/training/settings/step_memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,9 +85,7 @@ static void fill(struct training_config *config, const struct device_properties 
     if (config->loader.workers < 0)
         config->loader.workers = -config->loader.workers * device->host_cores;
     if (config->allocator.budget == MEMORY_BUDGET_ROLE)
-        config->allocator.budget = config->model.precision == PRECISION_BF16
-                                       ? sizes->memory_budget_bf16
-                                       : sizes->memory_budget_fp32;
+        config->allocator.budget = step_memory_budget(config);
     if (config->launch.mode == LAUNCH_AUTO)
         config->launch.mode = sizes->graph ? LAUNCH_GRAPH : LAUNCH_EAGER;
     config->data.seed = config->seed;
@@ -117,7 +116,6 @@ static bool is_images(const struct training_config *config)
 }
 
 SETTINGS(sequences_from_folder, !is_images(config) && config->data.folder[0] != '\0')
-SETTINGS(jpeg_of_folder, config->data.jpeg_pixels > 0 && config->data.folder[0] != '\0')
 SETTINGS(jpeg_of_sequences, config->data.jpeg_pixels > 0 && !is_images(config))
 SETTINGS(patch_of_sequences, config->model.patch > 0 && !is_images(config))
 SETTINGS(patch_not_of_eight, config->model.patch % 8 != 0)
@@ -145,8 +143,6 @@ static const struct refusal {
     { sequences_from_folder,
       "{data} with the folder {folder}: a folder holds images, sequences are "
       "generated; leave out the folder or set data=images" },
-    { jpeg_of_folder, "{jpeg_pixels} with the folder {folder}: the files there have sizes of their "
-                      "own; leave out the folder or set jpeg_pixels=auto" },
     { jpeg_of_sequences,
       "{jpeg_pixels} with {data}: sequences are not decoded from JPEG files; set "
       "data=images or jpeg_pixels=auto" },

@@ -34,9 +34,7 @@ static const struct role_sizes cpu_sizes[ROLE_COUNT] = {
       .width = 128,
       .blocks = 8,
       .batch = 2,
-      .vocabulary = 64,
-      .memory_budget_fp32 = 35 << 20,   /* 32.0 MiB at the peak */
-      .memory_budget_bf16 = 32 << 20 }, /* 29.3 MiB */
+      .vocabulary = 64 },
 };
 
 static const struct role_sizes gpu_sizes[ROLE_COUNT] = {

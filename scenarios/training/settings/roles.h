@@ -14,10 +14,6 @@ struct role_sizes {
     int vocabulary; /* sequences */
     bool graph;     /* launch=auto is a graph */
     bool fp32;      /* precision=auto is fp32: products too small to gain by matrix units */
-
-    /* memory_budget=role, by the type of the activations: slightly more than the step reserves with
-     * healthy settings; 0: not measured yet, so all of the device's memory. */
-    int64_t memory_budget_fp32, memory_budget_bf16;
 };
 
 const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device);

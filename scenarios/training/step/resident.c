@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-enum { RESIDENT_BYTES = 64 << 20, RESIDENT_BATCHES = 128 };
-
 struct resident {
     struct allocator *allocator;
     void *batches;
@@ -12,24 +10,28 @@ struct resident {
     int64_t *tokens; /* [count] */
 };
 
+int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch)
+{
+    int64_t fit = RESIDENT_BYTES / (int64_t)layout->bytes;
+    int64_t most = fit < RESIDENT_BATCHES ? fit : RESIDENT_BATCHES;
+    int64_t count = most < batches_per_epoch ? most : batches_per_epoch;
+
+    return (int)(count < 1 ? 1 : count);
+}
+
 enum status resident_open(struct resident **opened, struct loader *loader,
                           const struct batch_layout *layout, struct allocator *allocator,
                           struct stream *stream)
 {
     enum status status = STATUS_OK;
     struct resident *resident = calloc(1, sizeof *resident);
-    int64_t fit = RESIDENT_BYTES / (int64_t)layout->bytes;
 
     *opened = NULL;
     if (resident == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the resident batches");
     resident->allocator = allocator;
     resident->bytes = layout->bytes;
-    resident->count = loader_batches_per_epoch(loader);
-    if (resident->count > RESIDENT_BATCHES)
-        resident->count = RESIDENT_BATCHES;
-    if (resident->count > fit)
-        resident->count = fit > 0 ? fit : 1;
+    resident->count = resident_count(layout, loader_batches_per_epoch(loader));
     resident->tokens = calloc((size_t)resident->count, sizeof *resident->tokens);
     if (resident->tokens == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld resident batches",

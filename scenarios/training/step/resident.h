@@ -7,7 +7,11 @@
 
 struct resident;
 
-/* Loads the first batches of the loader's order: an epoch of them, but at most 128 and 64 MiB. */
+/* How many batches are kept: an epoch, but at most RESIDENT_BATCHES and RESIDENT_BYTES; at
+ * least one. */
+int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch);
+
+/* Loads the first resident_count() batches of the loader's order. */
 enum status resident_open(struct resident **resident, struct loader *loader,
                           const struct batch_layout *layout, struct allocator *allocator,
                           struct stream *stream);

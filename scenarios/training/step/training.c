@@ -17,16 +17,29 @@ static void batch_free(void *context, void *memory)
     host_free(training->device, training->config.transfer.pinned, memory);
 }
 
+/* Nothing is loaded ahead that is not kept: a batch may be 100 MB of pinned memory. */
+static void load_resident_only(const struct training *training, struct loader_config *loader)
+{
+    int64_t samples = dataset_count(training->dataset, SPLIT_TRAIN);
+    int count = resident_count(&training->layout, samples / training->layout.samples);
+
+    loader->input = INPUT_DECODED;
+    loader->prefetch = 1;
+    if (loader->workers > count)
+        loader->workers = count;
+}
+
 static enum status open_loader(struct training *training)
 {
     const struct training_config *config = &training->config;
     struct loader_config loader = config->loader;
     struct batch_memory memory = { batch_alloc, batch_free, training };
-    int batches_max = loader.workers * loader.prefetch + config->transfer.batches_in_flight + 2;
+    int batches_max;
 
     loader.gives_way = device_properties(training->device)->shares_host_cores;
     if (loader.input == INPUT_RESIDENT)
-        loader.input = INPUT_DECODED;
+        load_resident_only(training, &loader);
+    batches_max = loader.workers * loader.prefetch + config->transfer.batches_in_flight + 2;
     return loader_open(&training->loader, training->dataset, &loader, training->layout.samples,
                        batches_max, &memory);
 }
@@ -171,17 +184,40 @@ struct op_context training_context(const struct training *training, int micro)
     };
 }
 
+static bool is_stopped(const struct training *training)
+{
+    return training->stop != NULL && *training->stop != 0;
+}
+
+void training_stop_on(struct training *training, const volatile sig_atomic_t *stop)
+{
+    training->stop = stop;
+}
+
+/* `index` counts from the first step that is timed. */
+static enum status run_step(struct training *training, int64_t index)
+{
+    enum status status = STATUS_OK;
+
+    range_push(training->device, "step");
+    TRY(training_load(training));
+    TRY(training_submit(training));
+    if (training->step_events != NULL)
+        TRY(event_record(training->step_events[index], training->compute));
+    TRY(periodic_run(training));
+
+out:
+    range_pop(training->device);
+    return status;
+}
+
 enum status training_run(struct training *training, int64_t steps)
 {
     enum status status = STATUS_OK;
 
-    for (int64_t i = 0; i < steps; i++) {
+    for (int64_t i = 0; i < steps && (i == 0 || !is_stopped(training)); i++) {
         int64_t start_ns = trace_clock(training->trace);
-        TRY(training_load(training));
-        TRY(training_submit(training));
-        if (training->step_events != NULL)
-            TRY(event_record(training->step_events[i], training->compute));
-        TRY(periodic_run(training));
+        TRY(run_step(training, i));
         if (start_ns != 0)
             training_trace_step(training, start_ns);
         training->steps++;
@@ -209,6 +245,11 @@ enum status training_pause(struct training *training)
 
 out:
     return status;
+}
+
+struct dataset_damage training_damage(const struct training *training)
+{
+    return dataset_damage(training->dataset);
 }
 
 int64_t training_damaged_samples(const struct training *training)

@@ -12,8 +12,11 @@
 
 #include "harness/device/device.h"
 #include "harness/trace/record/buffer.h"
+#include "scenarios/training/data/dataset.h"
 #include "scenarios/training/settings/config.h"
 #include "scenarios/training/step/metric.h"
+
+#include <signal.h>
 
 struct training;
 
@@ -46,6 +49,10 @@ void training_close(struct training *training);
 
 /* Runs `steps` steps; on return their device work may still be queued. */
 enum status training_run(struct training *training, int64_t steps);
+
+/* From now on training_run() and training_window() end after the step that is under way once *stop is
+ * not 0, and always run at least one. It must live as long as the training; NULL, as at first: never. */
+void training_stop_on(struct training *training, const volatile sig_atomic_t *stop);
 
 /* Records steps, operators and memory in `trace` from now on; NULL, as at first, records nothing. The
  * trace must already be recording, on the device's own sink, with no work queued. The trace points to
@@ -85,6 +92,9 @@ enum status training_balance(struct training *training, int64_t steps, double *h
 
 /* Samples left out because they could not be decoded, so far. */
 int64_t training_damaged_samples(const struct training *training);
+
+/* The files that they were of; the path is the training's. */
+struct dataset_damage training_damage(const struct training *training);
 
 /* Steps after which everything that is not done in every step has come round, in all of `count`
  * configurations: the least common multiple of loss_every and the like. */

@@ -30,6 +30,7 @@ struct training {
     struct trace *trace;        /* NULL: nothing is recorded */
     int64_t tokens;             /* with data, in the step that is under way; known while tracing */
     int64_t damaged;            /* found while batches were made resident */
+    const volatile sig_atomic_t *stop; /* NULL: none */
 #define TRAINING_MEMBER(name) struct name *name;
     PERIODICS(TRAINING_MEMBER)
 #undef TRAINING_MEMBER

@@ -107,7 +107,7 @@ enum status training_window(struct training *training, int64_t steps,
     struct event **events = NULL;
     struct training_counts from, to;
     bool fetches = training->ahead != NULL;
-    int64_t from_ns, from_cpu_ns;
+    int64_t from_ns, from_cpu_ns, first = training->steps, done;
     enum status status = STATUS_OK;
 
     if (steps < 1)
@@ -126,10 +126,11 @@ enum status training_window(struct training *training, int64_t steps,
     TRY(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
     window->cpu_ns += clock_process_cpu_ns() - from_cpu_ns;
-    window->steps += steps;
-    window->samples += steps * training->layout.samples;
+    done = training->steps - first;
+    window->steps += done;
+    window->samples += done * training->layout.samples;
     add_counts(&window->counts, &from, &to);
-    TRY(read_steps(window, events, steps));
+    TRY(read_steps(window, events, done));
     TRY(fill_metrics(training, window));
 
 out:

@@ -228,6 +228,8 @@ static void grids_have_a_thread_for_every_pack_and_a_warp_for_every_row(void **s
         { GEOMETRY_ROWS, 4, 1, 1 },           { GEOMETRY_ROWS, 4, 8, 1 },
         { GEOMETRY_ROWS, 4, 9, 2 },           { GEOMETRY_ROWS, 2, 9, 2 },
         { GEOMETRY_ROWS, 4, 64 * 197, 1576 }, { GEOMETRY_PACKS, 4, INT64_C(1) << 40, 1 << 30 },
+        { GEOMETRY_COLUMNS, 4, 32, 1 },       { GEOMETRY_COLUMNS, 4, 768, 24 },
+        { GEOMETRY_COLUMNS, 2, 768, 12 },     { GEOMETRY_COLUMNS, 2, 800, 13 },
     };
     (void)state;
 

@@ -67,12 +67,6 @@ static void another_major_version_is_refused(void **state)
 
 static const struct cudaDeviceProp gpu;
 
-static void record(void *context, const struct activity *activity)
-{
-    (void)context;
-    (void)activity;
-}
-
 /* What the errors mean is in cupti_result.h. */
 static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state)
 {
@@ -100,20 +94,19 @@ static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state
         { "cuptiActivityEnableRuntimeApi=1", "cuptiActivityEnableRuntimeApi said" },
         { "cuptiActivityEnableDriverApi=1", "cuptiActivityEnableDriverApi said" },
     };
-    struct activity_sink sink = { .record = record };
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
-        assert_int_equal(cupti_collector_start(sink, 0, &gpu), STATUS_NO_LIBRARY);
+        assert_int_equal(cupti_collector_start(0, &gpu), STATUS_NO_LIBRARY);
         assert_says(cases[i].says);
         assert_says("the timing is unaffected");
         assert_int_equal(cupti_collector_flush(), STATUS_OK); /* Nobody records. */
         cupti_collector_stop();
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1); /* Who still subscribed would be in the way. */
-        if (cupti_collector_start(sink, 0, &gpu) != STATUS_OK)
+        if (cupti_collector_start(0, &gpu) != STATUS_OK)
             fail_msg("after %s: %s", cases[i].failing, status_last()->text);
-        assert_int_equal(cupti_collector_start(sink, 1, &gpu), STATUS_BAD_USAGE);
+        assert_int_equal(cupti_collector_start(1, &gpu), STATUS_BAD_USAGE);
         assert_says("another device");
         cupti_collector_stop();
     }
@@ -156,8 +149,10 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
-        assert_int_equal(cupti_collector_start(sink, 0, &gpu), STATUS_OK);
         told.records = told.dropped = 0;
+        assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
+        assert_int_equal(cupti_collector_show(sink), STATUS_OK);
+        assert_int_equal(told.records, 0);
         setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
         assert_int_equal(cupti_collector_flush(), cases[i].status);
         assert_int_equal(told.dropped, cases[i].dropped);
@@ -166,7 +161,7 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
         cupti_collector_stop();
     }
     setenv("CHOKEPOINT_FAKE_CUPTI", "fatal=1", 1);
-    assert_int_equal(cupti_collector_start(sink, 0, &gpu), STATUS_OK);
+    assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
     assert_int_equal(cupti_collector_flush(), STATUS_DEVICE_ERROR);
     assert_says("the GPU has gone");
     cupti_collector_stop();

@@ -27,6 +27,12 @@ static void bias_add_follows_its_reference(void **state)
     }
 }
 
+/* All columns together, or the 32, 64 or 96 that a row of the grid takes. */
+static int columns_of(int width, size_t i)
+{
+    return i % 4 == 0 ? width : ROW_MULTIPLE * (int)(i % 4);
+}
+
 static void bias_backward_and_columns_finish_follow_their_references(void **state)
 {
     struct workbench *bench = *state;
@@ -37,15 +43,17 @@ static void bias_backward_and_columns_finish_follow_their_references(void **stat
         int chunk = chunks[i / 2 % 4];
         int width = widths[i / 8 % ARRAY_SIZE(widths)];
         int rows = row_counts[i / 8 / ARRAY_SIZE(widths)];
-        int parts = (rows + chunk - 1) / chunk;
+        int columns = columns_of(width, i / 8);
+        int parts = (rows + chunk - 1) / chunk, tiles = (width + columns - 1) / columns;
 
-        workbench_case(bench, "bias_backward: rows %d, width %d, chunk %d", rows, width, chunk);
+        workbench_case(bench, "bias_backward: rows %d, width %d, chunk %d, columns %d", rows, width,
+                       chunk, columns);
         struct tensor *dy = tensor_normal(bench, REAL, rows * width, 0.1, 1);
         struct tensor *partial = tensor_output(bench, FLOAT, parts * width);
         double *reference = workbench_doubles(bench, parts * width);
         reference_bias_backward(reference, dy->values, width, rows, chunk);
-        RUN(bench, bias_backward, parts, .dbias = partial->data, .dy = dy->data, .width = width,
-            .rows = rows, .chunk = chunk);
+        RUN(bench, bias_backward, parts * tiles, .dbias = partial->data, .dy = dy->data,
+            .width = width, .rows = rows, .chunk = chunk, .columns = columns);
         EXPECT(bench, partial, reference, 2e-6);
 
         struct tensor *y = accumulate ? tensor_normal(bench, REAL, width, 0, 3)

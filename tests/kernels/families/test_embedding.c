@@ -135,8 +135,9 @@ static void positions_backward_sums_over_samples(void **state)
         struct tensor *dpositions = sums_make(bench, tokens * width, accumulate, reference);
 
         reference_positions_backward(reference, dy->values, width, tokens, samples, accumulate);
-        RUN(bench, positions_backward, tokens, .dpositions = dpositions->data, .dy = dy->data,
-            .width = width, .tokens = tokens, .samples = samples, .accumulate = accumulate);
+        RUN(bench, positions_backward, tokens * width, .dpositions = dpositions->data,
+            .dy = dy->data, .elements = tokens * width, .samples = samples,
+            .accumulate = accumulate);
         EXPECT(bench, dpositions, reference, 1e-6);
         workbench_settle(bench);
     }

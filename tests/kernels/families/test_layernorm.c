@@ -152,7 +152,8 @@ static void layernorm_backward_weight_follows_its_reference(void **state)
     for (size_t i = 0; i < SHAPES * ARRAY_SIZE(chunks); i++) {
         int chunk = chunks[i % ARRAY_SIZE(chunks)];
         struct norm n = norm_make(bench, i / ARRAY_SIZE(chunks), "layernorm_backward_weight");
-        int parts = (n.rows + chunk - 1) / chunk;
+        int columns = i % 3 == 0 ? n.width : ROW_MULTIPLE * (int)(i % 3);
+        int parts = (n.rows + chunk - 1) / chunk, tiles = (n.width + columns - 1) / columns;
         struct tensor *dweight = tensor_output(bench, FLOAT, parts * n.width);
         struct tensor *dbias = tensor_output(bench, FLOAT, parts * n.width);
         double *dweight_reference = workbench_doubles(bench, parts * n.width);
@@ -162,9 +163,10 @@ static void layernorm_backward_weight_follows_its_reference(void **state)
         reference_layernorm_backward_weight(dweight_reference, dbias_reference, n.x->values,
                                             n.dy->values, n.mean->values, n.rstd->values, n.width,
                                             n.rows, chunk);
-        RUN(bench, layernorm_backward_weight, parts, .dweight = dweight->data, .dbias = dbias->data,
-            .x = n.x->data, .dy = n.dy->data, .mean = n.mean->data, .rstd = n.rstd->data,
-            .width = n.width, .rows = n.rows, .chunk = chunk);
+        RUN(bench, layernorm_backward_weight, parts * tiles, .dweight = dweight->data,
+            .dbias = dbias->data, .x = n.x->data, .dy = n.dy->data, .mean = n.mean->data,
+            .rstd = n.rstd->data, .width = n.width, .rows = n.rows, .chunk = chunk,
+            .columns = columns);
         EXPECT(bench, dweight, dweight_reference, 2e-6);
         EXPECT(bench, dbias, dbias_reference, 2e-6);
         workbench_settle(bench);

@@ -17,8 +17,9 @@ static enum status check_version(void)
 
     if (version < CUDNN_OLDEST)
         FAIL(STATUS_NO_LIBRARY,
-             "cuda: cuDNN is version %zu.%zu.%zu, too old for fused attention; install 9.10 or "
-             "newer",
+             "cuda: cuDNN is version %zu.%zu.%zu, whose fused attention may compute wrong "
+             "gradients; "
+             "install " CUDNN_OLDEST_TEXT " or newer",
              version / 10000, version / 100 % 100, version % 100);
 
 out:
@@ -29,7 +30,7 @@ static struct library library = {
     .title = "cuDNN",
     .file = "libcudnn.so.9",
     .package = "libcudnn9",
-    .oldest = "cuDNN 9.10",
+    .oldest = "cuDNN " CUDNN_OLDEST_TEXT,
     .symbols = symbols,
     .symbol_count = ARRAY_SIZE(symbols),
     .check = check_version,

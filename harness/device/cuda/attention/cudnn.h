@@ -7,9 +7,11 @@
 
 #include <cudnn_graph.h>
 
-/* The oldest whose fused attention is used: 9.10 masks by length in one pass, and clears what its
- * backward adds up to by itself. */
-enum { CUDNN_OLDEST = 91000 };
+/* The oldest whose fused attention is used, 9.15.1: before it gradients may be wrong without lengths where
+ * the tokens are no multiple of 128 (197 are not), and in 9.10.0 and 9.10.1 with them, too. cuDNN's
+ * frontend works around the one and refuses the other (its scaled_dot_product_flash_attention.h). */
+enum { CUDNN_OLDEST = 91501 };
+#define CUDNN_OLDEST_TEXT "9.15.1"
 
 #define CUDNN_CALLS(X)                                                                             \
     X(get_version, cudnnGetVersion)                                                                \

@@ -163,7 +163,7 @@ static int64_t hand_over(struct buffer *list, bool show)
             enum cupti_outcome outcome =
                 show ? cupti_records_translate(&collector.records, record, &activity)
                      : CUPTI_OUTCOME_BROKEN;
-            if (outcome == CUPTI_OUTCOME_SHOWN)
+            if (outcome == CUPTI_OUTCOME_SHOWN && collector.sink.record != NULL)
                 collector.sink.record(collector.sink.context, &activity);
             else if (outcome == CUPTI_OUTCOME_BROKEN)
                 lost++;
@@ -364,8 +364,7 @@ static void stop(void)
     collector.records.names = NULL;
 }
 
-enum status cupti_collector_start(struct activity_sink sink, int device,
-                                  const struct cudaDeviceProp *gpu)
+enum status cupti_collector_start(int device, const struct cudaDeviceProp *gpu)
 {
     enum status status = STATUS_OK;
     struct status_error error;
@@ -383,7 +382,7 @@ enum status cupti_collector_start(struct activity_sink sink, int device,
     collector.refused = 0;
     collector.failure[0] = '\0';
     pthread_mutex_unlock(&collector.lock);
-    collector.sink = sink;
+    collector.sink = (struct activity_sink){ 0 };
     cupti_calls_find(&collector.calls, collector.cupti);
     collector.gpu = *gpu;
     collector.records = (struct cupti_records){ .calls = &collector.calls,
@@ -399,6 +398,16 @@ enum status cupti_collector_start(struct activity_sink sink, int device,
     }
 
 out:
+    pthread_mutex_unlock(&collector.use);
+    return status;
+}
+
+enum status cupti_collector_show(struct activity_sink sink)
+{
+    enum status status = cupti_collector_flush();
+
+    pthread_mutex_lock(&collector.use);
+    collector.sink = sink;
     pthread_mutex_unlock(&collector.use);
     return status;
 }

@@ -13,11 +13,15 @@
 
 #include <driver_types.h>
 
-/* For the device of that number, which is `gpu`. Names in records live until the stop. NO_LIBRARY says
- * why nothing can be traced, BAD_USAGE that another device is being traced; then nothing is left
- * running. */
-enum status cupti_collector_start(struct activity_sink sink, int device,
-                                  const struct cudaDeviceProp *gpu);
+/* For the device of that number, which is `gpu`; nothing is handed over before cupti_collector_show(). Names
+ * in records live until the stop. NO_LIBRARY says why nothing can be traced, BAD_USAGE that another device
+ * is being traced; then nothing is left running. */
+enum status cupti_collector_start(int device, const struct cudaDeviceProp *gpu);
+
+/* Drops what was recorded since the start and hands over to `sink` from now on: the device's own work while
+ * it opens (it measures launches, for one) is no part of a record. Call it when that work is done.
+ * The errors are those of a flush. */
+enum status cupti_collector_show(struct activity_sink sink);
 
 /* Hands all records to the sink; device work that is not done leaves incomplete ones, which count as
  * dropped. Tells the sink how many were dropped since the last flush: those that CUPTI had no buffer for,

@@ -3,8 +3,8 @@
  * An idle GPU runs at low clocks and leaves them only after some tens of milliseconds of work; a step
  * bound by launches may never get there. So products of large matrices keep it busy first. The CPU
  * device needs none of this: its clock is that of the host, which is busy anyway. */
-#ifndef HARNESS_EXPERIMENT_CHILD_CLOCKS_H
-#define HARNESS_EXPERIMENT_CHILD_CLOCKS_H
+#ifndef HARNESS_BENCH_CLOCKS_H
+#define HARNESS_BENCH_CLOCKS_H
 
 #include "harness/device/device.h"
 

@@ -1,4 +1,4 @@
-#include "harness/experiment/child/clocks.h"
+#include "harness/bench/clocks.h"
 
 #include "harness/base/clock.h"
 

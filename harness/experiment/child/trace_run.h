@@ -1,0 +1,42 @@
+/* One trace of one configuration: what the tracing child and `train --trace` share.
+ *
+ * It follows the profiler's usual schedule. Wait: windows of the step on a device without a tracer,
+ * timed. Warm-up: such windows on a device that records, timed; their records are thrown away. Active:
+ * one more window, whose records are kept and written. trace_plan.h gives the length of a window.
+ *
+ * The cost of tracing is the median of the recorded windows over the median of the others. There are few
+ * windows, so a cost below their spread is noise. The wait is left out where the step's time is known. */
+#ifndef HARNESS_EXPERIMENT_CHILD_TRACE_RUN_H
+#define HARNESS_EXPERIMENT_CHILD_TRACE_RUN_H
+
+#include "harness/experiment/child/trace_plan.h"
+#include "harness/experiment/protocol.h"
+#include "harness/experiment/result.h"
+#include "scenarios/training/step/training.h"
+
+struct trace_run {
+    /* The order. */
+    const char *name;                     /* of what is traced: "item_sync.before" */
+    const char *path;                     /* compressed if it ends in ".gz" */
+    const struct protocol *protocol;      /* the device, and whether it is quick */
+    const struct training_config *config; /* resolved */
+    int64_t period;                       /* of a window, in steps */
+    bool alike;                           /* that is the period of `config` alone too */
+    double step_time_us;                  /* without a tracer; 0: trace_run_wait() measures it */
+    struct device_properties device;      /* without a tracer */
+
+    struct tracing tracing; /* filled in once the trace is written */
+
+    struct trace_plan plan;
+    double wait_us[TRACE_WINDOWS_MOST], traced_us[TRACE_WINDOWS_MOST]; /* per step, by window */
+    struct trace *trace;
+};
+
+/* Times the windows without a tracer. `device` has no sink. */
+enum status trace_run_wait(struct trace_run *run, struct device *device);
+
+/* Opens the device with a sink, warms up, records, and writes the trace; no other device is open. IO when
+ * it cannot be written. */
+enum status trace_run_record(struct trace_run *run);
+
+#endif

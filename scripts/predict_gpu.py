@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""How fast the kernels should be on an H200, predicted from their machine code; prints docs/predictions.md.
+
+    scripts/predict_gpu.py >docs/predictions.md
+
+Needs nvcc of CUDA 13.0 or newer and cuobjdump with nvdisasm, but no GPU. The page says how a
+prediction is made and where its constants come from."""
+
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SMS, WARP, BLOCK_WARPS, MOST_WARPS = 132, 32, 8, 64
+COPY_BYTES_PER_S, LATENCY_S, CLOCK_HZ = 4.3e12, 700e-9, 1.98e9
+SLOTS_PER_SM, SLOTS_USED, MUFU_PER_SM = 4, 0.8, 16
+ENDS_S = 3 * LATENCY_S  # the first loads and the last stores of a kernel overlap nothing
+GEMM_FLOPS_PER_S, ATTENTION_FLOPS_PER_S = 620e12, 320e12
+
+# What moves per element: reals read and written, floats read and written, and further accesses of a
+# whole pack that a cache serves; then flops. As the comments in kernels/ say.
+KERNELS = {
+    "fill": (0, 1, 0, 0, 0, 0),
+    "triad": (2, 1, 0, 0, 0, 2),
+    "residual_add": (2, 1, 0, 0, 0, 1),
+    "gelu_forward": (1, 1, 0, 0, 0, 8),
+    "gelu_backward": (2, 1, 0, 0, 0, 17),
+    "bias_gelu_forward": (1, 1, 0, 0, 1, 9),
+    "bias_gelu_backward": (2, 1, 0, 0, 1, 18),
+    "bias_residual": (2, 1, 0, 0, 1, 2),
+    "softmax_forward": (1, 1, 0, 0, 2, 9),
+    "softmax_backward": (2, 1, 0, 0, 2, 5),
+    "layernorm_forward": (1, 1, 0, 0, 4, 8),
+    "layernorm_backward": (2, 1, 0, 0, 4, 11),
+    "residual_layernorm_forward": (2, 2, 0, 0, 5, 10),
+    "residual_layernorm_backward": (3, 1, 0, 0, 4, 12),
+    "layernorm_backward_weight": (2, 0, 0, 2 / 32, 0, 5),
+    "bias_backward": (1, 0, 0, 1 / 32, 0, 1),
+    "columns_finish": (0, 1, 788, 0, 0, 788),
+    "split_heads_forward": (1, 1, 0, 0, 0, 0),
+    "split_heads_backward": (1, 1, 0, 0, 0, 0),
+    "merge_heads_forward": (1, 1, 0, 0, 0, 0),
+    "merge_heads_backward": (1, 1, 0, 0, 0, 0),
+    "patch_embedding_forward": (1, 1, 0, 0, 2, 2),
+    "patch_embedding_backward": (1, 1, 0, 0, 0, 0),
+    "positions_backward": (128, 1, 0, 0, 0, 128),
+    "image_patches": (0.5, 1, 0, 0, 0, 2),
+    "square_sum_multi": (1, 0, 0, 0, 0, 2),
+    "adamw_multi": (1, 1, 3, 3, 0, 15),
+    "adamw": (1, 1, 3, 3, 0, 15),
+}
+
+# model=heavy in bf16 on a GPU (scenarios/training/settings/roles.c), a trace of whose step on the CPU
+# device has these kernels: kernel, calls per step, elements of a call, elements of a row (0: the
+# kernel's unit is a pack).
+SAMPLES, TOKENS, WIDTH, BLOCKS, HEAD = 128, 197, 768, 12, 64
+ROWS, PARAMETERS = SAMPLES * TOKENS, 85_800_000
+STEP = (
+    ("layernorm_forward", BLOCKS + 1, ROWS * WIDTH, WIDTH),
+    ("residual_layernorm_forward", BLOCKS, ROWS * WIDTH, WIDTH),
+    ("split_heads_forward", BLOCKS, ROWS * 3 * WIDTH, 3 * WIDTH),
+    ("merge_heads_forward", BLOCKS, ROWS * WIDTH, WIDTH),
+    ("bias_gelu_forward", BLOCKS, ROWS * 4 * WIDTH, 4 * WIDTH),
+    ("bias_residual", BLOCKS, ROWS * WIDTH, WIDTH),
+    ("residual_layernorm_backward", 2 * BLOCKS, ROWS * WIDTH, WIDTH),
+    ("layernorm_backward", 1, ROWS * WIDTH, WIDTH),
+    ("layernorm_backward_weight", 2 * BLOCKS + 1, ROWS * WIDTH, 32 * 256),
+    ("bias_backward", 2 * BLOCKS, ROWS * WIDTH, 32 * 256),
+    ("bias_backward", BLOCKS, ROWS * 3 * WIDTH, 32 * 256),
+    ("bias_backward", BLOCKS, ROWS * 4 * WIDTH, 32 * 256),
+    ("columns_finish", 6 * BLOCKS + 3, WIDTH, 8),
+    ("columns_finish", BLOCKS, 3 * WIDTH, 8),
+    ("columns_finish", BLOCKS, 4 * WIDTH, 8),
+    ("split_heads_backward", BLOCKS, ROWS * 3 * WIDTH, 3 * WIDTH),
+    ("merge_heads_backward", BLOCKS, ROWS * WIDTH, WIDTH),
+    ("bias_gelu_backward", BLOCKS, ROWS * 4 * WIDTH, 4 * WIDTH),
+    ("image_patches", 1, SAMPLES * 196 * 768, 768),
+    ("patch_embedding_forward", 1, ROWS * WIDTH, WIDTH),
+    ("patch_embedding_backward", 1, SAMPLES * 196 * WIDTH, WIDTH),
+    ("positions_backward", 1, TOKENS * WIDTH, 0),
+    ("square_sum_multi", 1, PARAMETERS, 2048),
+    ("adamw_multi", 1, PARAMETERS, 2048),
+)
+
+# As many elements as a bench would have, whether or not there is one (those of biases, of heads and of
+# backward passes have none): kernel, elements of a row.
+BENCHED = (("fill", 0), ("triad", 0), ("residual_add", 0), ("gelu_forward", 0), ("gelu_backward", 0),
+           ("bias_gelu_forward", 3072), ("bias_gelu_backward", 3072), ("bias_residual", 768),
+           ("softmax_forward", 256), ("softmax_backward", 256), ("layernorm_forward", 768),
+           ("layernorm_backward", 768), ("residual_layernorm_forward", 768),
+           ("residual_layernorm_backward", 768), ("split_heads_forward", 2304),
+           ("split_heads_backward", 2304), ("merge_heads_forward", 768),
+           ("merge_heads_backward", 768), ("adamw", 0), ("adamw_multi", 2048))
+BENCH_ELEMENTS = 1 << 26
+
+PAGE = """\
+# Predictions for an H200
+
+**Unverified: no GPU has run these kernels yet.** `scripts/predict_gpu.py` wrote this page from the
+kernels' machine code for sm_90 (nvcc {compiler}); measurements belong beside it, and what is far off is an
+error of the kernel or of the model below.
+
+## How it is made
+
+A kernel takes at least as long as the longest of four, plus {ends:.1f} us for its first loads and last stores
+(three latencies):
+
+- **memory**: its bytes, as the comments in `kernels/` state them, at {copy} TB/s;
+- **latency**: its reads at the rate that Little's law allows for the bytes in flight: resident warps x
+  32 lanes x 16 bytes x loads that the machine code issues before it needs the first, in {latency:.0f} ns.
+  Warps are what registers allow (`kernels/registers.txt`), or fewer where the grid is small;
+- **issue**: its instructions per warp at 4 per clock and multiprocessor, {used:.0%} of the slots used;
+- **mufu**: its exponentials, roots and reciprocals at 16 per clock and multiprocessor ("CUDA C++
+  Programming Guide", "Arithmetic Instructions").
+
+That is the best the machine code allows: the four never overlap perfectly, so expect some 5 to 15% less, and
+look for a reason below that.
+
+Instructions come from the disassembly: those in blocks with 16-byte accesses, per access, times the accesses
+that the data need, and the others once. Slow ways of divisions and roots are left out. So a count is an
+estimate, better for kernels without loops. Partial sums are read at the latency of HBM although most are
+still in the second-level cache.
+
+| constant | value | source |
+|---|---|---|
+| multiprocessors | {sms} | NVIDIA H200 data sheet |
+| copy | {copy} TB/s | reported for H200s (4.8 TB/s nominal); not measured by us |
+| latency | {latency:.0f} ns | usual for HBM on Hopper under load; not measured by us |
+| clock | {clock} GHz | the highest that an H200 has shown; lower under a power limit |
+| products | {gemm:.0f} TFLOP/s | 80% of 780, reported for large bf16 products; these have k = 768 |
+| attention | {attention:.0f} TFLOP/s | assumed for cuDNN with heads of 64 |
+
+## Kernels
+
+{elements} elements. *Share*: of the copy rate, by the bytes stated; *slots*: instructions per warp and row or
+pack.
+
+"""
+
+
+def bench_elements(row):
+    return BENCH_ELEMENTS // row * row if row else BENCH_ELEMENTS
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def tool(name):
+    path = os.environ.get("PATH", "") + ":/usr/local/cuda/bin"
+    for folder in path.split(":"):
+        if os.access(pathlib.Path(folder) / name, os.X_OK):
+            return str(pathlib.Path(folder) / name)
+    sys.exit(f"{name} is not in PATH: it is part of the CUDA toolkit")
+
+
+def disassemble(nvcc, dtype):
+    """By function: its instructions as (address, text)."""
+    with tempfile.TemporaryDirectory() as folder:
+        unit, cubin = pathlib.Path(folder) / "kernels.cu", pathlib.Path(folder) / "kernels.cubin"
+        unit.write_text("".join(f'#include "{file}"\n'
+                                for file in sorted(pathlib.Path("kernels").glob("*.kernel.c"))))
+        run(nvcc, "-x", "cu", "-std=c++17", "-O3", "-I.", f"-DREAL_{dtype.upper()}", "-arch=sm_90",
+            "-cubin", "-o", str(cubin), str(unit))
+        text = run(tool("cuobjdump"), "-sass", str(cubin))
+    functions = {}
+    for part in re.split(r"\n\s*Function : ", text)[1:]:
+        lines = re.findall(r"/\*([0-9a-f]{4,5})\*/\s+(.*?)\s*;", part)
+        functions[part.split()[0]] = [(int(a, 16), t) for a, t in lines]
+    return functions
+
+
+def opcode(text):
+    return re.sub(r"^@!?U?P\w+ ", "", text).split()[0]
+
+
+def blocks_of(code):
+    """Basic blocks of what a warp runs without slow ways: up to the first subroutine."""
+    target = re.compile(r"(?:BRA|CALL|BSSY)\S*\s.*?(0x[0-9a-f]+)\s*$")
+    calls = [int(target.search(t)[1], 16) for _, t in code if opcode(t).startswith("CALL")
+             and target.search(t)]
+    code = [(a, t) for a, t in code if a < min(calls, default=1 << 30)
+            and not opcode(t).startswith("NOP")]
+    starts = {int(m[1], 16) for _, t in code if opcode(t).startswith("BRA") and (m := target.search(t))}
+    blocks, block = [], []
+    for address, text in code:
+        if address in starts and block:
+            blocks.append(block)
+            block = []
+        block.append(text)
+        if opcode(text).startswith(("BRA", "EXIT")):
+            blocks.append(block)
+            block = []
+    return blocks + ([block] if block else [])
+
+
+WIDE = re.compile(r"^(LDG|STG|LD|ST)\.E\.128")
+
+
+def loads_in_flight(block):
+    """The most 16-byte loads that are issued before one of their registers is read."""
+    waiting, most = [], 0
+    for text in block:
+        registers = [int(r) for r in re.findall(r"\bR(\d+)", text)]
+        if re.match(r"LDG?\.E\.128", opcode(text)):
+            waiting.append(range(registers[0], registers[0] + 4))
+            most = max(most, len(waiting))
+        elif any(r in taken for r in registers for taken in waiting):
+            waiting = [taken for taken in waiting if not any(r in taken for r in registers)]
+    return most
+
+
+def analyse(code):
+    """Instructions and MUFUs: outside of blocks with accesses, and per access; loads in flight."""
+    outside = accesses = inside = mufu = flight = 0
+    for block in blocks_of(code):
+        count = sum(1 for t in block if WIDE.match(opcode(t)))
+        flight = max(flight, loads_in_flight(block))
+        if count == 0:
+            outside += len(block)
+            continue
+        accesses, inside = accesses + count, inside + len(block)
+        mufu += sum(1 for t in block if opcode(t).startswith("MUFU"))
+    return {"outside": outside, "per_access": inside / max(accesses, 1),
+            "mufu_per_access": mufu / max(accesses, 1), "flight": max(flight, 1)}
+
+
+def predict(kernel, dtype, elements, row, code, registers):
+    size = 2 if dtype == "bf16" else 4
+    reads, writes, float_reads, float_writes, cached, flops = KERNELS[kernel]
+    if kernel.startswith("adamw") and dtype == "f32":
+        writes = 0
+    pack = 16 // size
+    # Accesses of 16 bytes for a pack of elements; floats beside bf16 take two.
+    floats = 4 / size
+    per_pack = reads + writes + cached + (float_reads + float_writes) * floats
+    if row:
+        warps, packs = elements / row, math.ceil(row / pack / WARP)
+    else:
+        warps, packs = elements / pack / WARP, 1
+    if kernel == "columns_finish":  # lanes share the rows of a pack of columns
+        warps, packs, per_pack = elements / pack, 1, math.ceil(float_reads / WARP) * floats
+    read_bytes = elements * (reads * size + float_reads * 4)
+    moved = read_bytes + elements * (writes * size + float_writes * 4)
+    instructions = code["outside"] + code["per_access"] * per_pack * packs
+    allowed = min(65536 // (-(-registers * WARP // 256) * 256 * BLOCK_WARPS),
+                  MOST_WARPS // BLOCK_WARPS) * BLOCK_WARPS
+    resident = min(allowed, warps / SMS)
+    flight = resident * WARP * 16 * min(code["flight"], max(1, (per_pack - writes) * packs))
+    times = {
+        "memory": moved / COPY_BYTES_PER_S,
+        "latency": read_bytes / (flight * SMS / LATENCY_S),
+        "issue": warps * instructions / (SMS * SLOTS_PER_SM * SLOTS_USED * CLOCK_HZ),
+        "mufu": warps * code["mufu_per_access"] * per_pack * packs * WARP /
+                (SMS * MUFU_PER_SM * CLOCK_HZ),
+    }
+    bound = max(times, key=times.get)
+    seconds = times[bound] + ENDS_S
+    return {"bytes": moved, "flops": elements * flops, "registers": registers, "warps": allowed,
+            "resident": resident, "flight": flight, "instructions": instructions, "bound": bound,
+            "seconds": seconds, "share": times["memory"] / seconds,
+            "slots": times["issue"] / times["memory"]}
+
+
+def main():
+    os.chdir(pathlib.Path(__file__).resolve().parent.parent)
+    nvcc = tool("nvcc")
+    table = {line.split()[0]: line.split() for line in
+             pathlib.Path("kernels/registers.txt").read_text().splitlines() if line[:1] != "#"}
+    column = table["kernel"].index("sm_90")
+    code = {}
+    for dtype in ("f32", "bf16"):
+        code |= {name: analyse(lines) for name, lines in disassemble(nvcc, dtype).items()}
+
+    def predicted(kernel, dtype, elements, row):
+        name = f"{kernel}_{dtype}"
+        return predict(kernel, dtype, elements, row, code[name], int(table[name][column]))
+
+    print(PAGE.format(
+        compiler=re.search(r"release \S+ (V\S+)", run(nvcc, "--version"))[1], copy=COPY_BYTES_PER_S / 1e12,
+        ends=ENDS_S * 1e6, latency=LATENCY_S * 1e9, used=SLOTS_USED, sms=SMS, clock=CLOCK_HZ / 1e9,
+        gemm=GEMM_FLOPS_PER_S / 1e12, attention=ATTENTION_FLOPS_PER_S / 1e12,
+        elements="2^26"), end="")
+    print("| kernel | bytes per element | flops per element | registers | warps per SM | "
+          "KB in flight per SM | slots | share of issue | bound by | share of copy | us |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|")
+    for kernel, row in BENCHED:
+        for dtype in ("f32", "bf16"):
+            elements = bench_elements(row)
+            p = predicted(kernel, dtype, elements, row)
+            print(f"| {kernel}_{dtype} | {p['bytes'] / elements:.0f} | {p['flops'] / elements:.0f} | "
+                  f"{p['registers']} | {p['warps']} | {p['flight'] / 1e3:.0f} | "
+                  f"{p['instructions']:.0f} | {p['slots']:.0%} | {p['bound']} | {p['share']:.0%} | "
+                  f"{p['seconds'] * 1e6:.0f} |")
+
+    print(f"\n*Share of issue* is the issue time over the memory time: above 100% a kernel is bound by "
+          "its instructions.\n\n## The heavy step\n\n"
+          f"`model=heavy precision=bf16`: {SAMPLES} images of 224 pixels, {BLOCKS} blocks of width "
+          f"{WIDTH}, {PARAMETERS / 1e6:.0f}M parameters.\n")
+    print("| kernel | calls | GB | warps per SM | bound by | share of copy | us per call | "
+          "ms per step |\n|---|--:|--:|--:|---|--:|--:|--:|")
+    total = 0
+    for kernel, calls, elements, row in STEP:
+        p = predicted(kernel, "bf16", elements, row)
+        total += calls * p["seconds"]
+        print(f"| {kernel} | {calls} | {calls * p['bytes'] / 1e9:.2f} | {p['resident']:.1f} | "
+              f"{p['bound']} | {p['share']:.0%} | {p['seconds'] * 1e6:.1f} | "
+              f"{calls * p['seconds'] * 1e3:.2f} |")
+    # One warp reads a partial sum of each chunk of 2048 parameters, 16 loads of 4 bytes at a time.
+    norm = PARAMETERS / 2048 / (16 * WARP) * LATENCY_S
+    gemm = 6 * ROWS * 12 * WIDTH ** 2 * BLOCKS / GEMM_FLOPS_PER_S
+    attention = 3.5 * 4 * ROWS * TOKENS * WIDTH * BLOCKS / ATTENTION_FLOPS_PER_S
+    print(f"| gradient_norm_finish | 1 | 0.00 | 0.0 | latency | | {norm * 1e6:.0f} | "
+          f"{norm * 1e3:.2f} |")
+    print(f"| products (6 x 12 x {WIDTH}^2 x {ROWS} x {BLOCKS} flops) | {12 * BLOCKS} | | | products | | "
+          f"{gemm / 12 / BLOCKS * 1e6:.0f} | {gemm * 1e3:.1f} |")
+    print(f"| attention (3.5 x 4 x {ROWS} x {TOKENS} x {WIDTH} x {BLOCKS} flops) | {2 * BLOCKS} | | | "
+          f"products | | {attention / 2 / BLOCKS * 1e6:.0f} | {attention * 1e3:.1f} |")
+    print(f"\nOur kernels {(total + norm) * 1e3:.1f} ms, products {gemm * 1e3:.1f} ms, attention "
+          f"{attention * 1e3:.1f} ms: **{(total + norm + gemm + attention) * 1e3:.0f} ms per step**.\n"
+          "Left out: kernels that only cost their launch (loss, rates, the classifier), gaps between\n"
+          "kernels, and the copy of the next batch, which overlaps.")
+
+
+main()

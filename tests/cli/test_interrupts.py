@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Signals while train, a sweep and bench are under way: what was measured is printed and kept.
+
+usage: test_interrupts.py PROGRAM
+
+The signal is sent when the program says that something is measured, on standard output or in its progress
+line, which it shows because standard error is a terminal here.
+"""
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+
+program = sys.argv[1]
+failures = 0
+
+
+def run_until(pattern, number, *arguments, appears=None):
+    """Runs the program and sends signal `number` once it has said what matches `pattern`, or, where
+    `appears` is given, once there is such a file.
+
+    Returns the exit code (that of a shell), standard output, and standard error.
+    """
+    master, slave = pty.openpty()
+    child = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=slave,
+                             stdin=subprocess.DEVNULL)
+    os.close(slave)
+    streams = {child.stdout.fileno(): b"", master: b""}
+    open_ones = set(streams)
+    sent = False
+    while open_ones:
+        for one in select.select(open_ones, [], [], None if appears is None or sent else 0.01)[0]:
+            try:
+                piece = os.read(one, 65536)
+            except OSError:  # A terminal ends like this.
+                piece = b""
+            if not piece:
+                open_ones.remove(one)
+            streams[one] += piece
+        if not sent and (os.path.exists(appears) if appears is not None else
+                         any(re.search(pattern.encode(), stream) for stream in streams.values())):
+            child.send_signal(number)
+            sent = True
+    output, errors = (streams[one].decode() for one in (child.stdout.fileno(), master))
+    child.stdout.close()
+    os.close(master)
+    code = child.wait()
+    assert sent, f"it never said {pattern!r}:\n{output}{errors}"
+    return (128 - code if code < 0 else code), output, errors
+
+
+def check(condition, what, *shown):
+    global failures
+    if not condition:
+        failures += 1
+        print(f"FAILED: {what}", *shown, sep="\n    ")
+
+
+def train_prints_the_table_and_the_figures_so_far():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        code, output, errors = run_until(r"step time\n +\d+ ", number, "train", "--device=cpu",
+                                         "--model=light", "--steps=20000")
+        rows = [line.split() for line in output.splitlines() if line.strip()[:1].isdigit()]
+        check(code == 128 + number, f"train: exit code {code}")
+        check("speed " in output and "p95" in output, "train: there are no figures", output)
+        check("accuracy" not in output, "train: it went on to evaluate", output)
+        check("stopped by" in errors and "steps" in errors, "train: it does not say why", errors)
+        check(0 < len(rows) < 10, "train: rows of the table", output)
+
+
+def an_interrupt_while_the_trace_is_recorded_is_not_forgotten(folder):
+    path = os.path.join(folder, "train.json.gz")
+    code, output, errors = run_until("accuracy", signal.SIGINT, "train", "--device=cpu",
+                                     "--model=heavy", "--steps=20", f"--trace={path}")
+    check(code == 130, f"train --trace: exit code {code}", output, errors)
+    check("stopped by an interrupt after all 20 steps" in errors, "train --trace: it does not say why", errors)
+
+
+def a_sweep_prints_the_rounds_that_are_finished():
+    sweep = ["train", "--device=cpu", "--model=light", "--steps=50", "--repetitions=1000",
+             "--sweep", "launch=eager,graph"]
+    code, output, errors = run_until("round 2 of 1000", signal.SIGINT, *sweep)
+    check(code == 130, f"sweep: exit code {code}", errors)
+    check("stopped by an interrupt in round" in errors, "sweep: it does not say why", errors)
+    rows = {line.split()[0]: line for line in output.splitlines() if line.startswith(("  eager", "  graph"))}
+    check(set(rows) == {"eager", "graph"}, "sweep: a value is missing", output)
+    check("not measured" not in output, "sweep: a finished value is not there", output)
+
+    code, output, errors = run_until("round 2 of 1000", signal.SIGINT, *sweep, "--format=json")
+    check(code == 130, f"sweep as JSON: exit code {code}", errors)
+    result = json.loads(output)
+    check(result["interrupted"] is True, "sweep as JSON: it looks whole", output)
+    rounds = [len(value["rounds"]) for value in result["values"]]
+    check(all(1 <= count < 1000 for count in rounds), "sweep as JSON: rounds", str(rounds))
+
+
+def a_sweep_says_which_values_it_did_not_reach():
+    code, output, errors = run_until("launch=graph", signal.SIGINT, "train", "--device=cpu",
+                                     "--model=light", "--steps=2000", "--repetitions=1", "--sweep",
+                                     "launch=eager,graph,graph")
+    check(code == 130, f"sweep: exit code {code}", errors)
+    check(output.count("not measured") == 2, "sweep: it should have reached one value", output)
+
+
+def bench_prints_and_writes_the_rows_so_far(folder):
+    path = os.path.join(folder, "rows.json")
+    code, output, errors = run_until("% done", signal.SIGTERM, "bench", "--device=cpu",
+                                     "--benchmark_filter=^lat_(event|readback)$",
+                                     "--benchmark_repetitions=100", "--benchmark_min_time=0.02",
+                                     f"--benchmark_out={path}")
+    check(code == 143, f"bench: exit code {code}", errors)
+    check("stopped by a request to terminate; 0 of 2 rows" in errors, "bench: it does not say why", errors)
+    check("lat_event" in output, "bench: nothing is printed", output)
+    with open(path, encoding="utf-8") as file:
+        rows = [row for row in json.load(file)["benchmarks"] if row["run_type"] == "iteration"]
+    check(0 < len(rows) < 200, f"bench: {len(rows)} rows are in the file")
+    check(all(row["real_time"] > 0 for row in rows), "bench: a row has no time")
+
+
+def bench_row_after_row_keeps_finished_rows_through_a_kill(folder):
+    path = os.path.join(folder, "killed.json")
+    rows = {"lat_event", "lat_readback", "lat_launch_sync", "lat_launch_back_to_back", "lat_sync_stream/32"}
+    code, output, errors = run_until("", signal.SIGKILL, "bench", "--device=cpu",
+                                     f"--benchmark_filter=^({'|'.join(rows)})$",
+                                     "--benchmark_enable_random_interleaving=false",
+                                     "--benchmark_repetitions=100", "--benchmark_min_time=0.025",
+                                     f"--benchmark_out={path}", appears=path)
+    check(code == 137, f"bench, killed: exit code {code}", errors)
+    with open(path, encoding="utf-8") as file:
+        names = {row["run_name"] for row in json.load(file)["benchmarks"]}
+    check(names and names < rows, "bench, killed: not the rows that were finished", str(names))
+
+
+def bench_leaves_an_older_file_until_a_row_is_done(folder):
+    path = os.path.join(folder, "old.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("old")
+    code, _, errors = run_until("Measured limits", signal.SIGKILL, "bench", "--device=cpu",
+                                "--benchmark_filter=^gemm_fp32/256$", f"--benchmark_out={path}",
+                                "--benchmark_min_time=600")
+    check(code == 137, f"bench, killed early: exit code {code}", errors)
+    with open(path, encoding="utf-8") as file:
+        check(file.read() == "old", "bench: the older file is gone before a row was done")
+    check(os.listdir(folder).count("old.json") == 1, "bench: the older file has another name")
+
+
+def bench_leaves_an_older_file_when_it_is_interrupted_early(folder):
+    path = os.path.join(folder, "older.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("old")
+    # The first row is measured, the second is under way.
+    code, output, errors = run_until("% done", signal.SIGINT, "bench", "--device=cpu",
+                                     "--benchmark_filter=^lat_(launch|graph|sync)",
+                                     "--benchmark_repetitions=100", "--benchmark_min_time=0.25",
+                                     f"--benchmark_out={path}")
+    check(code == 130, f"bench, interrupted early: exit code {code}", errors)
+    check("lat_launch" in output, "bench, interrupted early: nothing is printed", output)
+    check("the older file stays" in errors, "bench: it does not say what became of the file", errors)
+    with open(path, encoding="utf-8") as file:
+        check(file.read() == "old", "bench: a fragment replaced the older file")
+
+
+os.environ["TERM"] = "xterm"
+for name in ("CHOKEPOINT_FAIL", "CHOKEPOINT_VERBOSE"):
+    os.environ.pop(name, None)
+with tempfile.TemporaryDirectory() as place:
+    os.environ["CHOKEPOINT_CACHE"] = os.path.join(place, "cache")
+    train_prints_the_table_and_the_figures_so_far()
+    an_interrupt_while_the_trace_is_recorded_is_not_forgotten(place)
+    a_sweep_prints_the_rounds_that_are_finished()
+    a_sweep_says_which_values_it_did_not_reach()
+    bench_prints_and_writes_the_rows_so_far(place)
+    bench_row_after_row_keeps_finished_rows_through_a_kill(place)
+    bench_leaves_an_older_file_until_a_row_is_done(place)
+    bench_leaves_an_older_file_when_it_is_interrupted_early(place)
+print("all as expected" if failures == 0 else f"{failures} failures")
+sys.exit(failures > 0)

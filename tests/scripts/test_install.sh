@@ -1,0 +1,49 @@
+#!/bin/sh
+# What `cmake --install` puts into a prefix runs from there, however it is called.
+#
+# usage: test_install.sh CMAKE BUILD
+set -u
+
+cmake=$1
+build=$2
+# shellcheck source=tests/fixtures/command_line.sh
+. "$(dirname -- "$0")/../fixtures/command_line.sh"
+export CHOKEPOINT_CACHE="$folder/cache"
+unset CHOKEPOINT_PLUGINS
+prefix="$folder/a prefix"
+program=$prefix/bin/chokepoint
+
+expect 0 "the installation" "$cmake" --install "$build" --prefix "$prefix"
+[ -x "$program" ] || fail "there is no program"
+# An empty element of a RUNPATH is the current folder: libraries of whoever's folder it is would be loaded.
+for file in "$build/chokepoint" "$build"/libchokepoint_*.so "$program" "$prefix"/lib/chokepoint/*.so; do
+    [ -e "$file" ] || continue
+    runpath=$(readelf -d "$file" | sed -n 's/.*R\(UN\)\{0,1\}PATH.*\[\(.*\)\]/\2/p')
+    case :$runpath: in
+    *:'$ORIGIN':*) ;;
+    *) fail "$file does not look beside itself for libraries: RUNPATH is '$runpath'" ;;
+    esac
+    case :$runpath: in
+    *::*) fail "$file looks for libraries in the current folder: RUNPATH is '$runpath'" ;;
+    esac
+done
+expect 0 "list" "$program" list
+says out "item_sync"
+expect 0 "explain" "$program" explain item_sync
+says out "$program run item_sync"
+expect 0 "explain, found by PATH" env PATH="$prefix/bin:$PATH" chokepoint explain item_sync
+says out "  chokepoint run item_sync"
+if [ -e "$build/libchokepoint_cpu.so" ]; then
+    expect 0 "train" "$program" train --device=cpu --model=light --steps=5
+    says out "samples/s"
+    ln -s "$program" "$folder/link"
+    expect 0 "train, through a link" "$folder/link" train --device=cpu --model=light --steps=5
+    expect any "a run, whose children are the same program" "$program" run launch_overhead \
+        --device=cpu --quick --repetitions=1 --no-trace --out="$folder/result"
+    says result/result.json '"launch_overhead/before"'
+    rm "$prefix/lib/chokepoint/libchokepoint_cpu.so"
+    expect 3 "without its plugin" "$program" train --device=cpu
+    says err "is not in $prefix/bin nor in $prefix/bin/../lib/chokepoint"
+fi
+
+finish
