@@ -178,7 +178,7 @@ static enum status set_up(struct bench_work *work)
     if (dtype != DTYPE_F32)
         TRY(operand_open(&own->master, work, DTYPE_F32, own->elements));
     TRY(allocator_open(&own->allocator, work->stream,
-                       &(struct allocator_config){ ALLOCATION_CACHING, 0 }));
+                       &(struct allocator_config){ .mode = ALLOCATION_CACHING }));
     own->sets = calloc((size_t)work->copies, sizeof *own->sets);
     if (own->sets == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d optimizers", work->copies);

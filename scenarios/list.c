@@ -11,7 +11,8 @@
     X(item_sync)
 #define OTHERS(X)                                                                                  \
     X(naive_attention)                                                                             \
-    X(allocation_churn)
+    X(allocation_churn)                                                                            \
+    X(cache_flush)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

@@ -63,6 +63,7 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
         "copies=per_tensor",
         "allocation=stream_ordered",
         "allocation=direct",
+        "empty_cache_every=1",
         "checkpointing=block",
         "optimizer=per_tensor",
         "launch=graph checkpointing=block optimizer=per_tensor workers=0 loss_every=3",
@@ -189,6 +190,32 @@ static void a_caching_allocator_asks_the_device_for_nothing_more(void **state)
 
     assert_near(metric_of(*state, "model=light launch=eager", METRIC_ALLOCATIONS_PER_STEP), 0, 0);
     assert_true(metric_of(*state, direct, METRIC_ALLOCATIONS_PER_STEP) > 50);
+}
+
+/* What a step reserves comes and goes whole: the peaks are those of a cache that is kept. */
+static void a_cache_that_is_emptied_is_filled_again_to_the_same_peak(void **state)
+{
+    const char *kept = "model=balanced batch=32 launch=eager empty_cache_every=never";
+    struct training *training = open_training(*state, kept), *emptied;
+    struct allocator_statistics with, without;
+
+    assert_ok(training_run(training, 6));
+    with = allocator_statistics(training->allocator);
+    emptied = open_training(*state, "model=balanced batch=32 launch=eager empty_cache_every=3");
+    for (int step = 1; step <= 6; step++) {
+        int64_t calls = allocator_statistics(emptied->allocator).device_allocations;
+        assert_ok(training_run(emptied, 1));
+        without = allocator_statistics(emptied->allocator);
+        if (step == 1)
+            continue;
+        /* After the third step and the sixth the cache is empty; the fourth fills it. */
+        assert_true((without.reserved < with.reserved) == (step % 3 == 0));
+        assert_true((without.device_allocations > calls) == (step == 4));
+    }
+    assert_int_equal(with.peak_all, without.peak_all);
+    assert_int_equal(with.peak_reserved, without.peak_reserved);
+    training_close(training);
+    training_close(emptied);
 }
 
 static void one_batch_is_one_copy_or_one_a_tensor(void **state)
@@ -533,6 +560,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_graph_is_one_launch),
         cmocka_unit_test(optimizer_forms_launch_what_they_say),
         cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
+        cmocka_unit_test(a_cache_that_is_emptied_is_filled_again_to_the_same_peak),
         cmocka_unit_test(one_batch_is_one_copy_or_one_a_tensor),
         cmocka_unit_test(checkpointing_keeps_a_third_or_less),
         cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),

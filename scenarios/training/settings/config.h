@@ -103,6 +103,7 @@ struct allocator_config {
     enum allocation_mode mode;
     int64_t budget; /* bytes the step may reserve; 0: what the device has; MEMORY_BUDGET_ROLE: until
                        knobs_resolve, what the role just fits into */
+    int empty_cache_every; /* steps between two calls of allocator_trim(); 0: never */
 };
 
 /* --- Launches --- */

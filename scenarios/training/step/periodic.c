@@ -17,7 +17,9 @@ enum status periodic_open(struct training *training)
 {
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) TRY(rows[i]->open(training));
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i]->open != NULL)
+            TRY(rows[i]->open(training));
 
 out:
     return status;
@@ -56,7 +58,9 @@ out:
 
 void periodic_close(struct training *training)
 {
-    for (size_t i = ARRAY_SIZE(rows); i-- > 0;) rows[i]->close(training);
+    for (size_t i = ARRAY_SIZE(rows); i-- > 0;)
+        if (rows[i]->close != NULL)
+            rows[i]->close(training);
 }
 
 int64_t training_period(const struct training_config *configs, int count)

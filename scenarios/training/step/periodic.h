@@ -23,10 +23,12 @@ struct periodic {
     void (*close)(struct training *training); /* also of what was opened only in part */
 };
 
-/* In the order in which they run. Each keeps a struct NAME of its own in training->NAME. */
+/* In the order in which they run. One with something to remember has open() and close(), and keeps a
+ * struct NAME of its own in training->NAME. */
 #define PERIODICS(X)                                                                               \
     X(logging)                                                                                     \
-    X(saving)
+    X(saving)                                                                                      \
+    X(cache_emptying)
 
 #define PERIODIC_ROW(name) extern const struct periodic periodic_##name;
 PERIODICS(PERIODIC_ROW)
