@@ -180,7 +180,7 @@ enum status dataset_read_files(const struct dataset_config *config)
 enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *ns)
 {
     (void)image_size;
-    *ns = decode_ns(jpeg_pixels);
+    *ns = decode_ns(jpeg_pixels) * (jpeg_pixels == model.disturbed_pixels ? 5 : 1);
     return STATUS_OK;
 }
 
@@ -189,7 +189,7 @@ enum status training_balance(struct training *training, int64_t steps, double *h
 {
     const struct training_config *config = &training->config;
 
-    training->steps += 2 * steps;
+    training->steps += steps;
     *host_ns = model.host_ns +
                config->model.batch * model.decode_slowdown * decode_ns(config->data.jpeg_pixels);
     if (model.balances++ < model.disturbed_balances)

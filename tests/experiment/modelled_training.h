@@ -16,15 +16,16 @@ struct modelled_window {
 
 struct model {
     /* What the test sets. */
-    double step_ns[2];                    /* before, after */
-    double slow[MODEL_SLOW];              /* factors of a run's first windows; 0: 1 */
-    bool never_settles;                   /* windows are 1x and 2x in turn */
-    double host_ns;                       /* of a step, without decoding */
-    double device_ns;                     /* of a step */
-    double decode_ns_a_pixel;             /* alone */
-    double (*decode_ns)(int pixels);      /* alone, instead; NULL: none */
-    int disturbed_balances;               /* the first of them find five times the host work */
-    double decode_slowdown;               /* in the loop, over alone */
+    double step_ns[2];               /* before, after */
+    double slow[MODEL_SLOW];         /* factors of a run's first windows; 0: 1 */
+    bool never_settles;              /* windows are 1x and 2x in turn */
+    double host_ns;                  /* of a step, without decoding */
+    double device_ns;                /* of a step */
+    double decode_ns_a_pixel;        /* alone */
+    double (*decode_ns)(int pixels); /* alone, instead; NULL: none */
+    int disturbed_balances;          /* the first of them find five times the host work */
+    int disturbed_pixels;            /* decoding alone seems to take five times as long; 0: none */
+    double decode_slowdown;          /* in the loop, over alone */
     int fail_open, fail_run, fail_window; /* the n-th of that kind fails; 0: none */
     int room; /* runs that the modelled memory holds at once; 0: any number */
     int64_t damaged;

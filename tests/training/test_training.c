@@ -474,6 +474,25 @@ static void a_window_that_is_stopped_ends_after_the_step_under_way(void **state)
     training_close(training);
 }
 
+/* Every step is one of a loop that waits: its batch is loaded, queued and waited for in turn, and no step
+ * is run only to measure the other part. */
+static void each_step_of_a_balance_gives_both_parts(void **state)
+{
+    struct training *training = open_training(*state, "model=balanced launch=graph workers=0");
+    struct device_counters from, to;
+    double host_ns = 0, device_ns = 0;
+
+    assert_ok(training_run(training, 5));
+    from = device_counters(*state);
+    assert_ok(training_balance(training, 7, &host_ns, &device_ns));
+    to = device_counters(*state);
+    assert_int_equal(training_steps_done(training), 5 + 7);
+    assert_int_equal(to.graph_launches - from.graph_launches, 7);
+    assert_true(to.synchronizations - from.synchronizations >= 7);
+    assert_true(host_ns > 0 && device_ns > 0);
+    training_close(training);
+}
+
 static void fetching_batches_ahead_changes_neither_their_order_nor_a_bit(void **state)
 {
     struct training *training = open_training(*state, "model=balanced input=decoded workers=0");
@@ -573,6 +592,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_windows_spread_is_that_of_its_single_steps),
         cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
         cmocka_unit_test(a_window_that_is_stopped_ends_after_the_step_under_way),
+        cmocka_unit_test(each_step_of_a_balance_gives_both_parts),
         cmocka_unit_test(fetching_batches_ahead_changes_neither_their_order_nor_a_bit),
         cmocka_unit_test(too_little_memory_is_a_clear_error),
         cmocka_unit_test(the_period_is_that_of_all_configurations),

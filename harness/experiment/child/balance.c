@@ -12,7 +12,8 @@ enum {
     PIXELS_MOST = 512,
     PIXELS_STEP = 8,
     SIZES = (PIXELS_MOST - PIXELS_LEAST) / PIXELS_STEP + 1,
-    COARSE = 8,    /* sizes between two that are looked at first */
+    COARSE = 8, /* sizes between two that are looked at first */
+    BESIDE = 2, /* sizes on either side that are tried before one just outside the band is left */
     ATTEMPTS = 12, /* measurements at most, each of which opens a run; most scenarios need 3 or 4 */
     ATTEMPTS_FOR_CENTRAL = 5, /* from then on any ratio within the band is good enough */
     SETTLE_STEPS = 8,         /* by then a graph is captured and pools are filled */
@@ -23,7 +24,9 @@ enum {
 
 #define MEASURE_NS 5e7 /* approximate length of one measurement */
 #define GOOD       0.2 /* a distance from the middle that is near enough: less is noise */
+#define NEARLY     2   /* a distance from the middle at which the sizes beside may be in the band */
 #define DISTURBED  1.6 /* times apart, two measurements of a size do not agree */
+#define APART      1.2 /* times, the least that two times to decode tell a slope by */
 
 static double ratio_of(enum balance_kind kind, double host_ns, double device_ns)
 {
@@ -75,7 +78,8 @@ static bool is_far(const struct balance *balance, double ratio)
     return ratio < balance->low / 2 || ratio > balance->high * 2;
 }
 
-/* Takes what is less than measured before: other programs only ever add. */
+/* Takes the measurement if it is less in all than those before it: other programs only ever add. Both
+ * parts stay those of one measurement, or a machine that is slow at times would change their ratio. */
 static enum status time_parts(struct balance_result *result, struct training *training,
                               enum balance_kind kind, int64_t steps)
 {
@@ -83,9 +87,11 @@ static enum status time_parts(struct balance_result *result, struct training *tr
     enum status status = STATUS_OK;
 
     TRY(training_balance(training, steps, &host_ns, &device_ns));
-    result->host_ns = fmin(result->host_ns, host_ns);
-    result->device_ns = fmin(result->device_ns, device_ns);
-    result->ratio = ratio_of(kind, result->host_ns, result->device_ns);
+    if (host_ns + device_ns < result->host_ns + result->device_ns) {
+        result->host_ns = host_ns;
+        result->device_ns = device_ns;
+        result->ratio = ratio_of(kind, host_ns, device_ns);
+    }
 
 out:
     return status;
@@ -256,13 +262,14 @@ out:
 
 /* The growth of host work with the time to decode one file, from the last two measurements. It would be
  * the number of samples if decoding in the loop were as fast as alone; what is not within a factor of
- * four of that is noise. */
+ * four of that is noise. Two sizes that take about as long as each other tell nothing. */
 static void learn_slope(struct search *search, double last_decode_ns, double last_host_ns,
                         double samples)
 {
     double slope = (search->now.host_ns - last_host_ns) / (search->now_decode_ns - last_decode_ns);
+    bool apart = fabs(log(search->now_decode_ns / last_decode_ns)) > log(APART);
 
-    if (search->attempts > 1 && slope > samples / 4 && slope < samples * 4)
+    if (search->attempts > 1 && apart && slope > samples / 4 && slope < samples * 4)
         search->slope = slope;
 }
 
@@ -334,6 +341,23 @@ static int find_between(const struct search *search)
     return -1;
 }
 
+/* A size beside `best` that was not measured yet, the nearest first and of two as near the one that is
+ * likelier to give the host what it lacks; -1: there is none. It needs no prediction either: the time to
+ * decode one file of its size was maybe disturbed. */
+static int find_beside(const struct search *search, int best)
+{
+    int towards = is_above(search->balance, search->measured[best].ratio) ? -1 : 1;
+
+    if (distance(search->balance, search->measured[best].ratio) > NEARLY)
+        return -1;
+    for (int i = 0; i < 2 * BESIDE; i++) {
+        int size = best + (i % 2 == 0 ? towards : -towards) * (i / 2 + 1);
+        if (size >= 0 && size < SIZES && !search->measured[size].measured)
+            return size;
+    }
+    return -1;
+}
+
 /* Whether to leave it at the best measurement. If not, *next is the size to measure. One measurement may
  * have been disturbed, so what ends the search was measured twice, each time in a run of its own. */
 static enum status is_settled(struct search *search, int *next, bool *settled)
@@ -354,9 +378,12 @@ static enum status is_settled(struct search *search, int *next, bool *settled)
             *next = candidate.size;
     }
     *settled = *next == best && search->twice[best];
-    if (*settled && !balance_holds(search->balance, result) && find_between(search) >= 0) {
-        *next = find_between(search);
-        *settled = false;
+    if (*settled && !balance_holds(search->balance, result)) {
+        int other = find_between(search);
+        if (other < 0)
+            other = find_beside(search, best);
+        *settled = other < 0;
+        *next = *settled ? best : other;
     }
 
 out:

@@ -1,8 +1,10 @@
 /* Balance: brings host and device work to a similar size, for bottlenecks that exist only then.
  *
  * Device work hides loading, or waits for it, only while neither of them is negligible. Both parts are
- * measured alone. Then the size of the JPEG files is chosen so that decoding a batch gives the ratio that
- * the scenario asks for, and measured once more. Both variants use the same size. */
+ * measured in steps in which one waits for the other, so that the step of a loop that waits takes their
+ * sum, and the step of a loop that does not takes the larger of the two. Then the size of the JPEG files
+ * is chosen so that decoding a batch gives the ratio that the scenario asks for, and measured once more.
+ * Both variants use the same size. */
 #ifndef HARNESS_EXPERIMENT_CHILD_BALANCE_H
 #define HARNESS_EXPERIMENT_CHILD_BALANCE_H
 

@@ -84,9 +84,9 @@ int64_t training_steps_done(const struct training *training);
 /* Share of held-out samples classified right, with the parameters as they are. Waits for the device. */
 enum status training_evaluate(struct training *training, double *accuracy);
 
-/* Host and device work of a step, each measured alone over `steps` steps. Host: loading and queueing,
- * without reading the loss, on an idle device. Device: from start to end of a step whose input is
- * there. Each is the lower quartile, because other processes can only add to it. */
+/* Host and device work of a step, over `steps` steps in which one waits for the other, as with
+ * loss_every=1. Host: loading and queueing, without reading the loss. Device: from when the input is there
+ * to the end of the step. Both are medians: where a device has two speeds, the usual one. */
 enum status training_balance(struct training *training, int64_t steps, double *host_ns,
                              double *device_ns);
 
