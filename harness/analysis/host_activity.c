@@ -76,17 +76,25 @@ static bool copy_waits(const struct sweep *sweep, const struct trace_event *even
             strstr(trace_file_name(sweep->trace, event->name), "Async") == NULL);
 }
 
+static enum host_doing doing_around(const struct sweep *sweep)
+{
+    return sweep->depth > 0 ? sweep->stack[sweep->depth - 1].doing : HOST_OUTSIDE;
+}
+
+/* A save reads the whole state, in many copies that wait: all of that is the save's time. */
 static enum host_doing doing_of_call(const struct sweep *sweep, const struct trace_event *event)
 {
     const struct named *named = &sweep->named[event->name];
 
+    if (doing_around(sweep) == HOST_SAVING)
+        return HOST_SAVING;
     return named->is_copy && copy_waits(sweep, event) ? HOST_WAITING : named->call;
 }
 
 /* Whatever happens inside loading, logging or saving is part of it. */
 static enum host_doing doing_of_span(const struct sweep *sweep, const struct trace_event *event)
 {
-    enum host_doing around = sweep->depth > 0 ? sweep->stack[sweep->depth - 1].doing : HOST_OUTSIDE;
+    enum host_doing around = doing_around(sweep);
 
     if (around == HOST_LOADING || around == HOST_LOGGING || around == HOST_SAVING)
         return around;

@@ -606,6 +606,48 @@ static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
     forget(&beside);
 }
 
+/* Ten steps: a kernel of 500 us; then, in a span of that name, a first copy that waits for it and twenty
+ * more of 30 us, in which the device works for 1 us each. */
+static struct found judge_copies_in(const char *span)
+{
+    int now = 0, correlation = 0;
+
+    made_begin();
+    for (int i = 0; i < 10; i++) {
+        int start = now, copies = now + 10;
+        char step[40];
+        made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, now, now + 5, ++correlation);
+        made_add("kernel", "kernel", 0, 7, now + 5, now + 505, correlation);
+        now = copies;
+        for (int j = 0; j <= 20; j++) {
+            int end = j == 0 ? start + 520 : now + 30;
+            made_add("cuda_runtime", "cudaMemcpy", 100, 100, now, end, ++correlation);
+            made_add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 0, 7, end - 5, end - 4,
+                     correlation);
+            now = end;
+        }
+        made_add("user_annotation", span, 100, 100, copies, now, 0);
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, now, 0);
+    }
+    return judge_trace(made_analyse());
+}
+
+/* The device is idle because the state is being saved, not because the loop waits for a result. */
+static void waits_within_a_save_are_the_saves(void **state)
+{
+    struct found saved = judge_copies_in("save"), evaluated = judge_copies_in("evaluate");
+    (void)state;
+
+    assert_string_equal(saved.findings.items[0].id, "save_pause");
+    /* 10 us before the first copy, 29 before each of the others, 4 after the last. */
+    assert_float_equal(saved.findings.items[0].lost_ns_per_step, (10 + 20 * 29 + 4) * 1e3, 5e3);
+    assert_null(find(&saved, "host_sync"));
+    assert_null(find(&evaluated, "save_pause"));
+    forget(&saved);
+    forget(&evaluated);
+}
+
 /* A GPU gains time from fused attention, a CPU none. */
 static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
 {
@@ -653,6 +695,7 @@ int main(void)
         cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
         cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
+        cmocka_unit_test(waits_within_a_save_are_the_saves),
         cmocka_unit_test(on_a_cpu_fused_attention_is_promised_no_time),
         cmocka_unit_test(an_empty_trace_is_no_failure),
     };
