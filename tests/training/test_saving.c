@@ -2,6 +2,7 @@
 #include "tests/fixtures/training_fixture.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,30 @@ static void only_a_blocking_save_waits_for_its_copies(void **state)
     check_waits(*state, "model=light launch=graph loss_every=1024 save_every=4", false);
 }
 
+/* Every eighth step of a window saves; another window has none. */
+static void a_window_says_how_long_its_saves_hold_the_loop_up(void **state)
+{
+    static const char *const settings[] = { "model=light save_every=8 save=blocking",
+                                            "model=light save_every=8" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        struct training *training = open_training(*state, settings[i]);
+        struct training_window window = { 0 }, without = { 0 };
+        const double *pause = &window.metric[METRIC_SAVE_PAUSE];
+
+        assert_ok(training_window(training, 16, &window));
+        assert_int_equal(window.counts.saves, 2);
+        assert_true(window.counts.save_ns > 0 && window.counts.save_ns < window.wall_ns);
+        assert_true(*pause == (double)window.counts.save_ns / 2 / 1e3);
+        assert_ok(training_window(training, 7, &without));
+        assert_int_equal(without.counts.saves, 0);
+        assert_true(isnan(without.metric[METRIC_SAVE_PAUSE]));
+        training_window_release(&window);
+        training_window_release(&without);
+        training_close(training);
+    }
+}
+
 static void nothing_is_saved_and_no_file_made_unless_asked_for(void **state)
 {
     struct training *training = open_training(*state, "model=light loss_every=1024");
@@ -285,6 +310,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_saved_is_the_state_bit_for_bit),
         cmocka_unit_test(what_is_saved_stays_while_training_goes_on),
         cmocka_unit_test(only_a_blocking_save_waits_for_its_copies),
+        cmocka_unit_test(a_window_says_how_long_its_saves_hold_the_loop_up),
         cmocka_unit_test(nothing_is_saved_and_no_file_made_unless_asked_for),
         cmocka_unit_test(saving_changes_no_bit_of_the_training),
         cmocka_unit_test(a_window_holds_whole_rounds_of_saves_and_reads),

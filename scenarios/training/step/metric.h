@@ -19,6 +19,7 @@
     X(SUBMISSION_TIME, "submission_time", "us", "host time spent queueing a step's device work")   \
     X(DATA_WAIT, "data_wait", "us", "host time spent waiting for or loading the next batch")       \
     X(DATA_WAIT_SHARE, "data_wait_share", "", "data_wait as a share of step_time")                 \
+    X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
     X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")
 

@@ -11,6 +11,7 @@
  * at the end of the timed window. */
 #include "scenarios/training/step/training_parts.h"
 
+#include "harness/base/clock.h"
 #include "harness/base/write_all.h"
 
 #include <errno.h>
@@ -214,6 +215,7 @@ static enum status save(struct training *training)
 {
     enum status status = STATUS_OK;
     struct saving *saving = training->saving;
+    int64_t begin_ns = clock_ns();
 
     TRY(wait_for_writer(saving));
     TRY(copy_state(training));
@@ -223,6 +225,8 @@ static enum status save(struct training *training)
     } else {
         TRY(write_state(saving));
     }
+    training->saves++;
+    training->save_ns += clock_ns() - begin_ns;
 
 out:
     return status;

@@ -24,8 +24,9 @@ struct training;
 struct training_counts {
     int64_t launches; /* of kernels, and of graphs */
     int64_t synchronizations, copies, copy_bytes_h2d, device_allocations;
-    int64_t wait_ns;       /* for the loader */
-    int64_t submission_ns; /* queueing the device's work */
+    int64_t wait_ns;        /* for the loader */
+    int64_t submission_ns;  /* queueing the device's work */
+    int64_t saves, save_ns; /* of the loop, not of a writer beside it */
 };
 
 /* The cost of a window of steps, which may be timed in several slices. */

@@ -26,6 +26,7 @@ struct training {
     struct graph *graph;        /* once captured */
     int64_t steps;              /* done or queued */
     int64_t submission_ns;      /* host time spent queueing device work, in all */
+    int64_t saves, save_ns;     /* the same of saving the state */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */
     struct trace *trace;        /* NULL: nothing is recorded */
     int64_t tokens;             /* with data, in the step that is under way; known while tracing */

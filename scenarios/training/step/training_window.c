@@ -18,6 +18,8 @@ static struct training_counts read_counts(struct training *training)
         .device_allocations = allocator_statistics(training->allocator).device_allocations,
         .wait_ns = training->loader != NULL ? loader_statistics(training->loader).wait_ns : 0,
         .submission_ns = training->submission_ns,
+        .saves = training->saves,
+        .save_ns = training->save_ns,
     };
 }
 
@@ -32,6 +34,8 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->device_allocations += to->device_allocations - from->device_allocations;
     sum->wait_ns += to->wait_ns - from->wait_ns;
     sum->submission_ns += to->submission_ns - from->submission_ns;
+    sum->saves += to->saves - from->saves;
+    sum->save_ns += to->save_ns - from->save_ns;
 }
 
 static enum status open_events(struct training *training, int64_t steps, struct event ***events)
@@ -90,6 +94,8 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_SUBMISSION_TIME] = (double)counts->submission_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT] = (double)counts->wait_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
+    metric[METRIC_SAVE_PAUSE] =
+        counts->saves > 0 ? (double)counts->save_ns / (double)counts->saves / 1e3 : NAN;
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
     metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
