@@ -12,7 +12,8 @@
 #define OTHERS(X)                                                                                  \
     X(naive_attention)                                                                             \
     X(allocation_churn)                                                                            \
-    X(cache_flush)
+    X(cache_flush)                                                                                 \
+    X(blocking_save)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

@@ -1,0 +1,39 @@
+/* Saving the training state while the step waits.
+ *
+ * The state is three times the parameters: weights and both moments. Saving it in the loop copies one
+ * tensor after the other, each copy waiting for the device, and then writes the file; meanwhile nothing
+ * is queued and the device idles. Copies into pinned memory can be queued behind the step instead. They
+ * hold the state as it is right after the step, and a thread waits for them and writes while training
+ * goes on. Only one save can be on its way: one that is due before the last is written waits for it. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_blocking_save = {
+    .name = "blocking_save",
+    .title = "Saving the training state while the step waits",
+    .symptom = "every few steps one takes much longer, and the device is idle in it",
+    .cause = "the loop waits for a copy per tensor and for the write (torch.save() in the loop)",
+    .fix = "queue copies to pinned memory and let a thread write the file",
+    .look = "copies to the host one by one after every tenth step, and a gap until the next",
+    .base = "model=balanced batch=2 launch=graph save_every=10",
+    .knob = "save",
+    .before = "blocking",
+    .after = "asynchronous",
+    .loss = LOSS_IDENTICAL,
+    .expect =
+        {
+            /* A save waits 93 times on the CPU device; then only its writer does, once. */
+            { METRIC_SYNCS_PER_STEP, SHRINKS, .exact = true, .at_least = 20 },
+            /* Ten quick runs on two busy cores of an EPYC: 29 to 182, and 1.80 to 2.14. */
+            { METRIC_SAVE_PAUSE, SHRINKS, .at_least = 4, .where = WHERE_CPU_DEVICE },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CPU_DEVICE },
+            /* On GPUs the state is large: the next save may be due before a disk has the last. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
+        },
+    .accept = { { "save_pause", ANYWHERE } },
+    .tolerated_after =
+        {
+            /* The writer's thread takes a core that the CPU device computes on. */
+            { "device_wait", WHERE_CPU_DEVICE },
+            { "save_pause", WHERE_CUDA },
+        },
+};
