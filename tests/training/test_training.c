@@ -227,6 +227,23 @@ static void one_batch_is_one_copy_or_one_a_tensor(void **state)
 
     assert_near(metric_of(*state, one, METRIC_COPIES_PER_STEP), 1 + reads, 1e-9);
     assert_near(metric_of(*state, many, METRIC_COPIES_PER_STEP), 8 + 2 + reads, 1e-9);
+    assert_near(metric_of(*state,
+                          "model=light batch=4 input=decoded transfer=inline copies=per_tensor",
+                          METRIC_COPIES_PER_STEP),
+                4 + 2 + reads, 1e-9);
+}
+
+static void a_blocking_transfer_waits_for_each_copy_within_the_step(void **state)
+{
+    struct training_window window =
+        window_of(*state, "model=balanced input=cached transfer=blocking copies=per_tensor", 40);
+
+    assert_near(window.metric[METRIC_SYNCS_PER_STEP], 8 + 2 + 2 / 40.0, 1e-9);
+    assert_near(window.metric[METRIC_D2H_BYTES_PER_STEP], 2 * sizeof(float) / 40.0, 1e-9);
+    assert_true(window.metric[METRIC_TRANSFER_TIME] > 0);
+    assert_true(window.metric[METRIC_TRANSFER_TIME] + window.metric[METRIC_SUBMISSION_TIME] <
+                window.metric[METRIC_STEP_TIME]);
+    training_window_release(&window);
 }
 
 static void checkpointing_keeps_a_third_or_less(void **state)
@@ -581,6 +598,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
         cmocka_unit_test(a_cache_that_is_emptied_is_filled_again_to_the_same_peak),
         cmocka_unit_test(one_batch_is_one_copy_or_one_a_tensor),
+        cmocka_unit_test(a_blocking_transfer_waits_for_each_copy_within_the_step),
         cmocka_unit_test(checkpointing_keeps_a_third_or_less),
         cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
         cmocka_unit_test(a_roles_budget_is_a_little_more_than_the_peak),

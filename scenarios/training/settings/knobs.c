@@ -138,7 +138,8 @@ static const struct knob knobs[] = {
       AT(transfer.one_copy),
       .values = "per_tensor|one",
       .healthy = "one",
-      .text = "one copy per batch, or one per tensor" },
+      .text = "one copy per batch, or one per tensor: each sample's input, the labels, the "
+              "lengths" },
     { .name = "optimizer",
       .kind = KNOB_CHOICE,
       AT(optimizer.form),

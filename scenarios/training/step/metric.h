@@ -15,8 +15,11 @@
     X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \
     X(COPIES_PER_STEP, "copies_per_step", "", "copies between host and device, and on the device") \
     X(H2D_BYTES_PER_STEP, "h2d_bytes_per_step", "B", "bytes copied from host to device")           \
+    X(D2H_BYTES_PER_STEP, "d2h_bytes_per_step", "B", "bytes copied from device to host")           \
     X(ALLOCATIONS_PER_STEP, "allocations_per_step", "", "device memory allocations")               \
     X(SUBMISSION_TIME, "submission_time", "us", "host time spent queueing a step's device work")   \
+    X(TRANSFER_TIME, "transfer_time", "us",                                                        \
+      "host time spent queueing the copies of a step's batch, or blocked in them")                 \
     X(DATA_WAIT, "data_wait", "us", "host time spent waiting for or loading the next batch")       \
     X(DATA_WAIT_SHARE, "data_wait_share", "", "data_wait as a share of step_time")                 \
     X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \

@@ -1,6 +1,8 @@
 /* One training run: opening its parts, stepping, closing. */
 #include "scenarios/training/step/training_parts.h"
 
+#include "harness/base/clock.h"
+
 #include <stdlib.h>
 
 static enum status batch_alloc(void *context, size_t bytes, void **memory)
@@ -147,17 +149,20 @@ enum status training_load(struct training *training)
 {
     enum status status = STATUS_OK;
     const struct batch *batch;
+    int64_t begin;
 
     TRY(training_fetch(training));
     batch = training->ahead;
     training->ahead = NULL;
     if (training->trace != NULL)
         training_trace_input(training, batch);
+    begin = clock_ns();
     phase_push(training->device, "h2d");
     status = batch != NULL ? transfer_batch(training->transfer, batch)
                            : transfer_resident(training->transfer,
                                                resident_batch(training->resident, training->steps));
     phase_pop(training->device);
+    training->transfer_ns += clock_ns() - begin;
 
 out:
     return status;

@@ -23,8 +23,9 @@ struct training;
 /* Counted while a window is timed. */
 struct training_counts {
     int64_t launches; /* of kernels, and of graphs */
-    int64_t synchronizations, copies, copy_bytes_h2d, device_allocations;
+    int64_t synchronizations, copies, copy_bytes_h2d, copy_bytes_d2h, device_allocations;
     int64_t wait_ns;        /* for the loader */
+    int64_t transfer_ns;    /* copying batches */
     int64_t submission_ns;  /* queueing the device's work */
     int64_t saves, save_ns; /* of the loop, not of a writer beside it */
 };

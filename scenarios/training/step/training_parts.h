@@ -25,6 +25,7 @@ struct training {
     struct batch_layout layout; /* of all micro-batches of a step together */
     struct graph *graph;        /* once captured */
     int64_t steps;              /* done or queued */
+    int64_t transfer_ns;        /* host time spent copying batches, in all */
     int64_t submission_ns;      /* host time spent queueing device work, in all */
     int64_t saves, save_ns;     /* the same of saving the state */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */

@@ -15,8 +15,10 @@ static struct training_counts read_counts(struct training *training)
         .synchronizations = counters.synchronizations,
         .copies = counters.copies,
         .copy_bytes_h2d = counters.copy_bytes_h2d,
+        .copy_bytes_d2h = counters.copy_bytes_d2h,
         .device_allocations = allocator_statistics(training->allocator).device_allocations,
         .wait_ns = training->loader != NULL ? loader_statistics(training->loader).wait_ns : 0,
+        .transfer_ns = training->transfer_ns,
         .submission_ns = training->submission_ns,
         .saves = training->saves,
         .save_ns = training->save_ns,
@@ -31,8 +33,10 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->synchronizations += to->synchronizations - from->synchronizations;
     sum->copies += to->copies - from->copies;
     sum->copy_bytes_h2d += to->copy_bytes_h2d - from->copy_bytes_h2d;
+    sum->copy_bytes_d2h += to->copy_bytes_d2h - from->copy_bytes_d2h;
     sum->device_allocations += to->device_allocations - from->device_allocations;
     sum->wait_ns += to->wait_ns - from->wait_ns;
+    sum->transfer_ns += to->transfer_ns - from->transfer_ns;
     sum->submission_ns += to->submission_ns - from->submission_ns;
     sum->saves += to->saves - from->saves;
     sum->save_ns += to->save_ns - from->save_ns;
@@ -90,8 +94,10 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_SYNCS_PER_STEP] = (double)counts->synchronizations / steps;
     metric[METRIC_COPIES_PER_STEP] = (double)counts->copies / steps;
     metric[METRIC_H2D_BYTES_PER_STEP] = (double)counts->copy_bytes_h2d / steps;
+    metric[METRIC_D2H_BYTES_PER_STEP] = (double)counts->copy_bytes_d2h / steps;
     metric[METRIC_ALLOCATIONS_PER_STEP] = (double)counts->device_allocations / steps;
     metric[METRIC_SUBMISSION_TIME] = (double)counts->submission_ns / steps / 1e3;
+    metric[METRIC_TRANSFER_TIME] = (double)counts->transfer_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT] = (double)counts->wait_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
     metric[METRIC_SAVE_PAUSE] =

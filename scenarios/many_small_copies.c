@@ -1,0 +1,35 @@
+/* Copying a batch tensor by tensor.
+ *
+ * A batch that reaches the loop as a list of samples is often copied as one: sample by sample, each copy
+ * a call that waits for its few bytes. Each costs what a call and a wait cost, whatever it carries.
+ * Collated into one buffer, the same bytes need one call and one wait. Both variants wait for their
+ * copies, as tensor.to(device) does. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_many_small_copies = {
+    .name = "many_small_copies",
+    .title = "Copying a batch tensor by tensor",
+    .symptom = "before each step the device idles while the host makes dozens of tiny copies",
+    .cause = "each tensor of each sample is copied to the device by a call of its own",
+    .fix = "collate the samples into one buffer on the host and copy that at once",
+    .look = "a row of tiny copies before each step, each with a call that is far longer than itself",
+    .base = "model=light batch=64 tokens=2 blocks=1 input=cached workers=0 transfer=blocking",
+    .knob = "copies",
+    .before = "per_tensor",
+    .after = "one",
+    .loss = LOSS_IDENTICAL,
+    .expect =
+        {
+            /* 66 copies per step, and 1. The loss is read every 20 steps in both. */
+            { METRIC_COPIES_PER_STEP, SHRINKS, .at_least = 30, .exact = true },
+            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 30, .exact = true },
+            /* Ten quick runs on two busy cores of an EPYC: 7.9 to 15.7, and 6.8 to 10.8 for the step.
+             * Each wait then means losing the core; a quiet machine needs about 1 us per copy. */
+            { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 1.15 },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CUDA },
+        },
+    .accept = { { "small_copies", ANYWHERE } },
+    /* One copy per step is left that the host waits for. */
+    .tolerated_after = { { "host_sync", ANYWHERE } },
+};
