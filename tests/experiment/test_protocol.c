@@ -107,7 +107,9 @@ static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void 
         { { 1e9, 1e9 }, 2, 1, 0.2, 3, 2 }, /* at least 3 steps and 2 slices */
         { { 1e9, 1e9 }, 2, 2, 0.2, 4, 2 },
         { { 1e9, 1e9 }, 2, 20, 0.2, 4, 10 }, /* and whole periods */
-        { { 0, 0 }, 2, 1, 0.2, 3, 2 },
+        { { 17e6, 12e6 }, 2, 3, 0.1, 3, 4 }, /* four slices of steps that are long, too */
+        { { 18e6, 16e6 }, 2, 3, 0.1, 3, 2 }, /* unless they last more than twice as long */
+        { { 0, 0 }, 2, 1, 0.2, 3, 4 },
         { { NAN, 1 }, 2, 1, 0.2, 3, 2 },
     };
     (void)state;

@@ -8,6 +8,8 @@
 
 enum {
     SLICE_STEPS_LEAST = 3, /* the first step of a slice finds an empty queue */
+    SLICES_LEAST = 4,      /* window.h says how much worse two are */
+    LONGER_MOST = 2,       /* times as long as asked for, a window becomes for their sake */
     QUARTERS_MOST = 4,     /* of warm-up, because on a noisy machine two may never agree */
     PILOT_GROWTH_MOST = 8, /* from one try to the next, because the first steps are the slowest */
 };
@@ -25,7 +27,7 @@ int64_t window_whole_periods(int64_t steps, int64_t period)
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count)
 {
     int64_t group = 2; /* slices: an even number that holds whole periods */
-    double mean_ns = 0, groups;
+    double mean_ns = 0, wanted_ns = plan->seconds * 1e9, slice_ns, groups;
 
     for (int i = 0; i < count; i++) mean_ns += step_ns[i] / count;
     plan->steps = SLICE_STEPS_LEAST;
@@ -39,9 +41,12 @@ void window_plan_steps(struct window_plan *plan, const double *step_ns, int coun
         group *= group % 2 + 1;
     }
     plan->slices = group;
-    groups = plan->seconds * 1e9 / (mean_ns * (double)(plan->steps * group));
+    slice_ns = mean_ns * (double)plan->steps;
+    groups = wanted_ns / (slice_ns * (double)group);
     if (groups > 1 && isfinite(groups))
         plan->slices = (int64_t)(groups + 0.5) * group;
+    if (plan->slices < SLICES_LEAST && slice_ns * SLICES_LEAST <= wanted_ns * LONGER_MOST)
+        plan->slices = SLICES_LEAST;
 }
 
 /* Wall time of `steps` steps. */

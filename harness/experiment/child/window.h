@@ -33,7 +33,7 @@ int64_t window_whole_periods(int64_t steps, int64_t period);
 
 /* Fills in `steps` and `slices` for `count` variants whose steps take step_ns. A slice lasts about 10 ms,
  * averaged over the variants, and has at least 3 steps. A window lasts about `seconds` and has at least
- * two slices. */
+ * two slices; it has four where they last no more than twice as long. */
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count);
 
 /* The repetition that does not count: opens a run, measures a warm step and closes the run. */
