@@ -72,7 +72,7 @@ out:
 static enum status check(struct own *own)
 {
     enum status status = STATUS_OK;
-    struct batch_layout layout = batch_layout(own->dataset, BATCH);
+    struct batch_layout layout = batch_layout(own->dataset, &(struct batching_config){ 0 }, BATCH);
     const struct batch *batch = NULL;
     const unsigned char *memory;
     const int32_t *labels;

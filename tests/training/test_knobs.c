@@ -574,6 +574,9 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "launch=graph with allocation=stream_ordered: a graph keeps the addresses that it was "
           "captured with, so no memory may be allocated during capture; set launch=eager or "
           "allocation=caching" },
+        { &cpu, "model=light padding=longest", "",
+          "launch=graph with padding=longest: a graph is captured for one length; set launch=eager "
+          "or padding=max_length" },
         { &cpu, "workers=64xcores prefetch=11", "",
           "workers=384 with prefetch=11: more than 4096 batches would be loaded ahead; set workers "
           "or prefetch lower" },
@@ -609,6 +612,8 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
     resolved("attention=fused", &cpu);
     resolved("model=light launch=eager allocation=direct", &cpu);
     resolved("launch=graph batch=8 accumulate=4", &cpu);
+    resolved("model=light padding=longest launch=eager", &cpu);
+    resolved("model=balanced padding=longest launch=graph", &cpu); /* images */
     resolved("workers=1024 prefetch=4", &cpu);
     resolved("memory_budget=4GiB", &cpu);
     resolved("loss_every=1024", &cpu);

@@ -71,7 +71,7 @@ static enum status bench_try(struct bench *bench, const struct dataset_config *d
     *bench = (struct bench){ .counted = { .owner = pthread_self(), .fail_at = fail_at } };
     if (dataset_open(&bench->dataset, data) != STATUS_OK)
         fail_msg("%s", status_last()->text);
-    bench->layout = batch_layout(bench->dataset, samples);
+    bench->layout = batch_layout(bench->dataset, &config->batching, samples);
     return loader_open(&bench->loader, bench->dataset, config, samples, batches_max, &memory);
 }
 
@@ -129,7 +129,7 @@ static void layouts_are_aligned_and_do_not_overlap(void **state)
 
     assert_int_equal(dataset_open(&dataset, &sequences), STATUS_OK);
     for (int samples = 1; samples < 200; samples += 7) {
-        struct batch_layout layout = batch_layout(dataset, samples);
+        struct batch_layout layout = batch_layout(dataset, &(struct batching_config){ 0 }, samples);
         size_t count = (size_t)samples;
 
         assert_int_equal(layout.samples, samples);
@@ -141,6 +141,91 @@ static void layouts_are_aligned_and_do_not_overlap(void **state)
     }
     dataset_close(dataset);
 }
+
+/* --- Padding --- */
+
+enum { UPDATE = 48, MICRO = 6 };
+
+static int padded_by_hand(const int32_t *lengths, int multiple)
+{
+    int longest = 0;
+
+    for (int i = 0; i < MICRO; i++) longest = lengths[i] > longest ? lengths[i] : longest;
+    longest = (longest + multiple - 1) / multiple * multiple;
+    return longest < TOKENS ? longest : TOKENS;
+}
+
+/* Whether `ids`, with its padding, is sample `index` of a batch that is padded to TOKENS; -1: any. */
+static bool is_among(const struct batch *batch, int index, const int32_t *ids, int padded)
+{
+    for (int i = 0; i < UPDATE; i++) {
+        const char *sample = (const char *)batch->memory + i * TOKENS * 4;
+        if ((index < 0 || index == i) && memcmp(sample, ids, (size_t)padded * 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The batch has the samples of `plain`, each micro-batch at its own length. */
+static void check_padding(const struct batch_layout *layout, const struct batch *batch,
+                          const struct batch *plain, bool grouped)
+{
+    const int32_t *lengths = batch_lengths(layout, batch->memory);
+
+    assert_int_equal(batch_tokens(layout, lengths),
+                     batch_tokens(layout, batch_lengths(layout, plain->memory)));
+    for (int s = 0; s < UPDATE; s++) {
+        int first = s / MICRO * MICRO;
+        int padded = padded_by_hand(lengths + first, layout->pad_to_multiple_of);
+        const int32_t *ids = (const int32_t *)batch->memory + first * TOKENS + s % MICRO * padded;
+
+        assert_int_equal(batch_padded_length(layout, lengths, s / MICRO), padded);
+        assert_true(!grouped || s == 0 || lengths[s] >= lengths[s - 1]);
+        assert_true(is_among(plain, grouped ? -1 : s, ids, padded));
+        for (int i = 0; i < padded; i++) assert_int_equal(ids[i] == 0, i == 0 || i >= lengths[s]);
+    }
+}
+
+static void samples_are_padded_to_the_longest_of_their_micro_batch(void **state)
+{
+    static const struct {
+        struct batching_config batching;
+        int workers;
+        enum input input;
+    } cases[] = {
+        { { PADDING_LONGEST, 1, true, UPDATE / MICRO }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 4, true, UPDATE / MICRO }, 2, INPUT_DECODED },
+        { { PADDING_LONGEST, 64, true, UPDATE / MICRO }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 4, true, UPDATE / MICRO }, 0, INPUT_CACHED },
+        { { PADDING_LONGEST, 1, false, UPDATE / MICRO }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 8, false, UPDATE / MICRO }, 2, INPUT_DECODED },
+    };
+    (void)state;
+
+    for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
+        struct loader_config config = { .prefetch = 2,
+                                        .workers = cases[c].workers,
+                                        .input = cases[c].input,
+                                        .persistent_workers = true,
+                                        .seed = 5 };
+        struct bench plain, bench;
+
+        bench_open(&plain, &sequences, &config, UPDATE, 1);
+        config.batching = cases[c].batching;
+        bench_open(&bench, &sequences, &config, UPDATE, 1);
+        for (int b = 0; b < SAMPLES / UPDATE; b++) {
+            const struct batch *expected = next(&plain), *batch = next(&bench);
+
+            check_padding(&bench.layout, batch, expected, config.batching.group_by_length);
+            loader_return(plain.loader, expected);
+            loader_return(bench.loader, batch);
+        }
+        bench_close(&plain);
+        bench_close(&bench);
+    }
+}
+
+/* --- Order, bounds and threads --- */
 
 static void batches_do_not_depend_on_workers_prefetch_or_input(void **state)
 {
@@ -752,6 +837,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_aligned_and_do_not_overlap),
+        cmocka_unit_test(samples_are_padded_to_the_longest_of_their_micro_batch),
         WITH_FOLDER(batches_do_not_depend_on_workers_prefetch_or_input),
         cmocka_unit_test(an_epoch_shows_every_sample_once_and_drops_the_incomplete_batch),
         cmocka_unit_test(epochs_and_seeds_have_orders_of_their_own),

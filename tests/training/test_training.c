@@ -1,11 +1,13 @@
 /* The training step: every setting computes the same thing, and costs what it should. */
 #include "harness/base/statistics.h"
 #include "scenarios/scenario.h"
+#include "scenarios/training/data/sequences.h"
 #include "scenarios/training/settings/step_memory.h"
 #include "tests/fixtures/training_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS = 12 };
@@ -95,6 +97,27 @@ static void another_order_of_sums_changes_little(void **state)
 
     /* A GPU's library takes another kernel for another shape, which adds up in another order, too. */
     compare(*state, "model=light batch=8 launch=eager precision=fp32", others, ARRAY_SIZE(others),
+            device_properties(*state)->is_gpu ? 1e-4 : 1e-5);
+}
+
+static void padding_changes_nothing_but_the_order_of_sums(void **state)
+{
+    static const char *const same[] = {
+        "padding=longest group_by_length=no pad_to_multiple_of=64",
+        "padding=longest group_by_length=no pad_to_multiple_of=64 input=decoded workers=1",
+    };
+    static const char *const others[] = {
+        "padding=longest group_by_length=no",
+        "padding=longest group_by_length=no pad_to_multiple_of=1",
+        "padding=longest",
+        "padding=longest pad_to_multiple_of=1 checkpointing=block",
+        "padding=longest elementwise=unfused input=decoded",
+        "padding=longest attention=fused",
+    };
+    const char *base = "model=light tokens=45 batch=16 accumulate=4 launch=eager precision=fp32";
+
+    compare(*state, base, same, ARRAY_SIZE(same), 0);
+    compare(*state, base, others, ARRAY_SIZE(others),
             device_properties(*state)->is_gpu ? 1e-4 : 1e-5);
 }
 
@@ -431,6 +454,47 @@ static void a_window_counts_its_steps_and_samples(void **state)
 }
 
 /* The 95th percentile of 9 steps is between the two longest. */
+static int by_length(const void *a, const void *b)
+{
+    return *(const int32_t *)a - *(const int32_t *)b;
+}
+
+/* A step trains on all training samples, whose lengths are known: grouped, every eighth of them in order
+ * of length sets the length of its micro-batch. */
+static void a_window_counts_its_padding(void **state)
+{
+    const char *base = "model=light tokens=20 batch=1024 accumulate=128 blocks=1 launch=eager";
+    struct training_config config = config_of(*state, base);
+    int32_t lengths[SEQUENCES_TRAIN];
+    double tokens = 0, grouped = 0, steps = 2;
+    struct training_window window;
+
+    for (uint32_t i = 0; i < SEQUENCES_TRAIN; i++) {
+        lengths[i] = sequence_length(&config.data, SPLIT_TRAIN, i);
+        tokens += lengths[i];
+    }
+    qsort(lengths, SEQUENCES_TRAIN, sizeof *lengths, by_length);
+    for (int i = 7; i < SEQUENCES_TRAIN; i += 8) grouped += 8 * ((lengths[i] + 3) / 4 * 4);
+    for (int i = 0; i < 2; i++) {
+        double computed = i == 0 ? 1024 * 20 : grouped;
+        char settings[256];
+
+        snprintf(settings, sizeof settings, "%s pad_to_multiple_of=4 padding=%s", base,
+                 i == 0 ? "max_length" : "longest");
+        window = window_of(*state, settings, (int64_t)steps);
+        assert_int_equal(window.counts.tokens, (int64_t)(steps * tokens));
+        assert_int_equal(window.counts.padded_tokens, (int64_t)(steps * (computed - tokens)));
+        assert_near(window.metric[METRIC_PADDING_SHARE], 1 - tokens / computed, 1e-12);
+        assert_near(window.metric[METRIC_TOKENS_PER_SECOND] * (double)window.wall_ns / 1e9,
+                    steps * tokens, 1e-3);
+        training_window_release(&window);
+    }
+    window = window_of(*state, "model=balanced", 3);
+    assert_int_equal(window.counts.tokens, 3 * 8 * 17);
+    assert_true(window.metric[METRIC_PADDING_SHARE] == 0);
+    training_window_release(&window);
+}
+
 static void a_windows_spread_is_that_of_its_single_steps(void **state)
 {
     struct training_window window = window_of(*state, "model=balanced", 10);
@@ -589,6 +653,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_changes_no_arithmetic_changes_no_bit),
         cmocka_unit_test(the_same_holds_for_sequences_in_bf16),
         cmocka_unit_test(another_order_of_sums_changes_little),
+        cmocka_unit_test(padding_changes_nothing_but_the_order_of_sums),
         cmocka_unit_test(bf16_stays_close_to_fp32),
         cmocka_unit_test(fused_attention_computes_what_naive_does),
         cmocka_unit_test(fused_attention_is_the_same_to_the_bit),
@@ -607,6 +672,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(resident_input_loads_only_what_it_keeps),
         cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
+        cmocka_unit_test(a_window_counts_its_padding),
         cmocka_unit_test(a_windows_spread_is_that_of_its_single_steps),
         cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
         cmocka_unit_test(a_window_that_is_stopped_ends_after_the_step_under_way),

@@ -163,6 +163,17 @@ size_t dataset_sample_bytes(const struct dataset *dataset)
     return dataset->config.kind == DATA_SEQUENCES ? tokens * sizeof(int32_t) : size * size * 3;
 }
 
+bool dataset_has_lengths(const struct dataset *dataset)
+{
+    return dataset->config.kind == DATA_SEQUENCES;
+}
+
+int32_t dataset_length(const struct dataset *dataset, enum split split, uint32_t index)
+{
+    return dataset->config.kind == DATA_SEQUENCES ? sequence_length(&dataset->config, split, index)
+                                                  : 0;
+}
+
 enum status sample_reader_open(struct sample_reader **reader, const struct dataset *dataset)
 {
     enum status status = STATUS_OK;

@@ -50,6 +50,11 @@ struct dataset_damage dataset_damage(const struct dataset *dataset);
  * sequence's end. */
 size_t dataset_sample_bytes(const struct dataset *dataset);
 
+bool dataset_has_lengths(const struct dataset *dataset); /* sequences have, images have none */
+
+/* The length of a sequence in tokens, known without loading it; of images 0. */
+int32_t dataset_length(const struct dataset *dataset, enum split split, uint32_t index);
+
 enum status sample_reader_open(struct sample_reader **reader, const struct dataset *dataset);
 void sample_reader_close(struct sample_reader *reader);
 

@@ -26,7 +26,6 @@
 #include <string.h>
 
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
-#define ALIGNMENT    256                        /* of offsets in a batch */
 
 /* A worker starves when a batch takes it longer than this, and this many times its processor time: then
  * it waits for a core that other programs use, or for a file. */
@@ -69,32 +68,6 @@ struct loader {
     uint32_t *order, order_count;
     struct loader_statistics statistics;
 };
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-struct batch_layout batch_layout(const struct dataset *dataset, int samples)
-{
-    struct batch_layout layout = { .samples = samples };
-    size_t column = aligned((size_t)samples * sizeof(int32_t));
-
-    layout.sample_bytes = dataset_sample_bytes(dataset);
-    layout.labels_offset = aligned((size_t)samples * layout.sample_bytes);
-    layout.lengths_offset = layout.labels_offset + column;
-    layout.bytes = layout.lengths_offset + column;
-    return layout;
-}
-
-int64_t batch_tokens(const struct batch_layout *layout, const void *memory)
-{
-    const int32_t *lengths = (const void *)((const char *)memory + layout->lengths_offset);
-    int64_t tokens = 0;
-
-    for (int i = 0; layout->lengths_offset > 0 && i < layout->samples; i++) tokens += lengths[i];
-    return tokens;
-}
 
 /* --- Batches --- */
 
@@ -145,14 +118,18 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     *damaged = 0;
     if (*reader == NULL && loader->cache == NULL)
         TRY(sample_reader_open(reader, loader->dataset));
+    batch_arrange(layout, &loader->config.batching, loader->dataset, slot->samples, lengths);
+    /* A sample is loaded with all its padding. Where that is cut off, the next one lies over it, so the
+     * order matters. */
     for (int i = 0; i < layout->samples; i++) {
+        unsigned char *input = memory + batch_input_offset(layout, lengths, i);
         bool is_replaced;
 
         rest_if_paused(loader, slot);
         if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
             FAIL(STATUS_INTERRUPTED, "the loader was closed");
-        TRY(put_sample(loader, *reader, slot->samples[i], memory + (size_t)i * layout->sample_bytes,
-                       &labels[i], &lengths[i], &is_replaced));
+        TRY(put_sample(loader, *reader, slot->samples[i], input, &labels[i], &lengths[i],
+                       &is_replaced));
         *damaged += is_replaced;
     }
 
@@ -427,7 +404,7 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     pthread_cond_init(&made->loaded, NULL);
     made->dataset = dataset;
     made->config = *config;
-    made->layout = batch_layout(dataset, samples);
+    made->layout = batch_layout(dataset, &config->batching, samples);
     made->memory = *memory;
     made->slots_max = batches_max;
     made->order_count = dataset_count(dataset, SPLIT_TRAIN);

@@ -16,25 +16,7 @@
 #ifndef SCENARIOS_TRAINING_DATA_LOADER_H
 #define SCENARIOS_TRAINING_DATA_LOADER_H
 
-#include "scenarios/training/data/dataset.h"
-
-/* A batch is one piece of host memory, so that one copy moves it. Offsets are multiples of 256. */
-struct batch_layout {
-    int samples;
-    size_t sample_bytes;   /* of one sample's input */
-    size_t labels_offset;  /* int32 [samples] */
-    size_t lengths_offset; /* int32 [samples]; 0 for images */
-    size_t bytes;          /* of the whole */
-};
-struct batch_layout batch_layout(const struct dataset *dataset, int samples);
-
-/* Tokens of a batch that carry data: the sum of its lengths; 0 for images. */
-int64_t batch_tokens(const struct batch_layout *layout, const void *memory);
-
-struct batch {
-    void *memory; /* laid out as above; inputs at offset 0 */
-    int64_t index;
-};
+#include "scenarios/training/data/batch.h"
 
 /* Allocates and frees the memory of batches (pinned or pageable). Called by the thread that calls the
  * loader, never by workers. */

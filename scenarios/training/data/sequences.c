@@ -26,15 +26,39 @@ static uint32_t draw_rank(struct random *random, uint32_t ranks)
     return first - 1 + random_below(random, first);
 }
 
+static uint32_t number_of(enum split split, uint32_t index)
+{
+    return split == SPLIT_TRAIN ? index : SEQUENCES_TRAIN + index;
+}
+
+static struct random random_of(const struct dataset_config *config, uint32_t number)
+{
+    return random_seed(config->seed, SEQUENCE_STREAM + number);
+}
+
+/* A sample's first random number. */
+static uint32_t draw_length(const struct dataset_config *config, struct random *random)
+{
+    uint32_t longest = (uint32_t)config->tokens;
+    uint32_t shortest = longest / 4 < SEQUENCE_TOKENS_MIN ? SEQUENCE_TOKENS_MIN : longest / 4;
+
+    return shortest + random_below(random, longest - shortest + 1);
+}
+
+int32_t sequence_length(const struct dataset_config *config, enum split split, uint32_t index)
+{
+    struct random random = random_of(config, number_of(split, index));
+
+    return (int32_t)draw_length(config, &random);
+}
+
 void sequence_draw(const struct dataset_config *config, enum split split, uint32_t index,
                    int32_t *ids, int32_t *label, int32_t *length)
 {
-    uint32_t number = split == SPLIT_TRAIN ? index : SEQUENCES_TRAIN + index;
+    uint32_t number = number_of(split, index);
     uint32_t ranks = (uint32_t)config->vocabulary - 1, longest = (uint32_t)config->tokens;
-    uint32_t shortest = longest / 4 < SEQUENCE_TOKENS_MIN ? SEQUENCE_TOKENS_MIN : longest / 4;
-    struct random random = random_seed(config->seed, SEQUENCE_STREAM + number);
-    uint32_t class = number % SEQUENCE_CLASSES;
-    uint32_t drawn = shortest + random_below(&random, longest - shortest + 1);
+    struct random random = random_of(config, number);
+    uint32_t class = number % SEQUENCE_CLASSES, drawn = draw_length(config, &random);
 
     memset(ids, 0, longest * sizeof *ids);
     for (uint32_t i = 1; i < drawn; i++) {

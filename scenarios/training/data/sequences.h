@@ -21,6 +21,9 @@ enum {
     SEQUENCE_VOCABULARY_MIN = 2 * SEQUENCE_CLASSES
 };
 
+/* The length of sample `index` of `split`, which nothing has to be drawn for. */
+int32_t sequence_length(const struct dataset_config *config, enum split split, uint32_t index);
+
 /* Draws sample `index` of `split` into ids[tokens]: `length` ids, then zeros. */
 void sequence_draw(const struct dataset_config *config, enum split split, uint32_t index,
                    int32_t *ids, int32_t *label, int32_t *length);

@@ -121,8 +121,11 @@ static struct tensor *parameter(struct builder *builder, const char *name, int64
                                 int64_t width, bool decays, struct initial initial)
 {
     struct encoder *encoder = builder->encoder;
-    struct tensor *value = add_matrix(builder, name, MEMORY_PARAMETERS, rows, width);
+    struct tensor *value;
 
+    if (encoder->longer != NULL)
+        return encoder->longer->parameters[encoder->parameter_count++].value;
+    value = add_matrix(builder, name, MEMORY_PARAMETERS, rows, width);
     value->gradient = add_matrix(builder, name, MEMORY_GRADIENTS, rows, width);
     value->persistent = value->gradient->persistent = true;
     builder->initials[encoder->parameter_count] = initial;
@@ -463,36 +466,50 @@ out:
     return status;
 }
 
+/* Ops and programs, from the encoder's shape. */
+static enum status build(struct builder *builder, const struct training_config *config,
+                         struct device *device)
+{
+    struct encoder *encoder = builder->encoder;
+    size_t blocks = (size_t)config->model.blocks,
+           tensors = TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks;
+    enum status status = STATUS_OK;
+
+    column_sums_choose(&encoder->shape, device_properties(device));
+    encoder->ops = calloc(OPS_OUTSIDE + OPS_A_BLOCK * blocks, sizeof *encoder->ops);
+    encoder->tensors = calloc(tensors, sizeof *encoder->tensors);
+    builder->initials = calloc(tensors, sizeof *builder->initials);
+    encoder->parameters = encoder->longer != NULL ? encoder->longer->parameters
+                                                  : calloc(tensors, sizeof *encoder->parameters);
+    builder->fused = config->model.elementwise == ELEMENTWISE_FUSED;
+    if (encoder->ops == NULL || encoder->tensors == NULL || encoder->parameters == NULL ||
+        builder->initials == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model's %zu blocks", blocks);
+    TRY(choose_attention(builder, config, device));
+    build_ops(builder, config);
+    TRY(program_build(&encoder->train,
+                      config->model.checkpointing ? PROGRAM_CHECKPOINTING : PROGRAM_TRAIN,
+                      encoder->ops, encoder->op_count, encoder->op_count));
+    TRY(program_build(&encoder->evaluate, PROGRAM_FORWARD, encoder->ops, encoder->op_count,
+                      encoder->logits_op));
+
+out:
+    return status;
+}
+
 enum status encoder_open(struct encoder **opened, const struct training_config *config, int classes,
                          struct allocator *allocator, struct stream *stream)
 {
     enum status status = STATUS_OK;
     struct encoder *encoder = calloc(1, sizeof *encoder);
     struct builder builder = { .encoder = encoder };
-    size_t blocks = (size_t)config->model.blocks;
 
     *opened = NULL;
     if (encoder == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model");
     encoder->shape = encoder_shape(config, classes);
-    column_sums_choose(&encoder->shape, device_properties(stream_device(stream)));
     encoder->allocator = allocator;
-    encoder->ops = calloc(OPS_OUTSIDE + OPS_A_BLOCK * blocks, sizeof *encoder->ops);
-    encoder->tensors = calloc(TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks, sizeof *encoder->tensors);
-    encoder->parameters =
-        calloc(TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks, sizeof *encoder->parameters);
-    builder.initials = calloc(TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks, sizeof *builder.initials);
-    builder.fused = config->model.elementwise == ELEMENTWISE_FUSED;
-    if (encoder->ops == NULL || encoder->tensors == NULL || encoder->parameters == NULL ||
-        builder.initials == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model's %zu blocks", blocks);
-    TRY(choose_attention(&builder, config, stream_device(stream)));
-    build_ops(&builder, config);
-    TRY(program_build(&encoder->train,
-                      config->model.checkpointing ? PROGRAM_CHECKPOINTING : PROGRAM_TRAIN,
-                      encoder->ops, encoder->op_count, encoder->op_count));
-    TRY(program_build(&encoder->evaluate, PROGRAM_FORWARD, encoder->ops, encoder->op_count,
-                      encoder->logits_op));
+    TRY(build(&builder, config, stream_device(stream)));
     TRY(allocate_parameters(encoder));
     TRY(set_parameters(encoder, builder.initials, config->seed, stream));
     *opened = encoder;
@@ -504,20 +521,52 @@ out:
     return status;
 }
 
-void encoder_close(struct encoder *encoder)
+enum status encoder_open_shorter(struct encoder **opened, const struct encoder *longer,
+                                 const struct training_config *config, int tokens,
+                                 struct stream *stream)
 {
+    enum status status = STATUS_OK;
+    struct training_config shorter = *config;
+    struct encoder *encoder = calloc(1, sizeof *encoder);
+    struct builder builder = { .encoder = encoder };
+
+    *opened = NULL;
     if (encoder == NULL)
-        return;
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model at %d tokens", tokens);
+    shorter.model.tokens = tokens;
+    encoder->shape = encoder_shape(&shorter, longer->shape.classes);
+    encoder->allocator = longer->allocator;
+    encoder->longer = longer;
+    TRY(build(&builder, &shorter, stream_device(stream)));
+    *opened = encoder;
+    encoder = NULL;
+
+out:
+    encoder_close(encoder);
+    free(builder.initials);
+    return status;
+}
+
+static void free_parameters(struct encoder *encoder)
+{
     for (int i = 0; i < encoder->parameter_count; i++) {
         struct parameter *p = &encoder->parameters[i];
         if (p->master != p->value->data)
             allocator_free(encoder->allocator, p->master);
     }
+    free(encoder->parameters);
+}
+
+void encoder_close(struct encoder *encoder)
+{
+    if (encoder == NULL)
+        return;
+    if (encoder->longer == NULL)
+        free_parameters(encoder);
     for (int i = 0; i < encoder->tensor_count; i++)
         allocator_free(encoder->allocator, encoder->tensors[i].data);
     program_free(encoder->train);
     program_free(encoder->evaluate);
-    free(encoder->parameters);
     free(encoder->tensors);
     free(encoder->ops);
     free(encoder);

@@ -22,8 +22,9 @@ struct encoder {
     int op_count, logits_op; /* ops up to here give the logits */
     struct tensor *tensors;  /* never moved: ops point into it */
     int tensor_count;
-    struct parameter *parameters;
+    struct parameter *parameters; /* the longer encoder's, where that is not NULL */
     int parameter_count;
+    const struct encoder *longer;
     struct tensor *logits; /* [samples, classes_width] */
     struct program *train, *evaluate;
 };
@@ -37,7 +38,14 @@ struct model_shape encoder_shape(const struct training_config *config, int class
 enum status encoder_open(struct encoder **encoder, const struct training_config *config,
                          int classes, struct allocator *allocator, struct stream *stream);
 
-/* Frees everything; the stream's work must be done. NULL is allowed. */
+/* The same model for samples of fewer `tokens`: it has ops, activations and programs of its own, and the
+ * parameters of `longer`, which must outlive it. `config` and `stream` are those that `longer` was opened
+ * with. */
+enum status encoder_open_shorter(struct encoder **encoder, const struct encoder *longer,
+                                 const struct training_config *config, int tokens,
+                                 struct stream *stream);
+
+/* Frees everything that is its own; the stream's work must be done. NULL is allowed. */
 void encoder_close(struct encoder *encoder);
 
 int64_t encoder_parameters(const struct encoder *encoder); /* elements */

@@ -30,15 +30,24 @@ static enum status patch_forward(const struct op *op, const struct op_context *c
                   .positions = reads[2]->data, .width = shape->width, .tokens = shape->tokens);
 }
 
+/* Positions that no sample reaches have no gradient. */
 static enum status positions_gradient(const struct op *op, const struct op_context *context,
                                       const struct tensor *dpositions, const struct tensor *dy)
 {
     const struct model_shape *shape = op->shape;
     long elements = (long)shape->tokens * shape->width;
+    size_t bytes = (size_t)elements * dtype_bytes(dpositions->dtype);
+    enum status status = STATUS_OK;
 
-    return LAUNCH(context->stream, dy->dtype, positions_backward, elements,
-                  .dpositions = dpositions->data, .dy = dy->data, .elements = elements,
-                  .samples = shape->samples, .accumulate = context->accumulate);
+    TRY(LAUNCH(context->stream, dy->dtype, positions_backward, elements,
+               .dpositions = dpositions->data, .dy = dy->data, .elements = elements,
+               .samples = shape->samples, .accumulate = context->accumulate));
+    if (elements < dpositions->elements && !context->accumulate)
+        TRY(device_memset(context->stream, (char *)dpositions->data + bytes, 0,
+                          tensor_bytes(dpositions) - bytes));
+
+out:
+    return status;
 }
 
 static enum status patch_backward(const struct op *op, const struct op_context *context)

@@ -54,12 +54,24 @@ enum { GENERATED_TRAIN = 1024 };
 /* At most so much of an epoch is resident. */
 enum { RESIDENT_BYTES = 64 << 20, RESIDENT_BATCHES = 128 };
 
+/* How far samples are padded. PADDING_MAX_LENGTH: all of them to the model's tokens.
+ * PADDING_LONGEST: those of a micro-batch to the longest among them. Images have no padding. */
+enum padding { PADDING_MAX_LENGTH, PADDING_LONGEST };
+
+struct batching_config {
+    enum padding padding;
+    int pad_to_multiple_of; /* tokens; PADDING_LONGEST only, as the next one */
+    bool group_by_length;   /* an update's samples go into its micro-batches sorted by length */
+    int micro_batches;      /* per update; set by knobs_resolve */
+};
+
 struct loader_config {
     enum input input;
     int workers;  /* threads; 0: the caller loads. -N until knobs_resolve: N per core of the host */
     int prefetch; /* batches that a worker keeps ready or in progress, at least 1 */
     bool persistent_workers; /* no: threads end with the epoch and new ones start */
     bool gives_way;          /* workers run only while no other thread wants their core */
+    struct batching_config batching;
     uint64_t seed;
 };
 

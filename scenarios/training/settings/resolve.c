@@ -88,6 +88,7 @@ static void fill(struct training_config *config, const struct device_properties 
         config->allocator.budget = step_memory_budget(config);
     if (config->launch.mode == LAUNCH_AUTO)
         config->launch.mode = sizes->graph ? LAUNCH_GRAPH : LAUNCH_EAGER;
+    config->loader.batching.micro_batches = config->launch.accumulate;
     config->data.seed = config->seed;
     config->loader.seed = config->seed;
 }
@@ -131,6 +132,8 @@ SETTINGS(too_many_rows, (int64_t)config->model.batch / config->launch.accumulate
 DEVICE(no_tf32, config->model.precision == PRECISION_TF32 && !device->tf32)
 SETTINGS(graph_allocates,
          config->launch.mode == LAUNCH_GRAPH && config->allocator.mode != ALLOCATION_CACHING)
+SETTINGS(graph_of_one_length, config->launch.mode == LAUNCH_GRAPH && !is_images(config) &&
+                                  config->loader.batching.padding == PADDING_LONGEST)
 SETTINGS(too_far_ahead,
          (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
 DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
@@ -173,6 +176,9 @@ static const struct refusal {
       "{launch} with {allocation}: a graph keeps the addresses that it was captured "
       "with, so no memory may be allocated during capture; set launch=eager or "
       "allocation=caching" },
+    { graph_of_one_length,
+      "{launch} with {padding}: a graph is captured for one length; set launch=eager or "
+      "padding=max_length" },
     { too_far_ahead, "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set "
                      "workers or prefetch lower" },
     { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "

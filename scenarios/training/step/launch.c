@@ -13,7 +13,8 @@ static enum status queue_step(struct training *training)
     TRY(optimizer_begin(training->optimizer));
     for (int micro = 0; micro < training->config.launch.accumulate; micro++) {
         struct op_context context = training_context(training, micro);
-        TRY(program_run(training->encoder->train, &context, training->allocator, NULL));
+        const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
+        TRY(program_run(encoder->train, &context, training->allocator, NULL));
     }
     phase_push(training->device, "optimizer");
     status = optimizer_update(training->optimizer);

@@ -10,6 +10,9 @@
     X(STEP_TIME_P95, "step_time_p95", "us", "95th percentile of single steps, from device events") \
     X(STEP_VARIATION, "step_variation", "", "standard deviation of single steps over their mean")  \
     X(SAMPLES_PER_SECOND, "items_per_second", "/s", "samples trained on per second")               \
+    X(TOKENS_PER_SECOND, "tokens_per_second", "/s",                                                \
+      "tokens trained on per second, without padding")                                             \
+    X(PADDING_SHARE, "padding_share", "", "padding as a share of the tokens computed")             \
     X(LAUNCHES_PER_STEP, "launches_per_step", "",                                                  \
       "launches of kernels, matrix products and graphs")                                           \
     X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \

@@ -1,13 +1,15 @@
 #include "scenarios/training/step/resident.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct resident {
     struct allocator *allocator;
     void *batches;
     size_t bytes; /* of a batch */
     int64_t count;
-    int64_t *tokens; /* [count] */
+    int samples;      /* of a batch */
+    int32_t *lengths; /* [count * samples] */
 };
 
 int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch)
@@ -32,8 +34,9 @@ enum status resident_open(struct resident **opened, struct loader *loader,
     resident->allocator = allocator;
     resident->bytes = layout->bytes;
     resident->count = resident_count(layout, loader_batches_per_epoch(loader));
-    resident->tokens = calloc((size_t)resident->count, sizeof *resident->tokens);
-    if (resident->tokens == NULL)
+    resident->samples = layout->samples;
+    resident->lengths = calloc((size_t)(resident->count * layout->samples), sizeof(int32_t));
+    if (resident->lengths == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld resident batches",
              (long long)resident->count);
     TRY(allocator_alloc(allocator, MEMORY_INPUT, (size_t)resident->count * resident->bytes,
@@ -41,7 +44,8 @@ enum status resident_open(struct resident **opened, struct loader *loader,
     for (int64_t i = 0; i < resident->count; i++) {
         const struct batch *batch;
         TRY(loader_next(loader, &batch));
-        resident->tokens[i] = batch_tokens(layout, batch->memory);
+        memcpy(resident->lengths + i * layout->samples, batch_lengths(layout, batch->memory),
+               (size_t)layout->samples * sizeof(int32_t));
         status = device_copy(stream, COPY_HOST_TO_DEVICE,
                              (char *)resident->batches + (size_t)i * resident->bytes, batch->memory,
                              resident->bytes);
@@ -62,7 +66,7 @@ void resident_close(struct resident *resident)
     if (resident == NULL)
         return;
     allocator_free(resident->allocator, resident->batches);
-    free(resident->tokens);
+    free(resident->lengths);
     free(resident);
 }
 
@@ -71,7 +75,7 @@ const void *resident_batch(const struct resident *resident, int64_t step)
     return (const char *)resident->batches + (size_t)(step % resident->count) * resident->bytes;
 }
 
-int64_t resident_tokens(const struct resident *resident, int64_t step)
+const int32_t *resident_lengths(const struct resident *resident, int64_t step)
 {
-    return resident->tokens[step % resident->count];
+    return resident->lengths + step % resident->count * resident->samples;
 }

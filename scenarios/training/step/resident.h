@@ -20,7 +20,7 @@ void resident_close(struct resident *resident); /* NULL is allowed */
 /* Device memory of the batch of step `step`; after the last batch the first one follows. */
 const void *resident_batch(const struct resident *resident, int64_t step);
 
-/* Tokens with data in the batch of step `step`; 0 where samples have no length. */
-int64_t resident_tokens(const struct resident *resident, int64_t step);
+/* The lengths of its samples, in host memory. */
+const int32_t *resident_lengths(const struct resident *resident, int64_t step);
 
 #endif

@@ -76,6 +76,8 @@ static enum status open_model(struct training *training)
                      training->allocator, training->compute));
     TRY(optimizer_open(&training->optimizer, &config->optimizer, training->encoder->parameters,
                        training->encoder->parameter_count, training->allocator, training->compute));
+    TRY(micro_batches_open(&training->micro_batches, config, &training->layout, training->encoder,
+                           training->compute));
     TRY(periodic_open(training));
 
 out:
@@ -94,7 +96,8 @@ enum status training_open(struct training **opened, struct device *device,
     training->device = device;
     training->config = *config;
     TRY(dataset_open(&training->dataset, &config->data));
-    training->layout = batch_layout(training->dataset, config->model.batch);
+    training->layout =
+        batch_layout(training->dataset, &config->loader.batching, config->model.batch);
     TRY(stream_create(device, &training->compute));
     TRY(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY(open_model(training));
@@ -124,6 +127,7 @@ void training_close(struct training *training)
     loader_close(training->loader);
     resident_close(training->resident);
     optimizer_close(training->optimizer);
+    micro_batches_close(training->micro_batches);
     encoder_close(training->encoder);
     allocator_close(training->allocator);
     stream_destroy(training->compute);
@@ -145,6 +149,23 @@ enum status training_fetch(struct training *training)
     return status;
 }
 
+/* Takes note of how long the samples are; `batch` is NULL where they are resident. */
+static enum status take_lengths(struct training *training, const struct batch *batch)
+{
+    const int32_t *lengths = batch != NULL ? batch_lengths(&training->layout, batch->memory)
+                                           : resident_lengths(training->resident, training->steps);
+    struct token_counts counts;
+    enum status status = STATUS_OK;
+
+    TRY(micro_batches_take(training->micro_batches, lengths));
+    counts = micro_batches_tokens(training->micro_batches);
+    training->tokens += counts.tokens;
+    training->padded_tokens += counts.padded_tokens;
+
+out:
+    return status;
+}
+
 enum status training_load(struct training *training)
 {
     enum status status = STATUS_OK;
@@ -154,8 +175,7 @@ enum status training_load(struct training *training)
     TRY(training_fetch(training));
     batch = training->ahead;
     training->ahead = NULL;
-    if (training->trace != NULL)
-        training_trace_input(training, batch);
+    TRY(take_lengths(training, batch));
     begin = clock_ns();
     phase_push(training->device, "h2d");
     status = batch != NULL ? transfer_batch(training->transfer, batch)

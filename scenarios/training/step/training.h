@@ -28,6 +28,7 @@ struct training_counts {
     int64_t transfer_ns;    /* copying batches */
     int64_t submission_ns;  /* queueing the device's work */
     int64_t saves, save_ns; /* of the loop, not of a writer beside it */
+    int64_t tokens, padded_tokens;
 };
 
 /* The cost of a window of steps, which may be timed in several slices. */

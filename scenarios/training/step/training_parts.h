@@ -5,6 +5,7 @@
 
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/model_optimizer.h"
+#include "scenarios/training/step/micro_batches.h"
 #include "scenarios/training/step/periodic.h"
 #include "scenarios/training/step/resident.h"
 #include "scenarios/training/step/training.h"
@@ -21,6 +22,7 @@ struct training {
     struct allocator *allocator;
     struct transfer *transfer;
     struct encoder *encoder;
+    struct micro_batches *micro_batches;
     struct optimizer *optimizer;
     struct batch_layout layout; /* of all micro-batches of a step together */
     struct graph *graph;        /* once captured */
@@ -30,8 +32,8 @@ struct training {
     int64_t saves, save_ns;     /* the same of saving the state */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */
     struct trace *trace;        /* NULL: nothing is recorded */
-    int64_t tokens;             /* with data, in the step that is under way; known while tracing */
-    int64_t damaged;            /* found while batches were made resident */
+    int64_t tokens, padded_tokens;     /* in all steps done or queued */
+    int64_t damaged;                   /* found while batches were made resident */
     const volatile sig_atomic_t *stop; /* NULL: none */
 #define TRAINING_MEMBER(name) struct name *name;
     PERIODICS(TRAINING_MEMBER)
@@ -47,8 +49,6 @@ float *training_loss_ring(const struct training *training);
 
 /* While tracing: a step's row, begun with the time of trace_clock(). */
 void training_trace_step(struct training *training, int64_t start_ns);
-/* While tracing: takes note of the step's input; `batch` is NULL where it is resident. */
-void training_trace_input(struct training *training, const struct batch *batch);
 
 /* Micro-batch number `micro` of the step's input. */
 struct op_context training_context(const struct training *training, int micro);

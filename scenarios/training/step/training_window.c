@@ -22,6 +22,8 @@ static struct training_counts read_counts(struct training *training)
         .submission_ns = training->submission_ns,
         .saves = training->saves,
         .save_ns = training->save_ns,
+        .tokens = training->tokens,
+        .padded_tokens = training->padded_tokens,
     };
 }
 
@@ -40,6 +42,8 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->submission_ns += to->submission_ns - from->submission_ns;
     sum->saves += to->saves - from->saves;
     sum->save_ns += to->save_ns - from->save_ns;
+    sum->tokens += to->tokens - from->tokens;
+    sum->padded_tokens += to->padded_tokens - from->padded_tokens;
 }
 
 static enum status open_events(struct training *training, int64_t steps, struct event ***events)
@@ -90,6 +94,9 @@ static enum status fill_metrics(struct training *training, struct training_windo
 
     metric[METRIC_STEP_TIME] = (double)window->wall_ns / steps / 1e3;
     metric[METRIC_SAMPLES_PER_SECOND] = (double)window->samples / ((double)window->wall_ns / 1e9);
+    metric[METRIC_TOKENS_PER_SECOND] = (double)counts->tokens / ((double)window->wall_ns / 1e9);
+    metric[METRIC_PADDING_SHARE] =
+        (double)counts->padded_tokens / (double)(counts->tokens + counts->padded_tokens);
     metric[METRIC_LAUNCHES_PER_STEP] = (double)counts->launches / steps;
     metric[METRIC_SYNCS_PER_STEP] = (double)counts->synchronizations / steps;
     metric[METRIC_COPIES_PER_STEP] = (double)counts->copies / steps;
