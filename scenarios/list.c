@@ -10,6 +10,7 @@
     X(launch_overhead)                                                                             \
     X(item_sync)
 #define OTHERS(X)                                                                                  \
+    X(padding)                                                                                     \
     X(naive_attention)                                                                             \
     X(many_small_copies)                                                                           \
     X(allocation_churn)                                                                            \
