@@ -206,7 +206,8 @@ static enum status record_trace(struct train *train, const struct device_propert
                              .period = training_period(&train->config, 1),
                              .alike = true,
                              .step_time_us = measurement->metric[METRIC_STEP_TIME],
-                             .device = *device };
+                             .device = *device,
+                             .stop = interrupt_flag() };
 
     TRY(trace_run_record(&run));
     TRY(diagnosis_make(diagnosis, &train->trace, 1, NULL, NULL));
@@ -262,7 +263,7 @@ static enum status train_one(struct train *train, struct device **device, const 
     if (is_json)
         TRY(print_json_one(&properties, settings, &measurement,
                            diagnosis.count > 0 ? &diagnosis : NULL));
-    if (outcome != STATUS_OK)
+    if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
         TRY(status_raise(&error));
     if (!is_json && diagnosis.count > 0) {
         fputc('\n', stdout);
@@ -271,9 +272,10 @@ static enum status train_one(struct train *train, struct device **device, const 
     }
     if (interrupt_signal() != 0) /* maybe only while the trace was recorded */
         FAIL(STATUS_INTERRUPTED,
-             measurement.interrupted ? "stopped by %s; the figures are of the first %lld steps"
-                                     : "stopped by %s after all %lld steps were measured",
-             interrupt_name(), (long long)measurement.steps);
+             measurement.interrupted ? "stopped by %s; the figures are of the first %lld steps%s"
+                                     : "stopped by %s after all %lld steps were measured%s",
+             interrupt_name(), (long long)measurement.steps,
+             train->trace != NULL && diagnosis.count == 0 ? "; no trace was written" : "");
 
 out:
     dataset_close(dataset);

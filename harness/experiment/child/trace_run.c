@@ -43,17 +43,21 @@ static void plan_as_measured(struct trace_run *run, double launches)
 
 /* --- Windows --- */
 
-static enum status time_window(struct training *training, int64_t steps, struct pace *pace)
+/* A window that was stopped has fewer steps than the plan, and says nothing. */
+static enum status time_window(const struct trace_run *run, struct training *training,
+                               int64_t steps, struct pace *pace)
 {
     struct training_window window = { 0 };
     enum status status = STATUS_OK;
 
     TRY(training_window(training, steps, &window));
+    if (run->stop != NULL && *run->stop != 0)
+        FAIL(STATUS_INTERRUPTED, "stopped before all steps were recorded");
     pace->us = (double)window.wall_ns / (double)steps / 1e3;
     pace->launches = (double)window.counts.launches / (double)steps;
-    training_window_release(&window);
 
 out:
+    training_window_release(&window);
     return status;
 }
 
@@ -65,11 +69,12 @@ static enum status open_run(const struct trace_run *run, struct device *device,
     enum status status = STATUS_OK;
 
     TRY(training_open(training, device, run->config));
+    training_stop_on(*training, run->stop);
     TRY(training_run(*training, WINDOW_FIRST_STEPS));
     TRY(clocks_raise(device));
-    TRY(time_window(*training, PILOT_STEPS, pace));
+    TRY(time_window(run, *training, PILOT_STEPS, pace));
     if (pace->us * 1e3 * PILOT_STEPS < WARM_NS)
-        TRY(time_window(*training, (int64_t)(WARM_NS / (pace->us * 1e3)), pace));
+        TRY(time_window(run, *training, (int64_t)(WARM_NS / (pace->us * 1e3)), pace));
 
 out:
     return status;
@@ -104,7 +109,7 @@ enum status trace_run_wait(struct trace_run *run, struct device *device)
     TRY(open_run(run, device, &training, &pace));
     plan(run, &pace);
     for (int i = 0; i < run->plan.windows; i++) {
-        TRY(time_window(training, run->plan.steps, &pace));
+        TRY(time_window(run, training, run->plan.steps, &pace));
         run->wait_us[i] = pace.us;
     }
 
@@ -125,7 +130,7 @@ static enum status run_traced_window(struct trace_run *run, struct training *tra
     TRY(device_activity_flush(device)); /* Older records do not belong to this window. */
     trace_begin(run->trace);
     TRY(training_trace(training, run->trace));
-    TRY(time_window(training, run->plan.steps, &pace));
+    TRY(time_window(run, training, run->plan.steps, &pace));
     TRY(device_activity_flush(device));
     *step_us = pace.us;
 

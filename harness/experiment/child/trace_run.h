@@ -24,6 +24,7 @@ struct trace_run {
     bool alike;                           /* that is the period of `config` alone too */
     double step_time_us;                  /* without a tracer; 0: trace_run_wait() measures it */
     struct device_properties device;      /* without a tracer */
+    const volatile sig_atomic_t *stop;    /* not 0: recording ends; NULL: never */
 
     struct tracing tracing; /* filled in once the trace is written */
 
@@ -36,7 +37,8 @@ struct trace_run {
 enum status trace_run_wait(struct trace_run *run, struct device *device);
 
 /* Opens the device with a sink, warms up, records, and writes the trace; no other device is open. IO when
- * it cannot be written. */
+ * it cannot be written. INTERRUPTED when it was stopped before all steps were recorded: then nothing is
+ * written. */
 enum status trace_run_record(struct trace_run *run);
 
 #endif
