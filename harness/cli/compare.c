@@ -184,7 +184,8 @@ static const struct option_row options[] = {
       "which is better; smaller if not given, larger for ..._per_second", 2, value_choice,
       AT(rule.better), .least = BETTER_SMALLER },
     { "allow-missing", NULL,
-      "pass although new lacks rows of base, or did other work in them; some row must be compared",
+      "pass although new lacks rows of base, in all or some of its files, or did other work in "
+      "them; some row must be compared, and none be slower",
       2, value_boolean, AT(allow_missing) },
     FLAG_STRICT("pass only if every row was decided: undecided and not measured fail too", 2),
     { "force", NULL, "compare files of different devices or clocks too", 2, value_boolean,

@@ -4,6 +4,7 @@
 #include "harness/base/statistics.h"
 #include "harness/text/page_rows.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -189,20 +190,27 @@ void train_print_sweep(const struct page *page, const char *knob, const struct s
                                              [SWEEP_SPREAD] = { "spread", 6, 0 },
                                              [SWEEP_REFUSAL] = { "", PAGE_BELOW, 0 } };
     struct page_rows *table;
-    int rounds = 0;
+    int most = 0, least = INT_MAX; /* rounds, of the rows that have any */
+    char fewer[24] = "";
 
     for (int i = 0; i < SWEEP_METRICS; i++) columns[1 + i] = sweep_columns[i].column;
     table = page_rows_open(columns, SWEEP_COLUMNS);
     for (int i = 0; i < count; i++) {
-        rounds = rows[i].count > rounds ? rows[i].count : rounds;
+        if (rows[i].count > most)
+            most = rows[i].count;
+        if (rows[i].count > 0 && rows[i].count < least)
+            least = rows[i].count;
         add_sweep_row(table, &rows[i]);
     }
     page_rows_print(page, table);
-    if (rounds > 0)
-        page_paragraph(page, INK_DIM,
-                       "Medians of %d round%s; spread: half the range of the step time over the "
-                       "rounds, as a share of its median.",
-                       rounds, rounds == 1 ? "" : "s");
+    if (most == 0)
+        return;
+    if (least < most)
+        snprintf(fewer, sizeof fewer, "%d to ", least);
+    page_paragraph(page, INK_DIM,
+                   "Medians of %s%d round%s; spread: half the range of the step time over the "
+                   "rounds, as a share of its median.",
+                   fewer, most, most == 1 ? "" : "s");
 }
 
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement)

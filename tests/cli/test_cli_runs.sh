@@ -28,6 +28,7 @@ for call in 1 2 3 4 5 6 7 8 9 10 11 12; do
     expect 0 "a sweep whose memory runs out later" env CHOKEPOINT_FAIL="alloc:$call,alloc:$((call + 1))" \
         "$program" train --device=cpu --model=light --steps=20 --sweep launch=eager,graph
     says out "out of device memory"
+    says out " to 3 rounds; spread: half" # The other value has all of them.
     [ "$(grep -c '^ *\(eager\|graph\) .*%' "$folder/out")" -eq 2 ] || fail "a value has no figures"
     break
 done
