@@ -10,10 +10,26 @@
 const struct scenario scenario_allocation_churn = {
     .name = "allocation_churn",
     .title = "Allocating every tensor from the device anew",
+    .group = GROUP_MEMORY,
     .symptom = "the host spends the step in calls that allocate and free, and the device idles",
     .cause = "every tensor is allocated on the device and freed again, and each free waits for it",
     .fix = "use a caching or stream-ordered allocator, or allocate once before the loop",
     .look = "cudaMalloc and cudaFree among the kernels of every step, and an idle device beside them",
+    .cost = "freed blocks stay reserved for the program that cached them; gains nothing where "
+            "tensors are allocated once",
+    .pytorch =
+        {
+            .before =
+            "# A debugging flag that stayed: cudaMalloc and cudaFree\n"
+            "# for every tensor. It counts from torch's first use.\n"
+            "os.environ[\"PYTORCH_NO_CUDA_MEMORY_CACHING\"] = \"1\"\n"
+            "for inputs, labels in loader:\n"
+            "    train_step(inputs, labels)\n",
+            .after =
+            "os.environ.pop(\"PYTORCH_NO_CUDA_MEMORY_CACHING\", None)\n"
+            "for inputs, labels in loader:\n"
+            "    train_step(inputs, labels)\n",
+        },
     .base = "model=balanced launch=eager",
     .knob = "allocation",
     .before = "direct",

@@ -8,10 +8,25 @@
 const struct scenario scenario_item_sync = {
     .name = "item_sync",
     .title = "Reading the loss on every step",
+    .group = GROUP_SYNCS,
     .symptom = "the device is idle for a moment after every step",
     .cause = "a blocking read of the loss (loss.item(), print(loss)) drains the queue",
     .fix = "read the loss every 20 steps, or copy it asynchronously and read it later",
     .look = "a blocking copy of 4 bytes at the end of each step, followed by a gap",
+    .cost = "the loss is seen some steps later; gains nothing where host and device do not work "
+            "at the same time anyway",
+    .pytorch =
+        {
+            .before =
+            "for step, (inputs, labels) in enumerate(loader):\n"
+            "    loss = train_step(inputs, labels)\n"
+            "    print(step, loss.item())\n",
+            .after =
+            "for step, (inputs, labels) in enumerate(loader):\n"
+            "    loss = train_step(inputs, labels)\n"
+            "    if step % 20 == 0:\n"
+            "        print(step, loss.item())\n",
+        },
     .base = "model=balanced input=decoded workers=0 launch=graph",
     .knob = "loss_every",
     .before = "1",

@@ -8,11 +8,26 @@
 const struct scenario scenario_launch_overhead = {
     .name = "launch_overhead",
     .title = "Launching one small kernel after the other",
+    .group = GROUP_LAUNCHES,
     .symptom = "the device is idle between kernels that are each shorter than their launch",
     .cause = "a separate call launches every kernel, and the calls take longer than the work",
     .fix = "capture the step as a graph and launch that (CUDA graphs, torch.compile with "
            "mode=\"reduce-overhead\"), or fuse kernels",
     .look = "a dense row of cudaLaunchKernel above kernels with gaps between them",
+    .cost = "shapes must not change and no value may be read on the host in between; gains "
+            "nothing where kernels are longer than their launches",
+    .pytorch =
+        {
+            .before =
+            "for inputs, labels in loader:\n"
+            "    loss = loss_fn(model(inputs), labels)\n"
+            "    loss.backward()\n",
+            .after =
+            "model = torch.compile(model, mode=\"reduce-overhead\")\n"
+            "for inputs, labels in loader:\n"
+            "    loss = loss_fn(model(inputs), labels)\n"
+            "    loss.backward()\n",
+        },
     .base = "model=light batch=1 tokens=4 elementwise=unfused optimizer=unfused",
     .knob = "launch",
     .before = "eager",

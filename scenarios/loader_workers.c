@@ -10,10 +10,27 @@
 const struct scenario scenario_loader_workers = {
     .name = "loader_workers",
     .title = "Loading the data in the training loop",
+    .group = GROUP_DATA,
     .symptom = "the device is idle while the next batch is read and decoded",
     .cause = "no loader worker: the thread that queues the device's work decodes the images too",
     .fix = "load in workers that run ahead of the loop, one per core (DataLoader(num_workers=...))",
     .look = "a long data phase before each forward, while the device is idle",
+    .cost = "cores and host memory for the workers; gains nothing where loading is already faster "
+            "than the device",
+    .pytorch =
+        {
+            .before =
+            "loader = DataLoader(dataset, batch_size=8)\n"
+            "for inputs, labels in loader:\n"
+            "    train_step(inputs, labels)\n",
+            .after =
+            "loader = DataLoader(dataset, batch_size=8,\n"
+            "                    num_workers=os.cpu_count(),\n"
+            "                    persistent_workers=True,\n"
+            "                    pin_memory=True)\n"
+            "for inputs, labels in loader:\n"
+            "    train_step(inputs, labels)\n",
+        },
     .base = "model=balanced input=decoded loss_every=1 launch=graph",
     .knob = "workers",
     .before = "0",

@@ -10,10 +10,23 @@
 const struct scenario scenario_naive_attention = {
     .name = "naive_attention",
     .title = "Keeping attention's scores in memory",
+    .group = GROUP_KERNELS,
     .symptom = "memory and time grow with the square of the sequence length",
     .cause = "scores and probabilities are written to memory and kept for backward",
     .fix = "use fused attention (scaled_dot_product_attention, FlashAttention)",
     .look = "three products and a softmax per block before, one operator after; the memory curve",
+    .cost = "the probabilities cannot be looked at; gains little for sequences of a few hundred "
+            "tokens",
+    .pytorch =
+        {
+            .before =
+            "def attention(q, k, v):\n"
+            "    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5\n"
+            "    return scores.softmax(dim=-1) @ v\n",
+            .after =
+            "def attention(q, k, v):\n"
+            "    return F.scaled_dot_product_attention(q, k, v)\n",
+        },
     .base = "model=heavy tokens=1025 blocks=1 loss_every=3",
     .knob = "attention",
     .before = "naive",

@@ -1,5 +1,6 @@
 #include "scenarios/scenario.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { SCENARIOS_MAX = 64 };
@@ -14,14 +15,30 @@ const struct scenario *scenario_find(const char *name)
 
 void scenario_advice(char text[NEAREST_ADVICE], const char *name)
 {
-    const char *names[SCENARIOS_MAX];
+    const char *names[SCENARIOS_MAX + GROUP_COUNT];
     int count = 0;
 
     while (count < SCENARIOS_MAX && scenarios[count] != NULL) {
         names[count] = scenarios[count]->name;
         count++;
     }
+    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
+        names[count++] = scenario_groups[group].name;
     nearest_advice(text, name, names, count);
+    if (text[0] == '\0')
+        snprintf(text, NEAREST_ADVICE, "; chokepoint list shows them");
+}
+
+const struct group_row scenario_groups[] = { [GROUP_NONE] = { "none", "" },
+#define GROUP_ROW(id, name, text) [id] = { name, text },
+                                             GROUPS(GROUP_ROW) };
+
+enum group group_find(const char *name)
+{
+    int group = GROUP_COUNT - 1;
+
+    while (group > GROUP_NONE && strcmp(name, scenario_groups[group].name) != 0) group--;
+    return (enum group)group;
 }
 
 const struct where_row wheres[] = {

@@ -107,14 +107,51 @@ struct accepted_finding {
     enum where where;
 };
 
+/* The part of training that is at fault: id, name, words. A name stands for all scenarios of its group
+ * (`run memory`), so none is that of a scenario. */
+#define GROUPS(X)                                                                                  \
+    X(GROUP_DATA, "data", "reading, decoding and batching the data")                               \
+    X(GROUP_COPIES, "copies", "copies between host and device")                                    \
+    X(GROUP_LAUNCHES, "launches", "launching the device's work")                                   \
+    X(GROUP_SYNCS, "syncs", "waiting for the device")                                              \
+    X(GROUP_DTYPES, "dtypes", "number types")                                                      \
+    X(GROUP_KERNELS, "kernels", "the work of the kernels")                                         \
+    X(GROUP_MEMORY, "memory", "device memory")                                                     \
+    X(GROUP_LOGGING, "logging", "logging and saving")
+enum group {
+    GROUP_NONE, /* not stated */
+#define GROUP_ID(id, name, text) id,
+    GROUPS(GROUP_ID)
+#undef GROUP_ID
+        GROUP_COUNT,
+    GROUP_FIRST = GROUP_NONE + 1
+};
+
+struct group_row {
+    const char *name, *text;
+};
+extern const struct group_row scenario_groups[]; /* by enum group */
+
+enum group group_find(const char *name); /* GROUP_NONE: none */
+
+/* The two variants in PyTorch, a few lines each: only what differs, and as much around it as one needs to
+ * find the place. `import torch`, torch.nn.functional as F, DataLoader, and the names model, blocks,
+ * optimizer, loss_fn, dataset, loader, device and train_step(inputs, labels) are given; steps are few. */
+struct snippets {
+    const char *before, *after;
+};
+
 enum { SCENARIO_EXPECTATIONS = 6, SCENARIO_FINDINGS = 4 };
 
 struct scenario {
     const char *name; /* also the file's stem */
     const char *title;
+    enum group group;
     const char *symptom, *cause, *fix, *look; /* the lesson, one sentence each */
-    const char *base;                         /* the knob settings that both variants share */
-    const char *knob, *before, *after;        /* the one difference */
+    const char *cost;                         /* of the fix, and when it does not help */
+    struct snippets pytorch;
+    const char *base;                  /* the knob settings that both variants share */
+    const char *knob, *before, *after; /* the one difference */
     enum where needs; /* where the bottleneck can show at all; elsewhere the scenario is skipped */
     struct balance balance;
     enum loss_check loss;
@@ -128,7 +165,8 @@ extern const int scenarios_core;                 /* how many are core */
 
 const struct scenario *scenario_find(const char *name); /* NULL: none */
 
-/* Follows "there is no scenario NAME" (nearest_advice()). */
+/* Follows "there is no scenario NAME": one that is near, or a group (nearest_advice()), else where they
+ * are listed. */
 void scenario_advice(char text[NEAREST_ADVICE], const char *name);
 
 /* A variant's settings: the base, then the knob. */

@@ -8,10 +8,31 @@
 const struct scenario scenario_small_batch = {
     .name = "small_batch",
     .title = "Feeding the device one sample at a time",
+    .group = GROUP_LAUNCHES,
     .symptom = "thousands of short kernels per update, and a device that is mostly idle",
     .cause = "64 micro-batches of 1 sample instead of 1 batch of 64: launching takes longer than the work",
     .fix = "enlarge the micro-batch until memory is nearly full; accumulate only beyond that",
     .look = "the same short kernels again and again within one step",
+    .cost = "activation memory grows with the batch; gains nothing where kernels already fill the "
+            "device",
+    .pytorch =
+        {
+            .before =
+            "loader = DataLoader(dataset, batch_size=1)\n"
+            "for i, (inputs, labels) in enumerate(loader):\n"
+            "    loss = loss_fn(model(inputs), labels) / 64\n"
+            "    loss.backward()\n"
+            "    if i % 64 == 63:\n"
+            "        optimizer.step()\n"
+            "        optimizer.zero_grad()\n",
+            .after =
+            "loader = DataLoader(dataset, batch_size=64)\n"
+            "for inputs, labels in loader:\n"
+            "    loss = loss_fn(model(inputs), labels)\n"
+            "    loss.backward()\n"
+            "    optimizer.step()\n"
+            "    optimizer.zero_grad()\n",
+        },
     .base = "model=light batch=64 tokens=4 launch=eager loss_every=3",
     .knob = "accumulate",
     .before = "64",

@@ -40,19 +40,21 @@ out:
 
 bool choice_is_several(const char *name)
 {
-    return strcmp(name, "all") == 0 || strcmp(name, "core") == 0;
+    return strcmp(name, "all") == 0 || strcmp(name, "core") == 0 || group_find(name) != GROUP_NONE;
 }
 
 enum status choice_add(struct choice *choice, const char *name)
 {
     enum status status = STATUS_OK;
     bool all = strcmp(name, "all") == 0, core = strcmp(name, "core") == 0;
+    enum group group = group_find(name);
     const struct scenario *scenario = NULL;
 
     if (!choice_is_several(name))
         TRY(choose_scenario(&scenario, name));
     for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++)
-        if (all || (core && i < scenarios_core) || scenarios[i] == scenario)
+        if (all || (core && i < scenarios_core) || scenarios[i] == scenario ||
+            (group != GROUP_NONE && scenarios[i]->group == group))
             choice->chosen[i] = true;
 
 out:

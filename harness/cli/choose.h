@@ -16,9 +16,9 @@ struct choice {
     bool chosen[CHOICE_MAX];
 };
 
-bool choice_is_several(const char *name); /* "core" or "all" */
+bool choice_is_several(const char *name); /* "core", "all" or a group */
 
-/* Adds a scenario, "core" or "all". BAD_USAGE as above. */
+/* Adds a scenario, a group of them, "core" or "all". BAD_USAGE as above. */
 enum status choice_add(struct choice *choice, const char *name);
 int choice_count(const struct choice *choice);
 

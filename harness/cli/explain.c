@@ -45,6 +45,17 @@ static void print_expectations(const struct console *console, const struct scena
     }
 }
 
+/* Lines as they are, since Python counts their spaces. */
+static void print_lines(const struct console *console, const char *word, const char *lines)
+{
+    fprintf(console->stream, "  %s# %s%s\n", console->dim, word, console->plain);
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        fprintf(console->stream, "%s%.*s\n", length > 0 ? "  " : "", (int)length, lines);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
 /* When the effect shows, and how far the variants must compute the same. */
 static void print_conditions(const struct console *console, const struct scenario *scenario)
 {
@@ -112,8 +123,13 @@ static void print_scenario(const struct console *console, const struct scenario 
     print_point(console, "Cause", scenario->cause);
     print_point(console, "Fix", scenario->fix);
     print_point(console, "Look for", scenario->look);
+    print_point(console, "Cost", scenario->cost);
     fprintf(stream, "\n%sThe one difference%s\n  %s: %s before, %s after\n", console->bold,
             console->plain, scenario->knob, scenario->before, scenario->after);
+    fprintf(stream, "\n%sThe same in PyTorch%s\n", console->bold, console->plain);
+    print_lines(console, "before", scenario->pytorch.before);
+    fputc('\n', stream);
+    print_lines(console, "after", scenario->pytorch.after);
     fprintf(stream, "\n%sWhat is expected%s\n", console->bold, console->plain);
     print_expectations(console, scenario);
     print_conditions(console, scenario);
@@ -240,9 +256,10 @@ static const struct option_row options[] = { FLAG_COLOR, FLAG_VERBOSE, OPTIONS_E
 const struct command command_explain = {
     .name = "explain",
     .text = "what a scenario teaches",
-    .arguments = "[SCENARIO|FINDING|core|all]",
+    .arguments = "[SCENARIO|FINDING|GROUP|core|all]",
     .help = "Explains a scenario: symptom, cause, fix, where to look, what is expected, and the "
-            "commands that run its two variants by hand. For a finding of diagnose: what it is and "
+            "commands that run its two variants by hand, and the same in PyTorch. For a finding of "
+            "diagnose: what it is and "
             "which scenarios show it. Lists the scenarios if none is named.\v"
             "Examples:\n"
             "  chokepoint explain item_sync\n"

@@ -355,14 +355,16 @@ static const struct option_row options[] = {
 const struct command command_run = {
     .name = "run",
     .text = "measure scenarios and say which bottlenecks showed",
-    .arguments = "[SCENARIO...|core|all]",
+    .arguments = "[SCENARIO|GROUP...|core|all]",
     .help = "Measures scenarios before and after their fix, and says whether each bottleneck "
-            "showed; the core scenarios if none is named. Results are in result.json, in Google "
+            "showed; the core scenarios if none is named. A group is what list shows them in. "
+            "Results are in result.json, in Google "
             "Benchmark's format, rewritten after each scenario; older results in the folder "
             "stay until the first one is measured.\v"
             "Examples:\n"
             "  chokepoint run --quick\n"
             "  chokepoint run item_sync --device=cuda\n"
+            "  chokepoint run memory           a group\n"
             "  chokepoint run all --out=results --format=markdown > results.md\n"
             "  compare.py filters chokepoint-result/result.json /before /after\n"
             "  chokepoint run item_sync --aa\n"

@@ -52,16 +52,22 @@ static void add_needs(struct json *json, cJSON *to, enum where needs)
 }
 
 static void add_scenario(struct json *json, cJSON *array, const struct scenario *scenario,
-                         const char *group)
+                         bool is_core)
 {
-    cJSON *object = json_object(json, array, NULL), *expectations;
+    cJSON *object = json_object(json, array, NULL), *expectations, *snippets;
 
     json_text(json, object, "name", scenario->name);
-    json_text(json, object, "group", group);
+    json_text(json, object, "group", scenario_groups[scenario->group].name);
+    json_bool(json, object, "core", is_core);
     json_text(json, object, "title", scenario->title);
     json_text(json, object, "symptom", scenario->symptom);
     json_text(json, object, "cause", scenario->cause);
     json_text(json, object, "fix", scenario->fix);
+    json_text(json, object, "look", scenario->look);
+    json_text(json, object, "cost", scenario->cost);
+    snippets = json_object(json, object, "pytorch");
+    json_text(json, snippets, "before", scenario->pytorch.before);
+    json_text(json, snippets, "after", scenario->pytorch.after);
     json_text(json, object, "settings", scenario->base);
     json_text(json, object, "knob", scenario->knob);
     json_text(json, object, "before", scenario->before);
@@ -83,7 +89,7 @@ enum status scenarios_json(char **text)
     json_integer(&json, root, "schema", SCENARIOS_SCHEMA);
     array = json_array(&json, root, "scenarios");
     for (int i = 0; scenarios[i] != NULL; i++)
-        add_scenario(&json, array, scenarios[i], i < scenarios_core ? "core" : "further");
+        add_scenario(&json, array, scenarios[i], i < scenarios_core);
     status = json_print(&json, root, text);
     cJSON_Delete(root);
     return status;

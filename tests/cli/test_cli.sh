@@ -27,7 +27,7 @@ says out "Usage: chokepoint train"
 refuses "help of what is no command" "there is no command trian; did you mean train?" "$program" help trian
 for command in run explain; do
     refuses "$command of nothing" 'there is no scenario' "$program" "$command" ""
-    says err '""; there are'
+    says err '""; chokepoint list shows'
 done
 expect 0 "-h" "$program" -h
 says out "Commands:"
@@ -64,7 +64,7 @@ for command in run exec; do
     refuses "$command of an unknown scenario" \
         "chokepoint: $command: there is no scenario item_snyc; did you mean item_sync?" \
         "$program" "$command" item_snyc
-    refuses "$command of a scenario like no other" "; there are loader_workers, small_batch, " \
+    refuses "$command of a scenario like no other" "; chokepoint list shows them" \
         "$program" "$command" nosuch
     says_not err "did you mean"
 done
@@ -128,15 +128,16 @@ says out '"schema":	1'
 if command -v python3 >/dev/null; then
     python3 -c 'import json, sys
 rows = {row["name"]: row for row in json.load(open(sys.argv[1]))["scenarios"]}
-listed = [line.split()[0] for line in open(sys.argv[2]) if line[:2] == "  " and line[2] != " "]
-assert list(rows) == listed, listed
+listed = [line[2:].split()[0] for line in open(sys.argv[2]) if line[:2] in ("  ", "* ") and line[2].islower()]
+assert sorted(rows) == sorted(name for name in listed if name != "core:"), listed
 row = rows["item_sync"]
-assert (row["group"], row["knob"], row["before"], row["after"]) == ("core", "loss_every", "1", "20")
+assert (row["group"], row["knob"], row["before"], row["after"]) == ("syncs", "loss_every", "1", "20")
+assert row["core"] and "loss.item()" in row["pytorch"]["before"]
 assert row["devices"] == ["cpu", "cuda"] and row["least_cores"] == 2
 assert row["expectations"][0]["metric"] == "syncs_per_step" and row["expectations"][0]["at_least"] == 10
 assert row["findings"] == [{"id": "host_sync", "where": "anywhere"}]
 assert rows["precision"]["least_cores"] == 1
-assert rows["naive_attention"]["group"] == "further"' "$folder/out" "$folder/list" >"$folder/err" 2>&1 ||
+assert not rows["naive_attention"]["core"]' "$folder/out" "$folder/list" >"$folder/err" 2>&1 ||
         fail "the JSON is not right"
 fi
 expect 0 "explain" "$program" explain item_sync
@@ -145,7 +146,7 @@ says out "$program train --model=balanced --input=decoded --workers=0 --launch=g
 says out "--loss-every=20"
 says out "$program run item_sync"
 expect 0 "explain nothing" "$program" explain
-says out "  item_sync "
+says out "* item_sync "
 expect 0 "explain all" "$program" explain all
 [ "$(grep -c 'Symptom' "$folder/out")" -eq "$("$program" list | grep -c -e '->')" ] ||
     fail "not every scenario is explained"
@@ -160,10 +161,10 @@ says out "Shown by  no scenario"
 expect 0 "a scenario and a finding of one name" "$program" explain naive_attention
 says out "Symptom"
 refuses "a finding that is misspelt" "did you mean data_loading?" "$program" explain data_loadin
-refuses "neither scenario nor finding" "there is no scenario or finding nosuch; there are " \
+refuses "neither scenario nor finding" "there is no scenario or finding nosuch; chokepoint list shows" \
     "$program" explain nosuch
 expect 0 "every scenario can be explained" sh -c '
-    "$1" list | sed -n "s/^  \([a-z_0-9]\{1,\}\) .*/\1/p" | while read -r name; do
+    "$1" list | sed -n "s/^[* ] \([a-z_0-9]\{1,\}\) .*/\1/p" | while read -r name; do
         "$1" explain "$name" >/dev/null || exit 1
         echo "$name"
     done' - "$program"

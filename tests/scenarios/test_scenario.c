@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* The narrowest screen has 60 columns; fifteen lines are read at a glance. */
+enum { SNIPPET_COLUMNS = 58, SNIPPET_LINES = 15 };
+
 /* Each metric, in each direction, with nothing else stated: "at least 5%". */
 static void only_a_row_without_a_metric_ends_the_list(void **state)
 {
@@ -43,6 +46,54 @@ static void every_scenario_expects_something_and_ends(void **state)
             ended = end;
         }
     }
+}
+
+static void assert_snippet(const char *name, const char *snippet)
+{
+    int lines = 0;
+
+    if (snippet == NULL || snippet[0] == '\0')
+        fail_msg("%s: .pytorch has no lines (scenario.h)", name);
+    while (*snippet != '\0') {
+        size_t length = strcspn(snippet, "\n");
+        if (length > SNIPPET_COLUMNS)
+            fail_msg("%s: more than %d columns: %.*s", name, SNIPPET_COLUMNS, (int)length, snippet);
+        snippet += length + (snippet[length] == '\n');
+        lines++;
+    }
+    if (lines > SNIPPET_LINES)
+        fail_msg("%s: %d lines of PyTorch", name, lines);
+}
+
+static void every_scenario_is_a_whole_lesson(void **state)
+{
+    (void)state;
+
+    for (int i = 0; scenarios[i] != NULL; i++) {
+        const struct scenario *scenario = scenarios[i];
+        const char *points[] = { scenario->title, scenario->symptom, scenario->cause,
+                                 scenario->fix,   scenario->look,    scenario->cost };
+        for (size_t point = 0; point < ARRAY_SIZE(points); point++)
+            if (points[point] == NULL || points[point][0] == '\0')
+                fail_msg("%s: point %zu of the lesson is missing", scenario->name, point);
+        if (scenario->group == GROUP_NONE)
+            fail_msg("%s: .group is missing", scenario->name);
+        assert_snippet(scenario->name, scenario->pytorch.before);
+        assert_snippet(scenario->name, scenario->pytorch.after);
+    }
+}
+
+/* `run memory` is a group. */
+static void no_group_is_named_like_a_scenario(void **state)
+{
+    (void)state;
+
+    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++) {
+        assert_null(scenario_find(scenario_groups[group].name));
+        assert_int_equal(group_find(scenario_groups[group].name), group);
+    }
+    assert_int_equal(group_find("none"), GROUP_NONE);
+    assert_int_equal(group_find("core"), GROUP_NONE);
 }
 
 /* Loading cannot overlap with a device on the only core, so the fix could not help there. */
@@ -122,6 +173,8 @@ int main(void)
         cmocka_unit_test(only_a_row_without_a_metric_ends_the_list),
         cmocka_unit_test(rows_that_are_left_out_end_the_list),
         cmocka_unit_test(every_scenario_expects_something_and_ends),
+        cmocka_unit_test(every_scenario_is_a_whole_lesson),
+        cmocka_unit_test(no_group_is_named_like_a_scenario),
         cmocka_unit_test(what_overlaps_host_and_device_needs_two_cores),
         cmocka_unit_test(no_metric_is_called_nothing),
         cmocka_unit_test(where_follows_the_device),
