@@ -9,10 +9,24 @@
 const struct scenario scenario_cache_flush = {
     .name = "cache_flush",
     .title = "Emptying the allocator's cache in every step",
+    .group = GROUP_MEMORY,
     .symptom = "every step ends in releases of device memory and begins with allocations of as much",
     .cause = "empty_cache() in the loop gives back what the next step allocates again",
     .fix = "leave out empty_cache(): the cache is reused, and the peak is the same without it",
     .look = "cudaFree after every step and cudaMalloc in the next one, and an idle device beside them",
+    .cost = "the cache keeps memory that another program on the device could use; emptying it once, "
+            "after a phase that needed much more, is right",
+    .pytorch =
+        {
+            .before =
+                "for inputs, labels in loader:\n"
+                "    train_step(inputs, labels)\n"
+                "    if device.type == \"cuda\":\n"
+                "        torch.cuda.empty_cache()\n",
+            .after =
+                "for inputs, labels in loader:\n"
+                "    train_step(inputs, labels)\n",
+        },
     .base = "model=balanced batch=32 launch=eager",
     .knob = "empty_cache_every",
     .before = "1",
