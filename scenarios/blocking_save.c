@@ -10,10 +10,37 @@
 const struct scenario scenario_blocking_save = {
     .name = "blocking_save",
     .title = "Saving the training state while the step waits",
+    .group = GROUP_LOGGING,
     .symptom = "every few steps one takes much longer, and the device is idle in it",
     .cause = "the loop waits for a copy per tensor and for the write (torch.save() in the loop)",
     .fix = "queue copies to pinned memory and let a thread write the file",
     .look = "copies to the host one by one after every tenth step, and a gap until the next",
+    .cost = "host memory for a copy of the state, and a save that ends some steps later and must end "
+            "before the next begins; gains little where saves are rare",
+    .pytorch =
+        {
+            .before =
+                "for step, (inputs, labels) in enumerate(loader):\n"
+                "    train_step(inputs, labels)\n"
+                "    if step % 10 == 0:\n"
+                "        torch.save(model.state_dict(), \"state.pt\")\n",
+            .after =
+                "def save(state, copied):\n"
+                "    copied.synchronize()\n"
+                "    torch.save(state, \"state.pt\")\n"
+                "\n"
+                "writer = ThreadPoolExecutor(1)\n"
+                "pinned = {k: torch.empty_like(v, device=\"cpu\").pin_memory()\n"
+                "          for k, v in model.state_dict().items()}\n"
+                "copied = torch.cuda.Event()\n"
+                "for step, (inputs, labels) in enumerate(loader):\n"
+                "    train_step(inputs, labels)\n"
+                "    if step % 10 == 0:\n"
+                "        for k, v in model.state_dict().items():\n"
+                "            pinned[k].copy_(v, non_blocking=True)\n"
+                "        copied.record()\n"
+                "        writer.submit(save, pinned, copied)\n",
+        },
     .base = "model=balanced batch=2 launch=graph save_every=10",
     .knob = "save",
     .before = "blocking",

@@ -10,6 +10,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 python = os.environ.get("CHOKEPOINT_TORCH_PYTHON")
 if python and os.path.abspath(python) != sys.executable:
@@ -61,7 +63,7 @@ def names_given():
         optimizer.zero_grad()
         return loss.detach()
 
-    return {"os": os, "torch": torch, "F": F, "DataLoader": DataLoader, "model": model,
+    return {"os": os, "ThreadPoolExecutor": ThreadPoolExecutor, "torch": torch, "F": F, "DataLoader": DataLoader, "model": model,
             "blocks": model.blocks, "optimizer": optimizer, "loss_fn": loss_fn, "dataset": dataset,
             "loader": DataLoader(dataset, batch_size=4), "device": device,
             "train_step": train_step, "print": lambda *_: None}
@@ -97,7 +99,10 @@ def compare(title, before, after):
         torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4, msg=f"{title}: {name}()")
 
 
-listed = subprocess.run([sys.argv[1], "list", "--format=json"], stdout=subprocess.PIPE, check=True)
+program = os.path.abspath(sys.argv[1])
+folder = tempfile.TemporaryDirectory()  # Lines may write files.
+os.chdir(folder.name)
+listed = subprocess.run([program, "list", "--format=json"], stdout=subprocess.PIPE, check=True)
 failed = 0
 for scenario in json.loads(listed.stdout)["scenarios"]:
     name = scenario["name"]
