@@ -9,10 +9,26 @@
 const struct scenario scenario_many_small_copies = {
     .name = "many_small_copies",
     .title = "Copying a batch tensor by tensor",
+    .group = GROUP_COPIES,
     .symptom = "before each step the device idles while the host makes dozens of tiny copies",
     .cause = "each tensor of each sample is copied to the device by a call of its own",
     .fix = "collate the samples into one buffer on the host and copy that at once",
     .look = "a row of tiny copies before each step, each with a call that is far longer than itself",
+    .cost = "a copy on the host that puts the samples together, which loader workers can do; "
+            "gains little where samples are large",
+    .pytorch =
+        {
+            .before =
+                "for inputs, labels in loader:\n"
+                "    inputs = torch.stack([x.to(device) for x in inputs])\n"
+                "    labels = torch.stack([y.to(device) for y in labels])\n"
+                "    train_step(inputs, labels)\n",
+            .after =
+                "for inputs, labels in loader:\n"
+                "    inputs = inputs.to(device)\n"
+                "    labels = labels.to(device)\n"
+                "    train_step(inputs, labels)\n",
+        },
     .base = "model=light batch=64 tokens=2 blocks=1 input=cached workers=0 transfer=blocking",
     .knob = "copies",
     .before = "per_tensor",

@@ -15,11 +15,34 @@
 const struct scenario scenario_padding = {
     .name = "padding",
     .title = "Padding short sequences to the longest of their batch",
+    .group = GROUP_DATA,
     .symptom = "the device is busy, yet real tokens per second are far below what it computes",
     .cause = "batches in random order: one long sample pads all others to its length",
     .fix = "batch samples of similar length (group_by_length, a bucket sampler), or pack them without "
            "padding",
     .look = "tokens and padded tokens of each step; the rows of matrix products",
+    .cost = "samples of a batch are less random, as they are alike in length; gains nothing "
+            "where all are equally long",
+    .pytorch =
+        {
+            .before =
+                "from torch.nn.utils.rnn import pad_sequence\n"
+                "\n"
+                "sequences = [torch.ones(n) for n in (3, 40, 5, 38, 4, 41)]\n"
+                "batches = DataLoader(sequences, batch_size=2,\n"
+                "                     collate_fn=lambda batch:\n"
+                "                     pad_sequence(batch, batch_first=True))\n",
+            .after =
+                "from torch.nn.utils.rnn import pad_sequence\n"
+                "\n"
+                "sequences = [torch.ones(n) for n in (3, 40, 5, 38, 4, 41)]\n"
+                "order = sorted(range(len(sequences)),\n"
+                "               key=lambda i: len(sequences[i]))\n"
+                "alike = [order[i:i + 2] for i in range(0, len(order), 2)]\n"
+                "batches = DataLoader(sequences, batch_sampler=alike,\n"
+                "                     collate_fn=lambda batch:\n"
+                "                     pad_sequence(batch, batch_first=True))\n",
+        },
     .base = "model=balanced data=sequences tokens=64 batch=64 accumulate=8 "
             "blocks=1 launch=eager padding=longest loss_every=4",
     .knob = "group_by_length",
