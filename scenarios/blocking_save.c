@@ -30,7 +30,7 @@ const struct scenario scenario_blocking_save = {
                 "    torch.save(state, \"state.pt\")\n"
                 "\n"
                 "writer = ThreadPoolExecutor(1)\n"
-                "pinned = {k: torch.empty_like(v, device=\"cpu\").pin_memory()\n"
+                "pinned = {k: v.cpu().pin_memory()\n"
                 "          for k, v in model.state_dict().items()}\n"
                 "copied = torch.cuda.Event()\n"
                 "for step, (inputs, labels) in enumerate(loader):\n"

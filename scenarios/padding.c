@@ -28,20 +28,24 @@ const struct scenario scenario_padding = {
             .before =
                 "from torch.nn.utils.rnn import pad_sequence\n"
                 "\n"
+                "def pad(batch):\n"
+                "    return pad_sequence(batch, batch_first=True)\n"
+                "\n"
                 "sequences = [torch.ones(n) for n in (3, 40, 5, 38, 4, 41)]\n"
                 "batches = DataLoader(sequences, batch_size=2,\n"
-                "                     collate_fn=lambda batch:\n"
-                "                     pad_sequence(batch, batch_first=True))\n",
+                "                     collate_fn=pad)\n",
             .after =
                 "from torch.nn.utils.rnn import pad_sequence\n"
+                "\n"
+                "def pad(batch):\n"
+                "    return pad_sequence(batch, batch_first=True)\n"
                 "\n"
                 "sequences = [torch.ones(n) for n in (3, 40, 5, 38, 4, 41)]\n"
                 "order = sorted(range(len(sequences)),\n"
                 "               key=lambda i: len(sequences[i]))\n"
                 "alike = [order[i:i + 2] for i in range(0, len(order), 2)]\n"
                 "batches = DataLoader(sequences, batch_sampler=alike,\n"
-                "                     collate_fn=lambda batch:\n"
-                "                     pad_sequence(batch, batch_first=True))\n",
+                "                     collate_fn=pad)\n",
         },
     .base = "model=balanced data=sequences tokens=64 batch=64 accumulate=8 "
             "blocks=1 launch=eager padding=longest loss_every=4",
