@@ -154,7 +154,8 @@ def tool(name):
     for folder in path.split(":"):
         if os.access(pathlib.Path(folder) / name, os.X_OK):
             return str(pathlib.Path(folder) / name)
-    sys.exit(f"{name} is not in PATH: it is part of the CUDA toolkit")
+    sys.exit(f"{name} is not in PATH: it is part of the CUDA toolkit; cuobjdump and nvdisasm are in pip's "
+             "nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm, too")
 
 
 def disassemble(nvcc, dtype):
