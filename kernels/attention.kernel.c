@@ -82,16 +82,37 @@ KERNEL_INLINE void fill_zero(real *y, int from, int width)
     }
 }
 
-/* The exponentials are computed twice rather than kept: between passes there is only storage, which
- * would round them to `real`.
- *
- * Bytes per row: length read, width written, sizeof(real) each. Flops: SOFTMAX_FORWARD_FLOPS. */
-KERNEL_ROWS(softmax_forward, k, row)
+/* The exponentials of a row that fits stay in registers (CUDA) or in the first-level cache. */
+KERNEL_INLINE void softmax_kept(real *y, const real *x, int length, float scale)
 {
-    const real *x = k->x + row * k->width;
-    real *y = k->y + row * k->width;
-    int length = row_length(k->lengths, row, k->heads, k->tokens);
-    float scale = k->scale;
+    struct pack kept[KEPT];
+    struct pack maxima = pack_of(-FLT_MAX), sums = pack_of(0);
+
+    KEPT_PACKS(p, c, length) {
+        struct pack a = load(x + c);
+        EACH(j) a.v[j] = j < length - c ? scale * a.v[j] : -FLT_MAX;
+        EACH(j) maxima.v[j] = larger(maxima.v[j], a.v[j]);
+        kept[p] = a;
+    }
+    float max = row_max(maxima);
+    KEPT_PACKS(p, c, length) {
+        struct pack a = kept[p];
+        EACH(j) a.v[j] = exponential(a.v[j] - max);
+        EACH(j) sums.v[j] += a.v[j];
+        kept[p] = a;
+    }
+    float share = 1 / row_sum(sums);
+    KEPT_PACKS(p, c, length) {
+        struct pack a = kept[p];
+        EACH(j) a.v[j] *= share;
+        store(y + c, a);
+    }
+}
+
+/* Those of a longer row are computed twice: between passes there is only storage, which would round them
+ * to `real`. */
+KERNEL_INLINE void softmax_recomputed(real *y, const real *x, int length, float scale)
+{
     struct pack maxima = pack_of(-FLT_MAX), sums = pack_of(0);
 
     PACKS(c, length) {
@@ -112,6 +133,19 @@ KERNEL_ROWS(softmax_forward, k, row)
         EACH(j) a.v[j] = j < length - c ? a.v[j] : 0;
         store(y + c, a);
     }
+}
+
+/* Bytes per row: length read, width written, sizeof(real) each. Flops: SOFTMAX_FORWARD_FLOPS. */
+KERNEL_ROWS(softmax_forward, k, row)
+{
+    const real *x = k->x + row * k->width;
+    real *y = k->y + row * k->width;
+    int length = row_length(k->lengths, row, k->heads, k->tokens);
+
+    if (length <= KEPT * LANES * PACK)
+        softmax_kept(y, x, length, k->scale);
+    else
+        softmax_recomputed(y, x, length, k->scale);
     fill_zero(y, length, k->width);
 }
 

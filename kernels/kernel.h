@@ -9,6 +9,8 @@
  *   KERNEL_COLUMNS(name, k, c) { ... }  the body sums up the PACK columns from c on: LANES threads
  *                                       together, by rows
  *
+ * KERNEL_ONE_ROW is KERNEL_ROWS for a row that is all there is: nothing else hides its latency.
+ *
  * KERNEL_PACKS_WITH(name, k, i, type, value, expression) is KERNEL_PACKS whose body also gets `value`,
  * which is computed from k once per call on the CPU and once per thread on CUDA: a value that all packs
  * share, but that the compiler cannot know to be the same after a store.
@@ -79,12 +81,13 @@ typedef bf16 real;
 
 /* The CPU's packs are 64 bytes of storage, a cache line; twice that costs 1.5 to 4 times in fp32. AHEAD:
  * packs that a lane of a COLUMNS kernel loads before it adds the first; 1: none, as gcc would keep them in
- * memory. */
+ * memory. KEPT: packs of a row that a lane keeps in fp32 between passes, in registers or in the first-level
+ * cache. */
 #ifdef __CUDACC__
-enum { LANES = 32, PACK = 16 / sizeof(real), TILE = 1, AHEAD = 8 };
+enum { LANES = 32, PACK = 16 / sizeof(real), TILE = 1, AHEAD = 8, KEPT = 256 / (LANES * PACK) };
 #define LANE ((int)(threadIdx.x % LANES))
 #else
-enum { LANES = 1, PACK = 64 / sizeof(real), TILE = 64, AHEAD = 1 };
+enum { LANES = 1, PACK = 64 / sizeof(real), TILE = 64, AHEAD = 1, KEPT = 1088 / PACK };
 #define LANE 0
 #endif
 
@@ -94,6 +97,10 @@ struct pack {
 
 #define EACH(j)         UNROLLED for (int j = 0; j < PACK; j++)
 #define PACKS(c, width) for (int c = LANE * PACK; c < (width); c += LANES * PACK)
+
+/* Pack p of KEPT that a lane keeps of a row, at column c. */
+#define KEPT_PACKS(p, c, width)                                                                    \
+    UNROLLED for (int p = 0, c = LANE * PACK; p < KEPT && c < (width); p++, c += LANES * PACK)
 
 /* Column sums: a lane's tiles of a row, and pack t of TILE in the tile at c, which begins at column
  * c + t * PACK. A tile stays in registers (CUDA) or in the first-level cache (the CPU, where narrow

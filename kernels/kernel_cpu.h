@@ -185,6 +185,7 @@ KERNEL_INLINE float quotient(float x, float y)
     }                                                                                              \
     KERNEL_INLINE void name##_pack(const struct name *k, long i)
 
+#define KERNEL_ONE_ROW KERNEL_ROWS
 #define KERNEL_COLUMNS KERNEL_PACKS
 
 #define KERNEL_PACKS_WITH(name, k, i, type, value, expression)                                     \

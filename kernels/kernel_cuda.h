@@ -178,21 +178,25 @@ enum { KERNEL_BLOCK = 256 }; /* the launcher's */
 #define KERNEL_FUNCTION(name) KERNEL_FUNCTION_WITHIN(name, )
 #define KERNEL_THREAD         (blockIdx.x * (long)blockDim.x + threadIdx.x)
 
-#define KERNEL_ROWS(name, k, row)                                                                  \
+/* Two blocks per SM are more than some grids have. Told so, ptxas spends registers on
+ * loads ahead: 16 instead of 4 on their way in columns_finish_bf16. */
+#define KERNEL_SMALL_GRID __launch_bounds__(KERNEL_BLOCK, 2)
+
+#define KERNEL_ROWS_WITHIN(name, k, row, bounds)                                                   \
     KERNEL_INLINE void name##_row(const struct name *k, long row);                                 \
-    KERNEL_FUNCTION(name)                                                                          \
+    KERNEL_FUNCTION_WITHIN(name, bounds)                                                           \
     {                                                                                              \
         long index = KERNEL_THREAD / LANES;                                                        \
         if (index < count)                                                                         \
             name##_row(&arguments, index);                                                         \
     }                                                                                              \
     KERNEL_INLINE void name##_row(const struct name *k, long row)
+#define KERNEL_ROWS(name, k, row)    KERNEL_ROWS_WITHIN(name, k, row, )
+#define KERNEL_ONE_ROW(name, k, row) KERNEL_ROWS_WITHIN(name, k, row, KERNEL_SMALL_GRID)
 
-/* Two blocks per SM are more than their grids have. Told so, ptxas spends registers on
- * loads ahead: 16 instead of 4 on their way in columns_finish_bf16. */
 #define KERNEL_COLUMNS(name, k, c)                                                                 \
     KERNEL_INLINE void name##_columns(const struct name *k, long c);                               \
-    KERNEL_FUNCTION_WITHIN(name, __launch_bounds__(KERNEL_BLOCK, 2))                               \
+    KERNEL_FUNCTION_WITHIN(name, KERNEL_SMALL_GRID)                                                \
     {                                                                                              \
         long index = KERNEL_THREAD / LANES * PACK;                                                 \
         if (index < count)                                                                         \

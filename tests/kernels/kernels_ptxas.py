@@ -190,7 +190,7 @@ def main():
         sys.exit(1)
 
     rows = {name: [row[a] for a in architectures] + row["counts"] for name, row in rows.items()}
-    declared = re.findall(r"^KERNEL_(?:ROWS|PACKS|PACKS_WITH|COLUMNS)\((\w+),",
+    declared = re.findall(r"^KERNEL_(?:ROWS|ONE_ROW|PACKS|PACKS_WITH|COLUMNS)\((\w+),",
                           "".join(pathlib.Path(f).read_text() for f in files), re.MULTILINE)
     if set(rows) != {f"{name}_{dtype}" for name in declared for dtype in TYPES}:
         print(f"{len(declared)} kernels are declared; ptxas reported {len(rows)} functions")
