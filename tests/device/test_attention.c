@@ -249,7 +249,7 @@ static void what_it_cannot_do_is_said(void **state)
 }
 
 /* Statuses of cudnn_graph.h: no compilation (NVRTC is missing), no memory, an error of the driver. Another
- * engine is tried, and where none is left the caller takes its own kernels. */
+ * engine is tried, and where none is left the caller takes its own kernels. A bad parameter is our mistake. */
 static void an_engine_that_fails_is_passed_over(void **state)
 {
     static const struct {
@@ -264,6 +264,8 @@ static void an_engine_that_fails_is_passed_over(void **state)
         { "3000,4001", STATUS_UNSUPPORTED },
         { "4001,3000", STATUS_UNSUPPORTED },
         { "5001,4004", STATUS_UNSUPPORTED },
+        { "2000,0", STATUS_OK },
+        { "3000,2000", STATUS_INTERNAL },
     };
     struct cpu_device_test *test = *state;
 

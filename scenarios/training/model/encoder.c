@@ -1,5 +1,6 @@
 #include "scenarios/training/model/encoder.h"
 
+#include "harness/base/notice.h"
 #include "harness/base/random.h"
 #include "scenarios/training/model/column_sums.h"
 
@@ -356,21 +357,35 @@ static void count_bytes(struct pass *pass)
             pass->bytes += (int64_t)tensor_bytes(pass->writes[i]);
 }
 
+static void say_own_attention(const char *context, const char *why)
+{
+    notice_once("attention=fused runs our own kernels, without the matrix units: %s%s%s", context,
+                context[0] != '\0' ? ": " : "", why);
+}
+
 /* Chooses the library's attention or our own, and the scratch memory that it needs. */
 static enum status choose_attention(struct builder *builder, const struct training_config *config,
                                     struct device *device)
 {
     const struct model_shape *shape = &builder->encoder->shape;
+    const struct device_properties *properties = device_properties(device);
     struct attention_shape wanted = attention_shape(shape, config->data.kind != DATA_IMAGES);
     size_t bytes = 0;
     enum status status = STATUS_OK;
 
     builder->scratch_floats = (int64_t)shape->rows * shape->heads;
-    if (config->model.attention != ATTENTION_FUSED || !device_properties(device)->fused_attention)
+    if (config->model.attention != ATTENTION_FUSED)
         return STATUS_OK;
+    if (!properties->fused_attention) {
+        if (properties->attention_library[0] != '\0')
+            say_own_attention("", properties->attention_library);
+        return STATUS_OK;
+    }
     status = device_attention_plan(device, &wanted, &bytes);
-    if (status == STATUS_UNSUPPORTED)
+    if (status == STATUS_UNSUPPORTED) {
+        say_own_attention(status_last()->context, status_last()->text);
         return STATUS_OK;
+    }
     TRY(status);
     builder->library_attention = true;
     builder->scratch_floats = (int64_t)(bytes / sizeof(float)) + 1;

@@ -39,7 +39,7 @@ struct cudnn {
 enum status cudnn_load(const struct cudnn **cudnn);
 
 /* OK, or a failure that names the call, cuDNN's status and its last words. UNSUPPORTED: cuDNN cannot do
- * what was asked for. */
+ * what was asked for. INTERNAL: we asked wrongly. */
 enum status cudnn_check(const struct cudnn *cudnn, cudnnStatus_t result, const char *call);
 
 #endif

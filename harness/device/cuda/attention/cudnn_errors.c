@@ -6,6 +6,8 @@ static enum status status_of(cudnnStatus_t result)
 {
     if (CUDNN_STATUS_CATEGORY(result) == CUDNN_STATUS_NOT_SUPPORTED)
         return STATUS_UNSUPPORTED;
+    if (CUDNN_STATUS_CATEGORY(result) == CUDNN_STATUS_BAD_PARAM)
+        return STATUS_INTERNAL;
     if (result == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
         return STATUS_DEVICE_OUT_OF_MEMORY;
     return STATUS_DEVICE_ERROR;
