@@ -28,6 +28,7 @@ const struct device_health device_health_unknown = {
     .numa_node = -1,
     .mig = -1,
     .persistence = -1,
+    .exclusive = -1,
     .other_processes = -1,
     .other_bytes = -1,
 };

@@ -51,6 +51,7 @@ struct device_health {
     char local_cores[96]; /* of that node: "0-15" */
     int mig;              /* 1: the GPU is divided */
     int persistence;      /* 1: the driver stays loaded while no program uses the GPU */
+    int exclusive;        /* 1: the GPU takes one process at a time (its compute mode) */
     int other_processes;  /* besides this one, on the GPU */
     int64_t other_bytes;  /* of the GPU's memory, used by them */
 };

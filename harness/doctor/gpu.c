@@ -176,6 +176,21 @@ static void check_persistence(struct checks *checks, const struct device_health 
                    "%s", health->persistence == 1 ? "on" : "off");
 }
 
+/* A program that has used a GPU keeps its context, and so keeps others out of an exclusive one ("CUDA C++
+ * Programming Guide", "Compute Modes"): here the processes that measure. */
+static void check_compute_mode(struct checks *checks, const struct device_health *health,
+                               const char *why)
+{
+    if (health->exclusive < 0)
+        checks_unknown(checks, "gpu_compute_mode", "default", why);
+    else
+        checks_add(checks, "gpu_compute_mode", health->exclusive == 1 ? CHECK_FAIL : CHECK_OK,
+                   "default",
+                   "run starts a process per scenario, and the GPU takes one process at a time: "
+                   "nvidia-smi -c 0",
+                   "%s", health->exclusive == 1 ? "exclusive" : "default");
+}
+
 /* A GPU lowers its link when idle, so this is asked for after work. */
 static void check_link(struct checks *checks, const struct device_health *health, const char *why)
 {
@@ -302,11 +317,11 @@ static void check_near(struct checks *checks, const struct device_health *health
 void gpu_check_health(struct checks *checks, const struct device_properties *properties,
                       const struct device_health *health, const char *affinity, const char *mps)
 {
-    static const char *const names[] = { "gpu_link",        "gpu_clock",      "gpu_throttle",
-                                         "gpu_temperature", "gpu_power",      "gpu_ecc",
-                                         "gpu_mig",         "gpu_mps",        "gpu_others",
-                                         "gpu_near",        "gpu_libraries",  "gpu_toolkit",
-                                         "gpu_cudnn",       "gpu_persistence" };
+    static const char *const names[] = { "gpu_link",        "gpu_clock",       "gpu_throttle",
+                                         "gpu_temperature", "gpu_power",       "gpu_ecc",
+                                         "gpu_mig",         "gpu_mps",         "gpu_others",
+                                         "gpu_near",        "gpu_libraries",   "gpu_toolkit",
+                                         "gpu_cudnn",       "gpu_persistence", "gpu_compute_mode" };
     const char *why;
 
     checks->group = "gpu, just after work";
@@ -322,6 +337,7 @@ void gpu_check_health(struct checks *checks, const struct device_properties *pro
     check_toolkit(checks, properties);
     check_attention(checks, properties);
     check_persistence(checks, health, why);
+    check_compute_mode(checks, health, why);
     check_link(checks, health, why);
     check_clocks(checks, health, why);
     check_errors(checks, health, why);

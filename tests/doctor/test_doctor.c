@@ -332,6 +332,7 @@ static struct device_health good_health(void)
     strcpy(health.local_cores, "0-3");
     health.mig = 0;
     health.persistence = 1;
+    health.exclusive = 0;
     health.other_processes = 0;
     health.other_bytes = 0;
     return health;
@@ -370,6 +371,7 @@ static void each_trouble_of_a_gpu_says_so(void **state)
     TROUBLE("gpu_ecc", CHECK_FAIL, "on, 2 uncorrected", health.ecc_uncorrected = 2);
     TROUBLE("gpu_mig", CHECK_LOW, "divided", health.mig = 1);
     TROUBLE("gpu_persistence", CHECK_LOW, "off", health.persistence = 0);
+    TROUBLE("gpu_compute_mode", CHECK_FAIL, "exclusive", health.exclusive = 1);
     TROUBLE("gpu_others", CHECK_LOW, "1, with", health.other_processes = 1);
     TROUBLE("gpu_near", CHECK_LOW, "2 of 4 cores", strcpy(health.local_cores, "2-7"));
     TROUBLE("gpu_clock", CHECK_NONE, "unknown", health.clock_max_mhz = NAN);

@@ -6,6 +6,7 @@
  *     FAKE_NVML_REASONS=0x48                        clocks event reasons; 0 if not given
  *     FAKE_NVML_POWER_NS, FAKE_NVML_THERMAL_NS      violation times; 0 if not given
  *     FAKE_NVML_PROCESSES=own,7,8                   that compute; "own" is this process
+ *     FAKE_NVML_COMPUTE_MODE=3                      exclusive; 0 if not given
  *     FAKE_NVML_DRIVER=550.54.15                    the driver's release
  *
  * With LACKING it has nvmlInit_v2 and the way to the GPU, and nothing else; with EMPTY not even those. */
@@ -179,6 +180,14 @@ nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int *mode)
 {
     (void)device;
     *mode = 1; /* nvmlEnableState_t: NVML_FEATURE_ENABLED */
+    return result_of(__func__);
+}
+
+FAKE nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, int *mode);
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, int *mode)
+{
+    (void)device;
+    *mode = (int)number("FAKE_NVML_COMPUTE_MODE"); /* nvmlComputeMode_t */
     return result_of(__func__);
 }
 

@@ -21,6 +21,7 @@ enum {
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };
 enum { SENSOR_GPU = 0 };
 enum { ECC_UNCORRECTED = 1, ECC_VOLATILE = 0 }; /* volatile: since the driver was loaded */
+enum { COMPUTE_MODE_DEFAULT = 0 };
 enum { POLICY_POWER = 0, POLICY_THERMAL = 1 };
 
 /* nvmlClocksEventReasons: what each bit means here. Slowdowns by heat and by the power brake come with
@@ -72,6 +73,7 @@ struct violation { /* nvmlViolationTime_t */
     X(pcie_width_max, "nvmlDeviceGetMaxPcieLinkWidth", NULL, (gpu_handle, unsigned *))             \
     X(mig_mode, "nvmlDeviceGetMigMode", NULL, (gpu_handle, unsigned *, unsigned *))                \
     X(persistence, "nvmlDeviceGetPersistenceMode", NULL, (gpu_handle, int *))                      \
+    X(compute_mode, "nvmlDeviceGetComputeMode", NULL, (gpu_handle, int *))                         \
     X(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3",                                \
       "nvmlDeviceGetComputeRunningProcesses_v2", (gpu_handle, unsigned *, struct nvml_process *))  \
     X(graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3",                              \
@@ -247,7 +249,7 @@ static void read_state(struct nvml *nvml, struct device_health *health)
 {
     unsigned long long errors;
     unsigned mode, pending;
-    int ecc, ecc_pending, persistence;
+    int ecc, ecc_pending, persistence, compute_mode;
 
     if (ASK(nvml, ecc_mode, (nvml->gpu, &ecc, &ecc_pending)))
         health->ecc = ecc != 0;
@@ -257,6 +259,8 @@ static void read_state(struct nvml *nvml, struct device_health *health)
         health->mig = mode != 0;
     if (ASK(nvml, persistence, (nvml->gpu, &persistence)))
         health->persistence = persistence != 0;
+    if (ASK(nvml, compute_mode, (nvml->gpu, &compute_mode)))
+        health->exclusive = compute_mode != COMPUTE_MODE_DEFAULT;
 }
 
 static void read_link(struct nvml *nvml, struct device_health *health)

@@ -32,7 +32,7 @@ static void assert_has(const char *text, const char *part)
 }
 
 /* Everything that a reading tells, as one list: which of it is known. */
-enum { READINGS = 22 };
+enum { READINGS = 23 };
 
 static int readings(const struct device_health *health, bool known[READINGS])
 {
@@ -56,6 +56,7 @@ static int readings(const struct device_health *health, bool known[READINGS])
     known[count++] = health->pcie_width_max >= 0;
     known[count++] = health->mig >= 0;
     known[count++] = health->persistence >= 0;
+    known[count++] = health->exclusive >= 0;
     known[count++] = health->other_processes >= 0;
     known[count++] = health->other_bytes >= 0;
     known[count++] = health->numa_node >= 0;
@@ -98,6 +99,10 @@ static void every_reading_is_what_the_library_answered(void **state)
     assert_int_equal(health.pcie_width_max, 16);
     assert_int_equal(health.mig, 0);
     assert_int_equal(health.persistence, 1);
+    assert_int_equal(health.exclusive, 0);
+    setenv("FAKE_NVML_COMPUTE_MODE", "3", 1);
+    assert_int_equal(health_at(address).exclusive, 1);
+    unsetenv("FAKE_NVML_COMPUTE_MODE");
     assert_int_equal(known_of(&health), ANSWERED);
 }
 
@@ -145,6 +150,7 @@ static void a_function_that_fails_costs_its_own_readings_only(void **state)
         { "nvmlDeviceGetPowerUsage", 1 },
         { "nvmlDeviceGetEnforcedPowerLimit", 1 },
         { "nvmlDeviceGetEccMode", 1 },
+        { "nvmlDeviceGetComputeMode", 1 },
         { "nvmlDeviceGetTotalEccErrors", 1 },
         { "nvmlDeviceGetCurrPcieLinkGeneration", 1 },
         { "nvmlDeviceGetMaxPcieLinkGeneration", 1 },
