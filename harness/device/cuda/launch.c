@@ -124,7 +124,8 @@ out:
     return status;
 }
 
-/* Over runs that are short enough never to fill the queue, whose length is not documented. */
+/* Over runs that are short enough never to fill the queue, whose length is not documented. The GPU's clocks
+ * need not be raised for it: this is the host's time to queue work, and waiting for its end is not in it. */
 enum status launch_measure(struct cuda_device *device, double *launch_ns)
 {
     enum { RUNS = 15, LAUNCHES = 64 };
