@@ -86,6 +86,11 @@ out:
     return status;
 }
 
+int64_t training_batches_ready(const struct training *training)
+{
+    return training->steps < model.ready ? model.ready - training->steps : 0;
+}
+
 static double slowness(const struct training *training)
 {
     if (model.never_settles)

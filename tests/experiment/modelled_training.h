@@ -18,6 +18,7 @@ struct model {
     /* What the test sets. */
     double step_ns[2];               /* before, after */
     double slow[MODEL_SLOW];         /* factors of a run's first windows; 0: 1 */
+    int64_t ready;                   /* batches when a run is opened; a step takes one */
     bool never_settles;              /* windows are 1x and 2x in turn */
     double host_ns;                  /* of a step, without decoding */
     double device_ns;                /* of a step */

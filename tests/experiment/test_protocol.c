@@ -411,6 +411,27 @@ static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
     assert_int_equal(sent.records[1].repetition.steps, 400);
 }
 
+/* With quarters of 10 steps after 8 for the losses: 52, 42, ... 2 batches are ready, then none and none. */
+static void warm_up_lasts_until_the_batches_that_were_ready_are_used(void **state)
+{
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    model_reset();
+    model.ready = 60;
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    for (int i = 1; i <= 2; i++) {
+        const struct repetition *repetition = &sent.records[i].repetition;
+        assert_true(repetition->warmed_up);
+        assert_int_equal(repetition->warmup_steps, LOSS_STEPS + 7 * 10);
+    }
+    model_reset();
+    model.ready = 1000; /* never used up */
+    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_false(sent.records[1].repetition.warmed_up);
+    assert_int_equal(sent.records[1].repetition.warmup_steps, LOSS_STEPS + 16 * 10);
+}
+
 static void warm_up_is_bounded_and_says_so(void **state)
 {
     struct protocol protocol = protocol_of(1);
@@ -762,6 +783,7 @@ int main(void)
         cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
         cmocka_unit_test(where_steps_are_long_the_first_ones_are_warm_up),
         cmocka_unit_test(other_load_in_the_first_pair_does_not_shorten_windows),
+        cmocka_unit_test(warm_up_lasts_until_the_batches_that_were_ready_are_used),
         cmocka_unit_test(warm_up_is_bounded_and_says_so),
         cmocka_unit_test(vitals_are_read_just_before_and_after_the_slices_of_a_pair),
         cmocka_unit_test(windows_are_as_long_as_the_device_needs),

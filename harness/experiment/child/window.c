@@ -11,6 +11,8 @@ enum {
     SLICES_LEAST = 4,      /* window.h says how much worse two are */
     LONGER_MOST = 2,       /* times as long as asked for, a window becomes for their sake */
     QUARTERS_MOST = 4,     /* of warm-up, because on a noisy machine two may never agree */
+    DRAIN_QUARTERS_MOST = 16,
+    DRAINED_LEAST = 2,     /* batches in a quarter; one more or less is chance */
     PILOT_GROWTH_MOST = 8, /* from one try to the next, because the first steps are the slowest */
 };
 
@@ -74,32 +76,39 @@ static void abandon(struct training *training)
     status_raise(&error);
 }
 
-/* Warm-up: windows of `quarter` steps are run until two in a row agree. */
+/* Warm-up: windows of `quarter` steps are run until two in a row agree. The loader's batches that were
+ * ready before the first step hide for as many steps that it is too slow (16 workers with a prefetch of 2
+ * have 32), so a quarter that takes some of them is not warm. */
 struct warm_up {
-    int64_t quarter;
+    int64_t quarter, ready;
     double last_ns, fastest_ns; /* 0 before the first */
-    bool warm;
+    bool warm, has_drained;
 };
 
-static void take_quarter(struct warm_up *warm_up, double wall_ns)
+static void take_quarter(struct warm_up *warm_up, double wall_ns, int64_t ready)
 {
+    bool drains = warm_up->last_ns > 0 && warm_up->ready - ready >= DRAINED_LEAST;
+
     if (warm_up->last_ns > 0)
-        warm_up->warm =
-            fabs(wall_ns - warm_up->last_ns) <= WARM_WITHIN * fmax(wall_ns, warm_up->last_ns);
+        warm_up->warm = !drains && fabs(wall_ns - warm_up->last_ns) <=
+                                       WARM_WITHIN * fmax(wall_ns, warm_up->last_ns);
+    warm_up->has_drained = warm_up->has_drained || drains;
+    warm_up->ready = ready;
     if (!(warm_up->fastest_ns > 0 && warm_up->fastest_ns < wall_ns))
         warm_up->fastest_ns = wall_ns;
     warm_up->last_ns = wall_ns;
 }
 
-/* Runs at most `most` more quarters. */
-static enum status run_quarters(struct warm_up *warm_up, struct training *training, int64_t most)
+/* Runs at most `most` more quarters, or `most_drained` where the loader's batches become fewer. */
+static enum status run_quarters(struct warm_up *warm_up, struct training *training, int64_t most,
+                                int64_t most_drained)
 {
     double wall_ns;
     enum status status = STATUS_OK;
 
-    for (int64_t i = 0; !warm_up->warm && i < most; i++) {
+    for (int64_t i = 0; !warm_up->warm && i < (warm_up->has_drained ? most_drained : most); i++) {
         TRY(time_steps(training, warm_up->quarter, &wall_ns));
-        take_quarter(warm_up, wall_ns);
+        take_quarter(warm_up, wall_ns, training_batches_ready(training));
     }
 
 out:
@@ -140,8 +149,8 @@ enum status window_pilot(struct device *device, const struct training_config *co
     TRY(training_run(training, WINDOW_FIRST_STEPS));
     TRY(clocks_raise(device));
     TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter, &first_ns));
-    take_quarter(&warm_up, first_ns);
-    TRY(run_quarters(&warm_up, training, QUARTERS_MOST - 1));
+    take_quarter(&warm_up, first_ns, training_batches_ready(training));
+    TRY(run_quarters(&warm_up, training, QUARTERS_MOST - 1, QUARTERS_MOST - 1));
     *step_ns = warm_up.fastest_ns / (double)warm_up.quarter;
     training_close(training);
     training = NULL;
@@ -168,10 +177,10 @@ static enum status prepare(struct window_run *run, struct device *device,
     memset(repetition, 0, sizeof *repetition);
     TRY(training_open(&run->training, device, run->config));
     TRY(training_run(run->training, WINDOW_FIRST_STEPS));
-    TRY(run_quarters(&warm_up, run->training, within));
+    TRY(run_quarters(&warm_up, run->training, within, within));
     TRY(training_run(run->training, LOSS_STEPS - training_steps_done(run->training)));
     TRY(training_losses(run->training, 0, LOSS_STEPS, repetition->losses));
-    TRY(run_quarters(&warm_up, run->training, QUARTERS_MOST - within));
+    TRY(run_quarters(&warm_up, run->training, QUARTERS_MOST - within, DRAIN_QUARTERS_MOST));
     repetition->warmed_up = warm_up.warm;
     TRY(training_fetch(run->training));
     TRY(training_pause(run->training));

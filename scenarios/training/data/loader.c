@@ -572,6 +572,8 @@ struct loader_statistics loader_statistics(struct loader *loader)
 
     pthread_mutex_lock(&loader->mutex);
     statistics = loader->statistics;
+    for (int i = 0; i < loader->slot_count; i++)
+        statistics.ready += loader->slots[i].state == SLOT_READY;
     pthread_mutex_unlock(&loader->mutex);
     return statistics;
 }

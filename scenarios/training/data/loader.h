@@ -34,6 +34,7 @@ struct loader_statistics {
                         0 workers, but not allocating batches */
     int64_t load_ns; /* summed over threads: reading and decoding */
     int64_t threads_started;
+    int64_t ready; /* now: loaded and not handed out */
 };
 
 struct loader;

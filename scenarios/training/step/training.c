@@ -283,3 +283,8 @@ int64_t training_damaged_samples(const struct training *training)
         return training->damaged;
     return training->damaged + loader_statistics(training->loader).damaged;
 }
+
+int64_t training_batches_ready(const struct training *training)
+{
+    return training->loader != NULL ? loader_statistics(training->loader).ready : 0;
+}

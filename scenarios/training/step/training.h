@@ -99,6 +99,9 @@ int64_t training_damaged_samples(const struct training *training);
 /* The files that they were of; the path is the training's. */
 struct dataset_damage training_damage(const struct training *training);
 
+/* Batches that its loader has ready now; 0 without a loader. */
+int64_t training_batches_ready(const struct training *training);
+
 /* Steps after which everything that is not done in every step has come round, in all of `count`
  * configurations: the least common multiple of loss_every and the like. */
 int64_t training_period(const struct training_config *configs, int count);
