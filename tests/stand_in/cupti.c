@@ -24,6 +24,10 @@
 #include <string.h>
 #include <time.h>
 
+#ifndef VERSION
+#define VERSION CUPTI_API_VERSION
+#endif
+
 /* clang-format off */
 static const struct {
     CUpti_CallbackDomain domain;
@@ -316,7 +320,7 @@ static void listen(bool on)
 FUNCTION(cuptiGetVersion, uint32_t *version)
 {
     FAIL_AS_TOLD("cuptiGetVersion");
-    *version = (uint32_t)told("version", CUPTI_API_VERSION);
+    *version = (uint32_t)told("version", VERSION);
     return CUPTI_SUCCESS;
 }
 

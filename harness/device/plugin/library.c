@@ -24,36 +24,6 @@ static const struct place {
     { NULL, "/usr/local", "/lib/python3*/*-packages/nvidia/*/lib" },
 };
 
-static void *open_in(const struct place *place, const char *file)
-{
-    const char *folder = place->variable != NULL ? getenv(place->variable) : place->folder;
-    char pattern[PATH_MAX];
-    void *library = NULL;
-    glob_t found;
-    int length;
-
-    if (folder == NULL || *folder == '\0')
-        return NULL;
-    length = snprintf(pattern, sizeof pattern, "%s%s/%s", folder, place->below, file);
-    if (length >= (int)sizeof pattern || glob(pattern, 0, NULL, &found) != 0)
-        return NULL;
-    for (size_t i = 0; i < found.gl_pathc && library == NULL; i++)
-        library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
-    globfree(&found);
-    return library;
-}
-
-static void *open_anywhere(const char *file, char *why, size_t size)
-{
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-
-    if (handle == NULL)
-        snprintf(why, size, "%s", dlerror());
-    for (size_t i = 0; i < ARRAY_SIZE(places) && handle == NULL; i++)
-        handle = open_in(&places[i], file);
-    return handle;
-}
-
 static enum status resolve(const struct library *library)
 {
     enum status status = STATUS_OK;
@@ -70,24 +40,87 @@ out:
     return status;
 }
 
-enum status library_load(struct library *library)
+static enum status prepare(const struct library *library)
+{
+    enum status status = STATUS_OK;
+
+    TRY(resolve(library));
+    if (library->check != NULL)
+        TRY(library->check());
+
+out:
+    return status;
+}
+
+/* Takes this copy, unless it is no better than the dated one that was found before. True where the search
+ * ends: with a copy that is not dated, or that cannot be used and is the first. */
+static bool settles(struct library *library, void *handle, enum status *status)
+{
+    void *before = library->handle;
+
+    library->handle = handle;
+    *status = prepare(library);
+    if (*status == STATUS_OK && (library->is_dated == NULL || !library->is_dated()))
+        return true;
+    if (before == NULL)
+        return *status != STATUS_OK;
+    library->handle = before;
+    *status = prepare(library);
+    return false;
+}
+
+static bool settles_in(struct library *library, const struct place *place, enum status *status)
+{
+    const char *folder = place->variable != NULL ? getenv(place->variable) : place->folder;
+    char pattern[PATH_MAX];
+    bool settled = false;
+    glob_t found;
+    int length;
+
+    if (folder == NULL || *folder == '\0')
+        return false;
+    length = snprintf(pattern, sizeof pattern, "%s%s/%s", folder, place->below, library->file);
+    if (length >= (int)sizeof pattern || glob(pattern, 0, NULL, &found) != 0)
+        return false;
+    for (size_t i = 0; i < found.gl_pathc && !settled; i++) {
+        void *handle = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+        settled = handle != NULL && settles(library, handle, status);
+    }
+    globfree(&found);
+    return settled;
+}
+
+static enum status search(struct library *library)
 {
     enum status status = STATUS_OK;
     char why[160] = "";
+    void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+    bool settled = false;
 
-    pthread_mutex_lock(&library->lock);
-    if (library->handle == NULL)
-        library->handle = open_anywhere(library->file, why, sizeof why);
+    library->handle = NULL;
+    if (handle != NULL)
+        settled = settles(library, handle, &status);
+    else
+        snprintf(why, sizeof why, "%s", dlerror());
+    for (size_t i = 0; i < ARRAY_SIZE(places) && !settled; i++)
+        settled = settles_in(library, &places[i], &status);
     if (library->handle == NULL)
         FAIL(STATUS_NO_LIBRARY,
              "cuda: %s does not load: %s; install it (%s), or set CUDA_HOME or LD_LIBRARY_PATH to "
              "where it is%s",
              library->title, why, library->package, library->note != NULL ? library->note : "");
-    if (!library->usable) {
-        TRY(resolve(library));
-        if (library->check != NULL)
-            TRY(library->check());
-    }
+
+out:
+    return status;
+}
+
+enum status library_load(struct library *library)
+{
+    enum status status = STATUS_OK;
+
+    pthread_mutex_lock(&library->lock);
+    if (!library->usable)
+        TRY(search(library));
     library->usable = true;
 
 out:

@@ -22,6 +22,7 @@ struct library {
     const struct library_symbol *symbols;
     size_t symbol_count;
     enum status (*check)(void); /* of the version, once all symbols are there; NULL: any will do */
+    bool (*is_dated)(void);     /* it will do where no other place has a newer one; NULL: it does */
 
     pthread_mutex_t lock; /* PTHREAD_MUTEX_INITIALIZER */
     void *handle;
@@ -35,7 +36,9 @@ struct library {
 /* Loads the library once for the process and fills the variables of all symbols. It looks, in this order,
  * for the copy that the process has, or what the linker finds; in CUDA_HOME and CUDA_PATH; in the toolkit
  * that this was built with; in pip's packages (nvidia/cu13/lib and the like) in the virtual environment,
- * in conda's, in the user's and in the system's. It also looks in a toolkit's extras/CUPTI/lib64.
+ * in conda's, in the user's and in the system's. It also looks in a toolkit's extras/CUPTI/lib64. The
+ * first copy decides, unless it is dated: then the next one that is not, and the dated one where there is
+ * none.
  *
  * NO_LIBRARY: nowhere, with what the linker said of its own places, which is where users expect it to look;
  * or a symbol is missing. A later call tries again. The library stays open. */

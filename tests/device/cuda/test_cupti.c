@@ -2,7 +2,7 @@
  * the toolkit's own is laid out as the collector reads it. A process loads it once, so each case is one
  * run of this program, told apart by its argument:
  *
- *     test_cupti missing|empty|version|refusing|real
+ *     test_cupti missing|empty|version|dated|newer|refusing|real
  *
  * The stand-in for CUPTI and an empty library come in LD_LIBRARY_PATH, CUDA_HOME or VIRTUAL_ENV. */
 #include "harness/device/cuda/cupti/cupti.h"
@@ -63,6 +63,30 @@ static void another_major_version_is_refused(void **state)
     setenv("CHOKEPOINT_FAKE_CUPTI", "version=130200", 1);
     assert_int_equal(cupti_load(&cupti), STATUS_OK);
     assert_non_null(cupti);
+}
+
+static uint32_t version_loaded(void)
+{
+    const struct cupti *cupti = NULL;
+    uint32_t version = 0;
+
+    assert_int_equal(cupti_load(&cupti), STATUS_OK);
+    assert_int_equal(cupti->get_version(&version), CUPTI_SUCCESS);
+    return version;
+}
+
+/* CUDA 13.0 before Update 1 comes first in both, and a newer one from pip in the second. */
+static void a_dated_one_will_do_where_there_is_no_other(void **state)
+{
+    (void)state;
+    assert_int_equal(version_loaded(), 130000);
+    assert_int_equal(version_loaded(), 130000);
+}
+
+static void a_newer_one_elsewhere_is_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(version_loaded(), CUPTI_API_VERSION);
 }
 
 static const struct cudaDeviceProp gpu;
@@ -261,6 +285,12 @@ int main(int count, char **arguments)
     const struct CMUnitTest version[] = {
         cmocka_unit_test(another_major_version_is_refused),
     };
+    const struct CMUnitTest dated[] = {
+        cmocka_unit_test(a_dated_one_will_do_where_there_is_no_other),
+    };
+    const struct CMUnitTest newer[] = {
+        cmocka_unit_test(a_newer_one_elsewhere_is_taken),
+    };
     const struct CMUnitTest refusing[] = {
         cmocka_unit_test(each_refusal_says_what_to_do_and_leaves_nothing_running),
         cmocka_unit_test(what_is_dropped_cut_or_given_up_is_told),
@@ -277,10 +307,14 @@ int main(int count, char **arguments)
         return cmocka_run_group_tests_name("CUPTI that lacks functions", empty, NULL, NULL);
     if (strcmp(which, "version") == 0)
         return cmocka_run_group_tests_name("CUPTI of another CUDA", version, NULL, NULL);
+    if (strcmp(which, "dated") == 0)
+        return cmocka_run_group_tests_name("CUPTI of CUDA 13.0", dated, NULL, NULL);
+    if (strcmp(which, "newer") == 0)
+        return cmocka_run_group_tests_name("CUPTI of CUDA 13.0 and a newer one", newer, NULL, NULL);
     if (strcmp(which, "refusing") == 0)
         return cmocka_run_group_tests_name("CUPTI that refuses", refusing, NULL, NULL);
     if (strcmp(which, "real") == 0)
         return cmocka_run_group_tests_name("the toolkit's CUPTI", real, load_real, NULL);
-    fprintf(stderr, "usage: test_cupti missing|empty|version|refusing|real\n");
+    fprintf(stderr, "usage: test_cupti missing|empty|version|dated|newer|refusing|real\n");
     return 2;
 }

@@ -71,6 +71,16 @@ out:
     return status;
 }
 
+/* That of 13.0 before Update 1 leaves out the waits of cudaDeviceSynchronize and may crash in a flush ("CUDA
+ * Toolkit 13.0 Update 1 Release Notes", CUPTI). */
+static bool is_dated(void)
+{
+    enum { UPDATE_1 = 130001 };
+    uint32_t version = 0;
+
+    return loaded.get_version(&version) != CUPTI_SUCCESS || version < UPDATE_1;
+}
+
 static struct library library = {
     .title = "CUPTI, which traces the GPU,",
     .file = LIBRARY,
@@ -80,6 +90,7 @@ static struct library library = {
     .symbols = symbols,
     .symbol_count = ARRAY_SIZE(symbols),
     .check = check_version,
+    .is_dated = is_dated,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
