@@ -2,6 +2,7 @@
 
 /* Each bench is a line here, and a const row in a file beside this one. */
 #define KERNEL(X, name) X(name##_fp32) X(name##_fp32_cold) X(name##_bf16) X(name##_bf16_cold)
+#define COLD(X, name)   X(name##_fp32_cold) X(name##_bf16_cold)
 #define TYPES(X, name)  X(name##_fp32) X(name##_bf16)
 #define BENCHES(X)                                                                                 \
     X(lat_launch_enqueue)                                                                          \
@@ -43,6 +44,20 @@
     KERNEL(X, softmax)                                                                             \
     KERNEL(X, gelu)                                                                                \
     KERNEL(X, residual)                                                                            \
+    COLD(X, split_heads)                                                                           \
+    COLD(X, split_heads_backward)                                                                  \
+    COLD(X, merge_heads)                                                                           \
+    COLD(X, merge_heads_backward)                                                                  \
+    COLD(X, bias)                                                                                  \
+    COLD(X, bias_residual)                                                                         \
+    COLD(X, bias_gelu)                                                                             \
+    COLD(X, bias_backward)                                                                         \
+    COLD(X, gelu_backward)                                                                         \
+    COLD(X, bias_gelu_backward)                                                                    \
+    COLD(X, softmax_backward)                                                                      \
+    COLD(X, layernorm_backward)                                                                    \
+    COLD(X, residual_layernorm_backward)                                                           \
+    COLD(X, layernorm_backward_weight)                                                             \
     KERNEL(X, adamw_multi_tensor)                                                                  \
     KERNEL(X, adamw_per_tensor)                                                                    \
     KERNEL(X, adamw_unfused)                                                                       \

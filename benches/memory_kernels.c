@@ -8,21 +8,29 @@
 
 #include <math.h>
 
-enum { SQUARES_WIDTH = 512, LAYERNORM_WIDTH = 512, SOFTMAX_WIDTH = 256, WIDTH_MAX = 512 };
+enum { SQUARES_WIDTH = 512, LAYERNORM_WIDTH = 512, SOFTMAX_WIDTH = 256 };
+enum {
+    STEP_WIDTH = 768,
+    HEADS = 12,
+    PART_ROWS = 32
+}; /* of the heavy model; of a column sum's part */
+enum { WIDTH_MAX = 3 * STEP_WIDTH };
 #define TRIAD_SCALE   0.75f
 #define SOFTMAX_SCALE 0.125f
 
 /* What an operand is to its kernel. */
-enum role { Y, X, A, B, WEIGHT, BIAS, MEAN, RSTD, ROLES };
+enum role { Y, X, A, B, WEIGHT, BIAS, MEAN, RSTD, SECOND, ROLES };
 
 /* How large an operand is, its type, and whether its bytes count. */
 enum extent {
     ABSENT,
-    ELEMENTS,     /* in the bench's type */
-    FLOATS,       /* as many, in fp32 */
-    ROWS,         /* in fp32 */
-    ROWS_IGNORED, /* the same, but what is measured is something else */
-    COLUMNS,      /* in the bench's type; they stay in the cache */
+    ELEMENTS,        /* in the bench's type */
+    FLOATS,          /* as many, in fp32 */
+    ROWS,            /* in fp32 */
+    ROWS_IGNORED,    /* the same, but what is measured is something else */
+    COLUMNS,         /* in the bench's type; they stay in the cache */
+    PART_STATISTICS, /* PART_ROWS in fp32 for a row, which is a part of the matrix */
+    PARTS,           /* column sums, in fp32: STEP_WIDTH for a row, which is a part of the matrix */
 };
 
 struct own {
@@ -119,11 +127,14 @@ static enum status launch_gelu(struct bench_work *work, int64_t copy)
 }
 
 /* The tanh form (kernels/gelu.h). */
+static double gelu_of(double x)
+{
+    return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+}
+
 static void compute_gelu(double *y, const struct operand *operands, int64_t i)
 {
-    double x = operand_value(&operands[X], i);
-
-    *y = x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    *y = gelu_of(operand_value(&operands[X], i));
 }
 
 static enum status launch_softmax(struct bench_work *work, int64_t copy)
@@ -168,7 +179,317 @@ static void compute_layernorm(double *y, const struct operand *operands, int64_t
                operand_value(&operands[BIAS], i);
 }
 
-enum { READ, WRITE, COPY, TRIAD, RESIDUAL, GELU, SOFTMAX, LAYERNORM };
+/* --- Heads --- */
+
+/* Where element i of [heads, tokens, head] is in [tokens, heads, head], the planes of which (q, k and v) are
+ * `planes` rows of a token. */
+static int64_t of_tokens(int64_t i, int64_t tokens, int planes)
+{
+    enum { HEAD = STEP_WIDTH / HEADS };
+    int64_t plane = i / (tokens * STEP_WIDTH), in_plane = i % (tokens * STEP_WIDTH);
+    int64_t head = in_plane / (tokens * HEAD), token = in_plane / HEAD % tokens;
+
+    return (token * planes + plane) * STEP_WIDTH + head * HEAD + in_plane % HEAD;
+}
+
+static char *plane(const struct bench_work *work, enum role role, int64_t copy, int index)
+{
+    int64_t elements = index * work->argument * STEP_WIDTH;
+
+    return (char *)at(work, role, copy) + elements * (int64_t)dtype_bytes(work->bench->dtype);
+}
+
+static enum status launch_split(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, split_heads_forward, work->argument,
+                  .q = plane(work, Y, copy, 0), .k = plane(work, Y, copy, 1),
+                  .v = plane(work, Y, copy, 2), .qkv = at(work, X, copy), .bias = NULL,
+                  .width = STEP_WIDTH, .heads = HEADS, .tokens = (int)work->argument);
+}
+
+static void compute_split(double *y, const struct operand *operands, int64_t row)
+{
+    const int64_t tokens = operands[Y].count / STEP_WIDTH / 3;
+
+    for (int i = 0; i < 3 * STEP_WIDTH; i++)
+        y[i] = operand_value(&operands[X], of_tokens(row * 3 * STEP_WIDTH + i, tokens, 3));
+}
+
+static enum status launch_split_backward(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, split_heads_backward, work->argument,
+                  .dqkv = at(work, Y, copy), .dq = plane(work, X, copy, 0),
+                  .dk = plane(work, X, copy, 1), .dv = plane(work, X, copy, 2), .width = STEP_WIDTH,
+                  .heads = HEADS, .tokens = (int)work->argument);
+}
+
+/* The way back: element c of a token's plane is where the head's order has it. */
+static int64_t of_heads(int64_t token, int c, int64_t tokens)
+{
+    enum { HEAD = STEP_WIDTH / HEADS };
+
+    return (c / HEAD * tokens + token) * HEAD + c % HEAD;
+}
+
+static void compute_split_backward(double *y, const struct operand *operands, int64_t token)
+{
+    const int64_t tokens = operands[Y].count / STEP_WIDTH / 3;
+
+    for (int i = 0; i < 3 * STEP_WIDTH; i++)
+        y[i] = operand_value(&operands[X], i / STEP_WIDTH * tokens * STEP_WIDTH +
+                                               of_heads(token, i % STEP_WIDTH, tokens));
+}
+
+static enum status launch_merge(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, merge_heads_forward, work->argument,
+                  .y = at(work, Y, copy), .x = at(work, X, copy), .width = STEP_WIDTH,
+                  .heads = HEADS, .tokens = (int)work->argument);
+}
+
+static void compute_merge(double *y, const struct operand *operands, int64_t token)
+{
+    const int64_t tokens = operands[Y].count / STEP_WIDTH;
+
+    for (int c = 0; c < STEP_WIDTH; c++)
+        y[c] = operand_value(&operands[X], of_heads(token, c, tokens));
+}
+
+static enum status launch_merge_backward(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, merge_heads_backward, work->argument,
+                  .dx = at(work, Y, copy), .dy = at(work, X, copy), .width = STEP_WIDTH,
+                  .heads = HEADS, .tokens = (int)work->argument);
+}
+
+static void compute_merge_backward(double *y, const struct operand *operands, int64_t row)
+{
+    const int64_t tokens = operands[Y].count / STEP_WIDTH;
+
+    for (int c = 0; c < STEP_WIDTH; c++)
+        y[c] = operand_value(&operands[X], of_tokens(row * STEP_WIDTH + c, tokens, 1));
+}
+
+/* --- Biases --- */
+
+static enum status launch_bias(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, bias_add, work->argument,
+                  .y = at(work, Y, copy), .x = at(work, X, copy), .bias = at(work, BIAS, copy),
+                  .width = STEP_WIDTH);
+}
+
+static void compute_bias(double *y, const struct operand *operands, int64_t row)
+{
+    for (int c = 0; c < STEP_WIDTH; c++)
+        y[c] =
+            operand_value(&operands[X], row * STEP_WIDTH + c) + operand_value(&operands[BIAS], c);
+}
+
+static enum status launch_bias_residual(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, bias_residual, work->argument,
+                  .y = at(work, Y, copy), .a = at(work, A, copy), .b = at(work, X, copy),
+                  .bias = at(work, BIAS, copy), .width = STEP_WIDTH);
+}
+
+static void compute_bias_residual(double *y, const struct operand *operands, int64_t row)
+{
+    compute_bias(y, operands, row);
+    for (int c = 0; c < STEP_WIDTH; c++) y[c] += operand_value(&operands[A], row * STEP_WIDTH + c);
+}
+
+static enum status launch_bias_gelu(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, bias_gelu_forward, work->argument,
+                  .y = at(work, Y, copy), .x = at(work, X, copy), .bias = at(work, BIAS, copy),
+                  .width = STEP_WIDTH);
+}
+
+static void compute_bias_gelu(double *y, const struct operand *operands, int64_t row)
+{
+    compute_bias(y, operands, row);
+    for (int c = 0; c < STEP_WIDTH; c++) y[c] = gelu_of(y[c]);
+}
+
+/* A grid as the step's (scenarios/training/model/column_sums.h). */
+static int part_columns(const struct bench_work *work)
+{
+    enum { LOAD_OF_A_WARP = 512 };
+
+    return device_properties(work->device)->is_gpu
+               ? LOAD_OF_A_WARP / (int)dtype_bytes(work->bench->dtype)
+               : STEP_WIDTH;
+}
+
+static long part_blocks(const struct bench_work *work)
+{
+    return (long)work->argument * ((STEP_WIDTH + part_columns(work) - 1) / part_columns(work));
+}
+
+static enum status launch_bias_backward(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, bias_backward, part_blocks(work),
+                  .dbias = at(work, Y, copy), .dy = at(work, X, copy), .width = STEP_WIDTH,
+                  .rows = (int)work->argument * PART_ROWS, .chunk = PART_ROWS,
+                  .columns = part_columns(work));
+}
+
+static void compute_bias_backward(double *y, const struct operand *operands, int64_t part)
+{
+    for (int c = 0; c < STEP_WIDTH; c++) {
+        y[c] = 0;
+        for (int64_t row = part * PART_ROWS; row < (part + 1) * PART_ROWS; row++)
+            y[c] += operand_value(&operands[X], row * STEP_WIDTH + c);
+    }
+}
+
+/* --- Backward --- */
+
+/* X is the forward's input, A the gradient of its output, Y that of its input. */
+static enum status launch_gelu_backward(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, gelu_backward, work->argument,
+                  .dx = at(work, Y, copy), .dy = at(work, A, copy), .x = at(work, X, copy));
+}
+
+static double gelu_slope_of(double x)
+{
+    double u = sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x), t = tanh(u);
+
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x);
+}
+
+static void compute_gelu_backward(double *y, const struct operand *operands, int64_t i)
+{
+    *y = operand_value(&operands[A], i) * gelu_slope_of(operand_value(&operands[X], i));
+}
+
+static enum status launch_bias_gelu_backward(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, bias_gelu_backward, work->argument,
+                  .dx = at(work, Y, copy), .dy = at(work, A, copy), .x = at(work, X, copy),
+                  .bias = at(work, BIAS, copy), .width = STEP_WIDTH);
+}
+
+static void compute_bias_gelu_backward(double *y, const struct operand *operands, int64_t row)
+{
+    compute_bias(y, operands, row);
+    for (int c = 0; c < STEP_WIDTH; c++)
+        y[c] = operand_value(&operands[A], row * STEP_WIDTH + c) * gelu_slope_of(y[c]);
+}
+
+static enum status launch_softmax_backward(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, softmax_backward, work->argument,
+                  .dx = at(work, Y, copy), .y = at(work, X, copy), .dy = at(work, A, copy),
+                  .lengths = NULL, .scale = SOFTMAX_SCALE, .width = SOFTMAX_WIDTH, .heads = 1,
+                  .tokens = SOFTMAX_WIDTH);
+}
+
+/* X is the forward's output here; any numbers do. */
+static void compute_softmax_backward(double *y, const struct operand *operands, int64_t row)
+{
+    double mean = 0;
+
+    for (int64_t i = row * SOFTMAX_WIDTH; i < (row + 1) * SOFTMAX_WIDTH; i++)
+        mean += operand_value(&operands[X], i) * operand_value(&operands[A], i);
+    for (int64_t i = 0; i < SOFTMAX_WIDTH; i++)
+        y[i] = (double)SOFTMAX_SCALE * operand_value(&operands[X], row * SOFTMAX_WIDTH + i) *
+               (operand_value(&operands[A], row * SOFTMAX_WIDTH + i) - mean);
+}
+
+static enum status launch_layernorm_backward(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, layernorm_backward, work->argument,
+                  .dx = at(work, Y, copy), .x = at(work, X, copy), .dy = at(work, A, copy),
+                  .weight = at(work, WEIGHT, copy), .mean = at(work, MEAN, copy),
+                  .rstd = at(work, RSTD, copy), .width = STEP_WIDTH);
+}
+
+/* With any numbers as mean and 1 / deviation. */
+static void compute_layernorm_backward(double *y, const struct operand *operands, int64_t row)
+{
+    const double mean = operand_value(&operands[MEAN], row);
+    const double rstd = operand_value(&operands[RSTD], row);
+    double d_mean = 0, dn_mean = 0;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int c = 0; c < STEP_WIDTH; c++) {
+            double n = (operand_value(&operands[X], row * STEP_WIDTH + c) - mean) * rstd;
+            double d = operand_value(&operands[A], row * STEP_WIDTH + c) *
+                       operand_value(&operands[WEIGHT], c);
+            if (pass == 0) {
+                d_mean += d / STEP_WIDTH;
+                dn_mean += d * n / STEP_WIDTH;
+            } else {
+                y[c] = rstd * (d - d_mean - n * dn_mean);
+            }
+        }
+}
+
+static enum status launch_residual_layernorm_backward(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, residual_layernorm_backward, work->argument,
+                  .dx = at(work, Y, copy), .x = at(work, X, copy), .dy = at(work, A, copy),
+                  .add = at(work, B, copy), .weight = at(work, WEIGHT, copy),
+                  .mean = at(work, MEAN, copy), .rstd = at(work, RSTD, copy), .width = STEP_WIDTH);
+}
+
+static void compute_residual_layernorm_backward(double *y, const struct operand *operands,
+                                                int64_t row)
+{
+    compute_layernorm_backward(y, operands, row);
+    for (int c = 0; c < STEP_WIDTH; c++) y[c] += operand_value(&operands[B], row * STEP_WIDTH + c);
+}
+
+static enum status launch_layernorm_backward_weight(struct bench_work *work, int64_t copy)
+{
+    return LAUNCH(work->stream, work->bench->dtype, layernorm_backward_weight, part_blocks(work),
+                  .dweight = at(work, Y, copy), .dbias = at(work, SECOND, copy),
+                  .x = at(work, X, copy), .dy = at(work, A, copy), .mean = at(work, MEAN, copy),
+                  .rstd = at(work, RSTD, copy), .width = STEP_WIDTH,
+                  .rows = (int)work->argument * PART_ROWS, .chunk = PART_ROWS,
+                  .columns = part_columns(work));
+}
+
+static void compute_layernorm_backward_weight(double *y, const struct operand *operands,
+                                              int64_t part)
+{
+    for (int c = 0; c < STEP_WIDTH; c++) {
+        y[c] = 0;
+        for (int64_t row = part * PART_ROWS; row < (part + 1) * PART_ROWS; row++)
+            y[c] += operand_value(&operands[A], row * STEP_WIDTH + c) *
+                    (operand_value(&operands[X], row * STEP_WIDTH + c) -
+                     operand_value(&operands[MEAN], row)) *
+                    operand_value(&operands[RSTD], row);
+    }
+}
+
+enum {
+    READ,
+    WRITE,
+    COPY,
+    TRIAD,
+    RESIDUAL,
+    GELU,
+    SOFTMAX,
+    LAYERNORM,
+    SPLIT,
+    SPLIT_BACKWARD,
+    MERGE,
+    MERGE_BACKWARD,
+    BIAS_ADD,
+    BIAS_RESIDUAL,
+    BIAS_GELU,
+    BIAS_BACKWARD,
+    GELU_BACKWARD,
+    BIAS_GELU_BACKWARD,
+    SOFTMAX_BACKWARD,
+    LAYERNORM_BACKWARD,
+    RESIDUAL_LAYERNORM_BACKWARD,
+    LAYERNORM_BACKWARD_WEIGHT,
+};
 
 static const struct memory_kernel kernels[] = {
     [READ] = {
@@ -207,6 +528,76 @@ static const struct memory_kernel kernels[] = {
         .limit = 1e-5, .flops = LAYERNORM_FORWARD_FLOPS, .width = LAYERNORM_WIDTH,
         .counts_rows = true,
     },
+    [SPLIT] = {
+        launch_split, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_split,
+        .width = 3 * STEP_WIDTH, .counts_rows = true,
+    },
+    [SPLIT_BACKWARD] = {
+        launch_split_backward, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_split_backward,
+        .width = 3 * STEP_WIDTH, .counts_rows = true,
+    },
+    [MERGE] = {
+        launch_merge, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_merge,
+        .width = STEP_WIDTH, .counts_rows = true,
+    },
+    [MERGE_BACKWARD] = {
+        launch_merge_backward, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_merge_backward,
+        .width = STEP_WIDTH, .counts_rows = true,
+    },
+    [BIAS_ADD] = {
+        launch_bias, { [Y] = ELEMENTS, [X] = ELEMENTS, [BIAS] = COLUMNS }, compute_bias,
+        .limit = 1e-6, .flops = 1, .width = STEP_WIDTH, .counts_rows = true,
+    },
+    [BIAS_RESIDUAL] = {
+        launch_bias_residual,
+        { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [BIAS] = COLUMNS }, compute_bias_residual,
+        .limit = 1e-6, .flops = 2, .width = STEP_WIDTH, .counts_rows = true,
+    },
+    [BIAS_GELU] = {
+        launch_bias_gelu, { [Y] = ELEMENTS, [X] = ELEMENTS, [BIAS] = COLUMNS }, compute_bias_gelu,
+        .limit = 1e-5, .flops = GELU_FORWARD_FLOPS + 1, .width = STEP_WIDTH, .counts_rows = true,
+    },
+    [BIAS_BACKWARD] = {
+        launch_bias_backward, { [Y] = PARTS, [X] = ELEMENTS }, compute_bias_backward,
+        .limit = 1e-5, .flops = 1, .width = PART_ROWS * STEP_WIDTH, .counts_rows = true,
+    },
+    [GELU_BACKWARD] = {
+        launch_gelu_backward, { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS },
+        compute_gelu_backward,
+        .limit = 1e-5, .flops = 17, .width = 1,
+    },
+    [BIAS_GELU_BACKWARD] = {
+        launch_bias_gelu_backward,
+        { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [BIAS] = COLUMNS },
+        compute_bias_gelu_backward,
+        .limit = 1e-5, .flops = 18, .width = STEP_WIDTH, .counts_rows = true,
+    },
+    [SOFTMAX_BACKWARD] = {
+        launch_softmax_backward, { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS },
+        compute_softmax_backward,
+        .limit = 1e-5, .flops = 5, .width = SOFTMAX_WIDTH, .counts_rows = true,
+    },
+    [LAYERNORM_BACKWARD] = {
+        launch_layernorm_backward,
+        { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [WEIGHT] = COLUMNS, [MEAN] = ROWS,
+          [RSTD] = ROWS },
+        compute_layernorm_backward,
+        .limit = 1e-5, .flops = 11, .width = STEP_WIDTH, .counts_rows = true,
+    },
+    [RESIDUAL_LAYERNORM_BACKWARD] = {
+        launch_residual_layernorm_backward,
+        { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [B] = ELEMENTS, [WEIGHT] = COLUMNS,
+          [MEAN] = ROWS, [RSTD] = ROWS },
+        compute_residual_layernorm_backward,
+        .limit = 1e-5, .flops = 12, .width = STEP_WIDTH, .counts_rows = true,
+    },
+    [LAYERNORM_BACKWARD_WEIGHT] = {
+        launch_layernorm_backward_weight,
+        { [Y] = PARTS, [SECOND] = PARTS, [X] = ELEMENTS, [A] = ELEMENTS, [MEAN] = PART_STATISTICS,
+          [RSTD] = PART_STATISTICS },
+        compute_layernorm_backward_weight,
+        .limit = 1e-4, .flops = 5, .width = PART_ROWS * STEP_WIDTH, .counts_rows = true,
+    },
 };
 
 static const struct memory_kernel *kernel_of(const struct bench_work *work)
@@ -239,6 +630,8 @@ static enum status open_operands(struct bench_work *work)
         [ROWS] = { rows, DTYPE_F32, true },
         [ROWS_IGNORED] = { rows, DTYPE_F32, false },
         [COLUMNS] = { kernel->width, dtype, false },
+        [PARTS] = { rows * STEP_WIDTH, DTYPE_F32, true },
+        [PART_STATISTICS] = { rows * PART_ROWS, DTYPE_F32, true },
     };
 
     for (int role = 0; role < ROLES; role++) {
@@ -325,3 +718,32 @@ MEMORY_KERNEL(softmax, SOFTMAX, SOFTMAX_WIDTH,
               "softmax of N rows of 256 elements, one read and one write of each");
 MEMORY_KERNEL(layernorm, LAYERNORM, LAYERNORM_WIDTH,
               "N rows of 512 elements normalised, one read and one write of each");
+
+/* Rows that are cold only, for one size that no cache holds. */
+#define COLD_KERNEL(name, kernel, unit, text_)                                                     \
+    BENCH_COLD(name, .text = text_, .variant = kernel, .arguments = { (1 << 20) / (unit) },        \
+               .arguments_large = { (1 << 26) / (unit) }, .own_bytes = sizeof(struct own),         \
+               .set_up = set_up, .run = run)
+
+COLD_KERNEL(split_heads, SPLIT, 3 * STEP_WIDTH, "q, k, v of N tokens, by heads");
+COLD_KERNEL(split_heads_backward, SPLIT_BACKWARD, 3 * STEP_WIDTH,
+            "gradients of q, k, v put together for N tokens");
+COLD_KERNEL(merge_heads, MERGE, STEP_WIDTH, "heads put together for N tokens");
+COLD_KERNEL(merge_heads_backward, MERGE_BACKWARD, STEP_WIDTH, "the gradient of N tokens, by heads");
+COLD_KERNEL(bias, BIAS_ADD, STEP_WIDTH, "a bias on N rows of 768 elements");
+COLD_KERNEL(bias_residual, BIAS_RESIDUAL, STEP_WIDTH,
+            "a bias and a second tensor on N rows of 768 elements");
+COLD_KERNEL(bias_gelu, BIAS_GELU, STEP_WIDTH, "GELU of N rows of 768 elements and a bias");
+COLD_KERNEL(bias_backward, BIAS_BACKWARD, PART_ROWS *STEP_WIDTH,
+            "column sums of N times 32 rows of 768 elements");
+COLD_KERNEL(gelu_backward, GELU_BACKWARD, 1, "the gradient of GELU of N elements");
+COLD_KERNEL(bias_gelu_backward, BIAS_GELU_BACKWARD, STEP_WIDTH,
+            "the gradient of GELU of N rows of 768 elements and a bias");
+COLD_KERNEL(softmax_backward, SOFTMAX_BACKWARD, SOFTMAX_WIDTH,
+            "the gradient of softmax of N rows of 256 elements");
+COLD_KERNEL(layernorm_backward, LAYERNORM_BACKWARD, STEP_WIDTH,
+            "the gradient of N normalised rows of 768 elements");
+COLD_KERNEL(residual_layernorm_backward, RESIDUAL_LAYERNORM_BACKWARD, STEP_WIDTH,
+            "the same, added to another gradient");
+COLD_KERNEL(layernorm_backward_weight, LAYERNORM_BACKWARD_WEIGHT, PART_ROWS *STEP_WIDTH,
+            "the parameters' gradients of N times 32 normalised rows, in parts");

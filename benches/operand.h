@@ -49,15 +49,18 @@ int64_t operand_check_step(int64_t count);
 enum status value_check(const char *what, int64_t index, double value, double expected,
                         double limit);
 
-/* Four rows of one kernel: in fp32 and bf16, each with data that may stay in the caches, and cold. */
+/* Four rows of one kernel: in fp32 and bf16, each with data that may stay in the caches, and cold. And two
+ * that are cold only. */
 #define BENCH_TYPED(name_, dtype_, cold_, ...)                                                     \
     const struct bench bench_##name_ = {                                                           \
         .name = #name_, .dtype = dtype_, .cold = cold_, .roof = ROOF_MEMORY, __VA_ARGS__           \
     }
 #define BENCH_KERNEL(name_, ...)                                                                   \
     BENCH_TYPED(name_##_fp32, DTYPE_F32, false, __VA_ARGS__);                                      \
-    BENCH_TYPED(name_##_fp32_cold, DTYPE_F32, true, __VA_ARGS__);                                  \
     BENCH_TYPED(name_##_bf16, DTYPE_BF16, false, __VA_ARGS__);                                     \
+    BENCH_COLD(name_, __VA_ARGS__)
+#define BENCH_COLD(name_, ...)                                                                     \
+    BENCH_TYPED(name_##_fp32_cold, DTYPE_F32, true, __VA_ARGS__);                                  \
     BENCH_TYPED(name_##_bf16_cold, DTYPE_BF16, true, __VA_ARGS__)
 
 #endif

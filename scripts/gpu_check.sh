@@ -41,7 +41,7 @@ tests  doctor              90   45
 run    run                420  230
 run    bench_copies        70   35
 run    bench_products      70   35
-run    bench_kernels       90   50
+run    bench_kernels      105   65
 torch  torch              240  130
 torch  memcheck            60   40
 torch  initcheck           60   40
@@ -446,7 +446,7 @@ part_run()
     ! wanted bench_copies || figures copies "$copies"
     bench bench_products '^(gemm|attention)'
     ! wanted bench_products || figures products "$folder/bench_products.json"
-    bench bench_kernels '^(layernorm|softmax|gelu|residual|adamw)'
+    bench bench_kernels '^(layernorm|softmax|gelu|residual|split|merge|bias|adamw)'
     ! { wanted bench_kernels && [[ -s $kernels && -s $copies ]]; } || figures kernels "$copies" "$kernels"
 }
 
