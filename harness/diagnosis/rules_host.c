@@ -36,27 +36,6 @@ static bool loading_outlasts_device(const struct facts *facts)
     return typical_loading(facts) > facts->busy_ns;
 }
 
-/* Loading that more workers would take out of the step, and what they need for it themselves: they share
- * the cores that are left. */
-static double lost_to_loading(const struct facts *facts)
-{
-    const struct idle_time *time = all(facts);
-    const struct event_device *device = facts->device;
-    double hidable = loading_outlasts_device(facts) ? 0 : (double)time->hidable_loading_ns;
-    double exposed =
-        ((double)time->free_ns[HOST_LOADING] + (double)time->drained_ns[HOST_LOADING] - hidable) /
-        facts->steps;
-    double rest = facts->step_ns - exposed;
-    int cores = device != NULL ? device->host_cores : 0;
-
-    if (cores > 0) {
-        double loading = typical_loading(facts);
-        cores -= device->shares_host_cores == 1 && cores > 1;
-        rest = fmax(rest, loading / cores);
-    }
-    return fmax(0, facts->step_ns - rest);
-}
-
 enum {
     STEPS_TO_COMPARE = 3, /* a median of fewer means little */
     STEPS_TO_REPEAT = 8,  /* fewer do not show whether something comes again */
@@ -96,14 +75,43 @@ static bool loading_is_uneven(const struct facts *facts)
             (count >= STEPS_TO_REPEAT && typical < 0.2 * mean && comes_again(facts)));
 }
 
-/* How many steps, the longest wait first, add up to 80% of all waiting. */
+/* Whose fault it is that loading and device work add up where the host waits for the device: the wait's if
+ * the loading would fit beside the device's work, else the loading's. A long load now and then is the
+ * loading's as well: it would fit only beside the work of several steps. */
+static bool loading_is_at_fault(const struct facts *facts)
+{
+    return loading_outlasts_device(facts) || loading_is_uneven(facts);
+}
+
+/* Loading that more workers would take out of the step, and what they need for it themselves: they share
+ * the cores that are left. */
+static double lost_to_loading(const struct facts *facts)
+{
+    const struct idle_time *time = all(facts);
+    const struct event_device *device = facts->device;
+    double hidable = loading_is_at_fault(facts) ? 0 : (double)time->hidable_loading_ns;
+    double exposed =
+        ((double)time->free_ns[HOST_LOADING] + (double)time->drained_ns[HOST_LOADING] - hidable) /
+        facts->steps;
+    double rest = facts->step_ns - exposed;
+    int cores = device != NULL ? device->host_cores : 0;
+
+    if (cores > 0) {
+        double loading = typical_loading(facts);
+        cores -= device->shares_host_cores == 1 && cores > 1;
+        rest = fmax(rest, loading / cores);
+    }
+    return fmax(0, facts->step_ns - rest);
+}
+
+/* How many steps, the longest wait first, add up to two thirds of all waiting. */
 static int64_t steps_that_wait(const struct facts *facts)
 {
     int64_t count = facts->summary->steps.count, waiting = 0;
     double sum = 0, most = 0;
 
     for (int64_t i = 0; i < count; i++) sum += facts->summary->idle.loadings[i];
-    while (waiting < count && most < 0.8 * sum)
+    while (waiting < count && most < 2 * sum / 3)
         most += facts->summary->idle.loadings[count - ++waiting];
     return waiting;
 }
@@ -132,13 +140,14 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     return true;
 }
 
-/* Long waits in at most a tenth of the steps are taken for the ends of epochs, or of shards. */
+/* Waits of at least half a step in at most a tenth of the steps are taken for the ends of epochs, or of
+ * shards. */
 static bool at_borders(const struct facts *facts)
 {
     int64_t waiting = steps_that_wait(facts), count = facts->summary->steps.count;
 
     return waiting * 10 <= count &&
-           facts->summary->idle.loadings[count - waiting] > facts->median_step_ns;
+           facts->summary->idle.loadings[count - waiting] > facts->median_step_ns / 2;
 }
 
 static bool judge_uneven(struct finding *finding, const struct facts *facts, bool borders)
@@ -177,7 +186,7 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 
     if (time->drained_count == 0)
         return false;
-    if (loading_outlasts_device(facts))
+    if (loading_is_at_fault(facts))
         hidable -= (double)time->hidable_loading_ns;
     snprintf(finding->evidence, sizeof finding->evidence,
              "the host waits until the device has no work left, %.3g time%s %s; it then works for "

@@ -119,6 +119,17 @@ static const struct {
     { "epoch_gap",
       { LONG_BUSY, .steps = 20, .slow_every = 10, .slow_loading = 20000 },
       { LONG_BUSY, .steps = 20, .slow_every = 5, .slow_loading = 10000 } },
+    /* Every fifth step loads for 1500 us, 500 more than the device works, and the host waits in each:
+     * that is the loading's fault, and not the wait's, as it would be if every step loaded for 300. */
+    { "data_jitter",
+      { LONG_BUSY, .steps = 20, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 },
+      { LONG_BUSY, .steps = 20, .wait_every = 1, .loading = 300 } },
+    { "host_sync",
+      { LONG_BUSY, .steps = 20, .wait_every = 1, .loading = 300 },
+      { LONG_BUSY, .steps = 20, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 } },
+    { "epoch_gap",
+      { LONG_BUSY, .steps = 40, .wait_every = 1, .slow_every = 20, .slow_loading = 1500 },
+      { LONG_BUSY, .steps = 40, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 } },
     { "logging_gap",
       { BUSY, .wait_every = 1, .logging = 300 },
       { BUSY, .wait_every = 1, .logging = 30 } },
