@@ -453,6 +453,7 @@ static void statistics_count_what_was_handed_out(void **state)
     assert_int_equal(statistics.threads_started, 0);
     assert_true(statistics.load_ns > 0);
     assert_true(statistics.wait_ns >= statistics.load_ns); /* The caller loads. */
+    assert_int_equal(statistics.late, 10);
     bench_close(&bench);
 
     config.workers = 2;
@@ -462,6 +463,27 @@ static void statistics_count_what_was_handed_out(void **state)
     assert_int_equal(statistics.batches, 10);
     assert_int_equal(statistics.threads_started, 2);
     assert_true(statistics.load_ns > 0);
+    bench_close(&bench);
+}
+
+/* Batches 0 and 4 are the first ones of an epoch. */
+static void waits_for_the_first_batch_of_an_epoch_are_counted_apart(void **state)
+{
+    const struct loader_config config = { .prefetch = 1, .input = INPUT_DECODED };
+    int64_t last_ns = 0;
+    struct bench bench;
+    (void)state;
+
+    bench_open(&bench, &images, &config, 256, 1);
+    for (int i = 0; i < 8; i++) {
+        int64_t wait_ns;
+
+        loader_return(bench.loader, next(&bench));
+        wait_ns = loader_statistics(bench.loader).epoch_wait_ns;
+        assert_int_equal(wait_ns > last_ns, i % 4 == 0);
+        last_ns = wait_ns;
+    }
+    assert_true(loader_statistics(bench.loader).wait_ns > last_ns);
     bench_close(&bench);
 }
 
@@ -886,6 +908,7 @@ int main(void)
         cmocka_unit_test(threads_live_for_an_epoch_or_for_all),
         WITH_FOLDER(statistics_count_what_was_handed_out),
         WITH_FOLDER(closing_does_not_wait_for_the_caller),
+        cmocka_unit_test(waits_for_the_first_batch_of_an_epoch_are_counted_apart),
         cmocka_unit_test(paused_workers_load_nothing_until_a_batch_is_wanted),
         cmocka_unit_test(signals_are_not_delivered_to_workers),
         cmocka_unit_test(a_worker_gives_way_where_the_device_needs_the_cores),

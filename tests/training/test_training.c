@@ -619,6 +619,12 @@ static void the_period_is_that_of_all_configurations(void **state)
     assert_int_equal(training_period(configs, 2), 20);
     configs[1].logging.loss_every = 0;
     assert_int_equal(training_period(configs, 2), 1);
+    configs[0].logging.loss_every = 6;
+    configs[0].loader = (struct loader_config){ .input = INPUT_DECODED, .workers = 2 };
+    configs[0].model.batch = 64; /* workers start every 16 steps: an epoch has 1024 samples */
+    assert_int_equal(training_period(configs, 2), 48);
+    configs[0].loader.persistent_workers = true;
+    assert_int_equal(training_period(configs, 2), 6);
 }
 
 /* Chance is a tenth for the ten classes of images and an eighth for those of sequences. */

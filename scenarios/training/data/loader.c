@@ -505,7 +505,8 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
 {
     enum status status = STATUS_OK;
     struct slot *slot;
-    int64_t begin;
+    int64_t begin, waited_ns;
+    bool is_late;
 
     *batch = NULL;
     if (loader->broken.status != STATUS_OK)
@@ -519,12 +520,18 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
         atomic_store(&loader->is_paused, false);
         pthread_cond_broadcast(&loader->claimable);
     }
+    slot = find_next(loader);
+    is_late = slot == NULL || slot->state == SLOT_LOADING;
     slot = wait_for_next(loader);
-    loader->statistics.wait_ns += clock_ns() - begin;
+    waited_ns = clock_ns() - begin;
+    loader->statistics.wait_ns += waited_ns;
+    if (loader->taken % loader->batches_per_epoch == 0)
+        loader->statistics.epoch_wait_ns += waited_ns;
     if (slot != NULL && slot->state == SLOT_READY) {
         slot->state = SLOT_TAKEN;
         loader->taken++;
         loader->statistics.batches++;
+        loader->statistics.late += is_late;
         loader->statistics.samples += loader->layout.samples;
         pthread_cond_signal(&loader->claimable);
     }

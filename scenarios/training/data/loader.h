@@ -32,7 +32,9 @@ struct loader_statistics {
     int64_t
         wait_ns; /* of the caller in loader_next(): waiting, restarting threads, and loading with
                         0 workers, but not allocating batches */
-    int64_t load_ns; /* summed over threads: reading and decoding */
+    int64_t epoch_wait_ns; /* its part for the first batch of each epoch */
+    int64_t late;          /* batches that were not ready when the caller wanted them */
+    int64_t load_ns;       /* summed over threads: reading and decoding */
     int64_t threads_started;
     int64_t ready; /* now: loaded and not handed out */
 };

@@ -25,6 +25,10 @@
       "host time spent queueing the copies of a step's batch, or blocked in them")                 \
     X(DATA_WAIT, "data_wait", "us", "host time spent waiting for or loading the next batch")       \
     X(DATA_WAIT_SHARE, "data_wait_share", "", "data_wait as a share of step_time")                 \
+    X(EPOCH_WAIT, "epoch_wait", "us",                                                              \
+      "the part of data_wait that is for the first batches of epochs, per step of the window")     \
+    X(LATE_BATCHES, "late_batches", "", "share of batches that the loop had to wait for, or load") \
+    X(WORKERS_STARTED, "workers_started_per_step", "", "loader workers started")                   \
     X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
     X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")

@@ -1,5 +1,6 @@
 #include "scenarios/training/step/periodic.h"
 
+#include "scenarios/training/data/sequences.h"
 #include "scenarios/training/step/training_parts.h"
 
 static const struct periodic *const rows[] = {
@@ -63,15 +64,34 @@ void periodic_close(struct training *training)
             rows[i]->close(training);
 }
 
+/* Steps between two starts of new workers; 0: never, or unknown until a folder has been read. */
+static int64_t steps_between_starts(const struct training_config *config)
+{
+    int64_t samples = config->data.kind == DATA_SEQUENCES ? SEQUENCES_TRAIN : GENERATED_TRAIN;
+
+    if (config->loader.input == INPUT_RESIDENT || config->loader.workers == 0 ||
+        config->loader.persistent_workers || config->data.folder[0] != '\0')
+        return 0;
+    return samples / config->model.batch;
+}
+
+/* The least one; `every` 0 is never, and leaves the period as it is. */
+static int64_t common_multiple(int64_t period, int64_t every)
+{
+    int64_t once = period;
+
+    while (every > 0 && period % every != 0) period += once;
+    return period;
+}
+
 int64_t training_period(const struct training_config *configs, int count)
 {
     int64_t period = 1;
 
     for (int c = 0; c < count; c++) {
-        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-            int64_t once = period, every = steps_between(rows[i], &configs[c]);
-            while (every > 0 && period % every != 0) period += once;
-        }
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+            period = common_multiple(period, steps_between(rows[i], &configs[c]));
+        period = common_multiple(period, steps_between_starts(&configs[c]));
     }
     return period;
 }

@@ -22,7 +22,9 @@ struct training;
 
 /* Counted while a window is timed. */
 struct training_counts {
-    int64_t launches; /* of kernels, and of graphs */
+    int64_t workers_started, late_batches; /* late: those that the loop had to wait for, or load */
+    int64_t epoch_wait_ns;                 /* for the first batch of each epoch */
+    int64_t launches;                      /* of kernels, and of graphs */
     int64_t synchronizations, copies, copy_bytes_h2d, copy_bytes_d2h, device_allocations;
     int64_t wait_ns;        /* for the loader */
     int64_t transfer_ns;    /* copying batches */
@@ -103,7 +105,8 @@ struct dataset_damage training_damage(const struct training *training);
 int64_t training_batches_ready(const struct training *training);
 
 /* Steps after which everything that is not done in every step has come round, in all of `count`
- * configurations: the least common multiple of loss_every and the like. */
+ * configurations: the least common multiple of loss_every and the like, and of the steps of an epoch if
+ * generated data are loaded by workers that end with it. */
 int64_t training_period(const struct training_config *configs, int count);
 
 #endif

@@ -9,15 +9,20 @@
 static struct training_counts read_counts(struct training *training)
 {
     struct device_counters counters = device_counters(training->device);
+    struct loader_statistics loader = training->loader != NULL ? loader_statistics(training->loader)
+                                                               : (struct loader_statistics){ 0 };
 
     return (struct training_counts){
+        .workers_started = loader.threads_started,
+        .late_batches = loader.late,
+        .epoch_wait_ns = loader.epoch_wait_ns,
         .launches = counters.launches + counters.graph_launches,
         .synchronizations = counters.synchronizations,
         .copies = counters.copies,
         .copy_bytes_h2d = counters.copy_bytes_h2d,
         .copy_bytes_d2h = counters.copy_bytes_d2h,
         .device_allocations = allocator_statistics(training->allocator).device_allocations,
-        .wait_ns = training->loader != NULL ? loader_statistics(training->loader).wait_ns : 0,
+        .wait_ns = loader.wait_ns,
         .transfer_ns = training->transfer_ns,
         .submission_ns = training->submission_ns,
         .saves = training->saves,
@@ -31,6 +36,9 @@ static struct training_counts read_counts(struct training *training)
 static void add_counts(struct training_counts *sum, const struct training_counts *from,
                        const struct training_counts *to)
 {
+    sum->workers_started += to->workers_started - from->workers_started;
+    sum->late_batches += to->late_batches - from->late_batches;
+    sum->epoch_wait_ns += to->epoch_wait_ns - from->epoch_wait_ns;
     sum->launches += to->launches - from->launches;
     sum->synchronizations += to->synchronizations - from->synchronizations;
     sum->copies += to->copies - from->copies;
@@ -92,6 +100,9 @@ static enum status fill_metrics(struct training *training, struct training_windo
     double *metric = window->metric, steps = (double)window->steps;
     int singles = (int)window->step_count;
 
+    metric[METRIC_EPOCH_WAIT] = (double)counts->epoch_wait_ns / steps / 1e3;
+    metric[METRIC_LATE_BATCHES] = (double)counts->late_batches / steps;
+    metric[METRIC_WORKERS_STARTED] = (double)counts->workers_started / steps;
     metric[METRIC_STEP_TIME] = (double)window->wall_ns / steps / 1e3;
     metric[METRIC_SAMPLES_PER_SECOND] = (double)window->samples / ((double)window->wall_ns / 1e9);
     metric[METRIC_TOKENS_PER_SECOND] = (double)counts->tokens / ((double)window->wall_ns / 1e9);
