@@ -11,6 +11,7 @@
     X(item_sync)
 #define OTHERS(X)                                                                                  \
     X(padding)                                                                                     \
+    X(worker_respawn)                                                                              \
     X(naive_attention)                                                                             \
     X(many_small_copies)                                                                           \
     X(allocation_churn)                                                                            \
