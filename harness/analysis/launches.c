@@ -90,6 +90,29 @@ static void take(struct launches *launches, const struct work *work)
                              work->event->end_ns - work->event->start_ns < call_ns;
 }
 
+/* True if the call is an outlier, and the device had nothing else to do: the work began as soon as it was
+ * launched. A graph may well take long to launch, and so does a kernel whose code has to be loaded. */
+static bool is_late(const struct trace_file *trace, const struct work *work, bool *known)
+{
+    int64_t call_ns = work->call->end_ns - work->call->start_ns;
+    bool is_first = !known[work->event->name];
+
+    known[work->event->name] = true;
+    return !is_first && work->event->kind == EVENT_KIND_KERNEL && call_ns > LAUNCH_LONG_CALL_NS &&
+           (work->event->detail == NO_DETAIL || trace->kernels[work->event->detail].graph == 0) &&
+           work->event->start_ns - work->call->end_ns < call_ns;
+}
+
+/* What late calls take beyond the mean of the calls that are no outliers. */
+static int64_t beyond_mean(const struct launches *launches, int64_t late_ns, int64_t long_ns)
+{
+    int64_t count = launches->count - launches->long_call_count;
+    double mean = count > 0 ? (double)(launches->host_ns - long_ns) / (double)count : 0;
+    double beyond = (double)late_ns - mean * (double)launches->late_call_count;
+
+    return beyond > 0 ? (int64_t)beyond : 0;
+}
+
 /* The name of a call tells what it does. A trace has far fewer names than calls, so each name is looked at
  * once. */
 enum does { DOES_OTHER, DOES_LAUNCH, DOES_BEGIN_CAPTURE, DOES_END_CAPTURE };
@@ -174,13 +197,15 @@ enum status launches_make(struct launches *launches, const struct timeline *time
     const struct trace_file *trace = timeline->trace;
     bool *seen = calloc((size_t)trace->event_count + 1, sizeof *seen);
     struct issue *issues = malloc(((size_t)timeline->work_count + 1) * sizeof *issues);
-    int64_t count = 0;
+    bool *known = calloc((size_t)trace_file_name_count(trace) + 1, sizeof *known);
+    int64_t count = 0, late_ns = 0, long_ns = 0;
 
     memset(launches, 0, sizeof *launches);
-    if (seen == NULL || issues == NULL)
+    if (seen == NULL || issues == NULL || known == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld launches", (long long)timeline->work_count);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
+        int64_t call_ns;
         if (work->call == NULL) {
             launches->orphan_count++;
             continue;
@@ -190,13 +215,22 @@ enum status launches_make(struct launches *launches, const struct timeline *time
             continue;
         seen[work->call - trace->events] = true;
         take(launches, work);
+        call_ns = work->call->end_ns - work->call->start_ns;
+        if (call_ns > LAUNCH_LONG_CALL_NS)
+            long_ns = intervals_sum_ns(long_ns, call_ns);
+        if (is_late(trace, work, known)) {
+            launches->late_call_count++;
+            late_ns = intervals_sum_ns(late_ns, call_ns);
+        }
         if (was_queued(work))
             issues[count++] = (struct issue){ work->call->start_ns, work->event->track };
     }
+    launches->late_call_ns = beyond_mean(launches, late_ns, long_ns);
     TRY(count_lost(launches, timeline, seen));
     TRY(find_deepest(launches, timeline, issues, count, seen));
 
 out:
+    free(known);
     free(seen);
     free(issues);
     return status;

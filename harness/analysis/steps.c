@@ -164,12 +164,23 @@ int64_t steps_find(const struct steps *steps, int64_t at_ns)
     return low > 0 && at_ns < steps->items[low - 1].event->end_ns ? low - 1 : -1;
 }
 
-static void reach(struct steps *steps, const struct work *work)
+static int64_t blocks_of(const struct trace_file *trace, const struct work *work)
+{
+    const struct event_kernel *kernel;
+
+    if (work->event->kind != EVENT_KIND_KERNEL || work->event->detail == NO_DETAIL)
+        return 0;
+    kernel = &trace->kernels[work->event->detail];
+    return (int64_t)((double)kernel->grid[0] * (double)kernel->grid[1] * (double)kernel->grid[2]);
+}
+
+static void reach(struct steps *steps, const struct trace_file *trace, const struct work *work)
 {
     int64_t i = work->call != NULL ? steps_find(steps, work->call->start_ns) : -1;
 
     if (i < 0)
         return;
+    steps->items[i].blocks = intervals_sum_ns(steps->items[i].blocks, blocks_of(trace, work));
     if (steps->items[i].work_end_ns == 0 || work->event->end_ns > steps->items[i].work_end_ns)
         steps->items[i].work_end_ns = work->event->end_ns;
 }
@@ -190,7 +201,8 @@ enum status steps_make(struct steps *steps, const struct timeline *timeline)
         break_down(&steps->items[i], parts);
         steps->items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps->items[i]);
     }
-    for (int64_t i = 0; i < timeline->work_count; i++) reach(steps, &timeline->work[i]);
+    for (int64_t i = 0; i < timeline->work_count; i++)
+        reach(steps, timeline->trace, &timeline->work[i]);
 
 out:
     for (int part = 0; part < STEP_OTHER; part++) intervals_release(&parts[part]);

@@ -33,6 +33,7 @@ struct step {
     int64_t duration_ns;
     int64_t part_ns[STEP_PART_COUNT]; /* their sum is duration_ns */
     int64_t busy_ns;                  /* of all device work within it */
+    int64_t blocks; /* of the kernels that it launched: the size of its work; 0: unknown */
     int64_t
         work_end_ns; /* end of the last work that it launched, perhaps after the step; 0: none */
 };

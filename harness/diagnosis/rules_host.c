@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double per_step(const struct facts *facts, int64_t ns)
@@ -61,18 +62,28 @@ static bool comes_again(const struct facts *facts)
     return true;
 }
 
-/* True if most steps do not wait for data and some do, or if most wait a little and now and then one waits
- * long. The mean describes neither of them. */
+/* How many steps, the longest wait first, add up to two thirds of all waiting. */
+static int64_t steps_that_wait(const struct facts *facts)
+{
+    int64_t count = facts->summary->steps.count, waiting = 0;
+    double sum = 0, most = 0;
+
+    for (int64_t i = 0; i < count; i++) sum += facts->summary->idle.loadings[i];
+    while (waiting < count && most < 2 * sum / 3)
+        most += facts->summary->idle.loadings[count - ++waiting];
+    return waiting;
+}
+
+/* True if most steps do not wait for data and some do, or if a quarter of the steps or fewer account for
+ * most of the wait. The mean describes neither of them. */
 static bool loading_is_uneven(const struct facts *facts)
 {
-    const struct idle_time *time = all(facts);
     int64_t count = facts->summary->steps.count;
-    double mean = per_step(facts, time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
-    double typical = typical_loading(facts);
 
     return count >= STEPS_TO_COMPARE && facts->summary->idle.loadings[count - 1] > 0 &&
-           (typical < RULE_SHARE_LEAST * facts->median_step_ns ||
-            (count >= STEPS_TO_REPEAT && typical < 0.2 * mean && comes_again(facts)));
+           (typical_loading(facts) < RULE_SHARE_LEAST * facts->median_step_ns ||
+            (count >= STEPS_TO_REPEAT && 4 * steps_that_wait(facts) <= count &&
+             comes_again(facts)));
 }
 
 /* Whose fault it is that loading and device work add up where the host waits for the device: the wait's if
@@ -102,18 +113,6 @@ static double lost_to_loading(const struct facts *facts)
         rest = fmax(rest, loading / cores);
     }
     return fmax(0, facts->step_ns - rest);
-}
-
-/* How many steps, the longest wait first, add up to two thirds of all waiting. */
-static int64_t steps_that_wait(const struct facts *facts)
-{
-    int64_t count = facts->summary->steps.count, waiting = 0;
-    double sum = 0, most = 0;
-
-    for (int64_t i = 0; i < count; i++) sum += facts->summary->idle.loadings[i];
-    while (waiting < count && most < 2 * sum / 3)
-        most += facts->summary->idle.loadings[count - ++waiting];
-    return waiting;
 }
 
 static bool judge_data_loading(struct finding *finding, const struct facts *facts)
@@ -274,6 +273,7 @@ static double lost_to_launches(const struct facts *facts)
     lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns));
     lost -= (double)intervals_within_ns(&facts->summary->first_uses.idle,
                                         facts->summary->idle.start_ns, facts->summary->idle.end_ns);
+    lost -= (double)facts->summary->launches.late_call_ns; /* judge_oversubscribed_host() has it */
     return fmax(0, lost / facts->steps);
 }
 
@@ -304,6 +304,35 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
         return false;
     launch_evidence(finding, facts, "");
     return finding_costs(finding, facts, lost_to_launches(facts));
+}
+
+enum { LATE_CALLS_LEAST = 10 }; /* fewer show no pattern */
+
+/* A call that takes a few microseconds and now and then ten times as long has lost its core meanwhile:
+ * a trace has no row for that, and PyTorch's does not tell how many threads there are. Where most calls
+ * are long, something else is the matter. */
+static bool judge_oversubscribed_host(struct finding *finding, const struct facts *facts)
+{
+    const struct launches *launches = &facts->summary->launches;
+    int cores = facts->device != NULL ? facts->device->host_cores : 0;
+    char of_cores[64] = "";
+
+    if (launches->late_call_count < LATE_CALLS_LEAST ||
+        launches->late_call_count * 4 > launches->count)
+        return false;
+    if (cores > 0)
+        snprintf(of_cores, sizeof of_cores, "; the process may run on %d core%s", cores,
+                 cores == 1 ? "" : "s");
+    finding->confidence = CONFIDENCE_LOW;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "%lld of %lld launches took over %s in their call while the device had nothing else to "
+        "do, %s longer than the others on average%s",
+        (long long)launches->late_call_count, (long long)launches->count,
+        quantity_time(LAUNCH_LONG_CALL_NS).text,
+        quantity_time((double)launches->late_call_ns / (double)launches->late_call_count).text,
+        of_cores);
+    return finding_costs(finding, facts, per_step(facts, launches->late_call_ns));
 }
 
 /* Kernels and copies per step that the optimizer launches. */
@@ -387,6 +416,76 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
     return finding_costs(finding, facts, lost_to_passes(facts));
 }
 
+/* --- Steps of different lengths --- */
+
+#define UNEVEN 0.1 /* standard deviation over mean */
+
+/* What a step took, and how much of that is explained. */
+struct step_figures {
+    double *length, *explained, *blocks;
+    int count;
+};
+
+/* Idle time whose cause has a rule of its own, and messages, which wait for other ranks. */
+static double explained_ns(const struct facts *facts, int64_t step)
+{
+    static const enum host_doing doings[] = { HOST_LOADING, HOST_LOGGING, HOST_SAVING,
+                                              HOST_ALLOCATING };
+    const struct idle_time *time = &facts->summary->idle.steps[step];
+    double ns = (double)facts->summary->steps.items[step].part_ns[STEP_COMMUNICATION];
+
+    for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
+        ns += (double)(time->free_ns[doings[i]] + time->drained_ns[doings[i]]);
+    return ns;
+}
+
+/* A host that runs ahead of its device spends no even time per step, so the device's work says how long a
+ * step took: from the end of the last step's work to the end of its own. False: a step has no work. */
+static bool measure_steps(struct step_figures *figures, const struct facts *facts)
+{
+    const struct steps *steps = &facts->summary->steps;
+
+    for (int64_t i = 1; i < steps->count; i++) {
+        const struct step *last = &steps->items[i - 1], *step = &steps->items[i];
+        int at = figures->count++;
+        if (last->work_end_ns == 0 || step->work_end_ns <= last->work_end_ns)
+            return false;
+        figures->length[at] = (double)(step->work_end_ns - last->work_end_ns);
+        figures->explained[at] = explained_ns(facts, i);
+        figures->blocks[at] = (double)step->blocks;
+    }
+    return true;
+}
+
+static bool judge_uneven_steps(struct finding *finding, const struct facts *facts)
+{
+    int64_t steps = facts->summary->steps.count;
+    double *values = steps >= STEPS_TO_REPEAT ? calloc((size_t)steps * 3, sizeof *values) : NULL;
+    struct step_figures figures;
+    bool found = false;
+
+    if (values == NULL)
+        return false;
+    figures = (struct step_figures){ values, values + steps, values + 2 * steps, 0 };
+    if (facts->summary->first_uses.count == 0 && measure_steps(&figures, facts)) {
+        double cv = stats_cv(figures.length, figures.count);
+        found = cv > UNEVEN && !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
+                stats_deviation(figures.explained, figures.count) <
+                    stats_deviation(figures.length, figures.count) / 2;
+        snprintf(
+            finding->evidence, sizeof finding->evidence,
+            "the standard deviation of %d steps is %.0f%% of their mean; half of them take %s or "
+            "less, the longest %s, for the same work, and neither loading nor logging, saving, "
+            "allocating or messages explain it",
+            figures.count, 100 * cv,
+            quantity_time(stats_median(figures.length, figures.count)).text,
+            quantity_time(stats_percentile(figures.length, figures.count, 100)).text);
+    }
+    free(values);
+    finding_informs(finding);
+    return found;
+}
+
 const struct rule rules_of_host[] = {
     { "initialisation", "One-time initialisation",
       "warm up before you measure or profile: it happens only once",
@@ -417,5 +516,14 @@ const struct rule rules_of_host[] = {
     { "launch_bound", "The device waits for launches",
       "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or raise the batch",
       "HolisticTraceAnalysis: idle time by host wait", judge_launch_bound },
+    { "oversubscribed_host", "The thread that launches loses its core",
+      "use no more threads than cores: fewer loader workers (num_workers), fewer threads per "
+      "worker "
+      "(OMP_NUM_THREADS), and no other programs",
+      "HolisticTraceAnalysis: a launch call over 50 us is an outlier", judge_oversubscribed_host },
+    { "uneven_steps", "The steps take different times, and the trace does not show why",
+      "look outside the program: other programs, clocks and limits of power and heat (chokepoint "
+      "doctor)",
+      "step times should vary by less than 10%", judge_uneven_steps },
     { 0 },
 };

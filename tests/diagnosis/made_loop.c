@@ -12,7 +12,7 @@ struct run {
     const struct made_loop *loop;
     int now, device; /* where the host is, and when the device is done */
     int correlation;
-    bool launched;
+    bool launched, slow; /* slow: the step that is under way */
 };
 
 static int later(int a, int b)
@@ -57,6 +57,10 @@ static void launch(struct run *run, int operator_time, const char *name, int ker
 
     if (!run->launched && run->loop->first_call > 0)
         time = run->loop->first_call;
+    if (run->loop->late_every > 0 && (run->correlation + 1) % run->loop->late_every == 0)
+        time = run->loop->late_call;
+    if (run->slow && run->loop->slow_kernel > 0)
+        kernel = run->loop->slow_kernel;
     run->launched = true;
     spend(run, "cpu_op", "aten::op", operator_time);
     call(run, "cudaLaunchKernel", time, ++run->correlation);
@@ -149,6 +153,7 @@ static void run_step(struct run *run, int number)
     int start = run->now, grown = number * loop->growth_kib;
     char name[40], arguments[100];
 
+    run->slow = slow;
     spend(run, "user_annotation", "data", slow ? loop->slow_loading : loop->loading);
     for (int i = 0; i < loop->copies; i++)
         copy(run, loop->copy_name != NULL ? loop->copy_name : "Memcpy HtoD (Pinned -> Device)",
