@@ -27,7 +27,8 @@ enum status protocol_config(const struct protocol *protocol, const struct scenar
     config->seed = protocol->seed;
     generated = *config;
     TRY(knobs_resolve(&generated, device));
-    if (protocol->data != NULL && generated.data.kind == DATA_IMAGES) {
+    /* A folder's images are copied at one size, so what needs uneven ones keeps the generated. */
+    if (protocol->data != NULL && generated.data.kind == DATA_IMAGES && !generated.data.uneven) {
         if (strlen(protocol->data) >= sizeof config->data.folder)
             FAIL(STATUS_BAD_INPUT, "the folder's name is longer than %zu characters: %.80s...",
                  sizeof config->data.folder - 1, protocol->data);

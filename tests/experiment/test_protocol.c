@@ -664,7 +664,7 @@ static void images_of_the_user_are_brought_to_the_size_that_fits(void **state)
 }
 
 /* No knob of theirs is about images: they are the same with and without a folder. */
-static void what_trains_on_sequences_takes_no_images(void **state)
+static void what_needs_generated_data_takes_no_images(void **state)
 {
     struct protocol with = protocol_of(1), without = with;
     struct device_properties cpu;
@@ -683,8 +683,9 @@ static void what_trains_on_sequences_takes_no_images(void **state)
                 STATUS_OK);
             assert_int_equal(config.data.kind, generated.data.kind);
             assert_int_equal(config.data.jpeg_pixels, generated.data.jpeg_pixels);
-            assert_string_equal(config.data.folder,
-                                config.data.kind == DATA_IMAGES ? "/data/images" : "");
+            assert_string_equal(
+                config.data.folder,
+                config.data.kind == DATA_IMAGES && !config.data.uneven ? "/data/images" : "");
         }
 }
 
@@ -795,7 +796,7 @@ int main(void)
         cmocka_unit_test(the_sizes_beside_are_measured_before_one_is_left),
         cmocka_unit_test(a_ratio_out_of_reach_skips_with_both_numbers),
         cmocka_unit_test(images_of_the_user_are_brought_to_the_size_that_fits),
-        cmocka_unit_test(what_trains_on_sequences_takes_no_images),
+        cmocka_unit_test(what_needs_generated_data_takes_no_images),
         cmocka_unit_test(a_failure_is_sent_with_what_was_being_done),
         cmocka_unit_test(a_failure_in_any_place_closes_everything_and_keeps_its_cause),
         cmocka_unit_test(what_the_device_cannot_do_is_skipped_with_the_reason),

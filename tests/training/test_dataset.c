@@ -1,6 +1,7 @@
 /* Data sets: the generated images and their cache folder, folders of one's own, sequences. */
 #include "scenarios/training/data/cache_folder.h"
 #include "scenarios/training/data/dataset.h"
+#include "scenarios/training/data/generated_images.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/training/image_files.h"
 
@@ -96,6 +97,36 @@ static void every_generated_sample_decodes_and_has_its_class(void **state)
     }
     sample_reader_close(reader);
     dataset_close(dataset);
+}
+
+static off_t bytes_of(const char *path)
+{
+    struct stat info;
+
+    assert_int_equal(stat(path, &info), 0);
+    return info.st_size;
+}
+
+/* Of equal sizes, all files of a class have about as many bytes. */
+static void one_file_in_32_of_an_uneven_set_is_large(void **state)
+{
+    const struct dataset_config uneven = { .image_size = 8, .jpeg_pixels = SMALL, .uneven = true };
+    char name[80];
+
+    assert_opens(&uneven, TRAIN, HELD_OUT);
+    assert_opens(&generated, TRAIN, HELD_OUT);
+    for (int number = 0; number < 113; number++) {
+        off_t bytes, even;
+        snprintf(name, sizeof name, "images-v1-16px-uneven/036_degrees_wide/%05d.jpg", number);
+        bytes = bytes_of(test_folder_path(*state, name));
+        snprintf(name, sizeof name, "images-v1-16px/036_degrees_wide/%05d.jpg", number);
+        even = bytes_of(test_folder_path(*state, name));
+        if (number % 32 == 0)
+            assert_true(bytes > 10 * even);
+        else
+            assert_int_equal(bytes, even);
+    }
+    assert_int_equal(generated_image_pixels(100, true, 32), GENERATED_PIXELS_MAX);
 }
 
 static void a_set_that_is_there_is_not_made_again(void **state)
@@ -550,6 +581,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(every_generated_sample_decodes_and_has_its_class),
+        WITH_FOLDER(one_file_in_32_of_an_uneven_set_is_large),
         WITH_FOLDER(a_set_that_is_there_is_not_made_again),
         WITH_FOLDER(a_set_that_lost_files_is_made_again),
         WITH_FOLDER(a_whole_set_is_read_while_another_process_holds_the_lock),

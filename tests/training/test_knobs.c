@@ -541,6 +541,13 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "model=light jpeg_pixels=90", "",
           "jpeg_pixels=90 with data=sequences: sequences are not decoded from JPEG files; set "
           "data=images or jpeg_pixels=auto" },
+        { &cpu, "model=light jpeg_sizes=uneven", "",
+          "jpeg_sizes=uneven with data=sequences: sequences are not decoded from JPEG files; set "
+          "data=images or jpeg_sizes=even" },
+        { &cpu, "jpeg_sizes=uneven", "/photos",
+          "jpeg_sizes=uneven with the folder /photos: its files have the sizes that they have; "
+          "leave "
+          "out the folder or set jpeg_sizes=even" },
         { &cpu, "model=light patch=8", "",
           "patch=8 with data=sequences: sequences have no patches; set data=images or patch=auto" },
         { &cpu, "patch=12", "",

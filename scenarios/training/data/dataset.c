@@ -97,7 +97,7 @@ enum status dataset_open(struct dataset **dataset, const struct dataset_config *
     if (config->kind == DATA_SEQUENCES)
         goto out;
     if (config->folder[0] == '\0')
-        TRY(generated_images_get(path, config->jpeg_pixels));
+        TRY(generated_images_get(path, config->jpeg_pixels, config->uneven));
     else if (config->jpeg_pixels > 0)
         TRY(own_images_get(path, config->folder, config->jpeg_pixels, NULL));
     else

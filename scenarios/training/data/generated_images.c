@@ -208,11 +208,25 @@ const uint8_t *image_painter_paint(struct image_painter *painter, int label, uin
 
 /* --- Writing the set --- */
 
+struct set_request {
+    int pixels;
+    bool uneven;
+};
+
 /* The tools of one thread. */
 struct set_writer {
-    struct image_painter *painter;
+    struct set_request request;
+    struct image_painter *painter, *large; /* large: of an uneven set */
     struct jpeg_encoder *encoder;
 };
+
+int generated_image_pixels(int pixels, bool uneven, uint32_t number)
+{
+    if (!uneven || number % GENERATED_UNEVEN_EVERY != 0)
+        return pixels;
+    return pixels < GENERATED_PIXELS_MAX / GENERATED_UNEVEN_TIMES ? pixels * GENERATED_UNEVEN_TIMES
+                                                                  : GENERATED_PIXELS_MAX;
+}
 
 static void close_writer(void *worker)
 {
@@ -221,6 +235,7 @@ static void close_writer(void *worker)
     if (writer == NULL)
         return;
     image_painter_close(writer->painter);
+    image_painter_close(writer->large);
     jpeg_encoder_close(writer->encoder);
     free(writer);
 }
@@ -232,7 +247,11 @@ static enum status open_writer(void *context, void **worker)
 
     if (writer == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to write images");
-    TRY(image_painter_open(&writer->painter, *(const int *)context));
+    writer->request = *(const struct set_request *)context;
+    TRY(image_painter_open(&writer->painter, writer->request.pixels));
+    if (writer->request.uneven)
+        TRY(image_painter_open(&writer->large,
+                               generated_image_pixels(writer->request.pixels, true, 0)));
     TRY(jpeg_encoder_open(&writer->encoder));
 
 out:
@@ -248,16 +267,19 @@ static enum status write_image(void *worker, uint32_t number, const char *folder
 {
     enum status status = STATUS_OK;
     struct set_writer *writer = worker;
-    int label = 0, pixels = writer->painter->pixels;
+    struct image_painter *painter;
+    int label = 0, pixels;
     char name[32], path[PATH_MAX];
     const uint8_t *file;
     size_t bytes;
 
     while (number >= files_of_class(label)) number -= files_of_class(label++);
+    pixels = generated_image_pixels(writer->request.pixels, writer->request.uneven, number);
+    painter = pixels > writer->request.pixels ? writer->large : writer->painter;
     class_name(name, label);
     snprintf(path, sizeof path, "%s/%s/%05u.jpg", folder, name, number);
-    TRY(jpeg_encode(writer->encoder, image_painter_paint(writer->painter, label, number), pixels,
-                    pixels, GENERATED_QUALITY, &file, &bytes));
+    TRY(jpeg_encode(writer->encoder, image_painter_paint(painter, label, number), pixels, pixels,
+                    GENERATED_QUALITY, &file, &bytes));
     TRY(image_set_write_file(path, file, bytes));
 
 out:
@@ -303,16 +325,17 @@ static bool has_all_files(void *context, const char *folder)
     return true;
 }
 
-enum status generated_images_get(char path[PATH_MAX], int pixels)
+enum status generated_images_get(char path[PATH_MAX], int pixels, bool uneven)
 {
+    struct set_request request = { pixels, uneven };
     char name[64];
     const struct cache_entry entry = {
         .name = name,
-        .context = &pixels,
+        .context = &request,
         .is_whole = has_all_files,
         .fill = write_set,
     };
 
-    snprintf(name, sizeof name, "images-v%d-%dpx", FORMAT, pixels);
+    snprintf(name, sizeof name, "images-v%d-%dpx%s", FORMAT, pixels, uneven ? "-uneven" : "");
     return cache_folder_get(path, &entry);
 }

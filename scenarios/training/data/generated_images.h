@@ -21,13 +21,16 @@
 #include "harness/base/status.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
     GENERATED_CLASSES = 10,
     GENERATED_PIXELS_MIN = 16,
     GENERATED_PIXELS_MAX = 1024,
-    GENERATED_QUALITY = 90 /* of the JPEG files */
+    GENERATED_QUALITY = 90,      /* of the JPEG files */
+    GENERATED_UNEVEN_EVERY = 32, /* of an uneven set: one file in so many of a class */
+    GENERATED_UNEVEN_TIMES = 12  /* has a side so many times as long */
 };
 
 struct image_painter;
@@ -39,8 +42,11 @@ void image_painter_close(struct image_painter *painter); /* NULL is allowed */
 /* Paints sample `number` of a class: pixels * pixels RGB bytes that live until the next call. */
 const uint8_t *image_painter_paint(struct image_painter *painter, int label, uint32_t number);
 
+/* `pixels` or, in an uneven set, the side of file `number` of a class; at most GENERATED_PIXELS_MAX. */
+int generated_image_pixels(int pixels, bool uneven, uint32_t number);
+
 /* The path of the set of that size, a folder with a sub-folder for each class; written to the cache
  * folder when it is not there. Errors: those of cache_folder_get(); IO when a file cannot be written. */
-enum status generated_images_get(char path[PATH_MAX], int pixels);
+enum status generated_images_get(char path[PATH_MAX], int pixels, bool uneven);
 
 #endif

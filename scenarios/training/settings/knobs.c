@@ -142,6 +142,13 @@ static const struct knob knobs[] = {
       OR_AUTO(16, 1024),
       .text = "side of the JPEG files in pixels; auto: generated ones have the image's for "
               "model=heavy, else twice that, and a folder's are taken as they are" },
+    { .name = "jpeg_sizes",
+      .kind = KNOB_YES_NO,
+      AT(data.uneven),
+      .values = "even|uneven",
+      .healthy = "even",
+      .text =
+          "generated JPEG files: all of jpeg_pixels, or one in 32 with sides 12 times as long" },
     { .name = "host_memory",
       .kind = KNOB_YES_NO,
       AT(transfer.pinned),

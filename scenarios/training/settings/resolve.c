@@ -118,6 +118,8 @@ static bool is_images(const struct training_config *config)
 
 SETTINGS(sequences_from_folder, !is_images(config) && config->data.folder[0] != '\0')
 SETTINGS(jpeg_of_sequences, config->data.jpeg_pixels > 0 && !is_images(config))
+SETTINGS(uneven_without_images, config->data.uneven && !is_images(config))
+SETTINGS(uneven_folder, config->data.uneven && config->data.folder[0] != '\0')
 SETTINGS(patch_of_sequences, config->model.patch > 0 && !is_images(config))
 SETTINGS(patch_not_of_eight, config->model.patch % 8 != 0)
 SETTINGS(patches_not_square, is_images(config) && config->data.image_size == 0)
@@ -149,6 +151,11 @@ static const struct refusal {
     { jpeg_of_sequences,
       "{jpeg_pixels} with {data}: sequences are not decoded from JPEG files; set "
       "data=images or jpeg_pixels=auto" },
+    { uneven_without_images, "{jpeg_sizes} with {data}: sequences are not decoded from JPEG files; "
+                             "set data=images or jpeg_sizes=even" },
+    { uneven_folder,
+      "{jpeg_sizes} with the folder {folder}: its files have the sizes that they have; "
+      "leave out the folder or set jpeg_sizes=even" },
     { patch_of_sequences, "{patch} with {data}: sequences have no patches; set data=images or "
                           "patch=auto" },
     { patch_not_of_eight, "{patch} with {data}: pixels are read eight at a time; set patch to a "
