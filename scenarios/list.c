@@ -11,6 +11,8 @@
     X(item_sync)
 #define OTHERS(X)                                                                                  \
     X(padding)                                                                                     \
+    X(loader_prefetch)                                                                             \
+    X(too_many_workers)                                                                            \
     X(worker_respawn)                                                                              \
     X(naive_attention)                                                                             \
     X(many_small_copies)                                                                           \

@@ -1,0 +1,55 @@
+/* Too few batches ahead for samples of uneven size.
+ *
+ * Workers may load fast enough on average and still be late: a file that is many times as large as the
+ * others takes as long as a whole row of batches, and the loop gets its batches in order. With few
+ * batches ahead the loop waits for that one, while the workers that are done may not go on. With more of
+ * them ahead the large one is begun earlier, and the batches before it cover the time that it takes.
+ *
+ * Both variants read the loss on every step: a loop that never waits for the device would have queued
+ * enough work to hide a late batch. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_loader_prefetch = {
+    .name = "loader_prefetch",
+    .title = "Too few batches ahead for samples of uneven size",
+    .group = GROUP_DATA,
+    .symptom = "now and then a step takes several times as long as the others",
+    .cause = "a batch with a large file takes longer than the batches that are ready last",
+    .fix = "prefetch more batches (DataLoader(prefetch_factor=...)), or make the files more alike",
+    .look = "short data phases, and a long one every few steps, while the device is idle",
+    .cost = "host memory for the batches ahead; gains nothing where the workers are too slow on average",
+    .pytorch =
+        {
+            .before =
+                "loader = DataLoader(dataset, batch_size=8,\n"
+                "                    num_workers=2,\n"
+                "                    prefetch_factor=1)\n"
+                "for inputs, labels in loader:\n"
+                "    train_step(inputs, labels)\n",
+            .after =
+                "loader = DataLoader(dataset, batch_size=8,\n"
+                "                    num_workers=2,\n"
+                "                    prefetch_factor=4)\n"
+                "for inputs, labels in loader:\n"
+                "    train_step(inputs, labels)\n",
+        },
+    .base = "model=balanced input=decoded batch=8 workers=2 jpeg_pixels=32 jpeg_sizes=uneven "
+            "loss_every=1 launch=graph",
+    .knob = "prefetch",
+    .before = "1",
+    .after = "4",
+    .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
+    .loss = LOSS_IDENTICAL,
+    .expect =
+        {
+            /* Four quick runs on two busy cores of an EPYC: 3.5 to 7.3. */
+            { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.5 },
+            /* On two cores the loader has only the time that the device leaves it. Provisional: no larger
+             * machine has run this yet. */
+            { METRIC_STEP_TIME_P95, SHRINKS, .at_least = 1.05, .where = WHERE_FOUR_CORES },
+        },
+    .accept = { { "data_jitter", ANYWHERE } },
+    /* Both variants read the loss on every step. A device that shares the workers' cores makes a batch
+     * late now and then. */
+    .tolerated_after = { { "host_sync", ANYWHERE }, { "data_jitter", WHERE_CPU_DEVICE } },
+};
