@@ -28,6 +28,7 @@ KERNELS = {
     "residual_add": (2, 1, 0, 0, 0, 1),
     "gelu_forward": (1, 1, 0, 0, 0, 8),
     "gelu_backward": (2, 1, 0, 0, 0, 17),
+    "bias_add": (1, 1, 0, 0, 1, 1),
     "bias_gelu_forward": (1, 1, 0, 0, 1, 9),
     "bias_gelu_backward": (2, 1, 0, 0, 1, 18),
     "bias_residual": (2, 1, 0, 0, 1, 2),
@@ -85,12 +86,14 @@ STEP = (
     ("adamw_multi", 1, PARAMETERS, 2048),
 )
 
-# As many elements as a bench would have, whether or not there is one (those of biases, of heads and of
-# backward passes have none): kernel, elements of a row.
+# The largest case of each bench of benches/ (residual_layernorm_forward has none): kernel, elements of a
+# row, by type where it is a part of a column sum (scenarios/training/model/column_sums.h).
+PART = {"f32": 32 * 128, "bf16": 32 * 256}
 BENCHED = (("fill", 0), ("triad", 0), ("residual_add", 0), ("gelu_forward", 0), ("gelu_backward", 0),
-           ("bias_gelu_forward", 3072), ("bias_gelu_backward", 3072), ("bias_residual", 768),
-           ("softmax_forward", 256), ("softmax_backward", 256), ("layernorm_forward", 768),
-           ("layernorm_backward", 768), ("residual_layernorm_forward", 768),
+           ("bias_add", 768), ("bias_gelu_forward", 768), ("bias_gelu_backward", 768),
+           ("bias_residual", 768), ("bias_backward", PART), ("softmax_forward", 256),
+           ("softmax_backward", 256), ("layernorm_forward", 512), ("layernorm_backward", 768),
+           ("layernorm_backward_weight", PART), ("residual_layernorm_forward", 768),
            ("residual_layernorm_backward", 768), ("split_heads_forward", 2304),
            ("split_heads_backward", 2304), ("merge_heads_forward", 768),
            ("merge_heads_backward", 768), ("adamw", 0), ("adamw_multi", 2048))
@@ -300,8 +303,9 @@ def main():
     print("| kernel | bytes per element | flops per element | registers | warps per SM | "
           "KB in flight per SM | slots | share of issue | bound by | share of copy | us |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|")
-    for kernel, row in BENCHED:
+    for kernel, rows in BENCHED:
         for dtype in ("f32", "bf16"):
+            row = rows[dtype] if isinstance(rows, dict) else rows
             elements = bench_elements(row)
             p = predicted(kernel, dtype, elements, row)
             print(f"| {kernel}_{dtype} | {p['bytes'] / elements:.0f} | {p['flops'] / elements:.0f} | "
