@@ -302,7 +302,7 @@ static enum status run_run(void *context, int *exit_code)
     TRY(resolve_device(run));
     TRY(like_check_device(&run->like, &run->device));
     protocol = flags_protocol(&run->flags);
-    TRY(run_data_check(&run->data, &run->choice, &protocol, &run->device));
+    TRY(run_data_check(&run->data, &run->choice, run->like.jpeg_pixels, &protocol, &run->device));
     TRY(open_output(run));
     interrupt_catch();
     outcome = run_scenarios(run);

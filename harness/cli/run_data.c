@@ -1,8 +1,8 @@
 #include "harness/cli/run_data.h"
 
 #include "harness/report/progress.h"
-#include "scenarios/training/data/cache_folder.h"
 #include "scenarios/training/data/dataset.h"
+#include "scenarios/training/data/generated_images.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,8 +38,9 @@ static void note_without(struct run_data *data, const struct scenario *scenario)
     data->without_count++;
 }
 
+/* `pixels`: side of the files; 0: as the settings have it. */
 static enum status check_scenario(struct run_data *data, const struct scenario *scenario,
-                                  const struct protocol *protocol,
+                                  int pixels, const struct protocol *protocol,
                                   const struct device_properties *device)
 {
     enum status status = STATUS_OK;
@@ -56,8 +57,10 @@ static enum status check_scenario(struct run_data *data, const struct scenario *
         note_without(data, scenario);
         goto out;
     }
+    if (pixels > 0)
+        config.data.jpeg_pixels = pixels;
     if (protocol->data == NULL) {
-        TRY(cache_folder_try());
+        TRY(generated_images_try(config.data.jpeg_pixels, config.data.uneven));
         goto out;
     }
     status = own_images_get(path, protocol->data, config.data.jpeg_pixels, &data->images);
@@ -71,7 +74,8 @@ out:
 }
 
 enum status run_data_check(struct run_data *data, const struct choice *choice,
-                           const struct protocol *protocol, const struct device_properties *device)
+                           const int pixels[CHOICE_MAX], const struct protocol *protocol,
+                           const struct device_properties *device)
 {
     enum status status = STATUS_OK;
     struct progress progress = progress_start(1);
@@ -81,7 +85,7 @@ enum status run_data_check(struct run_data *data, const struct choice *choice,
         progress_show(&progress, 0, "reading the images in %s", protocol->data);
     for (int i = 0; i < CHOICE_MAX; i++)
         if (choice->chosen[i])
-            TRY(check_scenario(data, scenarios[i], protocol, device));
+            TRY(check_scenario(data, scenarios[i], pixels[i], protocol, device));
 
 out:
     progress_clear(&progress);

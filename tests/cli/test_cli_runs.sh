@@ -58,6 +58,20 @@ says like/result.json '"quick":	true'
 expect any "comparing the two" "$program" compare "$folder/old" "$folder/like" --allow-missing
 says_not out "other work"
 
+# The memory of the device belongs to the work: it is taken over, and another one is refused.
+expect any "a run with little device memory" "$program" run launch_overhead --device=cpu --quick --no-trace \
+    --repetitions=1 --device-memory=256MiB --out="$folder/small"
+says small/result.json '"device_memory":	268435456'
+expect 2 "a run like it with other memory" "$program" run --like="$folder/small" --device=cpu \
+    --device-memory=512MiB --out="$folder/small-like"
+says err "its device memory is 268435456 bytes, so leave out --device-memory"
+[ ! -e "$folder/small-like" ] || fail "a result folder was made"
+expect any "a run like it" "$program" run --like="$folder/small" --device=cpu --no-trace --repetitions=1 \
+    --out="$folder/small-like"
+says small-like/result.json '"device_memory":	268435456'
+expect any "comparing runs of equal memory" "$program" compare "$folder/small" "$folder/small-like" --allow-missing
+says_not out "other work"
+
 # --- traces ---
 expect 0 "a trace that is not compressed" "$program" exec launch_overhead --device=cpu \
     --variant=after --trace="$folder/x.json"
@@ -112,6 +126,12 @@ expect 2 "no place for generated images" env -u HOME -u XDG_CACHE_HOME -u CHOKEP
 says err "set CHOKEPOINT_CACHE"
 is_one_line err
 [ ! -e "$folder/homeless" ] || fail "a result folder was made"
+mkdir -p "$folder/read-only/lock" # Nobody can write to that.
+expect 2 "a cache folder that cannot be written" env CHOKEPOINT_CACHE="$folder/read-only" \
+    "$program" run core --device=cpu --quick --out="$folder/unwritten"
+says err "read-only/lock cannot be written"
+is_one_line err
+[ ! -e "$folder/unwritten" ] || fail "a result folder was made"
 
 # --- one core: what needs two is skipped, and a run that showed nothing does not pass ---
 one=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')

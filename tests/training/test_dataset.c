@@ -1,5 +1,4 @@
 /* Data sets: the generated images and their cache folder, folders of one's own, sequences. */
-#include "scenarios/training/data/cache_folder.h"
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/data/generated_images.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -232,12 +231,26 @@ static void a_cache_folder_that_is_none_is_found_before_anything_runs(void **sta
 {
     test_file(*state, "file", "x", 1);
     setenv("CHOKEPOINT_CACHE", test_folder_path(*state, "file"), 1);
-    assert_int_equal(cache_folder_try(), STATUS_IO);
+    assert_int_equal(generated_images_try(16, false), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "file cannot be made: Not a directory"));
     setenv("CHOKEPOINT_CACHE", test_folder_path(*state, "made/below"), 1);
-    assert_int_equal(cache_folder_try(), STATUS_OK);
-    assert_int_equal(cache_folder_try(), STATUS_OK);
-    assert_int_equal(access(test_folder_path(*state, "made/below"), F_OK), 0);
+    assert_int_equal(generated_images_try(16, false), STATUS_OK);
+    assert_int_equal(generated_images_try(16, false), STATUS_OK);
+    assert_int_equal(access(test_folder_path(*state, "made/below/images-v1-16px"), F_OK), -1);
+}
+
+/* A folder in place of the lock cannot be written by root either. */
+static void a_cache_folder_that_is_read_only_serves_what_it_has(void **state)
+{
+    setenv("CHOKEPOINT_CACHE", test_folder_path(*state, "cache"), 1);
+    assert_opens(&generated, TRAIN, HELD_OUT);
+    assert_int_equal(unlink(test_folder_path(*state, "cache/lock")), 0);
+    assert_int_equal(mkdir(test_folder_path(*state, "cache/lock"), 0777), 0);
+    assert_int_equal(generated_images_try(generated.jpeg_pixels, false), STATUS_OK);
+    assert_opens(&generated, TRAIN, HELD_OUT);
+    assert_int_equal(generated_images_try(generated.jpeg_pixels + 8, false), STATUS_IO);
+    assert_non_null(strstr(status_last()->text, "cache/lock cannot be written"));
+    assert_non_null(strstr(status_last()->text, "set CHOKEPOINT_CACHE"));
 }
 
 static void the_cache_folder_follows_the_environment(void **state)
@@ -589,6 +602,7 @@ int main(void)
         WITH_FOLDER(a_killed_creator_leaves_nothing_that_is_taken_for_whole),
         WITH_FOLDER(a_cache_folder_that_cannot_be_made_is_named_with_the_way_out),
         WITH_FOLDER(a_cache_folder_that_is_none_is_found_before_anything_runs),
+        WITH_FOLDER(a_cache_folder_that_is_read_only_serves_what_it_has),
         WITH_FOLDER(the_cache_folder_follows_the_environment),
         WITH_FOLDER(a_write_that_fails_names_the_file_and_leaves_nothing),
         cmocka_unit_test(sizes_out_of_range_are_refused),

@@ -85,20 +85,6 @@ out:
     return status;
 }
 
-enum status cache_folder_try(void)
-{
-    enum status status = STATUS_OK;
-    struct stat info;
-    char path[PATH_MAX];
-
-    TRY(cache_folder_path(path));
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        TRY(make_folders(path));
-
-out:
-    return status;
-}
-
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *walk)
 {
     (void)info;
@@ -145,8 +131,8 @@ out:
     return status;
 }
 
-/* Waits until no other process makes entries. Closing *lock releases it. */
-static enum status take_lock(int *lock, const char *cache)
+/* Opens the file that processes lock, which takes a folder that can be written. */
+static enum status open_lock(int *lock, const char *cache)
 {
     enum status status = STATUS_OK;
     char path[PATH_MAX];
@@ -158,13 +144,24 @@ static enum status take_lock(int *lock, const char *cache)
              "%.300s cannot be written: %s; set CHOKEPOINT_CACHE to a folder that can be "
              "written",
              path, strerror(errno));
+
+out:
+    return status;
+}
+
+/* Waits until no other process makes entries. Closing *lock releases it. */
+static enum status take_lock(int *lock, const char *cache)
+{
+    enum status status = STATUS_OK;
+
+    TRY(open_lock(lock, cache));
     if (flock(*lock, LOCK_EX) != 0) {
         if (errno == EINTR)
             FAIL(STATUS_INTERRUPTED, "interrupted while another process writes to %.300s", cache);
         FAIL(STATUS_IO,
-             "%.300s cannot be locked: %s; set CHOKEPOINT_CACHE to a folder on a local "
+             "%.300s/lock cannot be locked: %s; set CHOKEPOINT_CACHE to a folder on a local "
              "disk",
-             path, strerror(errno));
+             cache, strerror(errno));
     }
 
 out:
@@ -271,6 +268,26 @@ enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *ent
         note_use(path);
 
 out:
+    return status;
+}
+
+enum status cache_folder_try(const struct cache_entry *entry)
+{
+    enum status status = STATUS_OK;
+    char path[PATH_MAX], cache[PATH_MAX];
+    bool found;
+    int lock = -1;
+
+    TRY(cache_folder_find(path, entry, &found));
+    if (found)
+        goto out;
+    TRY(cache_folder_path(cache));
+    TRY(make_folders(cache));
+    TRY(open_lock(&lock, cache));
+
+out:
+    if (lock >= 0)
+        close(lock);
     return status;
 }
 

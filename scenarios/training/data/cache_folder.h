@@ -28,10 +28,9 @@ struct cache_entry {
 /* The path of the cache folder, which may not exist yet. IO when no variable names one. */
 enum status cache_folder_path(char path[PATH_MAX]);
 
-/* Makes the cache folder if it is missing, to learn before anything runs that there can be one. IO as above,
- * or when it cannot be made, as where a file has its name. One that cannot be written may hold all that is
- * needed. */
-enum status cache_folder_try(void);
+/* To learn before anything runs that the entry is there, or can be made: makes the cache folder if it is
+ * missing. IO as above, or when the entry is not there and the folder cannot be made or written. */
+enum status cache_folder_try(const struct cache_entry *entry);
 
 /* The path that the entry has, and whether it is there and whole. IO when no variable names a cache. */
 enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *entry, bool *found);

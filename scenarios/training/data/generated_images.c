@@ -325,17 +325,33 @@ static bool has_all_files(void *context, const char *folder)
     return true;
 }
 
+/* `name` and `request` must live as long as the entry. */
+static struct cache_entry entry_of(char name[64], struct set_request *request)
+{
+    snprintf(name, 64, "images-v%d-%dpx%s", FORMAT, request->pixels,
+             request->uneven ? "-uneven" : "");
+    return (struct cache_entry){
+        .name = name,
+        .context = request,
+        .is_whole = has_all_files,
+        .fill = write_set,
+    };
+}
+
 enum status generated_images_get(char path[PATH_MAX], int pixels, bool uneven)
 {
     struct set_request request = { pixels, uneven };
     char name[64];
-    const struct cache_entry entry = {
-        .name = name,
-        .context = &request,
-        .is_whole = has_all_files,
-        .fill = write_set,
-    };
+    const struct cache_entry entry = entry_of(name, &request);
 
-    snprintf(name, sizeof name, "images-v%d-%dpx%s", FORMAT, pixels, uneven ? "-uneven" : "");
     return cache_folder_get(path, &entry);
+}
+
+enum status generated_images_try(int pixels, bool uneven)
+{
+    struct set_request request = { pixels, uneven };
+    char name[64];
+    const struct cache_entry entry = entry_of(name, &request);
+
+    return cache_folder_try(&entry);
 }

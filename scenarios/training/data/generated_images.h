@@ -49,4 +49,7 @@ int generated_image_pixels(int pixels, bool uneven, uint32_t number);
  * folder when it is not there. Errors: those of cache_folder_get(); IO when a file cannot be written. */
 enum status generated_images_get(char path[PATH_MAX], int pixels, bool uneven);
 
+/* Whether the set of that size is there or the cache folder can be written: cache_folder_try(). */
+enum status generated_images_try(int pixels, bool uneven);
+
 #endif
