@@ -50,10 +50,34 @@ static void traces_are_as_long_as_is_of_use(void **state)
     }
 }
 
+static void a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer(void **state)
+{
+    static const struct {
+        double traced_us[5];
+        int windows;
+        double wait_us;
+        bool disturbed;
+    } cases[] = {
+        { { 100, 110, 105, 95, 900 }, 5, 80, true },
+        { { 100, 110, 900, 95, 105 }, 5, 80, false },  /* its records are thrown away */
+        { { 900, 910, 905, 905, 900 }, 5, 80, false }, /* recording costs as much */
+        { { 100, 110, 105, 95, 200 }, 5, 80, false },
+        { { 161 }, 1, 80, true },
+        { { 159 }, 1, 80, false },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(
+            trace_window_is_disturbed(cases[i].traced_us, cases[i].windows, cases[i].wait_us),
+            cases[i].disturbed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traces_are_as_long_as_is_of_use),
+        cmocka_unit_test(a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "harness/experiment/child/trace_plan.h"
 
+#include "harness/base/statistics.h"
 #include "harness/experiment/child/window.h"
 
 enum {
@@ -16,6 +17,8 @@ enum {
 #define LONG_NS                4e8
 /* More launches add no information, and are slow to write and to read. */
 #define LAUNCHES_MOST(quick)   ((quick) ? 20000 : 60000)
+/* Recording itself costs less: a third of the shortest steps. */
+#define DISTURBED              2
 
 static int64_t at_least(int64_t value, int64_t least)
 {
@@ -46,4 +49,11 @@ struct trace_plan trace_plan(const struct trace_need *need)
     if (plan.windows < WINDOWS_LEAST(need->quick))
         plan.windows = WINDOWS_LEAST(need->quick);
     return plan;
+}
+
+bool trace_window_is_disturbed(const double *traced_us, int windows, double wait_us)
+{
+    double usual_us = windows > 1 ? stats_median(traced_us, windows) : wait_us;
+
+    return traced_us[windows - 1] > DISTURBED * usual_us;
 }

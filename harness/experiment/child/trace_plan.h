@@ -29,4 +29,11 @@ struct trace_need {
 
 struct trace_plan trace_plan(const struct trace_need *need);
 
+/* Whether the last of `windows` recorded windows, whose records are the trace, shows the machine and not
+ * the steps: it took over twice as long as their median, or, if it is the only one, as `wait_us` without a
+ * tracer. A window of short steps lasts 4 ms, and a core that another program takes is gone for 20. It is
+ * then recorded again, TRACE_AGAIN_MOST times at most. All times are per step. */
+enum { TRACE_AGAIN_MOST = 3 };
+bool trace_window_is_disturbed(const double *traced_us, int windows, double wait_us);
+
 #endif

@@ -171,6 +171,22 @@ out:
     return status;
 }
 
+/* Records the last window again while other programs disturbed it. */
+static enum status record_undisturbed(struct trace_run *run, struct training *training,
+                                      struct device *device)
+{
+    int windows = run->plan.windows;
+    double wait_us = stats_median(run->wait_us, windows);
+    enum status status = STATUS_OK;
+
+    for (int again = 0; again < TRACE_AGAIN_MOST; again++)
+        if (trace_window_is_disturbed(run->traced_us, windows, wait_us))
+            TRY(run_traced_window(run, training, device, &run->traced_us[windows - 1]));
+
+out:
+    return status;
+}
+
 /* If there are several windows, one more comes first and does not count: it touches the buffer's memory
  * for the first time. The last window is the active one, and is timed like the others. */
 enum status trace_run_record(struct trace_run *run)
@@ -190,6 +206,7 @@ enum status trace_run_record(struct trace_run *run)
         TRY(run_traced_window(run, training, device, &uncounted_us));
     for (int i = 0; i < run->plan.windows; i++)
         TRY(run_traced_window(run, training, device, &run->traced_us[i]));
+    TRY(record_undisturbed(run, training, device));
     TRY(write_trace(run));
 
 out:

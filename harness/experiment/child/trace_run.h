@@ -2,7 +2,8 @@
  *
  * It follows the profiler's usual schedule. Wait: windows of the step on a device without a tracer,
  * timed. Warm-up: such windows on a device that records, timed; their records are thrown away. Active:
- * one more window, whose records are kept and written. trace_plan.h gives the length of a window.
+ * one more window, whose records are kept and written; one that other programs disturbed is recorded
+ * again. trace_plan.h gives the length of a window.
  *
  * The cost of tracing is the median of the recorded windows over the median of the others. There are few
  * windows, so a cost below their spread is noise. The wait is left out where the step's time is known. */
