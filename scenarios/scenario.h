@@ -58,8 +58,8 @@ struct expectation {
 bool expectation_is_end(const struct expectation *expectation);
 
 /* Some effects exist only while one side's work is within a band of the other's. The child measures
- * both parts alone and picks the pixel size of the JPEG files that meets the band. Id, name in result
- * files, and the two sides of the ratio. */
+ * both parts, in steps in which one waits for the other, and picks the pixel size of the JPEG files that
+ * meets the band. Id, name in result files, and the two sides of the ratio. */
 #define BALANCES(X)                                                                                \
     X(BALANCE_NONE, "none", "", "")                                                                \
     X(BALANCE_HOST_OVER_DEVICE, "host_over_device", "host", "device")                              \
