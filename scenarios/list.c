@@ -13,6 +13,7 @@
     X(padding)                                                                                     \
     X(loader_prefetch)                                                                             \
     X(too_many_workers)                                                                            \
+    X(slow_collate)                                                                                \
     X(worker_respawn)                                                                              \
     X(naive_attention)                                                                             \
     X(many_small_copies)                                                                           \

@@ -244,6 +244,7 @@ static void batches_do_not_depend_on_workers_prefetch_or_input(void **state)
           .persistent_workers = true,
           .seed = 5 },
         { .workers = 1, .prefetch = 2, .input = INPUT_RESIDENT, .seed = 5 },
+        { .workers = 3, .prefetch = 2, .input = INPUT_DECODED, .collate = COLLATE_LOOP, .seed = 5 },
     };
     const struct loader_config serial = { .prefetch = 1, .input = INPUT_DECODED, .seed = 5 };
     enum { BATCHES = 35 }; /* of 64, 16 per epoch: two epochs and a bit */
@@ -463,6 +464,24 @@ static void statistics_count_what_was_handed_out(void **state)
     assert_int_equal(statistics.batches, 10);
     assert_int_equal(statistics.threads_started, 2);
     assert_true(statistics.load_ns > 0);
+    bench_close(&bench);
+}
+
+static void a_caller_that_collates_is_late_with_every_batch(void **state)
+{
+    const struct loader_config config = {
+        .workers = 2, .prefetch = 2, .input = INPUT_DECODED, .collate = COLLATE_LOOP
+    };
+    struct loader_statistics statistics;
+    struct bench bench;
+    (void)state;
+
+    bench_open(&bench, &images, &config, 32, 2);
+    for (int i = 0; i < 40; i++) loader_return(bench.loader, next(&bench));
+    statistics = loader_statistics(bench.loader);
+    assert_int_equal(statistics.batches, 40);
+    assert_int_equal(statistics.late, 40);
+    assert_int_equal(statistics.damaged, 0);
     bench_close(&bench);
 }
 
@@ -908,6 +927,7 @@ int main(void)
         cmocka_unit_test(threads_live_for_an_epoch_or_for_all),
         WITH_FOLDER(statistics_count_what_was_handed_out),
         WITH_FOLDER(closing_does_not_wait_for_the_caller),
+        cmocka_unit_test(a_caller_that_collates_is_late_with_every_batch),
         cmocka_unit_test(waits_for_the_first_batch_of_an_epoch_are_counted_apart),
         cmocka_unit_test(paused_workers_load_nothing_until_a_batch_is_wanted),
         cmocka_unit_test(signals_are_not_delivered_to_workers),

@@ -299,6 +299,16 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
     return status;
 }
 
+enum status sample_read(struct sample_reader *reader, enum split split, uint32_t index)
+{
+    const struct dataset *dataset = reader->dataset;
+    size_t bytes;
+
+    if (dataset->config.kind == DATA_SEQUENCES)
+        return STATUS_OK;
+    return read_file(reader, dataset->folder.splits[split].files[index].path, &bytes);
+}
+
 struct dataset_damage dataset_damage(const struct dataset *dataset)
 {
     struct dataset_damage damage = { 0, NULL };

@@ -64,6 +64,10 @@ void sample_reader_close(struct sample_reader *reader);
 enum status sample_load(struct sample_reader *reader, enum split split, uint32_t index, void *input,
                         int32_t *label, int32_t *length);
 
+/* Reads the file of a sample, so that sample_load() finds it in the host's memory; of sequences there is
+ * nothing to read. Errors: those of sample_load(). */
+enum status sample_read(struct sample_reader *reader, enum split split, uint32_t index);
+
 /* Reads every file once, so that later reads find them in the host's memory. Of sequences there is
  * nothing to read. Errors: those of dataset_open(). */
 enum status dataset_read_files(const struct dataset_config *config);

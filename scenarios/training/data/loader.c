@@ -137,6 +137,29 @@ out:
     return status;
 }
 
+/* The worker's part where the caller puts batches together. A file that cannot be read is the caller's
+ * to report or to replace. */
+static enum status read_files(struct loader *loader, struct slot *slot,
+                              struct sample_reader **reader)
+{
+    enum status status = STATUS_OK;
+
+    if (*reader == NULL)
+        TRY(sample_reader_open(reader, loader->dataset));
+    for (int i = 0; i < loader->layout.samples; i++) {
+        rest_if_paused(loader, slot);
+        if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
+            FAIL(STATUS_INTERRUPTED, "the loader was closed");
+        status = sample_read(*reader, SPLIT_TRAIN, slot->samples[i]);
+        if (status != STATUS_BAD_INPUT)
+            TRY(status);
+    }
+    status = STATUS_OK;
+
+out:
+    return status;
+}
+
 /* The order depends only on the seed and the number of the epoch. */
 static void shuffle(struct loader *loader, int64_t epoch)
 {
@@ -177,15 +200,23 @@ static bool is_starved(const struct loader *loader, int64_t wall_ns, int64_t cpu
            wall_ns > STARVED_TIMES * cpu_ns;
 }
 
-/* Loads a claimed slot. With the mutex held, but not while loading. */
-static void load_claimed(struct loader *loader, struct slot *slot, struct sample_reader **reader)
+static bool caller_collates(const struct loader *loader)
 {
-    int64_t begin_ns = clock_ns(), begin_cpu_ns = clock_thread_cpu_ns(), wall_ns, damaged;
+    return loader->config.collate == COLLATE_LOOP && loader->config.workers > 0 &&
+           loader->cache == NULL;
+}
+
+/* Loads a claimed slot, or reads its files. With the mutex held, but not while loading. */
+static void load_claimed(struct loader *loader, struct slot *slot, struct sample_reader **reader,
+                         bool reads_only)
+{
+    int64_t begin_ns = clock_ns(), begin_cpu_ns = clock_thread_cpu_ns(), wall_ns, damaged = 0;
     enum status status;
 
     loader->active++;
     pthread_mutex_unlock(&loader->mutex);
-    status = load_batch(loader, slot, reader, &damaged);
+    status =
+        reads_only ? read_files(loader, slot, reader) : load_batch(loader, slot, reader, &damaged);
     if (status != STATUS_OK)
         slot->error = *status_last();
     pthread_mutex_lock(&loader->mutex);
@@ -271,7 +302,7 @@ static void *work(void *argument)
         claim(loader, slot);
         if (is_done(loader)) /* Nothing else wakes the others to end. */
             pthread_cond_broadcast(&loader->claimable);
-        load_claimed(loader, slot, &reader);
+        load_claimed(loader, slot, &reader, caller_collates(loader));
         pthread_cond_signal(&loader->loaded);
     }
     pthread_mutex_unlock(&loader->mutex);
@@ -497,7 +528,7 @@ static struct slot *wait_for_next(struct loader *loader)
         }
         slot = find_free(loader);
         claim(loader, slot);
-        load_claimed(loader, slot, &loader->reader);
+        load_claimed(loader, slot, &loader->reader, false);
     }
 }
 
@@ -523,6 +554,10 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
     slot = find_next(loader);
     is_late = slot == NULL || slot->state == SLOT_LOADING;
     slot = wait_for_next(loader);
+    if (slot != NULL && slot->state == SLOT_READY && caller_collates(loader)) {
+        load_claimed(loader, slot, &loader->reader, false);
+        is_late = true;
+    }
     waited_ns = clock_ns() - begin;
     loader->statistics.wait_ns += waited_ns;
     if (loader->taken % loader->batches_per_epoch == 0)

@@ -6,6 +6,9 @@
  * (gives_way), so that they delay neither the device nor the thread that queues its work. Where other
  * programs leave almost none, new workers that do not give way replace them.
  *
+ * With COLLATE_LOOP the workers only read the files of the batches ahead, and loader_next() loads the batch
+ * from the host's memory.
+ *
  * The batches and their order depend only on the seed, whatever the number of workers: every epoch is a
  * permutation of the training samples, without the incomplete last batch. Workers load ahead across
  * the end of an epoch, unless they end with it.

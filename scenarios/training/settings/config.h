@@ -66,8 +66,13 @@ struct batching_config {
     int micro_batches;      /* per update; set by knobs_resolve */
 };
 
+/* Who puts a batch together. COLLATE_LOOP: workers only read its files, so that they are in the host's
+ * memory; the training thread decodes them, pads, and fills the batch. */
+enum collate { COLLATE_WORKERS, COLLATE_LOOP };
+
 struct loader_config {
     enum input input;
+    enum collate collate;
     int workers;  /* threads; 0: the caller loads. -N until knobs_resolve: N per core of the host */
     int prefetch; /* batches that a worker keeps ready or in progress, at least 1 */
     bool persistent_workers; /* no: threads end with the epoch and new ones start */

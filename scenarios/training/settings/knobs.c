@@ -103,6 +103,13 @@ static const struct knob knobs[] = {
       .most = 4096,
       .healthy = "cores",
       .text = "loader threads; 0: the training thread loads" },
+    { .name = "collate",
+      .kind = KNOB_CHOICE,
+      AT(loader.collate),
+      .values = "workers|loop",
+      .healthy = "workers",
+      .text = "batches are decoded and put together by the workers; or by the training thread, and "
+              "workers only read files" },
     { .name = "prefetch",
       .kind = KNOB_COUNT,
       AT(loader.prefetch),

@@ -1,0 +1,58 @@
+/* Putting batches together in the training loop.
+ *
+ * There are workers, and more of them change nothing: they only read the files. The images are decoded,
+ * and the batch is put together, where the loop asks for it, as in a collate function that is called by
+ * the training thread. Nothing is launched meanwhile, and since the loop reads the loss after every step,
+ * the device is idle. In the workers the same code runs ahead of the loop. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_slow_collate = {
+    .name = "slow_collate",
+    .title = "Putting batches together in the training loop",
+    .group = GROUP_DATA,
+    .symptom = "the device is idle before every step, and more loader workers change nothing",
+    .cause = "the thread that queues the device's work decodes the files that the workers read",
+    .fix = "decode, pad and collate in the workers (in the dataset, or DataLoader(collate_fn=...))",
+    .look = "a long data phase before each forward, although workers are there",
+    .cost = "host memory for the decoded batches ahead; gains nothing where the workers are busy already",
+    .pytorch =
+        {
+            .before =
+                "loader = DataLoader(dataset, batch_size=8,\n"
+                "                    num_workers=2, collate_fn=list)\n"
+                "for samples in loader:\n"
+                "    inputs = torch.stack([x for x, _ in samples])\n"
+                "    labels = torch.tensor([y for _, y in samples])\n"
+                "    train_step(inputs, labels)\n",
+            .after =
+                "def collate(samples):\n"
+                "    inputs = torch.stack([x for x, _ in samples])\n"
+                "    return inputs, torch.tensor([y for _, y in samples])\n"
+                "\n"
+                "loader = DataLoader(dataset, batch_size=8,\n"
+                "                    num_workers=2, collate_fn=collate)\n"
+                "for inputs, labels in loader:\n"
+                "    train_step(inputs, labels)\n",
+        },
+    .base = "model=balanced input=decoded workers=cores loss_every=1 launch=graph",
+    .knob = "collate",
+    .before = "loop",
+    .after = "workers",
+    .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
+    .balance = { BALANCE_DEVICE_OVER_HOST, 0.35, 0.7 },
+    .loss = LOSS_IDENTICAL,
+    .expect =
+        {
+            /* Three quick runs on two busy cores of an EPYC: 4.3 to 14. All batches are late before. */
+            { METRIC_LATE_BATCHES, SHRINKS, .at_least = 2, .before_above = 0.99 },
+            /* Provisional, as are those below: where other programs take the cores, the workers' time is
+             * the loop's. The same runs: 2.0 to 8.4, and once too noisy to say. */
+            { METRIC_DATA_WAIT, SHRINKS, .at_least = 1.5 },
+            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
+            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CUDA },
+        },
+    .accept = { { "data_loading", ANYWHERE } },
+    /* Both variants read the loss on every step. A device that shares the workers' cores makes a batch
+     * late now and then. */
+    .tolerated_after = { { "host_sync", ANYWHERE }, { "data_jitter", WHERE_CPU_DEVICE } },
+};
