@@ -42,7 +42,7 @@ const struct scenario scenario_blocking_save = {
                 "        writer.submit(save, pinned, copied)\n",
         },
     .base = "model=balanced batch=2 launch=graph save_every=10",
-    .knob = "save",
+    .knob = "save_mode",
     .before = "blocking",
     .after = "asynchronous",
     .loss = LOSS_IDENTICAL,

@@ -76,16 +76,17 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     enum status status = STATUS_OK;
     struct training *training = NULL;
     struct training_window all = { 0 };
-    int64_t period = training_period(config, 1), total, chunk;
+    int64_t period = training_period(config, 1), total, chunk, first;
     double step_seconds = 0;
 
     *measurement = (struct measurement){ .accuracy = NAN, .loss = NAN };
     TRY(training_open(&training, device, config));
+    first = training_steps_done(training);
     training_stop_on(training, interrupt_flag());
     TRY(warm_up(training, period, &step_seconds));
-    measurement->warmup_steps = training_steps_done(training);
+    measurement->warmup_steps = training_steps_done(training) - first;
     if (measure->warmed_up != NULL)
-        measure->warmed_up(measure->context, measurement->warmup_steps);
+        measure->warmed_up(measure->context, first + 1, training_steps_done(training));
     interrupt_catch();
     total = measure->steps > 0 ? measure->steps : (int64_t)ceil(measure->seconds / step_seconds);
     chunk = (total + measure->windows - 1) / measure->windows;
@@ -96,6 +97,7 @@ enum status measure_training(struct measurement *measurement, struct device *dev
         TRY(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
         total -= chunk;
     }
+    TRY(training_save(training));
     measurement->interrupted = interrupt_signal() != 0;
     if (all.steps == 0)
         FAIL(STATUS_INTERRUPTED, "stopped by %s before anything was measured", interrupt_name());

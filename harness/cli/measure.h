@@ -20,12 +20,13 @@ struct measurement {
     uint32_t damaged_files;  /* that they were of, or of held-out samples */
     char first_damaged[512]; /* path of the first file; "": none */
     int64_t warmup_steps;    /* before the first window; they are not timed */
-    int64_t steps_trained;   /* with the warm-up */
-    bool interrupted;        /* fewer steps than were asked for, and no accuracy */
+    int64_t steps_trained; /* with the warm-up, and those before a saved state that it began with */
+    bool interrupted;      /* fewer steps than were asked for, and no accuracy */
 };
 
-/* Called once before the first window, with how many steps the warm-up took. May be NULL. */
-typedef void measure_warmed_up(void *context, int64_t steps);
+/* Called once before the first window, with the numbers of the warm-up's first and last step, from 1. May
+ * be NULL. */
+typedef void measure_warmed_up(void *context, int64_t first, int64_t last);
 
 /* Called after each window with the steps trained so far, the samples per second and the step time (us)
  * of that window, and the loss of its last step. May be NULL. */
@@ -42,7 +43,8 @@ struct measure {
     void *context;
 };
 
-/* Warms up, then measures. `config` is resolved. An interrupt ends the process until the first warm-up of
+/* Warms up, then measures, and saves the state at the end where the settings name a folder for it. `config`
+ * is resolved. An interrupt ends the process until the first warm-up of
  * the process is done; after that it ends the measurement, whose figures are then of the steps so far;
  * INTERRUPTED: there are none. */
 enum status measure_training(struct measurement *measurement, struct device *device,

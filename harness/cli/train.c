@@ -1,6 +1,7 @@
 /* chokepoint train: one configuration of the training step, or a row of them.
  *
  * Every knob is a flag, made from the table that scenarios use too. */
+#include "harness/base/atomic_file.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/interrupt.h"
@@ -13,6 +14,7 @@
 #include "harness/report/diagnosis_page.h"
 #include "harness/report/progress.h"
 #include "scenarios/training/settings/knobs.h"
+#include "scenarios/training/step/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ enum {
     KNOBS_MAX = 96,
     FLAG_NAME = 40,
     SETTINGS = 1024,
+    FOLDER = sizeof((struct saving_config *)NULL)->folder,
     SWEEP_MAX = 32,
     ROUNDS = 3,
     LOSS_LINES = 10,
@@ -55,6 +58,19 @@ static enum status take_data(void *member, const struct option_row *row, const c
         FAIL(STATUS_BAD_USAGE, "--%s=%.60s...: the path is too long", row->name, value);
     TRY(knob_set(config, row->name, "images"));
     snprintf(config->data.folder, sizeof config->data.folder, "%s", value);
+
+out:
+    return status;
+}
+
+static enum status take_folder(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+
+    if (value[0] == '\0' || strlen(value) >= FOLDER)
+        FAIL(STATUS_BAD_USAGE, "--%s=%.60s: give the path of a folder, of at most %d bytes",
+             row->name, value, FOLDER - 1);
+    snprintf(member, FOLDER, "%s", value);
 
 out:
     return status;
@@ -120,6 +136,14 @@ static const struct option_row own[] = {
       "record a few more steps after those that are timed, write FILE.json.gz or FILE.json for "
       "Perfetto, and print what diagnose finds in it",
       1, written_trace_take, AT(trace) },
+    { "save", "DIR",
+      "save the training state in DIR: at the end, after Ctrl-C too, and after every --save-every "
+      "steps; the last one saved is whole even if the program is killed",
+      1, take_folder, AT(config.saving.folder) },
+    { "resume", "DIR",
+      "go on from the state that was saved in DIR, with the same settings: bit for bit as if the "
+      "training had not stopped",
+      1, take_folder, AT(config.saving.resume) },
     { "data", "images|sequences|auto|DIR",
       "what it trains on: generated, or the JPEG files in DIR, a sub-folder per class", 2,
       take_data, AT(config) },
@@ -199,21 +223,33 @@ static enum status record_trace(struct train *train, const struct device_propert
 {
     enum status status = STATUS_OK;
     const struct protocol protocol = flags_protocol(&train->flags);
+    struct training_config config = train->config;
     struct trace_run run = { .name = "train",
                              .path = train->trace,
                              .protocol = &protocol,
-                             .config = &train->config,
+                             .config = &config,
                              .period = training_period(&train->config, 1),
                              .alike = true,
                              .step_time_us = measurement->metric[METRIC_STEP_TIME],
                              .device = *device,
                              .stop = interrupt_flag() };
 
+    /* The state that was saved is that of the training which was measured. */
+    memset(config.saving.folder, 0, sizeof config.saving.folder);
     TRY(trace_run_record(&run));
     TRY(diagnosis_make(diagnosis, &train->trace, 1, NULL, NULL));
 
 out:
     return status;
+}
+
+static void print_saved(const struct page *page, const char *folder, int64_t steps)
+{
+    fputc('\n', page->console.stream);
+    page_paragraph(page, INK_PLAIN,
+                   "The state after %lld steps is in %s/" STATE_FILE
+                   "; --resume=%s goes on from it.",
+                   (long long)steps, folder, folder);
 }
 
 /* The device is closed before the trace is recorded, which opens it anew. The figures are printed even if
@@ -241,8 +277,10 @@ static enum status train_one(struct train *train, struct device **device, const 
 
     TRY(knobs_resolve(&train->config, &properties));
     TRY(knobs_print(&train->config, settings, sizeof settings));
-    /* Opened once more by the training, but what is wrong with it is said before anything else. */
+    /* Opened once more by the training, but what is wrong with them is said before anything else. */
     TRY(dataset_open(&dataset, &train->config.data));
+    if (train->config.saving.resume[0] != '\0')
+        TRY(state_check(&train->config, dataset));
     if (!is_json) {
         train_print_settings(page, &properties, settings);
         if (train->config.data.folder[0] != '\0')
@@ -253,6 +291,8 @@ static enum status train_one(struct train *train, struct device **device, const 
     TRY(measure_training(&measurement, *device, &train->config, &measure));
     if (!is_json)
         train_print_summary(page, &measurement);
+    if (!is_json && train->config.saving.folder[0] != '\0')
+        print_saved(page, train->config.saving.folder, measurement.steps_trained);
     fflush(stdout);
     if (train->trace != NULL && !measurement.interrupted) {
         device_close(*device);
@@ -404,6 +444,25 @@ static void prepare(void *context)
     knobs_defaults(&train->config);
 }
 
+static bool is_saved(const struct train *train)
+{
+    return train->config.saving.folder[0] != '\0' || train->config.saving.resume[0] != '\0';
+}
+
+/* Learns before hours of training whether the state can be saved. */
+static enum status try_folder(const char *folder)
+{
+    enum status status = STATUS_OK;
+    char path[PATH_MAX];
+
+    TRY(state_path(path, folder));
+    TRY(atomic_file_create_folder(folder));
+    TRY(atomic_file_try(path, "", 0));
+
+out:
+    return status;
+}
+
 static enum status run_train(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -415,8 +474,14 @@ static enum status run_train(void *context, int *exit_code)
     if (train->trace != NULL && train->sweep != NULL)
         FAIL(STATUS_BAD_USAGE,
              "--trace records one configuration, --sweep trains several: leave one of them out");
+    if (is_saved(train) && train->sweep != NULL)
+        FAIL(STATUS_BAD_USAGE,
+             "--save and --resume are for one configuration, --sweep trains several: leave one of "
+             "them out");
     if (train->trace != NULL)
         TRY(written_trace_try(train->trace));
+    if (train->config.saving.folder[0] != '\0')
+        TRY(try_folder(train->config.saving.folder));
     TRY(flags_open_device(&device, &train->flags));
     TRY(train->sweep != NULL ? train_sweep(train, device, &page)
                              : train_one(train, &device, &page));
@@ -443,7 +508,9 @@ const struct command command_train = {
             "  chokepoint train\n"
             "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
             "  chokepoint train --loss-every=1 --trace=mine.json.gz    with its diagnosis\n"
-            "  chokepoint train --input=decoded --sweep workers=0,1,2,4",
+            "  chokepoint train --input=decoded --sweep workers=0,1,2,4\n"
+            "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
+            "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
     .options = options,
     .context_size = sizeof(struct train),
     .prepare = prepare,

@@ -35,11 +35,12 @@ static const struct column loss_columns[] = {
     { "step time", 12, 0 },
 };
 
-void train_print_warmup(void *context, int64_t steps)
+void train_print_warmup(void *context, int64_t first, int64_t last)
 {
     const struct page *page = context;
 
-    page_paragraph(page, INK_DIM, "Steps 1 to %lld warmed up and are not timed.", (long long)steps);
+    page_paragraph(page, INK_DIM, "Steps %lld to %lld warmed up and are not timed.",
+                   (long long)first, (long long)last);
     page_table(page, loss_columns, ARRAY_SIZE(loss_columns));
     fflush(page->console.stream);
 }

@@ -263,6 +263,20 @@ says out "held-out"
 says out "  Steps 1 to 80 warmed up and are not timed."
 says out "       100 " # the first row ends after 20 steps more
 says out "of the step time"
+expect 0 "a run that is saved" "$program" train --device=cpu --model=light --steps=20 --save="$folder/saved"
+says out "The state after 100 steps is in"
+expect 0 "a run that goes on" "$program" train --device=cpu --model=light --steps=20 --resume="$folder/saved"
+says out "  Steps 101 to 180 warmed up and are not timed."
+says out "       200 "
+says_not out "The state after"
+refuses "a run that goes on with other settings" "was saved with seed=1 instead of 2; give these settings" \
+    "$program" train --device=cpu --model=light --steps=20 --resume="$folder/saved" --seed=2
+refuses "a run that goes on from nothing" "there is no saved state $folder/none/training.state" \
+    "$program" train --device=cpu --model=light --resume="$folder/none"
+refuses "a sweep that is saved" "leave one of them out" "$program" train --device=cpu \
+    --save="$folder/saved" --sweep workers=1,2
+refuses "a state that cannot be saved" "cannot create the folder /proc/none" \
+    "$program" train --device=cpu --model=light --save=/proc/none
 expect 0 "training on images" "$program" train --device=cpu --model=balanced --steps=20
 says_not out "images in"
 mkdir "$folder/own"

@@ -30,11 +30,11 @@ static void settings_that_differ_are_named(void **state)
         { { "batch=8", NULL, 0 }, { "batch=8 save_every=5", NULL, 0 }, "save_every never and 5" },
         { { "batch=8 warp=9", NULL, 0 }, { "batch=8", NULL, 0 }, "warp 9 and unknown" },
         /* A name that begins like another, and a value that begins like another. */
-        { { "save=blocking batch=8", NULL, 0 },
-          { "batch=80 save=blocking", NULL, 0 },
+        { { "save_mode=blocking batch=8", NULL, 0 },
+          { "batch=80 save_mode=blocking", NULL, 0 },
           "batch 8 and 80" },
-        { { "save=blocking save_every=2", NULL, 0 },
-          { "save_every=2 save=blocking", NULL, 0 },
+        { { "save_mode=blocking save_every=2", NULL, 0 },
+          { "save_every=2 save_mode=blocking", NULL, 0 },
           "" },
         /* Whose images; sequences are always generated. */
         { { "data=images", "mine", 0 }, { "data=images", "mine", 0 }, "" },

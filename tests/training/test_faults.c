@@ -100,7 +100,7 @@ static void item_sync_survives_every_fault(void **state)
 {
     (void)state;
     check_all_calls("model=balanced blocks=1 batch=2 input=decoded workers=0 launch=graph "
-                    "loss_every=1 jpeg_pixels=32 save_every=3 save=blocking");
+                    "loss_every=1 jpeg_pixels=32 save_every=3 save_mode=blocking");
 }
 
 static void checkpointing_survives_every_fault(void **state)

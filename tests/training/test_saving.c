@@ -1,4 +1,5 @@
 /* Saving the training state: what is in the file, when it is written, what it costs, how it fails. */
+#include "scenarios/training/step/state.h"
 #include "tests/fixtures/training_fixture.h"
 
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of the tensors, which stand behind the header. */
 static size_t bytes_of(const struct training *training)
 {
     return 3 * (size_t)encoder_parameters(training->encoder) * sizeof(float) +
@@ -72,7 +74,8 @@ static bool file_holds(struct training *training, const char *state)
     assert_true(file >= 0);
     assert_non_null(read);
     assert_ok(training_pause(training));
-    holds = pread(file, read, bytes + 1, 0) == (ssize_t)bytes && memcmp(read, state, bytes) == 0;
+    holds = pread(file, read, bytes + 1, STATE_HEADER) == (ssize_t)bytes &&
+            memcmp(read, state, bytes) == 0;
     free(read);
     close(file);
     return holds;
@@ -81,11 +84,11 @@ static bool file_holds(struct training *training, const char *state)
 static void what_is_saved_is_the_state_bit_for_bit(void **state)
 {
     static const char *const settings[] = {
-        "model=light launch=eager save_every=3 save=blocking precision=fp32",
-        "model=light launch=graph save_every=3 save=blocking precision=bf16",
-        "model=balanced optimizer=unfused save_every=3 save=blocking allocation=direct",
-        "model=light launch=eager save_every=3 save=asynchronous precision=bf16",
-        "model=light launch=graph save_every=1 save=asynchronous precision=fp32",
+        "model=light launch=eager save_every=3 save_mode=blocking precision=fp32",
+        "model=light launch=graph save_every=3 save_mode=blocking precision=bf16",
+        "model=balanced optimizer=unfused save_every=3 save_mode=blocking allocation=direct",
+        "model=light launch=eager save_every=3 save_mode=asynchronous precision=bf16",
+        "model=light launch=graph save_every=1 save_mode=asynchronous precision=fp32",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
@@ -110,8 +113,8 @@ static void what_is_saved_is_the_state_bit_for_bit(void **state)
 static void what_is_saved_stays_while_training_goes_on(void **state)
 {
     static const char *const settings[] = {
-        "model=light launch=eager save_every=4 save=blocking",
-        "model=light launch=graph save_every=4 save=asynchronous",
+        "model=light launch=eager save_every=4 save_mode=blocking",
+        "model=light launch=graph save_every=4 save_mode=asynchronous",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
@@ -153,7 +156,7 @@ static void check_waits(struct device *device, const char *settings, bool blocki
 
 static void only_a_blocking_save_waits_for_its_copies(void **state)
 {
-    check_waits(*state, "model=light launch=graph loss_every=1024 save_every=4 save=blocking",
+    check_waits(*state, "model=light launch=graph loss_every=1024 save_every=4 save_mode=blocking",
                 true);
     check_waits(*state, "model=light launch=graph loss_every=1024 save_every=4", false);
 }
@@ -161,7 +164,7 @@ static void only_a_blocking_save_waits_for_its_copies(void **state)
 /* Every eighth step of a window saves; another window has none. */
 static void a_window_says_how_long_its_saves_hold_the_loop_up(void **state)
 {
-    static const char *const settings[] = { "model=light save_every=8 save=blocking",
+    static const char *const settings[] = { "model=light save_every=8 save_mode=blocking",
                                             "model=light save_every=8" };
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
@@ -200,7 +203,7 @@ static void saving_changes_no_bit_of_the_training(void **state)
     float plain[STEPS], saving[STEPS];
 
     run_losses(*state, "model=light launch=graph", STEPS, plain);
-    run_losses(*state, "model=light launch=graph save_every=2 save=blocking", STEPS, saving);
+    run_losses(*state, "model=light launch=graph save_every=2 save_mode=blocking", STEPS, saving);
     assert_memory_equal(plain, saving, sizeof plain);
     run_losses(*state, "model=light launch=graph save_every=2", STEPS, saving);
     assert_memory_equal(plain, saving, sizeof plain);
@@ -240,7 +243,8 @@ static void check_failed_write(enum status status)
 
 static void a_write_that_fails_is_told_with_what_to_do(void **state)
 {
-    struct training *training = open_training(*state, "model=light save_every=2 save=blocking");
+    struct training *training =
+        open_training(*state, "model=light save_every=2 save_mode=blocking");
     enum status status;
     rlim_t before;
 

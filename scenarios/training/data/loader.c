@@ -440,6 +440,7 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     made->slots_max = batches_max;
     made->order_count = dataset_count(dataset, SPLIT_TRAIN);
     made->batches_per_epoch = made->order_count / (uint32_t)samples;
+    made->claimed = made->taken = config->first_batch;
     made->claim_end = next_claim_end(made);
     made->epoch = -1;
     made->slots = calloc((size_t)batches_max, sizeof *made->slots);

@@ -10,7 +10,8 @@
  * from the host's memory.
  *
  * The batches and their order depend only on the seed, whatever the number of workers: every epoch is a
- * permutation of the training samples, without the incomplete last batch. Workers load ahead across
+ * permutation of the training samples, without the incomplete last batch. A run that goes on where another
+ * ended enters that order at first_batch. Workers load ahead across
  * the end of an epoch, unless they end with it.
  *
  * A sample that cannot be loaded (its file is damaged or gone) is counted and replaced by the next one

@@ -447,6 +447,26 @@ out:
     return status;
 }
 
+static enum status narrow(const struct parameter *p, struct stream *stream)
+{
+    const struct tensor *value = p->value;
+
+    if (value->dtype == DTYPE_F32)
+        return STATUS_OK;
+    return LAUNCH(stream, value->dtype, cast_from_float, (long)value->elements, .y = value->data,
+                  .x = p->master);
+}
+
+enum status encoder_narrow(const struct encoder *encoder, struct stream *stream)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < encoder->parameter_count; i++) TRY(narrow(&encoder->parameters[i], stream));
+
+out:
+    return status;
+}
+
 /* Made on the host in fp32, copied to the master, narrowed to the parameter. */
 static enum status set_parameters(struct encoder *encoder, const struct initial *initials,
                                   uint64_t seed, struct stream *stream)
@@ -471,9 +491,7 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
                             : initials[i].constant;
         TRY(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
                         (size_t)value->elements * sizeof *values));
-        if (value->dtype != DTYPE_F32)
-            TRY(LAUNCH(stream, value->dtype, cast_from_float, (long)value->elements,
-                       .y = value->data, .x = p->master));
+        TRY(narrow(p, stream));
     }
 
 out:

@@ -38,6 +38,9 @@ struct model_shape encoder_shape(const struct training_config *config, int class
 enum status encoder_open(struct encoder **encoder, const struct training_config *config,
                          int classes, struct allocator *allocator, struct stream *stream);
 
+/* After the masters were changed: makes the parameters of them. Queued on `stream`. */
+enum status encoder_narrow(const struct encoder *encoder, struct stream *stream);
+
 /* The same model for samples of fewer `tokens`: it has ops, activations and programs of its own, and the
  * parameters of `longer`, which must outlive it. `config` and `stream` are those that `longer` was opened
  * with. */

@@ -79,6 +79,7 @@ struct loader_config {
     bool gives_way;          /* workers run only while no other thread wants their core */
     struct batching_config batching;
     uint64_t seed;
+    int64_t first_batch; /* where the seed's order is entered: the number of a batch */
 };
 
 /* --- Copies of batches to the device --- */
@@ -149,7 +150,9 @@ enum saving_mode { SAVING_ASYNCHRONOUS, SAVING_BLOCKING };
 
 struct saving_config {
     enum saving_mode mode;
-    int save_every; /* steps between two saves; 0: never */
+    int save_every;   /* steps between two saves; 0: never */
+    char folder[512]; /* the user's, for the state at the end too; "": a file that leaves no trace */
+    char resume[512]; /* the folder with the state to go on from; "": from the beginning */
 };
 
 struct training_config {

@@ -102,6 +102,7 @@ static const struct knob knobs[] = {
       .values = "0..4096|cores|2xcores..64xcores",
       .most = 4096,
       .healthy = "cores",
+      .changes_no_result = true,
       .text = "loader threads; 0: the training thread loads" },
     { .name = "collate",
       .kind = KNOB_CHOICE,
@@ -115,12 +116,14 @@ static const struct knob knobs[] = {
       AT(loader.prefetch),
       FROM_TO(1, 256),
       .healthy = "2",
+      .changes_no_result = true,
       .text = "batches that each worker keeps ready or in progress" },
     { .name = "persistent_workers",
       .kind = KNOB_YES_NO,
       AT(loader.persistent_workers),
       .values = "no|yes",
       .healthy = "yes",
+      .changes_no_result = true,
       .text = "keep the workers from epoch to epoch, or start new ones" },
     { .name = "padding",
       .kind = KNOB_CHOICE,
@@ -161,18 +164,21 @@ static const struct knob knobs[] = {
       AT(transfer.pinned),
       .values = "pageable|pinned",
       .healthy = "pinned",
+      .changes_no_result = true,
       .text = "host memory that batches are loaded into" },
     { .name = "transfer",
       .kind = KNOB_CHOICE,
       AT(transfer.mode),
       .values = "overlapped|inline|blocking",
       .healthy = "overlapped",
+      .changes_no_result = true,
       .text = "copy batches on a separate stream, on the compute stream, or while the host waits" },
     { .name = "copies",
       .kind = KNOB_YES_NO,
       AT(transfer.one_copy),
       .values = "per_tensor|one",
       .healthy = "one",
+      .changes_no_result = true,
       .text = "one copy per batch, or one per tensor: each sample's input, the labels, the "
               "lengths" },
     { .name = "optimizer",
@@ -192,12 +198,14 @@ static const struct knob knobs[] = {
       AT(launch.mode),
       .values = "eager|graph|auto",
       .healthy = "auto",
+      .changes_no_result = true,
       .text = "launch kernel by kernel, or each step as one graph; auto: a graph for model=light" },
     { .name = "allocation",
       .kind = KNOB_CHOICE,
       AT(allocator.mode),
       .values = "caching|stream_ordered|direct",
       .healthy = "caching",
+      .changes_no_result = true,
       .text = "freed device memory: kept by the step, kept by the device's pool, or given back at "
               "once" },
     { .name = "memory_budget",
@@ -208,6 +216,7 @@ static const struct knob knobs[] = {
       .most = 0x1p62,
       .zero = "device",
       .healthy = "device",
+      .changes_no_result = true,
       .text = "device memory that the step may reserve; device: all of it; role: little more than "
               "the model needs" },
     { .name = "empty_cache_every",
@@ -218,12 +227,14 @@ static const struct knob knobs[] = {
       .most = 1000000,
       .zero = "never",
       .healthy = "never",
+      .changes_no_result = true,
       .text = "steps after which allocation=caching gives its free memory back to the device" },
     { .name = "loss_every",
       .kind = KNOB_COUNT,
       AT(logging.loss_every),
       FROM_TO(1, 1000000),
       .healthy = "20",
+      .changes_no_result = true,
       .text = "steps between blocking reads of the loss" },
     { .name = "save_every",
       .kind = KNOB_COUNT,
@@ -233,12 +244,14 @@ static const struct knob knobs[] = {
       .most = 1000000,
       .zero = "never",
       .healthy = "never",
+      .changes_no_result = true,
       .text = "steps between saves of the training state to a file" },
-    { .name = "save",
+    { .name = "save_mode",
       .kind = KNOB_CHOICE,
       AT(saving.mode),
       .values = "asynchronous|blocking",
       .healthy = "asynchronous",
+      .changes_no_result = true,
       .text = "save from pinned memory by a thread, or while the step waits for copies and write" },
     { .name = "seed",
       .kind = KNOB_SEED,
@@ -379,6 +392,25 @@ enum status knob_get(const struct training_config *config, const char *name, cha
 
 out:
     return status;
+}
+
+void knobs_differences(const struct training_config *saved, const struct training_config *now,
+                       char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
+        char before[VALUE_SIZE], after[VALUE_SIZE];
+
+        if (knobs[i].changes_no_result ||
+            knob_get(saved, knobs[i].name, before, sizeof before) != STATUS_OK ||
+            knob_get(now, knobs[i].name, after, sizeof after) != STATUS_OK ||
+            strcmp(before, after) == 0 || used >= size)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s=%s instead of %s",
+                                 used > 0 ? ", " : "", knobs[i].name, before, after);
+    }
 }
 
 enum status knobs_print(const struct training_config *config, char *text, size_t size)

@@ -28,6 +28,8 @@ struct knob {
     size_t offset;      /* in struct training_config */
     double least, most; /* numbers: the range */
     const char *zero;   /* numbers: the only spelling of 0, which the range excludes; NULL: none */
+    bool
+        changes_no_result; /* a saved run may go on with another value: the losses are the same bits */
 };
 const struct knob *knobs_list(int *count);
 
@@ -56,6 +58,11 @@ enum status knobs_resolve(struct training_config *config, const struct device_pr
  * too little, here and below. */
 enum status knob_get(const struct training_config *config, const char *name, char *text,
                      size_t size);
+
+/* Names the knobs that decide the results and differ: "batch=8 instead of 4, seed=2 instead of 1"; "" where
+ * none do. What does not fit is left out. */
+void knobs_differences(const struct training_config *saved, const struct training_config *now,
+                       char *text, size_t size);
 
 /* All knobs as "name=value name=value ...", in the table's order. */
 enum status knobs_print(const struct training_config *config, char *text, size_t size);

@@ -53,7 +53,7 @@ enum status training_submit(struct training *training)
     int64_t begin;
     enum status status = STATUS_OK;
 
-    if (graph && training->graph == NULL && training->steps >= EAGER_STEPS)
+    if (graph && training->graph == NULL && training->steps - training->first_step >= EAGER_STEPS)
         TRY(capture(training));
     begin = clock_ns();
     if (training->graph != NULL) {

@@ -63,7 +63,7 @@ enum status training_losses(struct training *training, int64_t first, int count,
 {
     enum status status = STATUS_OK;
 
-    if (first < 0 || count < 0 || first + count > training->steps ||
+    if (first < training->first_step || count < 0 || first + count > training->steps ||
         first < training->steps - LOSS_RING)
         FAIL(STATUS_BAD_USAGE,
              "losses of steps %lld to %lld were asked for; kept are the last %d of %lld",

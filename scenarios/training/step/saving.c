@@ -1,18 +1,22 @@
 /* Saving the training state: in the step, which waits for every copy and for the write, or beside it.
  *
- * The state is all that training needs to go on: every parameter's master weights and moments, and the
- * optimizer's own state, in this order. Tensors are copied to the host one after the other and written
- * to one file, over the last save. The file has no name, so nothing stays behind when the program ends,
- * however it ends; it is in $TMPDIR, else in /var/tmp, which is a disk even where /tmp is memory.
+ * state.h says what the state is. Tensors are copied to the host one after the other and written to one
+ * file. In the user's folder it is written aside, forced to disk and renamed, so the last state is whole
+ * at any moment, however the program ends. Without a folder it is written over the last save, in a file
+ * that has no name, so nothing stays behind; it is in $TMPDIR, else in /var/tmp, which is a disk even where
+ * /tmp is memory.
  *
  * Asynchronously, the copies to pinned memory are queued behind the step's work, so they hold the state
  * right after the step, and the writer thread waits for them and writes. There is one buffer: a save
  * waits for the write of the save before. An error of the writer is returned by the next save or pause, or
  * at the end of the timed window. */
+#include "scenarios/training/step/state.h"
 #include "scenarios/training/step/training_parts.h"
 
+#include "harness/base/atomic_file.h"
 #include "harness/base/clock.h"
 #include "harness/base/write_all.h"
+#include "scenarios/training/settings/knobs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +28,17 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SETTINGS = 2048 };
+
 struct saving {
     bool asynchronous;
-    int file;    /* -1: none */
-    char *state; /* host memory, pinned where asynchronous, [bytes] */
+    char path[PATH_MAX]; /* in the user's folder; "": none */
+    int file;            /* without a name; -1: none */
+    char *state;         /* host memory, pinned where asynchronous, [bytes] */
     size_t bytes;
+    char settings[SETTINGS];
+    int64_t samples;
+    int64_t steps;        /* of the last state that was copied; -1: none */
     struct event *copied; /* the rest: where asynchronous */
     pthread_t writer;
     bool has_writer;
@@ -44,15 +54,6 @@ static const char *folder(void)
     const char *named = getenv("TMPDIR");
 
     return named != NULL && named[0] != '\0' ? named : "/var/tmp";
-}
-
-static size_t state_bytes(const struct encoder *encoder)
-{
-    size_t bytes = sizeof(struct step_state);
-
-    for (int i = 0; i < encoder->parameter_count; i++)
-        bytes += 3 * (size_t)encoder->parameters[i].value->elements * sizeof(float);
-    return bytes;
 }
 
 static enum status open_file(int *file)
@@ -74,30 +75,26 @@ out:
     return status;
 }
 
-static enum status copy_state(struct training *training)
+/* In the user's folder. */
+static enum status replace_state(const struct saving *saving)
 {
-    enum status (*copy)(struct stream *, enum copy_kind, void *, const void *, size_t) =
-        training->saving->asynchronous ? device_copy_async : device_copy;
-    const struct encoder *encoder = training->encoder;
-    char *to = training->saving->state;
     enum status status = STATUS_OK;
+    char temporary[PATH_MAX];
+    int file;
 
-    for (int i = 0; i < encoder->parameter_count; i++) {
-        struct moments moments = optimizer_moments(training->optimizer, i);
-        const float *from[] = { encoder->parameters[i].master, moments.m, moments.v };
-        size_t bytes = (size_t)encoder->parameters[i].value->elements * sizeof(float);
-
-        for (size_t j = 0; j < ARRAY_SIZE(from); j++, to += bytes)
-            TRY(copy(training->compute, COPY_DEVICE_TO_HOST, to, from[j], bytes));
+    TRY(atomic_file_open(temporary, &file, saving->path));
+    if (!write_all(file, saving->state, saving->bytes)) {
+        int error = errno;
+        atomic_file_discard(temporary, file);
+        ATOMIC_FILE_FAIL(saving->path, error);
     }
-    TRY(copy(training->compute, COPY_DEVICE_TO_HOST, to, optimizer_state(training->optimizer),
-             sizeof(struct step_state)));
+    TRY(atomic_file_finish(temporary, saving->path, file));
 
 out:
     return status;
 }
 
-static enum status write_state(const struct saving *saving)
+static enum status overwrite_state(const struct saving *saving)
 {
     enum status status = STATUS_OK;
 
@@ -112,12 +109,20 @@ out:
     return status;
 }
 
+/* Of `steps` steps, once it is in host memory. */
+static enum status write_state(const struct saving *saving, int64_t steps)
+{
+    state_seal(saving->state, saving->bytes, saving->settings, saving->samples, steps);
+    return saving->path[0] != '\0' ? replace_state(saving) : overwrite_state(saving);
+}
+
 /* --- The writer thread --- */
 
 static void *write_states(void *argument)
 {
     struct saving *saving = argument;
     enum status status = STATUS_OK;
+    int64_t steps;
 
     pthread_mutex_lock(&saving->mutex);
     for (;;) {
@@ -125,10 +130,11 @@ static void *write_states(void *argument)
             pthread_cond_wait(&saving->changed, &saving->mutex);
         if (!saving->is_written_next)
             break;
+        steps = saving->steps;
         pthread_mutex_unlock(&saving->mutex);
         status = event_synchronize(saving->copied);
         if (status == STATUS_OK)
-            status = write_state(saving);
+            status = write_state(saving, steps);
         pthread_mutex_lock(&saving->mutex);
         if (status != STATUS_OK)
             saving->error = *status_last();
@@ -153,7 +159,7 @@ static enum status start_writer(struct saving *saving)
     if (error != 0)
         FAIL(STATUS_REFUSED,
              "the thread that writes the training state cannot be started: %s; "
-             "set save=blocking or save_every=never",
+             "set save_mode=blocking or save_every=never",
              strerror(error));
     saving->has_writer = true;
     pthread_setname_np(saving->writer, "saving");
@@ -184,12 +190,31 @@ static void signal_writer(struct saving *saving, bool *flag)
 
 /* --- The row --- */
 
+static bool saves(const struct saving_config *config)
+{
+    return config->save_every > 0 || config->folder[0] != '\0';
+}
+
+static enum status open_where(struct saving *saving, const char *folder)
+{
+    enum status status = STATUS_OK;
+
+    if (folder[0] != '\0')
+        TRY(state_path(saving->path, folder));
+    else
+        TRY(open_file(&saving->file));
+
+out:
+    return status;
+}
+
 static enum status open_saving(struct training *training)
 {
+    const struct saving_config *config = &training->config.saving;
     enum status status = STATUS_OK;
     struct saving *saving;
 
-    if (training->config.saving.save_every == 0)
+    if (!saves(config))
         return STATUS_OK;
     saving = calloc(1, sizeof *saving);
     if (saving == NULL)
@@ -198,10 +223,13 @@ static enum status open_saving(struct training *training)
     pthread_mutex_init(&saving->mutex, NULL);
     pthread_cond_init(&saving->changed, NULL);
     saving->file = -1;
-    saving->asynchronous = training->config.saving.mode == SAVING_ASYNCHRONOUS;
-    saving->bytes = state_bytes(training->encoder);
+    saving->asynchronous = config->mode == SAVING_ASYNCHRONOUS;
+    saving->bytes = state_bytes(training);
+    saving->samples = dataset_count(training->dataset, SPLIT_TRAIN);
+    saving->steps = -1;
+    TRY(knobs_print(&training->config, saving->settings, sizeof saving->settings));
     TRY(host_alloc(training->device, saving->asynchronous, saving->bytes, (void **)&saving->state));
-    TRY(open_file(&saving->file));
+    TRY(open_where(saving, config->folder));
     if (saving->asynchronous) {
         TRY(event_create(training->device, false, &saving->copied));
         TRY(start_writer(saving));
@@ -211,22 +239,49 @@ out:
     return status;
 }
 
-static enum status save(struct training *training)
+/* The state after `steps` steps, which are queued. */
+static enum status save_after(struct training *training, int64_t steps)
 {
     enum status status = STATUS_OK;
     struct saving *saving = training->saving;
-    int64_t begin_ns = clock_ns();
 
     TRY(wait_for_writer(saving));
-    TRY(copy_state(training));
+    TRY(state_copy(training, saving->state, !saving->asynchronous));
+    saving->steps = steps;
     if (saving->asynchronous) {
         TRY(event_record(saving->copied, training->compute));
         signal_writer(saving, &saving->is_written_next);
     } else {
-        TRY(write_state(saving));
+        TRY(write_state(saving, steps));
     }
+
+out:
+    return status;
+}
+
+static enum status save(struct training *training)
+{
+    enum status status = STATUS_OK;
+    int64_t begin_ns = clock_ns();
+
+    TRY(save_after(training, training->steps + 1));
     training->saves++;
     training->save_ns += clock_ns() - begin_ns;
+
+out:
+    return status;
+}
+
+enum status training_save(struct training *training)
+{
+    enum status status = STATUS_OK;
+    struct saving *saving = training->saving;
+
+    if (saving == NULL || saving->path[0] == '\0')
+        return STATUS_OK;
+    if (saving->steps != training->steps)
+        TRY(save_after(training, training->steps));
+    TRY(wait_for_writer(saving));
 
 out:
     return status;

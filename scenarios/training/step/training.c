@@ -1,4 +1,5 @@
 /* One training run: opening its parts, stepping, closing. */
+#include "scenarios/training/step/state.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include "harness/base/clock.h"
@@ -41,6 +42,8 @@ static enum status open_loader(struct training *training)
     loader.gives_way = device_properties(training->device)->shares_host_cores;
     if (loader.input == INPUT_RESIDENT)
         load_resident_only(training, &loader);
+    else
+        loader.first_batch = training->steps;
     batches_max = loader.workers * loader.prefetch + config->transfer.batches_in_flight + 2;
     return loader_open(&training->loader, training->dataset, &loader, training->layout.samples,
                        batches_max, &memory);
@@ -78,6 +81,8 @@ static enum status open_model(struct training *training)
                        training->encoder->parameter_count, training->allocator, training->compute));
     TRY(micro_batches_open(&training->micro_batches, config, &training->layout, training->encoder,
                            training->compute));
+    if (config->saving.resume[0] != '\0')
+        TRY(state_load(training));
     TRY(periodic_open(training));
 
 out:

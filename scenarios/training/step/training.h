@@ -44,8 +44,8 @@ struct training_window {
     double *step_ns; /* [step_count], differences of end-of-step device events; malloc'd */
 };
 
-/* `config` is resolved (knobs_resolve). Loads or generates the data, sets the parameters, starts the
- * workers. The device must outlive the training. */
+/* `config` is resolved (knobs_resolve). Loads or generates the data, sets the parameters or loads the
+ * state to go on from, starts the workers. The device must outlive the training. */
 enum status training_open(struct training **training, struct device *device,
                           const struct training_config *config);
 
@@ -85,6 +85,10 @@ void training_window_release(struct training_window *window);
  * for the device. */
 enum status training_losses(struct training *training, int64_t first, int count, float *losses);
 int64_t training_steps_done(const struct training *training);
+
+/* Where a folder was named to save to: writes the state as it is now, unless it has just been saved, and
+ * returns once it is on the disk. */
+enum status training_save(struct training *training);
 
 /* Share of held-out samples classified right, with the parameters as they are. Waits for the device. */
 enum status training_evaluate(struct training *training, double *accuracy);

@@ -26,8 +26,9 @@ struct training {
     struct optimizer *optimizer;
     struct batch_layout layout; /* of all micro-batches of a step together */
     struct graph *graph;        /* once captured */
-    int64_t steps;              /* done or queued */
     int64_t transfer_ns;        /* host time spent copying batches, in all */
+    int64_t steps;              /* done or queued, with those before first_step */
+    int64_t first_step;         /* of this run; above 0 where it goes on from a saved state */
     int64_t submission_ns;      /* host time spent queueing device work, in all */
     int64_t saves, save_ns;     /* the same of saving the state */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */

@@ -1,0 +1,300 @@
+/* Going on from a saved state: as if nothing had happened, or with one sentence that says why not. */
+#include "scenarios/training/step/state.h"
+#include "tests/fixtures/training_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char place[64];
+
+static int make_place(void **state)
+{
+    snprintf(place, sizeof place, "/tmp/chokepoint-resume-XXXXXX");
+    assert_non_null(mkdtemp(place));
+    return open_device(state);
+}
+
+static int remove_place(void **state)
+{
+    char path[PATH_MAX];
+
+    assert_ok(state_path(path, place));
+    unlink(path);
+    assert_int_equal(rmdir(place), 0); /* Nothing else is in it. */
+    return close_device(state);
+}
+
+static struct training_config config_in(struct device *device, const char *settings, bool resumes)
+{
+    struct training_config config = config_of(device, settings);
+
+    snprintf(config.saving.folder, sizeof config.saving.folder, "%s", place);
+    if (resumes)
+        snprintf(config.saving.resume, sizeof config.saving.resume, "%s", place);
+    return config;
+}
+
+static struct training *open_in(struct device *device, const char *settings, bool resumes)
+{
+    struct training_config config = config_in(device, settings, resumes);
+    struct training *training = NULL;
+
+    assert_ok(training_open(&training, device, &config));
+    return training;
+}
+
+/* The device's part of the state; the caller frees it. */
+static char *state_of(struct training *training)
+{
+    char *state = calloc(1, state_bytes(training));
+
+    assert_non_null(state);
+    assert_ok(state_copy(training, state, true));
+    return state;
+}
+
+enum { BEFORE = 9, STEPS = 21 };
+
+/* BEFORE steps with one group of settings, the rest with another, against a run that never stopped. */
+static void check_goes_on(struct device *device, const char *first, const char *second)
+{
+    struct training *training = open_training(device, first);
+    float straight[STEPS], resumed[STEPS];
+    char *wanted, *got;
+    size_t bytes;
+
+    assert_ok(training_run(training, STEPS));
+    assert_ok(training_losses(training, 0, STEPS, straight));
+    wanted = state_of(training);
+    bytes = state_bytes(training);
+    training_close(training);
+
+    training = open_in(device, first, false);
+    assert_ok(training_run(training, BEFORE));
+    assert_ok(training_losses(training, 0, BEFORE, resumed));
+    assert_ok(training_save(training));
+    training_close(training);
+
+    training = open_in(device, second, true);
+    assert_int_equal(training_steps_done(training), BEFORE);
+    assert_int_equal(training_losses(training, 0, 1, resumed + BEFORE), STATUS_BAD_USAGE);
+    assert_ok(training_run(training, STEPS - BEFORE));
+    assert_ok(training_losses(training, BEFORE, STEPS - BEFORE, resumed + BEFORE));
+    got = state_of(training);
+    training_close(training);
+    assert_memory_equal(straight, resumed, sizeof straight);
+    assert_memory_equal(wanted, got, bytes);
+    free(wanted);
+    free(got);
+}
+
+/* Epochs of four batches, so that the end of two is passed before the state is saved, and of three after. */
+#define FOUR_BATCHES "model=balanced batch=256 blocks=1 width=32 tokens=5 jpeg_pixels=16 "
+
+static void a_resumed_run_trains_on_bit_for_bit(void **state)
+{
+    static const char *const settings[] = {
+        "model=light launch=eager precision=fp32",
+        "model=light launch=eager precision=bf16 accumulate=2 batch=4",
+        "model=light launch=graph precision=fp32 save_every=3 save_mode=blocking",
+        "model=light launch=graph precision=bf16 save_every=4",
+        "model=light launch=eager precision=bf16 optimizer=unfused input=decoded workers=0",
+        "model=light launch=graph precision=fp32 optimizer=per_tensor input=decoded workers=2",
+        FOUR_BATCHES "input=cached workers=0 launch=eager precision=fp32",
+        FOUR_BATCHES "input=cached workers=3 launch=graph precision=bf16",
+        FOUR_BATCHES "input=cached workers=2 persistent_workers=no launch=eager precision=bf16",
+        FOUR_BATCHES "input=decoded workers=2 launch=graph precision=fp32",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+        check_goes_on(*state, settings[i], settings[i]);
+}
+
+/* What changes no result may be changed; the same for every knob that says so is tested one by one. */
+static void a_resumed_run_may_be_faster(void **state)
+{
+    static const char *const others[] = {
+        "workers=3",           "prefetch=1",        "persistent_workers=no", "host_memory=pageable",
+        "transfer=blocking",   "copies=per_tensor", "launch=graph",          "allocation=direct",
+        "memory_budget=1GiB",  "loss_every=1",      "save_every=2",          "save_mode=blocking",
+        "empty_cache_every=1",
+    };
+    static const char base[] = FOUR_BATCHES "input=cached workers=1 launch=eager";
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        char other[200];
+        snprintf(other, sizeof other, "%s %s", base, others[i]);
+        check_goes_on(*state, base, other);
+    }
+}
+
+/* --- Refusals --- */
+
+static char *read_file(size_t *bytes)
+{
+    char path[PATH_MAX], *text;
+    struct stat facts;
+    FILE *file;
+
+    assert_ok(state_path(path, place));
+    assert_int_equal(stat(path, &facts), 0);
+    *bytes = (size_t)facts.st_size;
+    text = malloc(*bytes);
+    file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, *bytes, file), *bytes);
+    fclose(file);
+    return text;
+}
+
+static void write_file(const char *text, size_t bytes)
+{
+    char path[PATH_MAX];
+    FILE *file;
+
+    assert_ok(state_path(path, place));
+    file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
+    fclose(file);
+}
+
+/* The file is left as it is, and the error has the sentence. */
+static void check_refused(struct device *device, const char *settings, enum status wanted,
+                          const char *sentence)
+{
+    struct training_config config = config_in(device, settings, true);
+    struct training *training = NULL;
+
+    assert_int_equal(training_open(&training, device, &config), wanted);
+    assert_null(training);
+    if (strstr(status_last()->text, sentence) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", sentence, status_last()->text);
+}
+
+#define SMALL "model=light width=32 blocks=1"
+
+static void save_small(struct device *device)
+{
+    struct training *training = open_in(device, SMALL, false);
+
+    assert_ok(training_run(training, 3));
+    assert_ok(training_save(training));
+    training_close(training);
+}
+
+static void a_cut_state_is_refused_wherever_it_is_cut(void **state)
+{
+    size_t bytes;
+    char *text;
+
+    save_small(*state);
+    text = read_file(&bytes);
+    for (size_t cut = 0; cut < bytes; cut += cut < 40 ? 13 : cut < STATE_HEADER + 8 ? 509 : 7919) {
+        write_file(text, cut);
+        check_refused(*state, SMALL, STATUS_BAD_INPUT,
+                      cut < 32 ? "is no training state of chokepoint's" : "is cut or was added to");
+    }
+    write_file(text, bytes - 1);
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "is cut or was added to");
+    text = realloc(text, bytes + 1);
+    text[bytes] = 0;
+    write_file(text, bytes + 1);
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "is cut or was added to");
+    free(text);
+}
+
+/* Every bit counts: those of the header too. */
+static void a_damaged_state_is_refused(void **state)
+{
+    size_t bytes;
+    char *text;
+
+    save_small(*state);
+    text = read_file(&bytes);
+    for (size_t at = 36; at < bytes; at = at < 64 ? at + 1 : at * 3 / 2) {
+        text[at] = (char)(text[at] ^ 0x10);
+        write_file(text, bytes);
+        check_refused(*state, SMALL, STATUS_BAD_INPUT,
+                      at >= 40 && at < 48 ? "is cut or was added to"
+                                          : "is damaged: its checksum does not match");
+        text[at] = (char)(text[at] ^ 0x10);
+    }
+    text[bytes - 1] = (char)(text[bytes - 1] ^ 1);
+    write_file(text, bytes);
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "is damaged: its checksum does not match");
+    text[32]++;
+    write_file(text, bytes);
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "its format is 2, and this one reads 1");
+    free(text);
+}
+
+static void what_is_no_state_is_refused(void **state)
+{
+    char path[PATH_MAX];
+
+    write_file("{\"traceEvents\": []}\n", 20);
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "is no training state of chokepoint's");
+    assert_ok(state_path(path, place));
+    unlink(path);
+    check_refused(*state, SMALL, STATUS_IO, "there is no saved state /tmp/chokepoint-resume-");
+    assert_int_equal(mkdir(path, 0700), 0);
+    check_refused(*state, SMALL, STATUS_IO, "training.state: Is a directory");
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void settings_that_differ_are_named(void **state)
+{
+    static const struct {
+        const char *settings, *sentence;
+    } rows[] = {
+        { SMALL " seed=2", "was saved with seed=1 instead of 2; give these settings" },
+        { SMALL " rate=0.01 batch=2",
+          "was saved with batch=1 instead of 2, rate=0.001 instead of 0.01;" },
+        { "model=light width=64 blocks=1", "was saved with width=32 instead of 64;" },
+        { SMALL " precision=bf16", "was saved with precision=fp32 instead of bf16;" },
+        { SMALL " optimizer=unfused", "was saved with optimizer=multi_tensor instead of unfused;" },
+    };
+
+    save_small(*state);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        check_refused(*state, rows[i].settings, STATUS_BAD_INPUT, rows[i].sentence);
+}
+
+/* The checksum is of a file that was whole, so a wrong one can still come from another program. */
+static void a_state_that_was_sealed_with_other_facts_is_refused(void **state)
+{
+    size_t bytes;
+    char *text, settings[2048];
+    struct training_config config = config_of(*state, SMALL);
+
+    save_small(*state);
+    text = read_file(&bytes);
+    assert_ok(knobs_print(&config, settings, sizeof settings));
+    state_seal(text, bytes, settings, 17, 3);
+    write_file(text, bytes);
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "was trained on 17 samples, and now there are ");
+    state_seal(text, bytes, "model=light colour=red", 17, 3);
+    write_file(text, bytes);
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "it has settings unknown to this one");
+    free(text);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_resumed_run_trains_on_bit_for_bit),
+        cmocka_unit_test(a_resumed_run_may_be_faster),
+        cmocka_unit_test(a_cut_state_is_refused_wherever_it_is_cut),
+        cmocka_unit_test(a_damaged_state_is_refused),
+        cmocka_unit_test(what_is_no_state_is_refused),
+        cmocka_unit_test(settings_that_differ_are_named),
+        cmocka_unit_test(a_state_that_was_sealed_with_other_facts_is_refused),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("resume", tests, make_place, remove_place);
+}
