@@ -103,6 +103,7 @@ static void a_resumed_run_trains_on_bit_for_bit(void **state)
         "model=light launch=graph precision=bf16 save_every=4",
         "model=light launch=eager precision=bf16 optimizer=unfused input=decoded workers=0",
         "model=light launch=graph precision=fp32 optimizer=per_tensor input=decoded workers=2",
+        "model=light launch=eager input=decoded workers=2 batch=8 accumulate=2 padding=longest",
         FOUR_BATCHES "input=cached workers=0 launch=eager precision=fp32",
         FOUR_BATCHES "input=cached workers=3 launch=graph precision=bf16",
         FOUR_BATCHES "input=cached workers=2 persistent_workers=no launch=eager precision=bf16",
