@@ -150,8 +150,9 @@ enum saving_mode { SAVING_ASYNCHRONOUS, SAVING_BLOCKING };
 
 struct saving_config {
     enum saving_mode mode;
-    int save_every;   /* steps between two saves; 0: never */
-    char folder[512]; /* the user's, for the state at the end too; "": a file that leaves no trace */
+    int save_every; /* steps between two saves; 0: never */
+    char
+        folder[512]; /* the user's, for the state at the end too; "": a file that leaves no trace */
     char resume[512]; /* the folder with the state to go on from; "": from the beginning */
 };
 
