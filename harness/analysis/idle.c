@@ -97,7 +97,8 @@ static void split_host(const struct sweep *sweep, struct idle_time *time, const 
 }
 
 /* Without the wait, the host could have done its part of this gap while the device did the work since the
- * last drained gap. So the smaller of the two could be hidden; loading gets its share of that. */
+ * last drained gap. So the smaller of the two could be hidden; loading gets its share of that. Not so
+ * logging and saving: they need the results that the host waited for. */
 static void find_hidable(struct sweep *sweep, struct idle_time *time)
 {
     int64_t host_ns = 0, device_ns = sweep->busy_ns - sweep->busy_drained_ns;
@@ -105,7 +106,8 @@ static void find_hidable(struct sweep *sweep, struct idle_time *time)
     if (time->drained_count == 0)
         return;
     for (int i = 0; i < HOST_DOING_COUNT; i++)
-        host_ns += i != HOST_WAITING ? time->drained_ns[i] : 0;
+        if (i != HOST_WAITING && i != HOST_LOGGING && i != HOST_SAVING)
+            host_ns += time->drained_ns[i];
     time->hidable_ns = interval_earlier(host_ns, device_ns);
     if (host_ns > 0)
         time->hidable_loading_ns =

@@ -686,6 +686,25 @@ static void waits_within_a_save_are_the_saves(void **state)
     forget(&evaluated);
 }
 
+/* A line with the loss can only be written once the loss is there, so the wait hides none of that time; loading
+ * the next batch in the meantime it would. */
+static void logging_after_a_wait_is_no_cost_of_the_wait(void **state)
+{
+    struct found plain = judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 200 });
+    struct found logs =
+        judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 200, .logging = 300 });
+    struct found loads = judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 500 });
+    double wanted = find(&plain, "host_sync")->lost_ns_per_step;
+    (void)state;
+
+    assert_true(find(&logs, "host_sync")->lost_ns_per_step == wanted);
+    assert_true(find(&loads, "host_sync")->lost_ns_per_step == wanted + 300e3);
+    assert_string_equal(logs.findings.items[0].id, "logging_gap");
+    forget(&plain);
+    forget(&logs);
+    forget(&loads);
+}
+
 /* A GPU gains time from fused attention, a CPU none. */
 static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
 {
@@ -734,6 +753,7 @@ int main(void)
         cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
         cmocka_unit_test(waits_within_a_save_are_the_saves),
+        cmocka_unit_test(logging_after_a_wait_is_no_cost_of_the_wait),
         cmocka_unit_test(on_a_cpu_fused_attention_is_promised_no_time),
         cmocka_unit_test(an_empty_trace_is_no_failure),
     };
