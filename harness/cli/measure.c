@@ -97,6 +97,8 @@ enum status measure_training(struct measurement *measurement, struct device *dev
         TRY(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
         total -= chunk;
     }
+    if (training_log_status(training) != STATUS_OK)
+        measurement->log_error = *status_last();
     TRY(training_save(training));
     measurement->interrupted = interrupt_signal() != 0;
     if (all.steps == 0)

@@ -21,7 +21,8 @@ struct measurement {
     char first_damaged[512]; /* path of the first file; "": none */
     int64_t warmup_steps;    /* before the first window; they are not timed */
     int64_t steps_trained; /* with the warm-up, and those before a saved state that it began with */
-    bool interrupted;      /* fewer steps than were asked for, and no accuracy */
+    struct status_error log_error; /* why the log ended before the training; OK: it did not */
+    bool interrupted;              /* fewer steps than were asked for, and no accuracy */
 };
 
 /* Called once before the first window, with the numbers of the warm-up's first and last step, from 1. May

@@ -303,6 +303,8 @@ static enum status train_one(struct train *train, struct device **device, const 
     if (is_json)
         TRY(print_json_one(&properties, settings, &measurement,
                            diagnosis.count > 0 ? &diagnosis : NULL));
+    if (measurement.log_error.status != STATUS_OK)
+        TRY(status_raise(&measurement.log_error));
     if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
         TRY(status_raise(&error));
     if (!is_json && diagnosis.count > 0) {
@@ -341,6 +343,8 @@ static enum status measure_value(struct train *train, struct device *device, str
     TRY(knob_set(&config, train->knob, row->value));
     TRY(knobs_resolve(&config, device_properties(device)));
     TRY(measure_training(&row->rounds[row->count], device, &config, &measure));
+    if (row->rounds[row->count].log_error.status != STATUS_OK)
+        TRY(status_raise(&row->rounds[row->count].log_error));
     row->count += !row->rounds[row->count].interrupted;
 
 out:

@@ -118,9 +118,19 @@ static void a_resumed_run_trains_on_bit_for_bit(void **state)
 static void a_resumed_run_may_be_faster(void **state)
 {
     static const char *const others[] = {
-        "workers=3",           "prefetch=1",        "persistent_workers=no", "host_memory=pageable",
-        "transfer=blocking",   "copies=per_tensor", "launch=graph",          "allocation=direct",
-        "memory_budget=1GiB",  "loss_every=1",      "save_every=2",          "save_mode=blocking",
+        "workers=3",
+        "prefetch=1",
+        "persistent_workers=no",
+        "host_memory=pageable",
+        "transfer=blocking",
+        "copies=per_tensor",
+        "launch=graph",
+        "allocation=direct",
+        "memory_budget=1GiB",
+        "loss_every=1",
+        "loss_every=1 log=queued",
+        "save_every=2",
+        "save_mode=blocking",
         "empty_cache_every=1",
     };
     static const char base[] = FOUR_BATCHES "input=cached workers=1 launch=eager";

@@ -57,7 +57,7 @@ static int open_file(void)
 
         snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
         if (readlink(path, target, sizeof target - 1) > 0 &&
-            strstr(target, "/chokepoint-state-") != NULL)
+            strstr(target, "/chokepoint-scratch-") != NULL)
             file = dup(atoi(entry->d_name));
     }
     closedir(folder);

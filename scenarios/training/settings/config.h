@@ -134,12 +134,17 @@ struct launch_config {
     int accumulate; /* micro-batches per update */
 };
 
-/* --- Reading the loss --- */
+/* --- Reading the loss, and logging it --- */
 
 enum { LOSS_RING = 1024 }; /* losses kept on the device: those of the last so many steps */
 
+/* Each loss that is read becomes a line of a log that is forced to disk. LOGGING_SYNCED: by the loop.
+ * LOGGING_QUEUED: by a thread. */
+enum logging_mode { LOGGING_NONE, LOGGING_SYNCED, LOGGING_QUEUED };
+
 struct logging_config {
     int loss_every; /* steps between blocking reads of the loss, at least 1 */
+    enum logging_mode log;
 };
 
 /* --- Saving the training state --- */

@@ -236,6 +236,15 @@ static const struct knob knobs[] = {
       .healthy = "20",
       .changes_no_result = true,
       .text = "steps between blocking reads of the loss" },
+    { .name = "log",
+      .kind = KNOB_CHOICE,
+      AT(logging.log),
+      .values = "none|synced|queued",
+      .healthy = "none",
+      .changes_no_result = true,
+      .text =
+          "write a line with each loss that is read to a log: no; forced to disk (fsync) by the "
+          "loop; or queued for a thread that does it" },
     { .name = "save_every",
       .kind = KNOB_COUNT,
       AT(saving.save_every),

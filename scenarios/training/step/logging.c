@@ -1,12 +1,17 @@
-/* Reading the loss. The last op of every step writes the loss into a ring in device memory, so a step
- * never waits for it; the host waits only where it reads one, as `loss.item()` does. */
+/* Reading the loss, and logging it. The last op of every step writes the loss into a ring in device memory, so a step
+ * never waits for it; the host waits only where it reads one, as `loss.item()` does. What is read may
+ * become a line of a log. */
+#include "scenarios/training/step/line_log.h"
 #include "scenarios/training/step/training_parts.h"
+
+#include "harness/base/clock.h"
 
 #include <stdlib.h>
 
 struct logging {
-    float *ring; /* device memory, [LOSS_RING] */
-    float *read; /* pinned host memory: the loss that was read last */
+    float *ring;          /* device memory, [LOSS_RING] */
+    float *read;          /* pinned host memory: the loss that was read last */
+    struct line_log *log; /* NULL: none */
 };
 
 static enum status open_logging(struct training *training)
@@ -21,6 +26,8 @@ static enum status open_logging(struct training *training)
                         (void **)&logging->ring));
     TRY(device_memset(training->compute, logging->ring, 0, LOSS_RING * sizeof(float)));
     TRY(host_alloc(training->device, true, sizeof *logging->read, (void **)&logging->read));
+    if (training->config.logging.log != LOGGING_NONE)
+        TRY(line_log_open(&logging->log, training->config.logging.log == LOGGING_QUEUED));
 
 out:
     return status;
@@ -34,12 +41,46 @@ static enum status read_newest(struct training *training)
                        logging->ring + training->steps % LOSS_RING, sizeof *logging->read);
 }
 
+static enum status log_newest(struct training *training)
+{
+    enum status status = STATUS_OK;
+    struct logging *logging = training->logging;
+    int64_t begin_ns;
+
+    TRY(read_newest(training));
+    if (logging->log == NULL)
+        goto out;
+    begin_ns = clock_ns();
+    line_log_add(logging->log, training->steps, *logging->read);
+    training->log_ns += clock_ns() - begin_ns;
+    training->log_lines++;
+
+out:
+    return status;
+}
+
+/* That the log has ended is no failure of the training: training_log_status() tells. */
+static enum status pause_logging(struct training *training)
+{
+    if (training->logging->log != NULL)
+        line_log_wait(training->logging->log);
+    return STATUS_OK;
+}
+
+enum status training_log_status(struct training *training)
+{
+    struct line_log *log = training->logging->log;
+
+    return log != NULL ? line_log_wait(log) : STATUS_OK;
+}
+
 static void close_logging(struct training *training)
 {
     struct logging *logging = training->logging;
 
     if (logging == NULL)
         return;
+    line_log_close(logging->log);
     allocator_free(training->allocator, logging->ring);
     if (logging->read != NULL)
         host_free(training->device, true, logging->read);
@@ -50,7 +91,8 @@ const struct periodic periodic_logging = {
     .phase = "log",
     .every = offsetof(struct training_config, logging.loss_every),
     .open = open_logging,
-    .run = read_newest,
+    .run = log_newest,
+    .pause = pause_logging,
     .close = close_logging,
 };
 

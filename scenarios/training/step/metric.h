@@ -29,6 +29,9 @@
       "the part of data_wait that is for the first batches of epochs, per step of the window")     \
     X(LATE_BATCHES, "late_batches", "", "share of batches that the loop had to wait for, or load") \
     X(WORKERS_STARTED, "workers_started_per_step", "", "loader workers started")                   \
+    X(LOG_SYNCS_PER_STEP, "log_syncs_per_step", "",                                                \
+      "lines of the log that the loop forces to disk itself")                                      \
+    X(LOG_PAUSE, "log_pause", "us", "host time that the loop spends on a line of the log")         \
     X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
     X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")

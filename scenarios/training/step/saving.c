@@ -2,27 +2,26 @@
  *
  * state.h says what the state is. Tensors are copied to the host one after the other and written to one
  * file. In the user's folder it is written aside, forced to disk and renamed, so the last state is whole
- * at any moment, however the program ends. Without a folder it is written over the last save, in a file
- * that has no name, so nothing stays behind; it is in $TMPDIR, else in /var/tmp, which is a disk even where
- * /tmp is memory.
+ * at any moment, however the program ends. Without a folder it is written over the last save, in a scratch
+ * file.
  *
  * Asynchronously, the copies to pinned memory are queued behind the step's work, so they hold the state
  * right after the step, and the writer thread waits for them and writes. There is one buffer: a save
  * waits for the write of the save before. An error of the writer is returned by the next save or pause, or
  * at the end of the timed window. */
+#include "scenarios/training/step/scratch_file.h"
 #include "scenarios/training/step/state.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include "harness/base/atomic_file.h"
 #include "harness/base/clock.h"
+#include "harness/base/thread.h"
 #include "harness/base/write_all.h"
 #include "scenarios/training/settings/knobs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,32 +47,6 @@ struct saving {
     bool is_ending;
     struct status_error error; /* of the writer */
 };
-
-static const char *folder(void)
-{
-    const char *named = getenv("TMPDIR");
-
-    return named != NULL && named[0] != '\0' ? named : "/var/tmp";
-}
-
-static enum status open_file(int *file)
-{
-    enum status status = STATUS_OK;
-    char path[PATH_MAX];
-
-    snprintf(path, sizeof path, "%s/chokepoint-state-XXXXXX", folder());
-    *file = mkostemp(path, O_CLOEXEC);
-    if (*file >= 0)
-        unlink(path);
-    else
-        FAIL(STATUS_IO,
-             "no file for the training state can be made in %s: %s; set TMPDIR to a "
-             "folder that can be written to, or save_every=never",
-             folder(), strerror(errno));
-
-out:
-    return status;
-}
 
 /* In the user's folder. */
 static enum status replace_state(const struct saving *saving)
@@ -103,7 +76,7 @@ static enum status overwrite_state(const struct saving *saving)
         FAIL(STATUS_IO,
              "%zu bytes of training state cannot be written in %s: %s; make room there, set TMPDIR "
              "to another folder, or save_every=never",
-             saving->bytes, folder(), strerror(errno));
+             saving->bytes, scratch_folder(), strerror(errno));
 
 out:
     return status;
@@ -145,24 +118,17 @@ static void *write_states(void *argument)
     return NULL;
 }
 
-/* All signals are blocked in it: the main thread handles them. */
 static enum status start_writer(struct saving *saving)
 {
     enum status status = STATUS_OK;
-    sigset_t all, before;
-    int error;
+    int error = thread_start(&saving->writer, "saving", write_states, saving);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&saving->writer, NULL, write_states, saving);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)
         FAIL(STATUS_REFUSED,
              "the thread that writes the training state cannot be started: %s; "
              "set save_mode=blocking or save_every=never",
              strerror(error));
     saving->has_writer = true;
-    pthread_setname_np(saving->writer, "saving");
 
 out:
     return status;
@@ -202,7 +168,7 @@ static enum status open_where(struct saving *saving, const char *folder)
     if (folder[0] != '\0')
         TRY(state_path(saving->path, folder));
     else
-        TRY(open_file(&saving->file));
+        TRY(scratch_file_open(&saving->file, "the training state", "save_every=never"));
 
 out:
     return status;

@@ -26,10 +26,12 @@ struct training_counts {
     int64_t epoch_wait_ns;                 /* for the first batch of each epoch */
     int64_t launches;                      /* of kernels, and of graphs */
     int64_t synchronizations, copies, copy_bytes_h2d, copy_bytes_d2h, device_allocations;
-    int64_t wait_ns;        /* for the loader */
-    int64_t transfer_ns;    /* copying batches */
-    int64_t submission_ns;  /* queueing the device's work */
-    int64_t saves, save_ns; /* of the loop, not of a writer beside it */
+    int64_t wait_ns;           /* for the loader */
+    int64_t transfer_ns;       /* copying batches */
+    int64_t submission_ns;     /* queueing the device's work */
+    int64_t saves, save_ns;    /* of the loop, not of a writer beside it */
+    int64_t log_lines, log_ns; /* the same, without reading the loss */
+    int64_t log_syncs;         /* lines that the loop forced to disk */
     int64_t tokens, padded_tokens;
 };
 
@@ -85,6 +87,10 @@ void training_window_release(struct training_window *window);
  * for the device. */
 enum status training_losses(struct training *training, int64_t first, int count, float *losses);
 int64_t training_steps_done(const struct training *training);
+
+/* Waits until the log is on the disk. Where it could not be written, it ended and the training went on; this
+ * says why (IO). */
+enum status training_log_status(struct training *training);
 
 /* Where a folder was named to save to: writes the state as it is now, unless it has just been saved, and
  * returns once it is on the disk. */

@@ -31,6 +31,7 @@ struct training {
     int64_t first_step;         /* of this run; above 0 where it goes on from a saved state */
     int64_t submission_ns;      /* host time spent queueing device work, in all */
     int64_t saves, save_ns;     /* the same of saving the state */
+    int64_t log_lines, log_ns;  /* the same of writing the log */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */
     struct trace *trace;        /* NULL: nothing is recorded */
     int64_t tokens, padded_tokens;     /* in all steps done or queued */

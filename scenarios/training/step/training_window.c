@@ -27,6 +27,9 @@ static struct training_counts read_counts(struct training *training)
         .submission_ns = training->submission_ns,
         .saves = training->saves,
         .save_ns = training->save_ns,
+        .log_lines = training->log_lines,
+        .log_ns = training->log_ns,
+        .log_syncs = training->config.logging.log == LOGGING_SYNCED ? training->log_lines : 0,
         .tokens = training->tokens,
         .padded_tokens = training->padded_tokens,
     };
@@ -50,6 +53,9 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->submission_ns += to->submission_ns - from->submission_ns;
     sum->saves += to->saves - from->saves;
     sum->save_ns += to->save_ns - from->save_ns;
+    sum->log_lines += to->log_lines - from->log_lines;
+    sum->log_ns += to->log_ns - from->log_ns;
+    sum->log_syncs += to->log_syncs - from->log_syncs;
     sum->tokens += to->tokens - from->tokens;
     sum->padded_tokens += to->padded_tokens - from->padded_tokens;
 }
@@ -118,6 +124,9 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_TRANSFER_TIME] = (double)counts->transfer_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT] = (double)counts->wait_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
+    metric[METRIC_LOG_SYNCS_PER_STEP] = (double)counts->log_syncs / steps;
+    metric[METRIC_LOG_PAUSE] =
+        counts->log_lines > 0 ? (double)counts->log_ns / (double)counts->log_lines / 1e3 : NAN;
     metric[METRIC_SAVE_PAUSE] =
         counts->saves > 0 ? (double)counts->save_ns / (double)counts->saves / 1e3 : NAN;
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];

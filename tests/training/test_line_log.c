@@ -1,0 +1,254 @@
+/* The log: which lines are in it, who forces them to disk, and how it ends on a full disk. */
+#include "scenarios/training/step/line_log.h"
+#include "tests/fixtures/training_fixture.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The only scratch file that the process has open. */
+static int open_file(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int file = -1;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        char path[300], target[300] = "";
+
+        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
+        if (readlink(path, target, sizeof target - 1) > 0 &&
+            strstr(target, "/chokepoint-scratch-") != NULL)
+            file = dup(atoi(entry->d_name));
+    }
+    closedir(folder);
+    return file;
+}
+
+/* The file's text; the caller frees it. */
+static char *read_log(void)
+{
+    int file = open_file();
+    off_t bytes = lseek(file, 0, SEEK_END);
+    char *text = calloc(1, (size_t)bytes + 1);
+
+    assert_true(file >= 0);
+    assert_non_null(text);
+    assert_int_equal(pread(file, text, (size_t)bytes, 0), bytes);
+    close(file);
+    return text;
+}
+
+static char *wanted_lines(const float *losses, int first, int count, int every)
+{
+    char *text = calloc(1, (size_t)count * 48 + 1), *end = text;
+
+    for (int step = first; step < first + count; step++)
+        if ((step + 1) % every == 0)
+            end += sprintf(end, "step %d loss %.9g\n", step, (double)losses[step - first]);
+    return text;
+}
+
+enum { STEPS = 30 };
+
+static void every_loss_that_is_read_is_a_line(void **state)
+{
+    static const struct {
+        const char *settings;
+        int every;
+    } rows[] = {
+        { "model=light loss_every=1 log=synced launch=eager", 1 },
+        { "model=light loss_every=1 log=queued launch=graph", 1 },
+        { "model=light loss_every=7 log=synced launch=graph", 7 },
+        { "model=light loss_every=7 log=queued launch=eager precision=bf16", 7 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct training *training = open_training(*state, rows[i].settings);
+        float losses[STEPS];
+        char *wanted, *got;
+
+        assert_ok(training_run(training, STEPS));
+        assert_ok(training_pause(training));
+        assert_ok(training_log_status(training));
+        got = read_log();
+        assert_ok(training_losses(training, 0, STEPS, losses));
+        wanted = wanted_lines(losses, 0, STEPS, rows[i].every);
+        assert_string_equal(got, wanted);
+        training_close(training);
+        assert_int_equal(open_file(), -1);
+        free(wanted);
+        free(got);
+    }
+}
+
+static void a_log_changes_no_bit_of_the_training(void **state)
+{
+    float plain[STEPS], logged[STEPS];
+
+    run_losses(*state, "model=light launch=graph", STEPS, plain);
+    run_losses(*state, "model=light launch=graph loss_every=1 log=synced", STEPS, logged);
+    assert_memory_equal(plain, logged, sizeof plain);
+    run_losses(*state, "model=light launch=graph loss_every=1 log=queued", STEPS, logged);
+    assert_memory_equal(plain, logged, sizeof plain);
+}
+
+static void check_window(struct device *device, const char *settings, int lines, int syncs)
+{
+    struct training *training = open_training(device, settings);
+    struct training_window window = { 0 };
+
+    assert_ok(training_window(training, STEPS, &window));
+    assert_int_equal(window.counts.log_lines, lines);
+    assert_int_equal(window.counts.log_syncs, syncs);
+    assert_true(window.metric[METRIC_LOG_SYNCS_PER_STEP] == (double)syncs / STEPS);
+    if (lines > 0)
+        assert_true(window.metric[METRIC_LOG_PAUSE] == (double)window.counts.log_ns / lines / 1e3);
+    else
+        assert_true(isnan(window.metric[METRIC_LOG_PAUSE]));
+    training_window_release(&window);
+    training_close(training);
+}
+
+static void a_window_says_who_forces_lines_to_disk(void **state)
+{
+    check_window(*state, "model=light loss_every=1 log=synced", STEPS, STEPS);
+    check_window(*state, "model=light loss_every=1 log=queued", STEPS, 0);
+    check_window(*state, "model=light loss_every=5 log=synced", STEPS / 5, STEPS / 5);
+    check_window(*state, "model=light loss_every=1", 0, 0);
+}
+
+/* More lines than the queue holds: none is lost, none is out of order. */
+static void a_queue_that_is_full_loses_nothing(void **state)
+{
+    enum { LINES = 40 * LOG_LINES };
+    struct line_log *log;
+    char *text, *at;
+    (void)state;
+
+    assert_ok(line_log_open(&log, true));
+    for (int i = 0; i < LINES; i++) line_log_add(log, i, (float)i / 2);
+    assert_ok(line_log_wait(log));
+    at = text = read_log();
+    for (int i = 0; i < LINES; i++) {
+        char line[48];
+        int length = snprintf(line, sizeof line, "step %d loss %.9g\n", i, i / 2.0);
+        assert_memory_equal(at, line, (size_t)length);
+        at += length;
+    }
+    assert_int_equal(*at, '\0');
+    free(text);
+    line_log_close(log);
+}
+
+/* Lets files be as large as `bytes`, beyond which a write fails as on a full disk; returns what was
+ * allowed before. */
+static rlim_t limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    rlim_t before;
+
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return before;
+}
+
+/* The log has the lines up to there, and says so; the training does not notice. */
+static void a_full_disk_ends_the_log_and_not_the_training(void **state)
+{
+    static const char *const settings[] = { "model=light loss_every=1 log=synced",
+                                            "model=light loss_every=1 log=queued" };
+    float plain[2 * STEPS], logged[2 * STEPS];
+
+    run_losses(*state, "model=light", 2 * STEPS, plain);
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        struct training *training = open_training(*state, settings[i]);
+        struct training_window window = { 0 };
+        char *text, *wanted = wanted_lines(plain, 0, STEPS, 1);
+        enum status ended;
+        rlim_t before;
+
+        assert_ok(training_run(training, STEPS));
+        assert_ok(training_log_status(training));
+        before = limit_files(strlen(wanted));
+        assert_ok(training_window(training, STEPS, &window));
+        ended = training_log_status(training);
+        limit_files(before);
+        assert_int_equal(ended, STATUS_IO);
+        assert_non_null(
+            strstr(status_last()->text, "ends before step 30: File too large; make room"));
+        assert_int_equal(training_log_status(training), STATUS_IO);
+        assert_ok(training_losses(training, 0, 2 * STEPS, logged));
+        assert_memory_equal(plain, logged, sizeof plain);
+        text = read_log();
+        assert_string_equal(text, wanted);
+        training_window_release(&window);
+        training_close(training);
+        free(text);
+        free(wanted);
+    }
+}
+
+/* Opens with $TMPDIR there. */
+static enum status open_there(struct device *device, const char *settings, const char *folder)
+{
+    struct training_config config = config_of(device, settings);
+    const char *before = getenv("TMPDIR");
+    char *kept = before != NULL ? strdup(before) : NULL;
+    struct training *training = NULL;
+    struct status_error error;
+    enum status status;
+
+    setenv("TMPDIR", folder, 1);
+    status = training_open(&training, device, &config);
+    error = *status_last();
+    training_close(training);
+    if (kept != NULL)
+        setenv("TMPDIR", kept, 1);
+    else
+        unsetenv("TMPDIR");
+    free(kept);
+    return status != STATUS_OK ? status_raise(&error) : STATUS_OK;
+}
+
+static void where_nothing_is_forced_to_disk_the_loop_is_not_held_up(void **state)
+{
+    if (access("/dev/shm", W_OK) != 0)
+        skip();
+    assert_int_equal(open_there(*state, "model=light log=synced", "/dev/shm"), STATUS_UNSUPPORTED);
+    assert_non_null(strstr(status_last()->text, "/dev/shm is in memory"));
+    assert_ok(open_there(*state, "model=light log=queued", "/dev/shm"));
+    assert_ok(open_there(*state, "model=light", "/dev/shm"));
+}
+
+static void a_folder_that_is_not_there_is_told_at_once(void **state)
+{
+    assert_int_equal(open_there(*state, "model=light log=queued", "/proc/nowhere"), STATUS_IO);
+    assert_non_null(
+        strstr(status_last()->text, "no file for the log can be made in /proc/nowhere"));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_loss_that_is_read_is_a_line),
+        cmocka_unit_test(a_log_changes_no_bit_of_the_training),
+        cmocka_unit_test(a_window_says_who_forces_lines_to_disk),
+        cmocka_unit_test(a_queue_that_is_full_loses_nothing),
+        cmocka_unit_test(a_full_disk_ends_the_log_and_not_the_training),
+        cmocka_unit_test(where_nothing_is_forced_to_disk_the_loop_is_not_held_up),
+        cmocka_unit_test(a_folder_that_is_not_there_is_told_at_once),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("line_log", tests, open_device, close_device);
+}
