@@ -19,6 +19,7 @@
     X(many_small_copies)                                                                           \
     X(allocation_churn)                                                                            \
     X(cache_flush)                                                                                 \
+    X(blocking_logger)                                                                             \
     X(blocking_save)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
