@@ -261,6 +261,7 @@ enum status window_pair(struct window_run *runs, int count, struct device *devic
     TRY(clocks_raise(device));
     vitals[0] = device_vitals(device);
     TRY(run_slices(runs, count, device, plan, failed));
+    for (*failed = 0; *failed < count; ++*failed) TRY(training_log_status(runs[*failed].training));
     *failed = -1;
     vitals[1] = device_vitals(device);
     for (int i = 0; i < count; i++) {
