@@ -277,6 +277,14 @@ refuses "a sweep that is saved" "leave one of them out" "$program" train --devic
     --save="$folder/saved" --sweep workers=1,2
 refuses "a state that cannot be saved" "cannot create the folder /proc/none" \
     "$program" train --device=cpu --model=light --save=/proc/none
+with_small_files() {
+    (ulimit -f 8 && "$@")
+}
+expect 2 "a run whose log has no room" with_small_files "$program" train --device=cpu --model=light \
+    --steps=500 --loss-every=1 --log=queued
+says out "held-out"
+says err "the log in "
+says err ": File too large; make room there, set TMPDIR to another folder, or log=none"
 expect 0 "training on images" "$program" train --device=cpu --model=balanced --steps=20
 says_not out "images in"
 mkdir "$folder/own"
