@@ -3,6 +3,7 @@
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/measured_before.h"
 #include "harness/diagnosis/findings.h"
 #include "harness/report/result_summary.h"
 #include "harness/text/wrap.h"
@@ -12,6 +13,12 @@
 #include <string.h>
 
 enum { FINDINGS_MOST = 64 };
+
+struct explain {
+    struct flags flags;
+    const char *result; /* NULL: not given */
+    struct measured_before measured;
+};
 
 static void print_title(const struct console *console, const char *name, const char *title)
 {
@@ -114,7 +121,8 @@ static void print_command(const struct console *console, const struct scenario *
     wrap_command(console->stream, 2, console->room, line);
 }
 
-static void print_scenario(const struct console *console, const struct scenario *scenario)
+static void print_scenario(const struct console *console, const struct scenario *scenario,
+                           const struct measured_before *measured)
 {
     FILE *stream = console->stream;
 
@@ -133,6 +141,7 @@ static void print_scenario(const struct console *console, const struct scenario 
     fprintf(stream, "\n%sWhat is expected%s\n", console->bold, console->plain);
     print_expectations(console, scenario);
     print_conditions(console, scenario);
+    measured_before_print(measured, scenario, console);
     fprintf(stream, "\n%sMeasure it%s\n  %s run %s\n", console->bold, console->plain,
             program_invocation_name, scenario->name);
     fprintf(stream, "\n%sTry both by hand%s\n", console->bold, console->plain);
@@ -142,7 +151,8 @@ static void print_scenario(const struct console *console, const struct scenario 
 
 /* --- Several scenarios --- */
 
-static enum status print_several(const struct console *console, const char *name)
+static enum status print_several(const struct console *console, const char *name,
+                                 const struct measured_before *measured)
 {
     struct choice choice = { .chosen = { false } };
     enum status status = STATUS_OK;
@@ -153,7 +163,7 @@ static enum status print_several(const struct console *console, const char *name
         if (!choice.chosen[i])
             continue;
         fputs(between, console->stream);
-        print_scenario(console, scenarios[i]);
+        print_scenario(console, scenarios[i], measured);
         between = "\n\n";
     }
 
@@ -224,7 +234,8 @@ out:
 static enum status run_explain(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
-    const struct flags *flags = context;
+    struct explain *explain = context;
+    const struct flags *flags = &explain->flags;
     struct console console = console_open(stdout, flags->color);
     const char *name = flags->argument_count > 0 ? flags->arguments[0] : NULL;
     struct finding_about about;
@@ -238,10 +249,11 @@ static enum status run_explain(void *context, int *exit_code)
     }
     if (flags->argument_count > 1)
         FAIL(STATUS_BAD_USAGE, "explain takes one name; unexpected \"%.60s\"", flags->arguments[1]);
+    TRY(measured_before_read(&explain->measured, explain->result));
     if (choice_is_several(name))
-        TRY(print_several(&console, name));
+        TRY(print_several(&console, name, &explain->measured));
     else if (scenario_find(name) != NULL)
-        print_scenario(&console, scenario_find(name));
+        print_scenario(&console, scenario_find(name), &explain->measured);
     else if (find_finding(&about, name))
         print_finding(&console, &about);
     else
@@ -251,7 +263,22 @@ out:
     return status;
 }
 
-static const struct option_row options[] = { FLAG_COLOR, FLAG_VERBOSE, OPTIONS_END };
+static void release(void *context)
+{
+    struct explain *explain = context;
+
+    measured_before_release(&explain->measured);
+}
+
+static const struct option_row options[] = {
+    { "result", "PATH",
+      "result of run, whose effects are shown beside what is expected; chokepoint-result if not "
+      "given",
+      2, value_text, .offset = offsetof(struct explain, result) },
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
 
 const struct command command_explain = {
     .name = "explain",
@@ -266,6 +293,7 @@ const struct command command_explain = {
             "  chokepoint explain host_sync    a finding\n"
             "  chokepoint explain all",
     .options = options,
-    .context_size = sizeof(struct flags),
+    .context_size = sizeof(struct explain),
     .run = run_explain,
+    .release = release,
 };
