@@ -52,6 +52,17 @@ int machine_cores_allowed(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+double machine_resident_bytes(void)
+{
+    char line[128];
+    long long pages;
+
+    if (!system_file_line("", "/proc/self/statm", line, sizeof line) ||
+        sscanf(line, "%*s %lld", &pages) != 1)
+        return NAN;
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
 /* Processors that this process may use, as ranges. */
 static void read_affinity(struct machine *machine)
 {

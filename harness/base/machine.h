@@ -40,4 +40,7 @@ void machine_read(struct machine *machine, const char *root);
 /* Processors that this process may run on; at least 1. */
 int machine_cores_allowed(void);
 
+/* Memory of this process that is in the host's at this moment, as /proc/self/statm has it; NaN: not known. */
+double machine_resident_bytes(void);
+
 #endif

@@ -4,6 +4,9 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_machine.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static void facts_of_a_known_machine(void **state)
 {
 #define CACHE     "sys/devices/system/cpu/cpu0/cache/"
@@ -56,11 +59,27 @@ static void an_unknown_machine_is_no_failure(void **state)
     assert_true(machine.cores_allowed >= 1);
 }
 
+static void memory_that_is_touched_becomes_resident(void **state)
+{
+    const size_t bytes = 64 << 20;
+    double before = machine_resident_bytes(), grown;
+    char *memory = malloc(bytes);
+    (void)state;
+
+    assert_non_null(memory);
+    memset(memory, 1, bytes);
+    grown = machine_resident_bytes() - before;
+    assert_int_equal(memory[bytes / 2], 1);
+    assert_true(grown > 0.9 * (double)bytes && grown < 1.5 * (double)bytes);
+    free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_A_MADE_MACHINE(facts_of_a_known_machine),
         ON_A_MADE_MACHINE(an_unknown_machine_is_no_failure),
+        cmocka_unit_test(memory_that_is_touched_becomes_resident),
     };
 
     return cmocka_run_group_tests_name("machine", tests, NULL, NULL);

@@ -19,7 +19,7 @@ static double loss_and_gradients(struct training *training)
     assert_ok(optimizer_begin(training->optimizer));
     for (int micro = 0; micro < training->config.launch.accumulate; micro++) {
         struct op_context context = training_context(training, micro);
-        assert_ok(program_run(training->encoder->train, &context, training->allocator, NULL));
+        assert_ok(program_run(training->encoder->train, &context, training->allocator, NULL, NULL));
     }
     assert_ok(device_copy(training->compute, COPY_DEVICE_TO_HOST, &loss,
                           training_loss_ring(training) + training->steps % LOSS_RING, sizeof loss));

@@ -584,6 +584,9 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "model=light padding=longest", "",
           "launch=graph with padding=longest: a graph is captured for one length; set launch=eager "
           "or padding=max_length" },
+        { &cpu, "model=light kept_loss=graph", "",
+          "launch=graph with kept_loss=graph: every run of a captured graph writes to the same "
+          "activations, so a step cannot keep its own; set launch=eager or kept_loss=number" },
         { &cpu, "workers=64xcores prefetch=11", "",
           "workers=384 with prefetch=11: more than 4096 batches would be loaded ahead; set workers "
           "or prefetch lower" },

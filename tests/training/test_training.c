@@ -54,6 +54,8 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
     static const char *const others[] = {
         "launch=graph",
         "loss_every=1",
+        "kept_loss=graph",
+        "kept_loss=graph checkpointing=block",
         "workers=0 prefetch=1",
         "workers=2 persistent_workers=no",
         "input=cached",
@@ -440,6 +442,65 @@ static void nothing_stays_allocated_but_what_lives_on(void **state)
     training_close(training);
 }
 
+/* An epoch of 1024 samples is 4 steps: step N of an epoch ends with the activations of N steps. Returns those
+ * of one. */
+static int64_t kept_by_a_step(struct device *device, const char *settings)
+{
+    struct training *training = open_training(device, settings);
+    int64_t one = 0;
+
+    for (int step = 0; step < 9; step++) {
+        struct allocator_statistics now;
+        struct training_window window = { 0 };
+
+        assert_ok(training_window(training, 1, &window));
+        now = allocator_statistics(training->allocator);
+        if (step == 0)
+            one = now.allocated[MEMORY_ACTIVATIONS];
+        assert_int_equal(now.allocated[MEMORY_ACTIVATIONS], (step % 4 + 1) * one);
+        assert_int_equal(now.allocated[MEMORY_ACTIVATION_GRADIENTS], 0);
+        assert_near(window.metric[METRIC_MEMORY_GROWTH], (double)one, 0);
+        training_window_release(&window);
+    }
+    training_close(training);
+    return one;
+}
+
+static void a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends(void **state)
+{
+    const char *number = "model=light batch=256 launch=eager kept_loss=number";
+    int64_t peak = (int64_t)metric_of(*state, number, METRIC_ACTIVATION_PEAK);
+    int64_t all = kept_by_a_step(*state, "model=light batch=256 launch=eager kept_loss=graph");
+
+    assert_int_equal(kept_by_a_step(*state, number), 0);
+    /* At its peak a step has activations that only forward needs, but few. */
+    assert_true(all <= peak && all > peak * 9 / 10);
+    assert_int_equal(
+        kept_by_a_step(*state, "model=light batch=256 launch=eager kept_loss=graph accumulate=4"),
+        all);
+    assert_true(kept_by_a_step(*state, "model=light batch=256 launch=eager kept_loss=graph "
+                                       "checkpointing=block") < all / 3);
+}
+
+static void memory_metrics_are_the_allocators_own(void **state)
+{
+    struct training *training = open_training(*state, "model=balanced batch=32 launch=eager");
+    struct training_window window = { 0 };
+    struct allocator_statistics memory;
+
+    assert_ok(training_window(training, 6, &window));
+    memory = allocator_statistics(training->allocator);
+    assert_near(window.metric[METRIC_MEMORY_PEAK], (double)memory.peak_all, 0);
+    assert_near(window.metric[METRIC_MEMORY_RESERVED], (double)memory.peak_reserved, 0);
+    assert_near(window.metric[METRIC_RESERVED_RATIO] * (double)memory.peak_all,
+                (double)memory.peak_reserved, 1);
+    assert_true(window.metric[METRIC_RESERVED_RATIO] >= 1);
+    assert_near(window.metric[METRIC_MEMORY_GROWTH], 0, 0);
+    assert_true(window.metric[METRIC_HOST_MEMORY] > 1e6);
+    training_window_release(&window);
+    training_close(training);
+}
+
 static void a_window_counts_its_steps_and_samples(void **state)
 {
     struct training_window window = window_of(*state, "model=balanced", 10);
@@ -677,6 +738,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(naive_attention_keeps_its_promise_with_a_gpus_heads),
         cmocka_unit_test(resident_input_loads_only_what_it_keeps),
         cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
+        cmocka_unit_test(a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends),
+        cmocka_unit_test(memory_metrics_are_the_allocators_own),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
         cmocka_unit_test(a_window_counts_its_padding),
         cmocka_unit_test(a_windows_spread_is_that_of_its_single_steps),

@@ -8,7 +8,10 @@ struct entry {
     struct program_entry what;
     const struct pass *pass;
     struct tensor *allocate[PASS_WRITES];
-    struct tensor *release[PASS_READS + PASS_WRITES];
+    struct {
+        struct tensor *tensor;
+        bool saved; /* made by forward for backward: a graph that is kept would keep it */
+    } release[PASS_READS + PASS_WRITES];
     int allocations, releases;
 };
 
@@ -111,6 +114,11 @@ static void drop_needless_recomputation(struct program *program)
     }
 }
 
+static bool is_forward(const struct entry *entry)
+{
+    return !entry->what.backward && !entry->what.recomputed;
+}
+
 static void find_lives(struct program *program)
 {
     for (int i = 0; i < program->length; i++) {
@@ -122,7 +130,8 @@ static void find_lives(struct program *program)
                 continue;
             struct entry *end = &program->entries[last_use(program, i, tensor)];
             entry->allocate[entry->allocations++] = tensor;
-            end->release[end->releases++] = tensor;
+            end->release[end->releases].tensor = tensor;
+            end->release[end->releases++].saved = is_forward(entry) && !is_forward(end);
         }
     }
 }
@@ -221,8 +230,45 @@ static enum status release(struct tensor *tensor, struct allocator *allocator)
     return allocator_free(allocator, data);
 }
 
+static enum status save(struct tensor *tensor, struct saved_blocks *saved)
+{
+    enum status status = STATUS_OK;
+
+    if (saved->count == saved->capacity) {
+        int64_t capacity = saved->capacity > 0 ? 2 * saved->capacity : 64;
+        void **grown = realloc(saved->items, (size_t)capacity * sizeof *grown);
+        if (grown == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for a list of %lld activations",
+                 (long long)capacity);
+        saved->items = grown;
+        saved->capacity = capacity;
+    }
+    saved->items[saved->count++] = tensor->data;
+    tensor->data = NULL;
+
+out:
+    return status;
+}
+
+enum status saved_blocks_free(struct saved_blocks *saved, struct allocator *allocator)
+{
+    enum status status = STATUS_OK;
+
+    while (saved->count > 0) TRY(allocator_free(allocator, saved->items[--saved->count]));
+
+out:
+    return status;
+}
+
+void saved_blocks_release(struct saved_blocks *saved)
+{
+    free(saved->items);
+    *saved = (struct saved_blocks){ 0 };
+}
+
 static enum status run_entry(struct entry *entry, const struct op_context *context,
-                             struct allocator *allocator, const struct tensor *keep)
+                             struct allocator *allocator, const struct tensor *keep,
+                             struct saved_blocks *saved)
 {
     enum status status = STATUS_OK;
 
@@ -231,9 +277,15 @@ static enum status run_entry(struct entry *entry, const struct op_context *conte
         TRY(allocator_alloc(allocator, tensor->category, tensor_bytes(tensor), &tensor->data));
     }
     TRY(entry->pass->run(entry->what.op, context));
-    for (int i = 0; i < entry->releases; i++)
-        if (entry->release[i] != keep)
-            TRY(release(entry->release[i], allocator));
+    for (int i = 0; i < entry->releases; i++) {
+        struct tensor *tensor = entry->release[i].tensor;
+        if (tensor == keep)
+            continue;
+        if (saved != NULL && entry->release[i].saved)
+            TRY(save(tensor, saved));
+        else
+            TRY(release(tensor, allocator));
+    }
 
 out:
     if (status != STATUS_OK)
@@ -243,7 +295,8 @@ out:
 }
 
 enum status program_run(struct program *program, const struct op_context *context,
-                        struct allocator *allocator, struct tensor *keep)
+                        struct allocator *allocator, struct tensor *keep,
+                        struct saved_blocks *saved)
 {
     struct device *device = stream_device(context->stream);
     enum status status = STATUS_OK;
@@ -260,7 +313,7 @@ enum status program_run(struct program *program, const struct op_context *contex
             phase_push(device, "backward");
         }
         start_ns = trace_clock(program->trace);
-        TRY(run_entry(entry, context, allocator, keep));
+        TRY(run_entry(entry, context, allocator, keep, saved));
         if (start_ns != 0)
             trace_add_operator(program->trace, &program->operations[done], start_ns);
     }

@@ -23,10 +23,24 @@ enum status program_build(struct program **program, enum program_kind kind, cons
                           int count, int until);
 void program_free(struct program *program);
 
+/* Blocks of the allocator's that outlive the run that made them; all 0 at first. */
+struct saved_blocks {
+    void **items;
+    int64_t count, capacity;
+};
+
 /* Queues all passes once, allocating and freeing as it goes. `keep` (may be NULL) is a tensor that is
- * left allocated for the caller to free. After an error nothing but `keep` stays allocated. */
+ * left allocated for the caller to free. If `saved` is not NULL, what forward made and backward read stays
+ * allocated too, and its blocks are added there. After an error only these two stay allocated. */
 enum status program_run(struct program *program, const struct op_context *context,
-                        struct allocator *allocator, struct tensor *keep);
+                        struct allocator *allocator, struct tensor *keep,
+                        struct saved_blocks *saved);
+
+/* Frees the blocks, and forgets them. */
+enum status saved_blocks_free(struct saved_blocks *saved, struct allocator *allocator);
+
+/* Frees the list itself; the blocks are the allocator's. */
+void saved_blocks_release(struct saved_blocks *saved);
 
 /* Records a row for each pass queued from now on, with the shapes of what it reads. NULL, as at first,
  * records nothing. The program must live until the trace is written. OUT_OF_MEMORY. */

@@ -142,9 +142,14 @@ enum { LOSS_RING = 1024 }; /* losses kept on the device: those of the last so ma
  * LOGGING_QUEUED: by a thread. */
 enum logging_mode { LOGGING_NONE, LOGGING_SYNCED, LOGGING_QUEUED };
 
+/* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations that
+ * backward read stay allocated as well, until an epoch begins. */
+enum kept_loss { KEPT_NUMBER, KEPT_GRAPH };
+
 struct logging_config {
     int loss_every; /* steps between blocking reads of the loss, at least 1 */
     enum logging_mode log;
+    enum kept_loss kept;
 };
 
 /* --- Saving the training state --- */

@@ -245,6 +245,14 @@ static const struct knob knobs[] = {
       .text =
           "write a line with each loss that is read to a log: no; forced to disk (fsync) by the "
           "loop; or queued for a thread that does it" },
+    { .name = "kept_loss",
+      .kind = KNOB_CHOICE,
+      AT(logging.kept),
+      .values = "number|graph",
+      .healthy = "number",
+      .changes_no_result = true,
+      .text = "kept of each loss until the epoch ends: the number, or its graph too, and so all "
+              "activations of its step" },
     { .name = "save_every",
       .kind = KNOB_COUNT,
       AT(saving.save_every),

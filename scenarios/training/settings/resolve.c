@@ -136,6 +136,8 @@ SETTINGS(graph_allocates,
          config->launch.mode == LAUNCH_GRAPH && config->allocator.mode != ALLOCATION_CACHING)
 SETTINGS(graph_of_one_length, config->launch.mode == LAUNCH_GRAPH && !is_images(config) &&
                                   config->loader.batching.padding == PADDING_LONGEST)
+SETTINGS(graph_keeps_activations,
+         config->launch.mode == LAUNCH_GRAPH && config->logging.kept == KEPT_GRAPH)
 SETTINGS(too_far_ahead,
          (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
 DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
@@ -186,6 +188,9 @@ static const struct refusal {
     { graph_of_one_length,
       "{launch} with {padding}: a graph is captured for one length; set launch=eager or "
       "padding=max_length" },
+    { graph_keeps_activations, "{launch} with {kept_loss}: every run of a captured graph writes to "
+                               "the same activations, so a "
+                               "step cannot keep its own; set launch=eager or kept_loss=number" },
     { too_far_ahead, "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set "
                      "workers or prefetch lower" },
     { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "

@@ -50,7 +50,7 @@ static enum status run_forward(struct training *training, float *logits)
     void *widened = NULL;
     enum status status = STATUS_OK;
 
-    TRY(program_run(encoder->evaluate, &context, training->allocator, tensor));
+    TRY(program_run(encoder->evaluate, &context, training->allocator, tensor, NULL));
     TRY(allocator_alloc(training->allocator, MEMORY_WORKSPACE, bytes, &widened));
     TRY(LAUNCH(training->compute, tensor->dtype, cast_to_float, (long)tensor->elements,
                .y = widened, .x = tensor->data));

@@ -14,7 +14,8 @@ static enum status queue_step(struct training *training)
     for (int micro = 0; micro < training->config.launch.accumulate; micro++) {
         struct op_context context = training_context(training, micro);
         const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
-        TRY(program_run(encoder->train, &context, training->allocator, NULL));
+        TRY(program_run(encoder->train, &context, training->allocator, NULL,
+                        training_loss_graphs(training)));
     }
     phase_push(training->device, "optimizer");
     status = optimizer_update(training->optimizer);

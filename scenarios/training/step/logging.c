@@ -1,6 +1,10 @@
 /* Reading the loss, and logging it. The last op of every step writes the loss into a ring in device memory, so a step
  * never waits for it; the host waits only where it reads one, as `loss.item()` does. What is read may
- * become a line of a log. */
+ * become a line of a log.
+ *
+ * With kept_loss=graph an epoch's losses are kept with their graphs, which refer to the activations that
+ * backward read: as a list of losses does after backward(retain_graph=True), or in an evaluation without
+ * torch.no_grad(). */
 #include "scenarios/training/step/line_log.h"
 #include "scenarios/training/step/training_parts.h"
 
@@ -12,6 +16,7 @@ struct logging {
     float *ring;          /* device memory, [LOSS_RING] */
     float *read;          /* pinned host memory: the loss that was read last */
     struct line_log *log; /* NULL: none */
+    struct saved_blocks graphs;
 };
 
 static enum status open_logging(struct training *training)
@@ -81,6 +86,8 @@ static void close_logging(struct training *training)
     if (logging == NULL)
         return;
     line_log_close(logging->log);
+    saved_blocks_free(&logging->graphs, training->allocator);
+    saved_blocks_release(&logging->graphs);
     allocator_free(training->allocator, logging->ring);
     if (logging->read != NULL)
         host_free(training->device, true, logging->read);
@@ -95,6 +102,21 @@ const struct periodic periodic_logging = {
     .pause = pause_logging,
     .close = close_logging,
 };
+
+struct saved_blocks *training_loss_graphs(const struct training *training)
+{
+    return training->config.logging.kept == KEPT_GRAPH ? &training->logging->graphs : NULL;
+}
+
+enum status training_forget_losses(struct training *training)
+{
+    int64_t steps =
+        dataset_count(training->dataset, SPLIT_TRAIN) / (uint32_t)training->layout.samples;
+
+    if (training->steps % (steps > 0 ? steps : 1) != 0)
+        return STATUS_OK;
+    return saved_blocks_free(&training->logging->graphs, training->allocator);
+}
 
 float *training_loss_ring(const struct training *training)
 {

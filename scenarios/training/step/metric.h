@@ -34,7 +34,14 @@
     X(LOG_PAUSE, "log_pause", "us", "host time that the loop spends on a line of the log")         \
     X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
-    X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")
+    X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")        \
+    X(MEMORY_GROWTH, "memory_growth_bytes", "B", "device memory that a step leaves allocated")     \
+    X(MEMORY_RESERVED, "memory_reserved_bytes", "B",                                               \
+      "most device memory reserved by the allocator at once")                                      \
+    X(RESERVED_RATIO, "reserved_over_allocated", "",                                               \
+      "memory_reserved_bytes over memory_peak_bytes")                                              \
+    X(HOST_MEMORY, "host_memory_bytes", "B",                                                       \
+      "resident memory of the process after the window, which may hold both variants")
 
 /* METRIC_NONE ends lists of metrics. It is never measured, and its place in an array of
  * [METRIC_COUNT] is not used: loops start at METRIC_FIRST. */

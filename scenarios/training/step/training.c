@@ -229,12 +229,17 @@ static enum status run_step(struct training *training, int64_t index)
 {
     enum status status = STATUS_OK;
 
+    int64_t allocated;
+
     range_push(training->device, "step");
+    TRY(training_forget_losses(training));
+    allocated = allocator_statistics(training->allocator).allocated_all;
     TRY(training_load(training));
     TRY(training_submit(training));
     if (training->step_events != NULL)
         TRY(event_record(training->step_events[index], training->compute));
     TRY(periodic_run(training));
+    training->left_bytes += allocator_statistics(training->allocator).allocated_all - allocated;
 
 out:
     range_pop(training->device);

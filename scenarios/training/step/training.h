@@ -26,6 +26,7 @@ struct training_counts {
     int64_t epoch_wait_ns;                 /* for the first batch of each epoch */
     int64_t launches;                      /* of kernels, and of graphs */
     int64_t synchronizations, copies, copy_bytes_h2d, copy_bytes_d2h, device_allocations;
+    int64_t left_bytes;        /* device memory that steps left allocated */
     int64_t wait_ns;           /* for the loader */
     int64_t transfer_ns;       /* copying batches */
     int64_t submission_ns;     /* queueing the device's work */

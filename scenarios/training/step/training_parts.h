@@ -32,6 +32,7 @@ struct training {
     int64_t submission_ns;      /* host time spent queueing device work, in all */
     int64_t saves, save_ns;     /* the same of saving the state */
     int64_t log_lines, log_ns;  /* the same of writing the log */
+    int64_t left_bytes;         /* device memory that steps left allocated, in all */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */
     struct trace *trace;        /* NULL: nothing is recorded */
     int64_t tokens, padded_tokens;     /* in all steps done or queued */
@@ -48,6 +49,12 @@ enum status training_submit(struct training *training); /* forward, backward, op
 
 /* Device memory, [LOSS_RING]: step N writes its loss to N % LOSS_RING. */
 float *training_loss_ring(const struct training *training);
+
+/* Activations that the losses of this epoch keep; NULL: they keep none. */
+struct saved_blocks *training_loss_graphs(const struct training *training);
+
+/* Frees these where an epoch begins. */
+enum status training_forget_losses(struct training *training);
 
 /* While tracing: a step's row, begun with the time of trace_clock(). */
 void training_trace_step(struct training *training, int64_t start_ns);

@@ -1,5 +1,6 @@
 /* Measuring a training run: windows of steps, and host and device work each alone. */
 #include "harness/base/clock.h"
+#include "harness/base/machine.h"
 #include "harness/base/statistics.h"
 #include "scenarios/training/step/training_parts.h"
 
@@ -32,6 +33,7 @@ static struct training_counts read_counts(struct training *training)
         .log_syncs = training->config.logging.log == LOGGING_SYNCED ? training->log_lines : 0,
         .tokens = training->tokens,
         .padded_tokens = training->padded_tokens,
+        .left_bytes = training->left_bytes,
     };
 }
 
@@ -58,6 +60,7 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->log_syncs += to->log_syncs - from->log_syncs;
     sum->tokens += to->tokens - from->tokens;
     sum->padded_tokens += to->padded_tokens - from->padded_tokens;
+    sum->left_bytes += to->left_bytes - from->left_bytes;
 }
 
 static enum status open_events(struct training *training, int64_t steps, struct event ***events)
@@ -131,6 +134,10 @@ static enum status fill_metrics(struct training *training, struct training_windo
         counts->saves > 0 ? (double)counts->save_ns / (double)counts->saves / 1e3 : NAN;
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
+    metric[METRIC_MEMORY_GROWTH] = (double)counts->left_bytes / steps;
+    metric[METRIC_MEMORY_RESERVED] = (double)memory.peak_reserved;
+    metric[METRIC_RESERVED_RATIO] = (double)memory.peak_reserved / (double)memory.peak_all;
+    metric[METRIC_HOST_MEMORY] = machine_resident_bytes();
     metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
     metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);
     if (singles > 0 && isnan(metric[METRIC_STEP_TIME_P95]))

@@ -1,0 +1,29 @@
+/* Keeping each step's loss with its graph.
+ *
+ * A loss is one number, but the tensor refers to its graph, and the graph to the activations that backward
+ * reads. backward() drops those, unless retain_graph=True keeps them, or backward() never comes, as for a
+ * validation loss computed without torch.no_grad(). Then a list of losses holds the activations of every
+ * step in it, and memory grows until the list is dropped at the epoch's end, or until it runs out, which
+ * may be hours into the run. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_leak = {
+    .name = "leak",
+    .title = "Keeping each step's loss with its graph",
+    .symptom = "memory grows by the same amount in every step, and a long epoch runs out of it",
+    .cause = "a list of losses refers to their graphs, which keep the activations of their steps",
+    .fix = "keep the number: loss.item() every few steps, or loss.detach()",
+    .look = "the memory curve: each step ends higher than it began, by its activations",
+    .base = "model=light launch=eager batch=1",
+    .knob = "kept_loss",
+    .before = "graph",
+    .after = "number",
+    .loss = LOSS_IDENTICAL,
+    .expect =
+        {
+            { METRIC_MEMORY_GROWTH, SHRINKS, .exact = true, .before_above = 4096, .after_below = 1 },
+            { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 10 },
+        },
+    .accept = { { "memory_growth", ANYWHERE } },
+    .tolerated_after = { { "launch_bound", ANYWHERE }, { "small_kernels", ANYWHERE } },
+};
