@@ -78,6 +78,61 @@ static bool judge_activation_memory(struct finding *finding, const struct facts 
     return true;
 }
 
+/* --- Headroom --- */
+
+/* A kernel that takes longer than this has enough work: starting and ending it, a few us, no longer count. */
+#define SHORT_KERNEL_NS 1e5
+
+/* The share of kernel time in kernels that are short on average. */
+static double short_share(const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    double all = 0, short_ns = 0;
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        double total_ns = (double)row->total_ns;
+        if (row->kind != WORK_COMPUTATION)
+            continue;
+        all += total_ns;
+        if (total_ns < SHORT_KERNEL_NS * (double)row->count)
+            short_ns += total_ns;
+    }
+    return all > 0 ? short_ns / all : 0;
+}
+
+static double loading_share(const struct facts *facts)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+
+    return (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]) /
+           facts->window_ns;
+}
+
+/* A larger batch helps where kernels are too short to fill the device. It does not where they are long, or
+ * where the loader sets the pace; and a device in the host's memory shares it with everything else. */
+static bool judge_memory_headroom(struct finding *finding, const struct facts *facts)
+{
+    const struct memory_device *device = fullest(facts);
+    int64_t budget = device != NULL ? budget_of(facts, device) : 0, held;
+    double brief = short_share(facts);
+
+    if (budget <= 0 || facts->device == NULL || facts->device->shares_host_cores == 1 ||
+        facts_are_few(facts))
+        return false;
+    held = device->reserved_peak > device->peak ? device->reserved_peak : device->peak;
+    if (!((double)held < 0.5 * (double)budget) || !(brief >= 0.5) || !(loading_share(facts) < 0.1))
+        return false;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "at its peak the allocator holds %s, %.3g%% of the %s available; %.0f%% of kernel time "
+        "is in kernels shorter than 100 us, which a larger batch would fill",
+        quantity_bytes((double)held).text, 100 * (double)held / (double)budget,
+        quantity_bytes((double)budget).text, 100 * brief);
+    finding_informs(finding);
+    return true;
+}
+
 /* --- Growth --- */
 
 struct growth {
@@ -265,5 +320,9 @@ const struct rule rules_of_memory[] = {
     { "fragmentation", "The allocator reserves much more than is in use",
       "use few allocation sizes, round them, or use expandable segments",
       "reserved over allocated: 1.2, and a tenth of the device", judge_fragmentation },
+    { "memory_headroom", "A larger batch fits into the device's memory",
+      "raise the batch, and the learning rate with it, until kernels are long enough or memory is "
+      "used; with checkpointing, keep more activations",
+      "peak below 50% of the device's memory: a larger batch fits", judge_memory_headroom },
     { 0 },
 };
