@@ -10,10 +10,32 @@
 const struct scenario scenario_leak = {
     .name = "leak",
     .title = "Keeping each step's loss with its graph",
+    .group = GROUP_MEMORY,
     .symptom = "memory grows by the same amount in every step, and a long epoch runs out of it",
     .cause = "a list of losses refers to their graphs, which keep the activations of their steps",
-    .fix = "keep the number: loss.item() every few steps, or loss.detach()",
+    .fix = "keep the number: loss.detach(), or loss.item() every few steps",
     .look = "the memory curve: each step ends higher than it began, by its activations",
+    .cost = "item() waits for the device, so read the number every few steps; detach() waits for "
+            "nothing, and a list of numbers stays on the device",
+    .pytorch =
+        {
+            .before =
+                "losses = []\n"
+                "for inputs, labels in loader:\n"
+                "    optimizer.zero_grad()\n"
+                "    loss = loss_fn(model(inputs), labels)\n"
+                "    loss.backward(retain_graph=True)\n"
+                "    optimizer.step()\n"
+                "    losses.append(loss)\n",
+            .after =
+                "losses = []\n"
+                "for inputs, labels in loader:\n"
+                "    optimizer.zero_grad()\n"
+                "    loss = loss_fn(model(inputs), labels)\n"
+                "    loss.backward()\n"
+                "    optimizer.step()\n"
+                "    losses.append(loss.detach())\n",
+        },
     .base = "model=light launch=eager batch=1",
     .knob = "kept_loss",
     .before = "graph",
