@@ -18,6 +18,7 @@
     X(naive_attention)                                                                             \
     X(many_small_copies)                                                                           \
     X(allocation_churn)                                                                            \
+    X(fragmentation)                                                                               \
     X(leak)                                                                                        \
     X(cache_flush)                                                                                 \
     X(blocking_logger)                                                                             \

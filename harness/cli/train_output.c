@@ -106,9 +106,10 @@ void train_print_summary(const struct page *page, const struct measurement *meas
                   text_of(two, measurement, METRIC_SYNCS_PER_STEP),
                   text_of(three, measurement, METRIC_COPIES_PER_STEP),
                   text_of(four, measurement, METRIC_ALLOCATIONS_PER_STEP));
-    print_figures(page, "memory", "%s at the peak, %s of activations",
+    print_figures(page, "memory", "%s at the peak, %s of activations; %s reserved",
                   text_of(one, measurement, METRIC_MEMORY_PEAK),
-                  text_of(two, measurement, METRIC_ACTIVATION_PEAK));
+                  text_of(two, measurement, METRIC_ACTIVATION_PEAK),
+                  text_of(three, measurement, METRIC_MEMORY_RESERVED));
     if (!measurement->interrupted)
         print_figures(page, "accuracy", "%.1f%% of held-out samples, after %lld steps",
                       measurement->accuracy * 100, (long long)measurement->steps_trained);

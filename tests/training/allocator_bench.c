@@ -1,17 +1,27 @@
 #include "tests/training/allocator_bench.h"
 
-struct bench bench_open(enum allocation_mode mode, size_t budget)
+static struct bench open_bench(const struct allocator_config *config)
 {
     const struct device_options options = { .memory_bytes = (int64_t)(CAPACITY_MIB * MIB),
                                             .spin_ns = -1 };
-    const struct allocator_config config = { .mode = mode, .budget = (int64_t)budget };
     struct bench bench;
 
     if (device_open(&bench.device, "cpu", &options) != STATUS_OK)
         fail_msg("%s", status_last()->text);
     assert_int_equal(stream_create(bench.device, &bench.stream), STATUS_OK);
-    assert_int_equal(allocator_open(&bench.allocator, bench.stream, &config), STATUS_OK);
+    assert_int_equal(allocator_open(&bench.allocator, bench.stream, config), STATUS_OK);
     return bench;
+}
+
+struct bench bench_open(enum allocation_mode mode, size_t budget)
+{
+    return open_bench(&(struct allocator_config){ .mode = mode, .budget = (int64_t)budget });
+}
+
+struct bench bench_open_caching(enum segments segments)
+{
+    return open_bench(
+        &(struct allocator_config){ .mode = ALLOCATION_CACHING, .segments = segments });
 }
 
 int64_t device_used(const struct bench *bench)

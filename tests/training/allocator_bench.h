@@ -20,6 +20,7 @@ struct bench {
 
 /* `budget` in bytes; 0: what the device has. */
 struct bench bench_open(enum allocation_mode mode, size_t budget);
+struct bench bench_open_caching(enum segments segments);
 
 /* Whatever the test did, nothing stays behind on the device. */
 void bench_close(struct bench *bench);

@@ -43,6 +43,61 @@ static void small_blocks_share_segments_and_large_ones_get_their_own(void **stat
     bench_close(&bench);
 }
 
+/* PyTorch's limits: kSmallSize 1 MiB, kSmallBuffer 2, kMinLargeAlloc 10, kLargeBuffer 20, kRoundLarge 2. */
+static void other_segments_are_as_large_as_they_say(void **state)
+{
+    static const struct {
+        enum segments segments;
+        size_t bytes;
+        int64_t reserved;
+    } cases[] = {
+        { SEGMENTS_POOLED, 1, 2 * MIB },
+        { SEGMENTS_POOLED, MIB, 2 * MIB },
+        { SEGMENTS_POOLED, MIB + 1, 20 * MIB },
+        { SEGMENTS_POOLED, 10 * MIB - 512, 20 * MIB },
+        { SEGMENTS_POOLED, 10 * MIB, 10 * MIB },
+        { SEGMENTS_POOLED, 20 * MIB + 1, 22 * MIB },
+        { SEGMENTS_EXACT, 1, 512 },
+        { SEGMENTS_EXACT, MIB, MIB },
+        { SEGMENTS_EXACT, 5 * MIB + 1, 5 * MIB + 512 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct bench bench = bench_open_caching(cases[i].segments);
+
+        give(&bench, take(&bench, MEMORY_INPUT, cases[i].bytes));
+        assert_int_equal(allocator_statistics(bench.allocator).reserved, cases[i].reserved);
+        assert_int_equal(device_used(&bench), cases[i].reserved);
+        assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+        assert_int_equal(device_used(&bench), 0);
+        bench_close(&bench);
+    }
+}
+
+static void exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not(void **state)
+{
+    struct bench bench = bench_open_caching(SEGMENTS_EXACT);
+    char *block = take(&bench, MEMORY_ACTIVATIONS, 3 * MIB);
+    int64_t calls = device_calls(&bench);
+    (void)state;
+
+    give(&bench, block);
+    assert_ptr_equal(take(&bench, MEMORY_ACTIVATIONS, 3 * MIB - 512), block);
+    assert_ptr_equal(take(&bench, MEMORY_ACTIVATIONS, 512), block + 3 * MIB - 512);
+    assert_int_equal(device_calls(&bench), calls);
+    bench_close(&bench);
+
+    bench = bench_open_caching(SEGMENTS_POOLED);
+    block = take(&bench, MEMORY_ACTIVATIONS, 9 * MIB);
+    assert_ptr_equal(take(&bench, MEMORY_ACTIVATIONS, 9 * MIB), block + 9 * MIB);
+    assert_ptr_equal(take(&bench, MEMORY_ACTIVATIONS, 3 * MIB / 2), block + 18 * MIB);
+    calls = device_calls(&bench);
+    take(&bench, MEMORY_ACTIVATIONS, 512); /* small: half a MiB that is left is not for it */
+    assert_int_equal(device_calls(&bench), calls + 1);
+    bench_close(&bench);
+}
+
 /* Whatever the order in which neighbours are freed, they become one again. */
 static void neighbours_merge_in_every_order(void **state)
 {
@@ -413,6 +468,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_blocks_share_segments_and_large_ones_get_their_own),
+        cmocka_unit_test(other_segments_are_as_large_as_they_say),
+        cmocka_unit_test(exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not),
         cmocka_unit_test(neighbours_merge_in_every_order),
         cmocka_unit_test(a_request_takes_the_smallest_hole_that_fits),
         cmocka_unit_test(large_blocks_are_cut_only_when_the_rest_is_worth_it),

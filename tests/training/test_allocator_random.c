@@ -164,10 +164,11 @@ static void random_step(struct oracle *oracle, const struct bench *bench, struct
     fill(bench, &row);
 }
 
-static struct allocator_statistics random_run(enum allocation_mode mode, uint64_t seed, int steps)
+/* Closes the bench. */
+static struct allocator_statistics random_calls(struct bench bench, enum allocation_mode mode,
+                                                uint64_t seed, int steps)
 {
     static struct oracle oracle;
-    struct bench bench = bench_open(mode, 0);
     struct random random = random_seed(seed, 0);
     struct allocator_statistics statistics;
     bool growing = true;
@@ -197,11 +198,18 @@ static struct allocator_statistics random_run(enum allocation_mode mode, uint64_
     return statistics;
 }
 
+static struct allocator_statistics random_run(enum allocation_mode mode, uint64_t seed, int steps)
+{
+    return random_calls(bench_open(mode, 0), mode, seed, steps);
+}
+
 static void random_calls_agree_with_the_oracle(void **state)
 {
     (void)state;
 
     for (uint64_t seed = 1; seed <= 3; seed++) random_run(ALLOCATION_CACHING, seed, 6000);
+    random_calls(bench_open_caching(SEGMENTS_POOLED), ALLOCATION_CACHING, 1, 3000);
+    random_calls(bench_open_caching(SEGMENTS_EXACT), ALLOCATION_CACHING, 2, 3000);
     random_run(ALLOCATION_STREAM_ORDERED, 4, 2000);
     random_run(ALLOCATION_DIRECT, 5, 2000);
 }

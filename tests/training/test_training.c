@@ -68,6 +68,8 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
         "allocation=stream_ordered",
         "allocation=direct",
         "empty_cache_every=1",
+        "segments=exact",
+        "segments=pooled",
         "checkpointing=block",
         "optimizer=per_tensor",
         "launch=graph checkpointing=block optimizer=per_tensor workers=0 loss_every=3",
@@ -482,6 +484,33 @@ static void a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends(v
                                        "checkpointing=block") < all / 3);
 }
 
+/* Reserved over allocated after enough lengths. */
+static double reserved_ratio(struct device *device, const char *settings, double *peak)
+{
+    char text[512];
+    struct training_window window;
+    double ratio;
+
+    snprintf(text, sizeof text, "%s %s", scenario_find("fragmentation")->base, settings);
+    window = window_of(device, text, 30);
+    ratio = window.metric[METRIC_RESERVED_RATIO];
+    *peak = window.metric[METRIC_MEMORY_PEAK];
+    training_window_release(&window);
+    return ratio;
+}
+
+static void lengths_that_vary_leave_pieces_that_do_not_fit(void **state)
+{
+    double exact_peak, rounded_peak, even_peak;
+    double exact = reserved_ratio(*state, "segments=exact", &exact_peak);
+    double rounded = reserved_ratio(*state, "segments=rounded", &rounded_peak);
+    double even = reserved_ratio(*state, "segments=exact padding=max_length", &even_peak);
+
+    assert_near(exact_peak, rounded_peak, 0);
+    assert_true(exact > 2 && rounded < 1.5);
+    assert_true(even < 1.25); /* the lengths are what does it */
+}
+
 static void memory_metrics_are_the_allocators_own(void **state)
 {
     struct training *training = open_training(*state, "model=balanced batch=32 launch=eager");
@@ -739,6 +768,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(resident_input_loads_only_what_it_keeps),
         cmocka_unit_test(nothing_stays_allocated_but_what_lives_on),
         cmocka_unit_test(a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends),
+        cmocka_unit_test(lengths_that_vary_leave_pieces_that_do_not_fit),
         cmocka_unit_test(memory_metrics_are_the_allocators_own),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
         cmocka_unit_test(a_window_counts_its_padding),

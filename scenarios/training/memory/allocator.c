@@ -45,6 +45,36 @@ static int64_t round_up(int64_t bytes, int64_t multiple)
     return (bytes + multiple - 1) / multiple * multiple;
 }
 
+/* --- Segments --- */
+
+static bool is_small(const struct allocator *allocator, int64_t bytes)
+{
+    return bytes <= SMALL_MAX && allocator->config.segments != SEGMENTS_EXACT;
+}
+
+/* The size of the segment that blocks of `bytes` share with others; 0: they get their own. */
+static int64_t shared_segment(const struct allocator *allocator, int64_t bytes)
+{
+    if (allocator->config.mode != ALLOCATION_CACHING)
+        return 0;
+    if (is_small(allocator, bytes))
+        return SEGMENT_BYTES;
+    return allocator->config.segments == SEGMENTS_POOLED && bytes < POOLED_MAX ? POOLED_BYTES : 0;
+}
+
+/* What is asked of the device for a block of `bytes`. */
+static int64_t segment_bytes(const struct allocator *allocator, int64_t bytes)
+{
+    int64_t shared = shared_segment(allocator, bytes);
+
+    if (shared > 0)
+        return shared;
+    return allocator->config.mode == ALLOCATION_CACHING &&
+                   allocator->config.segments != SEGMENTS_EXACT
+               ? round_up(bytes, SEGMENT_BYTES)
+               : bytes;
+}
+
 /* --- Counting --- */
 
 static void raise_to(int64_t *peak, int64_t now)
@@ -235,8 +265,7 @@ static bool has_room(struct allocator *allocator, int64_t bytes)
 {
     struct memory_info info;
 
-    if (allocator->config.mode == ALLOCATION_CACHING)
-        bytes = round_up(bytes, SEGMENT_BYTES);
+    bytes = segment_bytes(allocator, bytes);
     return within_budget(allocator, bytes) &&
            device_memory_info(allocator->device, &info) == STATUS_OK && info.free >= bytes;
 }
@@ -247,11 +276,11 @@ static enum status out_of_memory(struct allocator *allocator, enum allocator_cat
 {
     enum status status = STATUS_OK;
     struct sentence figures = { 0 };
-    bool cut = allocator->config.mode == ALLOCATION_CACHING && bytes <= SMALL_MAX;
+    int64_t shared = bytes <= POOLED_BYTES ? shared_segment(allocator, (int64_t)bytes) : 0;
 
     say(&figures, "%s asked for %s", quantity_bytes((double)bytes).text, category_names[category]);
-    if (cut) /* or it would seem to fit */
-        say(&figures, " (from a segment of %d MiB)", SEGMENT_BYTES >> 20);
+    if (shared > 0) /* or it would seem to fit */
+        say(&figures, " (from a segment of %d MiB)", (int)(shared >> 20));
     say(&figures, ", ");
     say_used(&figures, &allocator->statistics);
     say(&figures, ", ");
@@ -287,14 +316,14 @@ out:
 static enum status cached_block(struct allocator *allocator, int64_t bytes, struct block **found)
 {
     enum status status = STATUS_OK;
-    bool small = bytes <= SMALL_MAX;
+    bool small = is_small(allocator, bytes);
+    bool any_rest = small || allocator->config.segments == SEGMENTS_EXACT;
     struct block *block = block_take(&allocator->blocks, bytes, small);
 
     if (block == NULL)
-        TRY(reserve_or_trim(allocator, small ? SEGMENT_BYTES : round_up(bytes, SEGMENT_BYTES),
-                            &block));
+        TRY(reserve_or_trim(allocator, segment_bytes(allocator, bytes), &block));
     block->small = small;
-    block_cut(&allocator->blocks, block, bytes);
+    block_cut(&allocator->blocks, block, bytes, any_rest ? 0 : LARGE_REST);
     *found = block;
 
 out:

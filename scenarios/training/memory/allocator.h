@@ -2,8 +2,9 @@
  *
  * ALLOCATION_CACHING keeps freed blocks and gives them out again without asking the device, in the
  * manner of PyTorch's caching allocator: sizes are rounded up to 512 bytes, small blocks (1 MiB and
- * less) are cut from 2 MiB segments, larger ones get segments of their own, and neighbours that are
- * free are merged. ALLOCATION_STREAM_ORDERED and ALLOCATION_DIRECT ask the device each time.
+ * less) are cut from 2 MiB segments, larger ones get segments of their own (enum segments has two other
+ * ways), and neighbours that are free are merged. ALLOCATION_STREAM_ORDERED and
+ * ALLOCATION_DIRECT ask the device each time.
  *
  * All of it belongs to one stream: a freed block may be handed out again at once, because later work of
  * the stream runs after earlier work. The allocator is the same on every device, so its figures add up

@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LARGE_REMAINDER = SMALL_MAX, /* a large block is cut for more than this, as PyTorch does it */
-    BUCKETS_FIRST = 256,
-};
+enum { BUCKETS_FIRST = 256 };
 
 /* --- Lists of records --- */
 
@@ -180,12 +177,12 @@ struct block *block_take(struct blocks *blocks, int64_t bytes, bool small)
 }
 
 /* Without a record for the rest the block stays as it is. */
-void block_cut(struct blocks *blocks, struct block *block, int64_t bytes)
+void block_cut(struct blocks *blocks, struct block *block, int64_t bytes, int64_t rest_min)
 {
     int64_t remainder = block->bytes - bytes;
     struct block *rest;
 
-    if (remainder == 0 || (!block->small && remainder <= LARGE_REMAINDER))
+    if (remainder <= rest_min)
         return;
     rest = record_take(blocks);
     if (rest == NULL)

@@ -10,9 +10,14 @@
 #include "scenarios/training/memory/allocator.h"
 
 enum {
-    BLOCK_ROUNDING = 512,    /* sizes are multiples of it; PyTorch's kMinBlockSize */
-    SMALL_MAX = 1 << 20,     /* a small block; kSmallSize */
-    SEGMENT_BYTES = 2 << 20, /* a segment of small ones; kSmallBuffer */
+    BLOCK_ROUNDING = 512, /* sizes are multiples of it; PyTorch's kMinBlockSize */
+    SMALL_MAX = 1 << 20,  /* a small block; kSmallSize */
+    SEGMENT_BYTES =
+        2
+        << 20, /* a segment of small ones, and what others round up to; kSmallBuffer, kRoundLarge */
+    POOLED_MAX = 10 << 20,   /* pooled segments are for less than this; kMinLargeAlloc */
+    POOLED_BYTES = 20 << 20, /* a pooled segment; kLargeBuffer */
+    LARGE_REST = SMALL_MAX,  /* a large block is cut for more than this, as PyTorch does it */
     SMALL_SIZES = SEGMENT_BYTES / BLOCK_ROUNDING + 1, /* 0 .. SEGMENT_BYTES */
     SMALL_MAP_WORDS = SMALL_SIZES / 64 + 1,
 };
@@ -61,9 +66,9 @@ struct block *block_any(const struct blocks *blocks);
  * the caller's hands. NULL: none fits. */
 struct block *block_take(struct blocks *blocks, int64_t bytes, bool small);
 
-/* Cuts a block in the caller's hands down to `bytes`, where the rest is worth keeping: it becomes a
+/* Cuts a block in the caller's hands down to `bytes` if the rest is more than `rest_min`: it becomes a
  * free block. */
-void block_cut(struct blocks *blocks, struct block *block, int64_t bytes);
+void block_cut(struct blocks *blocks, struct block *block, int64_t bytes, int64_t rest_min);
 
 /* Makes a block in the caller's hands free, as one with its free neighbours. */
 void block_free(struct blocks *blocks, struct block *block);

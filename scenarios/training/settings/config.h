@@ -116,10 +116,18 @@ struct optimizer_config {
 
 enum allocation_mode { ALLOCATION_CACHING, ALLOCATION_STREAM_ORDERED, ALLOCATION_DIRECT };
 
+/* How large the device allocations of ALLOCATION_CACHING are, and when a free block is cut.
+ * SEGMENTS_ROUNDED: small blocks share segments of 2 MiB, larger ones get one of a multiple of 2 MiB, and
+ * more than 1 MiB of it must be left to be cut off. SEGMENTS_POOLED: the same, but blocks below 10 MiB are
+ * cut from segments of 20 MiB, as in PyTorch. SEGMENTS_EXACT: as large as the block that is asked for, and
+ * any rest is cut off. */
+enum segments { SEGMENTS_ROUNDED, SEGMENTS_POOLED, SEGMENTS_EXACT };
+
 enum { MEMORY_BUDGET_ROLE = -1 };
 
 struct allocator_config {
     enum allocation_mode mode;
+    enum segments segments;
     int64_t budget; /* bytes the step may reserve; 0: what the device has; MEMORY_BUDGET_ROLE: until
                        knobs_resolve, what the role just fits into */
     int empty_cache_every; /* steps between two calls of allocator_trim(); 0: never */

@@ -208,6 +208,14 @@ static const struct knob knobs[] = {
       .changes_no_result = true,
       .text = "freed device memory: kept by the step, kept by the device's pool, or given back at "
               "once" },
+    { .name = "segments",
+      .kind = KNOB_CHOICE,
+      AT(allocator.segments),
+      .values = "rounded|pooled|exact",
+      .healthy = "rounded",
+      .changes_no_result = true,
+      .text = "segments of allocation=caching: multiples of 2 MiB; also 20 MiB for blocks below 10 "
+              "MiB, as in PyTorch; or of each block's size" },
     { .name = "memory_budget",
       .kind = KNOB_BYTES,
       AT(allocator.budget),
