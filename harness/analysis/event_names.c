@@ -91,6 +91,11 @@ bool name_ends_capture(const char *name)
     return strstr(name, "StreamEndCapture") != NULL;
 }
 
+bool name_instantiates(const char *name)
+{
+    return strstr(name, "GraphInstantiate") != NULL;
+}
+
 bool name_is_wait(const char *name)
 {
     static const char *const others[] = { "urQueueFinish", "urEventWait" };

@@ -31,6 +31,8 @@ bool name_is_launch(const char *name);
 /* Calls that begin and end a capture: launches between them go into a graph and are not done. */
 bool name_begins_capture(const char *name);
 bool name_ends_capture(const char *name);
+bool name_instantiates(
+    const char *name); /* and one that makes a graph of it that can be launched */
 
 /* A call of the runtime or the driver that waits for the device: cudaStreamSynchronize,
  * hipDeviceSynchronize, cuCtxSynchronize, urQueueFinish (SYCL) ... */

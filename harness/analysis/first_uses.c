@@ -78,34 +78,6 @@ out:
     return status;
 }
 
-/* Cuts the time taken down to that in which no device worked. */
-static enum status find_idle(struct first_uses *uses, const struct intervals *taken,
-                             const struct timeline *timeline)
-{
-    enum status status = STATUS_OK;
-    struct intervals busy = { 0 };
-
-    for (int64_t i = 0; i < timeline->work_count; i++)
-        TRY(intervals_add(&busy, timeline->work[i].event->start_ns,
-                          timeline->work[i].event->end_ns));
-    intervals_merge(&busy);
-    for (int64_t i = 0; i < taken->count; i++) {
-        const struct interval *stretch = &taken->items[i];
-        int64_t at_ns = stretch->start_ns;
-        for (int64_t j = intervals_after(&busy, at_ns);
-             j < busy.count && busy.items[j].start_ns < stretch->end_ns; j++) {
-            TRY(intervals_add(&uses->idle, at_ns, busy.items[j].start_ns));
-            at_ns = busy.items[j].end_ns;
-        }
-        TRY(intervals_add(&uses->idle, at_ns, stretch->end_ns));
-    }
-    intervals_merge(&uses->idle);
-
-out:
-    intervals_release(&busy);
-    return status;
-}
-
 enum status first_uses_make(struct first_uses *uses, const struct timeline *timeline)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
@@ -118,7 +90,7 @@ enum status first_uses_make(struct first_uses *uses, const struct timeline *time
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
     TRY(find(uses, &taken, timeline, seen));
     if (uses->count > 0)
-        TRY(find_idle(uses, &taken, timeline));
+        TRY(timeline_idle_within(timeline, &taken, &uses->idle));
 
 out:
     intervals_release(&taken);

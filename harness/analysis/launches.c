@@ -113,67 +113,27 @@ static int64_t beyond_mean(const struct launches *launches, int64_t late_ns, int
     return beyond > 0 ? (int64_t)beyond : 0;
 }
 
-/* The name of a call tells what it does. A trace has far fewer names than calls, so each name is looked at
- * once. */
-enum does { DOES_OTHER, DOES_LAUNCH, DOES_BEGIN_CAPTURE, DOES_END_CAPTURE };
-
-static enum does by_name(const char *name)
-{
-    return name_begins_capture(name) ? DOES_BEGIN_CAPTURE
-           : name_ends_capture(name) ? DOES_END_CAPTURE
-           : name_is_launch(name)    ? DOES_LAUNCH
-                                     : DOES_OTHER;
-}
-
-/* The times in which a thread captured a graph. They hold for launches of all threads: PyTorch launches the
- * backward pass from a thread of its own, and that goes into the graph as well. */
-static enum status find_captures(struct intervals *captures, const struct timeline *timeline,
-                                 const enum does *does)
-{
-    enum status status = STATUS_OK;
-    const struct trace_event *begun = NULL;
-
-    for (int64_t i = 0; i < timeline->host_count; i++) {
-        const struct trace_event *event = timeline->host[i];
-        if (begun != NULL && event->track != begun->track)
-            begun = NULL;
-        if (!trace_event_is_call(event))
-            continue;
-        if (does[event->name] == DOES_END_CAPTURE && begun != NULL)
-            TRY(intervals_add(captures, begun->start_ns, event->end_ns));
-        if (does[event->name] == DOES_BEGIN_CAPTURE)
-            begun = event;
-        else if (does[event->name] == DOES_END_CAPTURE)
-            begun = NULL;
-    }
-    intervals_merge(captures);
-
-out:
-    return status;
-}
-
 /* Counts launches without work; `seen` marks the calls that have work. A driver call inside a runtime call
  * is the same launch, and its work may name either of them; the outer call comes first. Launches into a
  * graph that is being captured are left out: they cause no work themselves. */
 static enum status count_lost(struct launches *launches, const struct timeline *timeline,
-                              const bool *seen)
+                              const struct captures *captures, const bool *seen)
 {
     const struct trace_file *trace = timeline->trace;
     uint32_t names = trace_file_name_count(trace);
-    enum does *does = malloc(((size_t)names + 1) * sizeof *does);
-    struct intervals captures = { 0 };
+    bool *launches_work = malloc((size_t)names + 1);
     const struct trace_event *outer = NULL;
     bool has_work = true;
     enum status status = STATUS_OK;
 
-    if (does == NULL)
+    if (launches_work == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
-    for (uint32_t i = 0; i < names; i++) does[i] = by_name(trace_file_name(trace, i));
-    TRY(find_captures(&captures, timeline, does));
+    for (uint32_t i = 0; i < names; i++)
+        launches_work[i] = name_is_launch(trace_file_name(trace, i));
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        if (!trace_event_is_call(event) || does[event->name] != DOES_LAUNCH ||
-            event->correlation == 0 || intervals_contain(&captures, event->start_ns))
+        if (!trace_event_is_call(event) || !launches_work[event->name] || event->correlation == 0 ||
+            intervals_contain(&captures->times, event->start_ns))
             continue;
         if (outer != NULL && event->track == outer->track && event->end_ns <= outer->end_ns) {
             has_work |= seen[event - trace->events];
@@ -186,12 +146,12 @@ static enum status count_lost(struct launches *launches, const struct timeline *
     launches->lost_count += !has_work;
 
 out:
-    intervals_release(&captures);
-    free(does);
+    free(launches_work);
     return status;
 }
 
-enum status launches_make(struct launches *launches, const struct timeline *timeline)
+enum status launches_make(struct launches *launches, const struct timeline *timeline,
+                          const struct captures *captures)
 {
     enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
@@ -226,7 +186,7 @@ enum status launches_make(struct launches *launches, const struct timeline *time
             issues[count++] = (struct issue){ work->call->start_ns, work->event->track };
     }
     launches->late_call_ns = beyond_mean(launches, late_ns, long_ns);
-    TRY(count_lost(launches, timeline, seen));
+    TRY(count_lost(launches, timeline, captures, seen));
     TRY(find_deepest(launches, timeline, issues, count, seen));
 
 out:

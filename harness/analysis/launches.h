@@ -7,7 +7,7 @@
 #ifndef HARNESS_ANALYSIS_LAUNCHES_H
 #define HARNESS_ANALYSIS_LAUNCHES_H
 
-#include "harness/analysis/timeline.h"
+#include "harness/analysis/captures.h"
 
 enum {
     LAUNCH_LONG_CALL_NS = 50000,   /* a call beyond it is an outlier: HTA's runtime_cutoff */
@@ -35,6 +35,7 @@ struct launches {
 };
 
 /* OUT_OF_MEMORY. */
-enum status launches_make(struct launches *launches, const struct timeline *timeline);
+enum status launches_make(struct launches *launches, const struct timeline *timeline,
+                          const struct captures *captures);
 
 #endif

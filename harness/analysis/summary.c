@@ -21,7 +21,8 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     summary->trace = trace;
     TRY(timeline_make(&summary->timeline, trace));
     TRY(steps_make(&summary->steps, &summary->timeline));
-    TRY(launches_make(&summary->launches, &summary->timeline));
+    TRY(captures_make(&summary->captures, &summary->timeline));
+    TRY(launches_make(&summary->launches, &summary->timeline, &summary->captures));
     TRY(kernels_make(&summary->kernels, &summary->timeline));
     TRY(spans_make(&summary->spans, &summary->timeline));
     TRY(phases_make(&summary->phases, &summary->timeline, &summary->steps));
@@ -44,6 +45,7 @@ void summary_release(struct summary *summary)
     phases_release(&summary->phases);
     spans_release(&summary->spans);
     kernels_release(&summary->kernels);
+    captures_release(&summary->captures);
     steps_release(&summary->steps);
     timeline_release(&summary->timeline);
 }

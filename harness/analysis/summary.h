@@ -2,6 +2,7 @@
 #ifndef HARNESS_ANALYSIS_SUMMARY_H
 #define HARNESS_ANALYSIS_SUMMARY_H
 
+#include "harness/analysis/captures.h"
 #include "harness/analysis/first_uses.h"
 #include "harness/analysis/idle.h"
 #include "harness/analysis/kernel_table.h"
@@ -17,6 +18,7 @@ struct summary {
     const struct trace_file *trace;
     struct timeline timeline;
     struct steps steps;
+    struct captures captures;
     struct launches launches;
     struct kernels kernels;
     struct spans spans;

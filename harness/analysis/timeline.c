@@ -296,3 +296,30 @@ void timeline_release(struct timeline *timeline)
     free(timeline->streams);
     *timeline = (struct timeline){ .trace = NULL };
 }
+
+enum status timeline_idle_within(const struct timeline *timeline, const struct intervals *times,
+                                 struct intervals *idle)
+{
+    enum status status = STATUS_OK;
+    struct intervals busy = { 0 };
+
+    for (int64_t i = 0; i < timeline->work_count; i++)
+        TRY(intervals_add(&busy, timeline->work[i].event->start_ns,
+                          timeline->work[i].event->end_ns));
+    intervals_merge(&busy);
+    for (int64_t i = 0; i < times->count; i++) {
+        const struct interval *stretch = &times->items[i];
+        int64_t at_ns = stretch->start_ns;
+        for (int64_t j = intervals_after(&busy, at_ns);
+             j < busy.count && busy.items[j].start_ns < stretch->end_ns; j++) {
+            TRY(intervals_add(idle, at_ns, busy.items[j].start_ns));
+            at_ns = busy.items[j].end_ns;
+        }
+        TRY(intervals_add(idle, at_ns, stretch->end_ns));
+    }
+    intervals_merge(idle);
+
+out:
+    intervals_release(&busy);
+    return status;
+}

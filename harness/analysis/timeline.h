@@ -5,6 +5,7 @@
 #ifndef HARNESS_ANALYSIS_TIMELINE_H
 #define HARNESS_ANALYSIS_TIMELINE_H
 
+#include "harness/analysis/intervals.h"
 #include "harness/analysis/usage.h"
 
 /* The usage of a stream, or of a whole device: then `stream` is -1. */
@@ -30,5 +31,10 @@ struct timeline {
 /* OUT_OF_MEMORY. `trace` must live longer. Release in every case. */
 enum status timeline_make(struct timeline *timeline, const struct trace_file *trace);
 void timeline_release(struct timeline *timeline);
+
+/* Adds the part of `times`, which are merged, in which no device worked; `idle` is then merged.
+ * OUT_OF_MEMORY. */
+enum status timeline_idle_within(const struct timeline *timeline, const struct intervals *times,
+                                 struct intervals *idle);
 
 #endif

@@ -42,6 +42,26 @@ enum {
     STEPS_TO_REPEAT = 8,  /* fewer do not show whether something comes again */
 };
 
+/* Every program that launches graphs captures some; one that does so in every fifth step or more is not
+ * done with it after a warm-up. */
+static bool captures_come_again(const struct facts *facts)
+{
+    int64_t count = facts->summary->captures.count;
+
+    return facts->has_steps && count >= STEPS_TO_REPEAT && (double)count >= facts->steps / 5;
+}
+
+/* Idle time of captures that come again, in the whole trace. Only the rule about them counts it. */
+static double idle_for_captures(const struct facts *facts)
+{
+    const struct idle *idle = &facts->summary->idle;
+
+    if (!captures_come_again(facts))
+        return 0;
+    return (double)intervals_within_ns(&facts->summary->captures.idle, idle->start_ns,
+                                       idle->end_ns);
+}
+
 /* True if the wait is worth a finding in every third of the steps. If other programs take the loader's
  * cores for a moment, only a few steps in a row wait. */
 static bool comes_again(const struct facts *facts)
@@ -187,6 +207,7 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
         return false;
     if (loading_is_at_fault(facts))
         hidable -= (double)time->hidable_loading_ns;
+    hidable = fmax(0, hidable - idle_for_captures(facts));
     snprintf(finding->evidence, sizeof finding->evidence,
              "the host waits until the device has no work left, %.3g time%s %s; it then works for "
              "%s, %s of which could overlap with the device's %s",
@@ -258,8 +279,20 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
     return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
 }
 
+static bool judge_graph_recapture(struct finding *finding, const struct facts *facts)
+{
+    if (!captures_come_again(facts))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%lld graphs are captured in %.0f steps; meanwhile the device is idle for %s of %s",
+             (long long)facts->summary->captures.count, facts->steps,
+             quantity_time(idle_for_captures(facts) / facts->steps).text, step_text(facts).text);
+    return finding_costs(finding, facts, idle_for_captures(facts) / facts->steps);
+}
+
 /* Idle time in which the host prepares its next launch, whether or not it waited before, without one-time
- * initialisation. Queued work that began late counts too: it waited for its launch to reach the device. */
+ * initialisation and repeated captures. Queued work that began late counts too: it waited for its launch
+ * to reach the device. */
 static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = all(facts);
@@ -274,6 +307,7 @@ static double lost_to_launches(const struct facts *facts)
     lost -= (double)intervals_within_ns(&facts->summary->first_uses.idle,
                                         facts->summary->idle.start_ns, facts->summary->idle.end_ns);
     lost -= (double)facts->summary->launches.late_call_ns; /* judge_oversubscribed_host() has it */
+    lost -= idle_for_captures(facts);
     return fmax(0, lost / facts->steps);
 }
 
@@ -513,6 +547,9 @@ const struct rule rules_of_host[] = {
     { "small_kernels", "Micro-batches are too small for the device",
       "raise the micro-batch until memory is nearly full; accumulate gradients only beyond that",
       "HolisticTraceAnalysis: kernels shorter than their launch", judge_small_kernels },
+    { "graph_recapture", "Graphs are captured again and again",
+      "keep a captured graph for each shape, and pad to a few lengths so that shapes are few",
+      "5% of a step, and a capture in every fifth step", judge_graph_recapture },
     { "launch_bound", "The device waits for launches",
       "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or raise the batch",
       "HolisticTraceAnalysis: idle time by host wait", judge_launch_bound },

@@ -619,6 +619,61 @@ static void what_is_done_for_the_first_time_adds_up(void **state)
     }
 }
 
+/* Steps of 100 us: in every `every`-th the host waits for the device, captures a graph for 30 us and
+ * instantiates it for 10, then launches it. */
+static struct found judge_captures(int every, int steps)
+{
+    int correlation = 0;
+
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < steps; i++) {
+        int start = 100 * i, launch = start;
+        char step[40];
+
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 100, 0);
+        if (i % every == 0) {
+            made_add("cuda_runtime", "cudaStreamSynchronize", 100, 100, start, start + 10,
+                     ++correlation);
+            made_add("cuda_runtime", "cudaStreamBeginCapture", 100, 100, start + 10, start + 11,
+                     ++correlation);
+            made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, start + 20, start + 22,
+                     ++correlation);
+            made_add("cuda_runtime", "cudaStreamEndCapture", 100, 100, start + 39, start + 40,
+                     ++correlation);
+            made_add("cuda_runtime", "cudaGraphInstantiate", 100, 100, start + 40, start + 50,
+                     ++correlation);
+            launch = start + 50;
+        }
+        made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, launch, launch + 2, ++correlation);
+        made_add("kernel", "work", 0, 7, launch + 2, start + 105, correlation);
+    }
+    return judge_trace(made_analyse());
+}
+
+static void captures_that_come_again_are_named_and_no_other_finding_costs_their_time(void **state)
+{
+    static const struct {
+        int every, steps;
+        float lost_us; /* per step; 0: there is no such finding */
+    } loops[] = { { 1, 20, 40 }, { 2, 20, 20 }, { 3, 20, 0 }, { 6, 60, 0 } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
+        struct found found = judge_captures(loops[i].every, loops[i].steps);
+        const struct finding *finding = find(&found, "graph_recapture");
+
+        assert_true((finding != NULL) == (loops[i].lost_us > 0));
+        if (finding != NULL) {
+            assert_float_equal((float)finding->lost_ns_per_step / 1e3F, loops[i].lost_us, 1e-3);
+            assert_ptr_equal(finding, &found.findings.items[0]);
+            assert_non_null(strstr(finding->evidence, i == 0 ? "20 graphs are captured in 20 steps"
+                                                             : "10 graphs are captured in 20"));
+        }
+        forget(&found);
+    }
+}
+
 /* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
 static struct found judge_host(const char *about)
 {
@@ -768,6 +823,7 @@ int main(void)
         cmocka_unit_test(the_optimizer_marks_steps_as_well),
         cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
         cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
+        cmocka_unit_test(captures_that_come_again_are_named_and_no_other_finding_costs_their_time),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
         cmocka_unit_test(waits_within_a_save_are_the_saves),
         cmocka_unit_test(logging_after_a_wait_is_no_cost_of_the_wait),

@@ -165,18 +165,21 @@ static void check_steps(const struct timeline *timeline)
 
 static void check_tables(const struct timeline *timeline)
 {
+    struct captures captures;
     struct launches launches;
     struct kernels kernels;
     struct spans spans;
     struct memory_curve memory;
 
-    PROMISE(launches_make(&launches, timeline) == STATUS_OK);
+    PROMISE(captures_make(&captures, timeline) == STATUS_OK);
+    PROMISE(launches_make(&launches, timeline, &captures) == STATUS_OK);
     PROMISE(launches.work_count + launches.orphan_count == timeline->work_count);
     PROMISE(kernels_make(&kernels, timeline) == STATUS_OK);
     for (int64_t i = 0; i < kernels.count; i++)
         PROMISE(kernels.rows[i].min_ns >= 0 && kernels.rows[i].total_ns >= kernels.rows[i].max_ns);
     PROMISE(spans_make(&spans, timeline) == STATUS_OK);
     PROMISE(memory_curve_make(&memory, timeline->trace) == STATUS_OK);
+    captures_release(&captures);
     memory_curve_release(&memory);
     spans_release(&spans);
     kernels_release(&kernels);
