@@ -110,6 +110,14 @@ static void checkpointing_survives_every_fault(void **state)
                     "input=decoded workers=1 launch=graph save_every=2");
 }
 
+/* Batches alternate between two lengths, whose graphs replace each other. */
+static void graphs_of_several_lengths_survive_every_fault(void **state)
+{
+    (void)state;
+    check_all_calls("model=light blocks=1 tokens=6 padding=longest pad_to_multiple_of=4 "
+                    "launch=graph graphs=latest loss_every=3");
+}
+
 /* Opens it once: the program ends as skipped where there is none. */
 static int find_device(void **state)
 {
@@ -126,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(item_sync_survives_every_fault),
         cmocka_unit_test(checkpointing_survives_every_fault),
+        cmocka_unit_test(graphs_of_several_lengths_survive_every_fault),
     };
     if (getenv("CHOKEPOINT_CACHE") == NULL)
         setenv("CHOKEPOINT_CACHE", "test-cache", 0);

@@ -581,9 +581,9 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "launch=graph with allocation=stream_ordered: a graph keeps the addresses that it was "
           "captured with, so no memory may be allocated during capture; set launch=eager or "
           "allocation=caching" },
-        { &cpu, "model=light padding=longest", "",
-          "launch=graph with padding=longest: a graph is captured for one length; set launch=eager "
-          "or padding=max_length" },
+        { &cpu, "model=light padding=longest batch=4 accumulate=2", "",
+          "launch=graph with padding=longest and accumulate=2: every combination of lengths would "
+          "need a graph of its own; set launch=eager, padding=max_length or accumulate=1" },
         { &cpu, "model=light kept_loss=graph", "",
           "launch=graph with kept_loss=graph: every run of a captured graph writes to the same "
           "activations, so a step cannot keep its own; set launch=eager or kept_loss=number" },
@@ -622,8 +622,9 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
     resolved("attention=fused", &cpu);
     resolved("model=light launch=eager allocation=direct", &cpu);
     resolved("launch=graph batch=8 accumulate=4", &cpu);
-    resolved("model=light padding=longest launch=eager", &cpu);
-    resolved("model=balanced padding=longest launch=graph", &cpu); /* images */
+    resolved("model=light padding=longest batch=4 accumulate=2 launch=eager", &cpu);
+    resolved("model=light padding=longest batch=4", &cpu);
+    resolved("model=balanced padding=longest accumulate=2 launch=graph", &cpu); /* images */
     resolved("workers=1024 prefetch=4", &cpu);
     resolved("memory_budget=4GiB", &cpu);
     resolved("loss_every=1024", &cpu);

@@ -90,6 +90,20 @@ static void the_same_holds_for_sequences_in_bf16(void **state)
             0);
 }
 
+static void graphs_of_several_lengths_change_no_bit(void **state)
+{
+    static const char *const others[] = {
+        "launch=graph",
+        "launch=graph graphs=latest",
+        "launch=graph graphs=latest input=decoded checkpointing=block",
+    };
+
+    compare(*state,
+            "model=light tokens=12 padding=longest pad_to_multiple_of=4 launch=eager "
+            "precision=fp32",
+            others, ARRAY_SIZE(others), 0);
+}
+
 static void another_order_of_sums_changes_little(void **state)
 {
     static const char *const others[] = {
@@ -192,6 +206,44 @@ static void a_graph_is_one_launch(void **state)
     assert_near(metric_of(*state, "model=light launch=graph", METRIC_LAUNCHES_PER_STEP), 1, 0);
     assert_true(metric_of(*state, "model=light launch=eager elementwise=unfused",
                           METRIC_LAUNCHES_PER_STEP) > eager);
+}
+
+/* Two steps of a length are eager. Then it has a graph, for good or until another length comes. */
+static void a_length_is_captured_once_or_whenever_it_comes_back(void **state)
+{
+    enum { LENGTHS = 13, RUN = 40 };
+
+    for (int latest = 0; latest < 2; latest++) {
+        char settings[256];
+        struct training *training;
+        int seen[LENGTHS] = { 0 }, captured = 0, kept = 0, lengths = 0;
+
+        snprintf(settings, sizeof settings,
+                 "model=light tokens=12 padding=longest pad_to_multiple_of=4 graphs=%s",
+                 latest ? "latest" : "per_shape");
+        training = open_training(*state, settings);
+        for (int i = 0; i < RUN; i++) {
+            int tokens;
+
+            assert_ok(training_run(training, 1));
+            tokens = micro_batch_encoder(training->micro_batches, 0)->shape.tokens;
+            assert_true(tokens % 4 == 0 && tokens < LENGTHS);
+            seen[tokens]++;
+            if (latest ? seen[tokens] > 2 && kept != tokens : seen[tokens] == 3) {
+                captured++;
+                kept = tokens;
+            }
+            assert_int_equal(training->captures, captured);
+        }
+        for (int tokens = 0; tokens < LENGTHS; tokens++) {
+            bool has = training->graphs[tokens].graph != NULL;
+            assert_true(has == (latest ? tokens == kept : seen[tokens] > 2));
+            lengths += seen[tokens] > 2;
+        }
+        assert_int_equal(lengths, 3);
+        assert_true(latest ? captured > RUN / 4 : captured == 3);
+        training_close(training);
+    }
 }
 
 /* One launch per tensor against one for all, and six. The norm: one per tensor against one for all. */
@@ -748,6 +800,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_changes_no_arithmetic_changes_no_bit),
         cmocka_unit_test(the_same_holds_for_sequences_in_bf16),
+        cmocka_unit_test(graphs_of_several_lengths_change_no_bit),
         cmocka_unit_test(another_order_of_sums_changes_little),
         cmocka_unit_test(padding_changes_nothing_but_the_order_of_sums),
         cmocka_unit_test(bf16_stays_close_to_fp32),
@@ -755,6 +808,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fused_attention_is_the_same_to_the_bit),
         cmocka_unit_test(the_loss_is_waited_for_as_often_as_it_is_read),
         cmocka_unit_test(a_graph_is_one_launch),
+        cmocka_unit_test(a_length_is_captured_once_or_whenever_it_comes_back),
         cmocka_unit_test(optimizer_forms_launch_what_they_say),
         cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
         cmocka_unit_test(a_cache_that_is_emptied_is_filled_again_to_the_same_peak),

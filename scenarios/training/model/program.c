@@ -266,6 +266,7 @@ void saved_blocks_release(struct saved_blocks *saved)
     *saved = (struct saved_blocks){ 0 };
 }
 
+/* Without a context nothing is queued. */
 static enum status run_entry(struct entry *entry, const struct op_context *context,
                              struct allocator *allocator, const struct tensor *keep,
                              struct saved_blocks *saved)
@@ -276,7 +277,8 @@ static enum status run_entry(struct entry *entry, const struct op_context *conte
         struct tensor *tensor = entry->allocate[i];
         TRY(allocator_alloc(allocator, tensor->category, tensor_bytes(tensor), &tensor->data));
     }
-    TRY(entry->pass->run(entry->what.op, context));
+    if (context != NULL)
+        TRY(entry->pass->run(entry->what.op, context));
     for (int i = 0; i < entry->releases; i++) {
         struct tensor *tensor = entry->release[i].tensor;
         if (tensor == keep)
@@ -292,6 +294,21 @@ out:
         status_context("%s %s", entry->what.op->name,
                        entry->what.backward ? "backward" : "forward");
     return status;
+}
+
+/* After an error in entry `last`, which stays the last error. */
+static void release_all(struct program *program, int last, struct allocator *allocator,
+                        const struct tensor *keep)
+{
+    struct status_error error = *status_last();
+
+    for (int i = 0; i <= last && i < program->length; i++) {
+        struct entry *entry = &program->entries[i];
+        for (int a = 0; a < entry->allocations; a++)
+            if (entry->allocate[a]->data != NULL && entry->allocate[a] != keep)
+                release(entry->allocate[a], allocator);
+    }
+    status_raise(&error);
 }
 
 enum status program_run(struct program *program, const struct op_context *context,
@@ -320,16 +337,22 @@ enum status program_run(struct program *program, const struct op_context *contex
 
 out:
     phase_pop(device);
-    if (status != STATUS_OK) {
-        struct status_error error = *status_last();
-        for (int i = 0; i <= done && i < program->length; i++) {
-            struct entry *entry = &program->entries[i];
-            for (int a = 0; a < entry->allocations; a++)
-                if (entry->allocate[a]->data != NULL && entry->allocate[a] != keep)
-                    release(entry->allocate[a], allocator);
-        }
-        status_raise(&error);
-    }
+    if (status != STATUS_OK)
+        release_all(program, done, allocator, keep);
+    return status;
+}
+
+enum status program_reserve(struct program *program, struct allocator *allocator)
+{
+    enum status status = STATUS_OK;
+    int done = 0;
+
+    for (; done < program->length; done++)
+        TRY(run_entry(&program->entries[done], NULL, allocator, NULL, NULL));
+
+out:
+    if (status != STATUS_OK)
+        release_all(program, done, allocator, NULL);
     return status;
 }
 

@@ -42,6 +42,10 @@ enum status saved_blocks_free(struct saved_blocks *saved, struct allocator *allo
 /* Frees the list itself; the blocks are the allocator's. */
 void saved_blocks_release(struct saved_blocks *saved);
 
+/* Allocates and frees as a run does, without queueing anything: the same run then finds memory in the
+ * allocator, and may be captured. */
+enum status program_reserve(struct program *program, struct allocator *allocator);
+
 /* Records a row for each pass queued from now on, with the shapes of what it reads. NULL, as at first,
  * records nothing. The program must live until the trace is written. OUT_OF_MEMORY. */
 enum status program_trace(struct program *program, struct trace *trace);

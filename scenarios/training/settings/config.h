@@ -137,8 +137,13 @@ struct allocator_config {
 
 enum launch_mode { LAUNCH_EAGER, LAUNCH_GRAPH, LAUNCH_AUTO /* until knobs_resolve: by role */ };
 
+/* Where samples are padded to different lengths, each needs a graph of its own. GRAPHS_PER_SHAPE: captured
+ * once and kept. GRAPHS_LATEST: only the latest is kept, and the others are captured anew. */
+enum graphs { GRAPHS_PER_SHAPE, GRAPHS_LATEST };
+
 struct launch_config {
     enum launch_mode mode;
+    enum graphs graphs;
     int accumulate; /* micro-batches per update */
 };
 

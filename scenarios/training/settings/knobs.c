@@ -200,6 +200,13 @@ static const struct knob knobs[] = {
       .healthy = "auto",
       .changes_no_result = true,
       .text = "launch kernel by kernel, or each step as one graph; auto: a graph for model=light" },
+    { .name = "graphs",
+      .kind = KNOB_CHOICE,
+      AT(launch.graphs),
+      .values = "per_shape|latest",
+      .healthy = "per_shape",
+      .text = "launch=graph with padding=longest: keep a graph for each length, or only the latest "
+              "and capture the others anew" },
     { .name = "allocation",
       .kind = KNOB_CHOICE,
       AT(allocator.mode),

@@ -134,8 +134,9 @@ SETTINGS(too_many_rows, (int64_t)config->model.batch / config->launch.accumulate
 DEVICE(no_tf32, config->model.precision == PRECISION_TF32 && !device->tf32)
 SETTINGS(graph_allocates,
          config->launch.mode == LAUNCH_GRAPH && config->allocator.mode != ALLOCATION_CACHING)
-SETTINGS(graph_of_one_length, config->launch.mode == LAUNCH_GRAPH && !is_images(config) &&
-                                  config->loader.batching.padding == PADDING_LONGEST)
+SETTINGS(graph_of_many_lengths, config->launch.mode == LAUNCH_GRAPH && !is_images(config) &&
+                                    config->launch.accumulate > 1 &&
+                                    config->loader.batching.padding == PADDING_LONGEST)
 SETTINGS(graph_keeps_activations,
          config->launch.mode == LAUNCH_GRAPH && config->logging.kept == KEPT_GRAPH)
 SETTINGS(too_far_ahead,
@@ -185,9 +186,9 @@ static const struct refusal {
       "{launch} with {allocation}: a graph keeps the addresses that it was captured "
       "with, so no memory may be allocated during capture; set launch=eager or "
       "allocation=caching" },
-    { graph_of_one_length,
-      "{launch} with {padding}: a graph is captured for one length; set launch=eager or "
-      "padding=max_length" },
+    { graph_of_many_lengths, "{launch} with {padding} and {accumulate}: every combination of "
+                             "lengths would need a graph of "
+                             "its own; set launch=eager, padding=max_length or accumulate=1" },
     { graph_keeps_activations, "{launch} with {kept_loss}: every run of a captured graph writes to "
                                "the same activations, so a "
                                "step cannot keep its own; set launch=eager or kept_loss=number" },

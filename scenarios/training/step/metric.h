@@ -15,6 +15,7 @@
     X(PADDING_SHARE, "padding_share", "", "padding as a share of the tokens computed")             \
     X(LAUNCHES_PER_STEP, "launches_per_step", "",                                                  \
       "launches of kernels, matrix products and graphs")                                           \
+    X(CAPTURES_PER_STEP, "captures_per_step", "", "graphs captured")                               \
     X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \
     X(COPIES_PER_STEP, "copies_per_step", "", "copies between host and device, and on the device") \
     X(H2D_BYTES_PER_STEP, "h2d_bytes_per_step", "B", "bytes copied from host to device")           \

@@ -105,6 +105,7 @@ enum status training_open(struct training **opened, struct device *device,
         batch_layout(training->dataset, &config->loader.batching, config->model.batch);
     TRY(stream_create(device, &training->compute));
     TRY(allocator_open(&training->allocator, training->compute, &config->allocator));
+    TRY(training_open_graphs(training));
     TRY(open_model(training));
     TRY(open_input(training));
     TRY(stream_synchronize(training->compute));
@@ -126,7 +127,7 @@ void training_close(struct training *training)
         return;
     if (training->compute != NULL)
         stream_synchronize(training->compute);
-    graph_destroy(training->graph);
+    training_close_graphs(training);
     periodic_close(training);
     transfer_close(training->transfer);
     loader_close(training->loader);

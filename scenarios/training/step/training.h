@@ -6,7 +6,8 @@
  * waits for the device only where the settings say so.
  *
  * With launch=graph the first two steps run eagerly; then forward, backward and optimizer are captured
- * once. Results are the same bits as eager ones. */
+ * once. Where samples are padded to different lengths, this holds for each of them. Results are the same
+ * bits as eager ones. */
 #ifndef SCENARIOS_TRAINING_STEP_TRAINING_H
 #define SCENARIOS_TRAINING_STEP_TRAINING_H
 
@@ -25,6 +26,7 @@ struct training_counts {
     int64_t workers_started, late_batches; /* late: those that the loop had to wait for, or load */
     int64_t epoch_wait_ns;                 /* for the first batch of each epoch */
     int64_t launches;                      /* of kernels, and of graphs */
+    int64_t captures;                      /* of graphs */
     int64_t synchronizations, copies, copy_bytes_h2d, copy_bytes_d2h, device_allocations;
     int64_t left_bytes;        /* device memory that steps left allocated */
     int64_t wait_ns;           /* for the loader */

@@ -11,6 +11,13 @@
 #include "scenarios/training/step/training.h"
 #include "scenarios/training/step/transfer.h"
 
+/* Of steps whose samples are padded to one length. */
+struct step_graph {
+    struct graph *graph;        /* NULL: not captured, or not any more */
+    int64_t steps;              /* done or queued */
+    int64_t device_allocations; /* of the allocator, when its memory was enough for a capture */
+};
+
 struct training {
     struct device *device;
     struct training_config config;
@@ -25,7 +32,8 @@ struct training {
     struct micro_batches *micro_batches;
     struct optimizer *optimizer;
     struct batch_layout layout; /* of all micro-batches of a step together */
-    struct graph *graph;        /* once captured */
+    struct step_graph *graphs;  /* [tokens + 1], by that length */
+    int64_t captures;           /* of graphs */
     int64_t transfer_ns;        /* host time spent copying batches, in all */
     int64_t steps;              /* done or queued, with those before first_step */
     int64_t first_step;         /* of this run; above 0 where it goes on from a saved state */
@@ -42,6 +50,10 @@ struct training {
     PERIODICS(TRAINING_MEMBER)
 #undef TRAINING_MEMBER
 };
+
+/* launch.c */
+enum status training_open_graphs(struct training *training);
+void training_close_graphs(struct training *training);
 
 /* The parts of a step, in order. */
 enum status training_load(struct training *training);   /* data and h2d */

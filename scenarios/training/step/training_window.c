@@ -18,6 +18,7 @@ static struct training_counts read_counts(struct training *training)
         .late_batches = loader.late,
         .epoch_wait_ns = loader.epoch_wait_ns,
         .launches = counters.launches + counters.graph_launches,
+        .captures = training->captures,
         .synchronizations = counters.synchronizations,
         .copies = counters.copies,
         .copy_bytes_h2d = counters.copy_bytes_h2d,
@@ -45,6 +46,7 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->late_batches += to->late_batches - from->late_batches;
     sum->epoch_wait_ns += to->epoch_wait_ns - from->epoch_wait_ns;
     sum->launches += to->launches - from->launches;
+    sum->captures += to->captures - from->captures;
     sum->synchronizations += to->synchronizations - from->synchronizations;
     sum->copies += to->copies - from->copies;
     sum->copy_bytes_h2d += to->copy_bytes_h2d - from->copy_bytes_h2d;
@@ -118,6 +120,7 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_PADDING_SHARE] =
         (double)counts->padded_tokens / (double)(counts->tokens + counts->padded_tokens);
     metric[METRIC_LAUNCHES_PER_STEP] = (double)counts->launches / steps;
+    metric[METRIC_CAPTURES_PER_STEP] = (double)counts->captures / steps;
     metric[METRIC_SYNCS_PER_STEP] = (double)counts->synchronizations / steps;
     metric[METRIC_COPIES_PER_STEP] = (double)counts->copies / steps;
     metric[METRIC_H2D_BYTES_PER_STEP] = (double)counts->copy_bytes_h2d / steps;
