@@ -10,6 +10,7 @@
     X(launch_overhead)                                                                             \
     X(item_sync)
 #define OTHERS(X)                                                                                  \
+    X(graph_recapture)                                                                             \
     X(padding)                                                                                     \
     X(loader_prefetch)                                                                             \
     X(too_many_workers)                                                                            \

@@ -1,0 +1,57 @@
+/* Capturing a graph anew whenever the shape changes.
+ *
+ * A captured graph has its shapes and addresses frozen in it, so sequences of another length need another
+ * graph. A program that keeps one captures again at every change: it waits for the device, queues each
+ * kernel of the step as if there were no graph, and has the result instantiated. Padding to a multiple of 4
+ * leaves three lengths here; with a graph kept for each of them, nothing is captured after the first
+ * steps. Without rounding there would be as many graphs as lengths.
+ *
+ * Lengths are even between 3 and 12 tokens, so 2 of 10 samples are padded to 4 tokens, 4 to 8, and 4 to
+ * 12. A step is of another length than the one before it with a probability of
+ * 1 - (4 + 16 + 16) / 100 = 0.64. */
+#include "scenarios/scenario.h"
+
+const struct scenario scenario_graph_recapture = {
+    .name = "graph_recapture",
+    .title = "Capturing a graph anew whenever the shape changes",
+    .group = GROUP_LAUNCHES,
+    .symptom = "steps of varying length are slow although they are launched as graphs",
+    .cause = "one graph is kept, and it is captured and instantiated again at each change of shape",
+    .fix = "pad to a few lengths and keep a graph for each (torch.compile with mode=\"reduce-overhead\" "
+           "does, once per shape)",
+    .look = "cudaStreamBeginCapture and cudaGraphInstantiate within steps, and an idle device below",
+    .cost = "each graph keeps its own arguments and work memory, and samples are padded to the next "
+            "of the few lengths; gains nothing where shapes do not change",
+    .pytorch =
+        {
+            .before =
+                "# each new length is compiled and captured anew\n"
+                "model = torch.compile(model, mode=\"reduce-overhead\",\n"
+                "                      dynamic=False)\n"
+                "for inputs, labels in loader:\n"
+                "    loss = loss_fn(model(inputs), labels)\n"
+                "    loss.backward()\n",
+            .after =
+                "model = torch.compile(model, mode=\"reduce-overhead\",\n"
+                "                      dynamic=False)\n"
+                "for inputs, labels in loader:\n"
+                "    missing = -inputs.shape[1] % 8\n"
+                "    inputs = F.pad(inputs, (0, 0, 0, missing))\n"
+                "    loss = loss_fn(model(inputs), labels)\n"
+                "    loss.backward()\n",
+        },
+    .base = "model=light batch=1 tokens=12 elementwise=unfused optimizer=unfused launch=graph "
+            "padding=longest pad_to_multiple_of=4 loss_every=50",
+    .knob = "graphs",
+    .before = "latest",
+    .after = "per_shape",
+    .loss = LOSS_IDENTICAL,
+    .expect =
+        {
+            /* 0.63 to 0.64, as counted above, and none. */
+            { METRIC_CAPTURES_PER_STEP, SHRINKS, .before_above = 0.4, .after_below = 0.001 },
+            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 2 },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
+        },
+    .accept = { { "graph_recapture", ANYWHERE } },
+};
