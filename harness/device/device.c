@@ -251,7 +251,8 @@ enum status event_record(struct event *event, struct stream *stream)
     TRY(check_given(event, "event_record", "the event"));
     TRY(check_given(stream, "event_record", "the stream"));
     TRY(stream->device->driver->event_record(event, stream));
-    count(&stream->device->ledger->event_records, 1);
+    if (!stream->capturing)
+        count(&stream->device->ledger->event_records, 1);
 
 out:
     return status;

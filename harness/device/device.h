@@ -212,6 +212,10 @@ enum status stream_wait_event(struct stream *stream, struct event *event);
 
 enum status event_create(struct device *device, bool timing, struct event **event);
 void event_destroy(struct event *event);
+
+/* During a capture of the stream the record becomes a node, made anew by every launch of the graph: the
+ * event must live as long as the graph, and synchronising with the stream, not with the event, waits for
+ * it (CUDA: cudaEventRecordExternal). */
 enum status event_record(struct event *event, struct stream *stream);
 enum status event_synchronize(struct event *event);
 
@@ -254,8 +258,8 @@ enum status device_attention_plan(struct device *device, const struct attention_
                                   size_t *workspace_bytes);
 enum status device_attention(struct stream *stream, const struct fused_attention *attention);
 
-/* cudaStreamBeginCapture in thread-local mode: kernels, GEMMs, copies of pinned or device memory and
- * memsets queued on the stream by this thread are recorded instead of run. Synchronising the stream
+/* cudaStreamBeginCapture in thread-local mode: kernels, GEMMs, copies of pinned or device memory,
+ * memsets and records of events queued on the stream by this thread are recorded instead of run. Synchronising the stream
  * or allocating directly meanwhile is CAPTURE and invalidates the capture: the end reports it. */
 enum status graph_begin(struct stream *stream);
 enum status graph_end(struct stream *stream, struct graph **graph); /* instantiated */

@@ -132,10 +132,6 @@ static enum status copy_synchronously(struct scene *s)
 {
     return device_copy(s->test->stream, COPY_HOST_TO_DEVICE, s->direct, s->pinned, 64);
 }
-static enum status record(struct scene *s)
-{
-    return event_record(s->event, s->test->stream);
-}
 static enum status wait(struct scene *s)
 {
     return stream_wait_event(s->test->stream, s->event);
@@ -193,7 +189,6 @@ static void forbidden_calls_are_refused_and_end_the_capture(void **state)
         { "free_pinned", free_pinned, true },
         { "copy_pageable", copy_pageable, true },
         { "copy_synchronously", copy_synchronously, true },
-        { "record", record, true },
         { "wait", wait, true },
         { "launch_graph", launch_graph, true },
         { "trim", trim, true },
@@ -222,6 +217,42 @@ static void forbidden_calls_are_refused_and_end_the_capture(void **state)
     OK(device_memory_info(scene.test->device, &after));
     assert_int_equal(after.used, before.used);
     scene_close(&scene);
+}
+
+/* Not when it is captured, but at every launch, each time anew. */
+static void a_recorded_event_is_made_by_every_launch(void **state)
+{
+    struct cpu_device_test *test = *state;
+    int64_t records = device_counters(test->device).event_records;
+    struct event *before, *between;
+    struct graph *graph;
+    double first_ns = 0, second_ns = 0, ns = 0;
+
+    OK(event_create(test->device, true, &before));
+    OK(event_create(test->device, true, &between));
+    OK(event_record(before, test->stream));
+    OK(graph_begin(test->stream));
+    OK(device_memset(test->stream, test->gate_target, 1, 64));
+    OK(event_record(between, test->stream));
+    OK(device_memset(test->stream, test->gate_target, 2, 64));
+    OK(graph_end(test->stream, &graph));
+    assert_int_equal(device_counters(test->device).event_records, records + 1);
+    OK(graph_launch(test->stream, graph));
+    OK(stream_synchronize(test->stream));
+    OK(event_elapsed(before, between, &first_ns));
+    assert_true(first_ns > 0);
+    OK(graph_launch(test->stream, graph));
+    OK(stream_synchronize(test->stream));
+    OK(event_elapsed(before, between, &second_ns));
+    assert_true(second_ns > first_ns);
+
+    graph_destroy(graph);
+    OK(event_record(between, test->stream)); /* The event is as good as any other. */
+    OK(event_synchronize(between));
+    OK(event_elapsed(before, between, &ns));
+    assert_true(ns > second_ns);
+    event_destroy(before);
+    event_destroy(between);
 }
 
 static void other_streams_and_events_stay_usable_during_a_capture(void **state)
@@ -363,6 +394,7 @@ int main(void)
         cmocka_unit_test(recorded_work_runs_at_the_launch_and_not_before),
         cmocka_unit_test(everything_but_pageable_copies_can_be_recorded),
         cmocka_unit_test(forbidden_calls_are_refused_and_end_the_capture),
+        cmocka_unit_test(a_recorded_event_is_made_by_every_launch),
         cmocka_unit_test(other_streams_and_events_stay_usable_during_a_capture),
         cmocka_unit_test(other_threads_may_allocate_during_a_capture),
         cmocka_unit_test(a_capture_belongs_to_its_thread),

@@ -22,13 +22,17 @@ static void release_event(struct CUevent_st *event)
 static cudaError_t run_record(struct operation *operation)
 {
     struct CUevent_st *event = operation->event.event;
+    long number = operation->event.number;
 
     stand_in_lock();
-    if (event->reached < operation->event.number) {
-        event->reached = operation->event.number;
+    if (number == 0)
+        number = ++event->recorded;
+    if (event->reached < number) {
+        event->reached = number;
         event->time_ns = clock_ns();
     }
-    release_event(event);
+    if (operation->event.number != 0)
+        release_event(event);
     stand_in_wake();
     stand_in_unlock();
     return cudaSuccess;
@@ -63,7 +67,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return stand_in_leave(cudaSuccess);
 }
 
-/* The stream must not be captured: the device forbids that, and recording would mean another thing. */
+/* The stream must not be captured: without cudaEventRecordExternal that would mean another thing. */
 static cudaError_t put_event(cudaStream_t stream, cudaEvent_t event,
                              cudaError_t (*run)(struct operation *))
 {
@@ -84,6 +88,18 @@ static cudaError_t put_event(cudaStream_t stream, cudaEvent_t event,
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     return put_event(stream, event, run_record);
+}
+
+/* A node of a graph has number 0: each launch makes the next record. */
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
+{
+    struct operation operation = { .run = run_record, .event = { event, 0 } };
+
+    stand_in_lock();
+    if (stream->recording == NULL || flags != cudaEventRecordExternal)
+        return stand_in_leave(cudaErrorIllegalState);
+    stand_in_record(stream->recording, &operation);
+    return stand_in_leave(cudaSuccess);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)

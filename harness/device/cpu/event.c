@@ -18,6 +18,10 @@ struct cpu_event {
     struct cpu_progress reached;
 };
 
+/* The number of a record that is a graph's node: each launch takes the next one. The node holds no
+ * reference, because the event outlives the graph. */
+enum { NUMBER_OF_NODE = 0 };
+
 static void release(struct cpu_event *event)
 {
     if (atomic_fetch_sub(&event->references, 1) != 1)
@@ -29,17 +33,21 @@ static void release(struct cpu_event *event)
 static enum status run_record(struct cpu_stream *stream, const struct item *item)
 {
     struct cpu_event *event = item->event.event;
+    uint64_t number = item->event.number;
 
     (void)stream;
+    if (number == NUMBER_OF_NODE)
+        number = atomic_fetch_add(&event->recorded, 1) + 1;
     pthread_mutex_lock(&event->lock);
-    if (item->event.number > cpu_progress_value(&event->reached)) {
+    if (number > cpu_progress_value(&event->reached)) {
         if (event->base.timing)
             event->time_ns = clock_ns();
-        cpu_progress_set(&event->reached, item->event.number);
+        cpu_progress_set(&event->reached, number);
     }
     pthread_mutex_unlock(&event->lock);
     cpu_progress_wake(&event->reached);
-    release(event);
+    if (item->event.number != NUMBER_OF_NODE)
+        release(event);
     return STATUS_OK;
 }
 
@@ -55,7 +63,7 @@ static enum status run_wait(struct cpu_stream *stream, const struct item *item)
 static const struct cpu_work record_work = { .run = run_record, .bookkeeping = true };
 static const struct cpu_work wait_work = { .run = run_wait, .bookkeeping = true };
 
-/* Goes straight into the queue: callers have refused events in a capture. */
+/* Goes straight into the queue, whether the stream is being captured or not. */
 static void put(const struct cpu_work *work, struct cpu_event *event, uint64_t number,
                 struct cpu_stream *stream, uint32_t correlation)
 {
@@ -110,6 +118,21 @@ void cpu_event_destroy(struct event *event)
     call_end(device, &call, "cudaEventDestroy");
 }
 
+static enum status capture_record(struct cpu_event *event, struct cpu_stream *stream)
+{
+    enum status status = STATUS_OK;
+    struct item *item;
+
+    TRY(cpu_capture_claim(stream, &item));
+    item->work = &record_work;
+    item->event.event = event;
+    item->event.number = NUMBER_OF_NODE;
+    cpu_capture_submit(stream);
+
+out:
+    return status;
+}
+
 enum status cpu_event_record(struct event *event, struct stream *base)
 {
     enum status status = STATUS_OK;
@@ -117,8 +140,10 @@ enum status cpu_event_record(struct event *event, struct stream *base)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
-    TRY(capture_forbids(&stream->capture, "recording an event on the stream"));
-    event_put_record((struct cpu_event *)event, stream, call.correlation);
+    if (atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL)
+        TRY(capture_record((struct cpu_event *)event, stream));
+    else
+        event_put_record((struct cpu_event *)event, stream, call.correlation);
 
 out:
     call_end(device, &call, "cudaEventRecord");

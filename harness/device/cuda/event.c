@@ -48,8 +48,12 @@ enum status cuda_event_record(struct event *base, struct stream *stream_base)
     struct cuda_stream *stream = (struct cuda_stream *)stream_base;
 
     TRY(cuda_enter((struct cuda_device *)base->device));
-    TRY(capture_forbids(&stream->capture, "recording an event on the stream"));
-    CUDA(cudaEventRecord(event->handle, stream->handle));
+    if (atomic_load(&stream->capture) != NULL) {
+        TRY(capture_allows(&stream->capture, stream->id));
+        CUDA(cudaEventRecordWithFlags(event->handle, stream->handle, cudaEventRecordExternal));
+    } else {
+        CUDA(cudaEventRecord(event->handle, stream->handle));
+    }
     atomic_store(&event->recorded, true);
 
 out:
