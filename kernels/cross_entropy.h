@@ -25,14 +25,15 @@ struct cross_entropy_backward {
     int width, classes;
 };
 
-/* ring[state->step % ring_length] (+)= scale * sum(loss[0 .. count - 1]). Launched with one row. */
+/* ring[step % ring_length], where step = state->step / updates, (+)= scale * sum(loss[0 .. count - 1]). Launched with one row. */
 struct loss_mean {
     float *ring;       /* [ring_length] */
     const float *loss; /* [count] */
     const struct step_state *state;
     float scale;
     int count, ring_length;
-    int accumulate; /* a later micro-batch of the same update: add */
+    int accumulate; /* a later micro-batch of the same step: add */
+    int updates;    /* of the weights per step, at least 1: state->step counts them */
     int width;      /* ROW_MULTIPLE */
 };
 

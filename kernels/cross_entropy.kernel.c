@@ -61,7 +61,7 @@ KERNEL_ROWS(cross_entropy_backward, k, row)
 /* Bytes: count * 4 read. Flops: count. */
 KERNEL_ROWS(loss_mean, k, row)
 {
-    float *slot = k->ring + k->state->step % k->ring_length;
+    float *slot = k->ring + k->state->step / k->updates % k->ring_length;
     float sum = 0;
     (void)row;
 

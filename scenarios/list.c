@@ -16,8 +16,13 @@
     X(too_many_workers)                                                                            \
     X(slow_collate)                                                                                \
     X(worker_respawn)                                                                              \
+    X(unfused_optimizer)                                                                           \
     X(naive_attention)                                                                             \
     X(many_small_copies)                                                                           \
+    X(unfused_elementwise)                                                                         \
+    X(optimizer_every_step)                                                                        \
+    X(strict_fp32)                                                                                 \
+    X(host_clipping)                                                                               \
     X(allocation_churn)                                                                            \
     X(fragmentation)                                                                               \
     X(leak)                                                                                        \

@@ -98,6 +98,10 @@ void train_print_summary(const struct page *page, const struct measurement *meas
                   text_of(two, measurement, METRIC_STEP_TIME), one,
                   text_of(three, measurement, METRIC_STEP_TIME_P95),
                   metric[METRIC_STEP_VARIATION] * 100);
+    print_figures(page, "phases", "%s forward, %s backward, %s optimizer on the device",
+                  text_of(one, measurement, METRIC_FORWARD_TIME),
+                  text_of(two, measurement, METRIC_BACKWARD_TIME),
+                  text_of(three, measurement, METRIC_OPTIMIZER_TIME));
     print_figures(page, "data wait", "%s per step, %.0f%% of the step time",
                   text_of(one, measurement, METRIC_DATA_WAIT),
                   metric[METRIC_DATA_WAIT_SHARE] * 100);

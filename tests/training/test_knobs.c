@@ -240,6 +240,7 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
         { "rate", "1e-3", "0.001" },
         { "rate", "3.0e-4", "0.0003" },
         { "rate", "1e-8", "1e-08" },
+        { "rate", "1e-12", "1e-12" },
         { "rate", "0", NULL },
         { "rate", "2", NULL },
         { "rate", "nan", NULL },
@@ -280,7 +281,7 @@ static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
         { "copies", "per_tensor or one" },
         { "prefetch", "a number from 1 to 256" },
         { "width", "a number from 32 to 16384 or auto" },
-        { "rate", "a number from 1e-8 to 1" },
+        { "rate", "a number from 1e-12 to 1" },
         { "workers", "a number from 0 to 4096, cores or 2xcores to 64xcores" },
         { "memory_budget", "a size such as 512MiB or 2GiB, role or device" },
         { "seed", "a number from 0 to 18446744073709551615" },
@@ -573,6 +574,9 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "precision=tf32", "",
           "precision=tf32 on CPU device (a test): the device does not round products to tf32; set "
           "precision to auto, fp32 or bf16" },
+        { &cpu, "launch=graph clipping=host", "",
+          "launch=graph with clipping=host: the host decides nothing while a graph runs; set "
+          "launch=eager or clipping=device" },
         { &cpu, "launch=graph allocation=direct", "",
           "launch=graph with allocation=direct: a graph keeps the addresses that it was captured "
           "with, so no memory may be allocated during capture; set launch=eager or "

@@ -53,6 +53,7 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
 {
     static const char *const others[] = {
         "launch=graph",
+        "launch=eager clipping=host",
         "loss_every=1",
         "kept_loss=graph",
         "kept_loss=graph checkpointing=block",
@@ -244,6 +245,45 @@ static void a_length_is_captured_once_or_whenever_it_comes_back(void **state)
         assert_true(latest ? captured > RUN / 4 : captured == 3);
         training_close(training);
     }
+}
+
+/* A step of eight updates is eight steps of one, on the same samples: the same weights, and its loss is
+ * the mean of theirs. */
+static void updates_within_a_step_are_those_of_smaller_steps(void **state)
+{
+    enum { UPDATES = 8 };
+    static const char *const launches[] = { "eager", "graph" };
+    float each[STEPS * UPDATES], of_steps[STEPS], together[STEPS];
+
+    run_losses(*state, "model=light batch=1", STEPS * UPDATES, each);
+    run_losses(*state, "model=light batch=8 accumulate=8", STEPS, together);
+    for (size_t i = 0; i < ARRAY_SIZE(launches); i++) {
+        char settings[128];
+
+        snprintf(settings, sizeof settings,
+                 "model=light batch=8 accumulate=8 update=micro_batch launch=%s", launches[i]);
+        run_losses(*state, settings, STEPS, of_steps);
+        for (int step = 0; step < STEPS; step++) {
+            double mean = 0;
+            for (int j = 0; j < UPDATES; j++) mean += (double)each[step * UPDATES + j] / UPDATES;
+            assert_near((double)of_steps[step], mean, 1e-6 * mean);
+        }
+        assert_true(difference(together, of_steps) > 1e-3);
+    }
+}
+
+/* The host waits for the norm in every step, and launches a kernel more where the gradients are clipped. */
+static void clipping_from_the_host_waits_in_every_step(void **state)
+{
+    static const char *const settings = "model=light launch=eager loss_every=20 clipping=%s";
+    char host[128], by_itself[128];
+
+    snprintf(host, sizeof host, settings, "host");
+    snprintf(by_itself, sizeof by_itself, settings, "device");
+    assert_near(metric_of(*state, host, METRIC_SYNCS_PER_STEP), 1.05, 1e-9);
+    assert_near(metric_of(*state, by_itself, METRIC_SYNCS_PER_STEP), 0.05, 1e-9);
+    assert_true(metric_of(*state, host, METRIC_LAUNCHES_PER_STEP) >
+                metric_of(*state, by_itself, METRIC_LAUNCHES_PER_STEP));
 }
 
 /* One launch per tensor against one for all, and six. The norm: one per tensor against one for all. */
@@ -675,6 +715,48 @@ static void a_window_adds_up_over_slices_with_other_steps_between(void **state)
     training_close(training);
 }
 
+/* Together they are a step's device work, which is part of the step. */
+static void a_window_has_the_times_of_its_phases(void **state)
+{
+    static const char *const settings[] = { "model=light launch=graph",
+                                            "model=light launch=graph batch=4 accumulate=4",
+                                            "model=light launch=eager",
+                                            "model=balanced launch=eager accumulate=2",
+                                            "model=balanced checkpointing=block" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        struct training_window window = window_of(*state, settings[i], 10);
+        const double *metric = window.metric;
+        double forward = metric[METRIC_FORWARD_TIME], backward = metric[METRIC_BACKWARD_TIME];
+        double optimizer = metric[METRIC_OPTIMIZER_TIME];
+
+        assert_int_equal(window.phase_count, 1);
+        assert_true(forward > 0 && backward > 0 && optimizer > 0);
+        assert_true((forward + backward + optimizer) * 1e3 <= (double)window.wall_ns);
+        assert_near(metric[METRIC_OPTIMIZER_SHARE], optimizer / (forward + backward + optimizer),
+                    1e-9);
+        training_window_release(&window);
+    }
+}
+
+/* An event has nothing to record in the other steps, whose cost would be that of the timing. */
+static void only_the_last_step_of_a_window_records_its_phases(void **state)
+{
+    enum { ACCUMULATE = 4, STEPS_TIMED = 6, BORDERS = 2 * ACCUMULATE + 2 };
+    struct device *device = *state;
+    struct training *training =
+        open_training(device, "model=light batch=4 accumulate=4 launch=eager loss_every=1000");
+    struct training_window window = { 0 };
+    int64_t before;
+
+    assert_ok(training_run(training, 4));
+    before = device_counters(device).event_records;
+    assert_ok(training_window(training, STEPS_TIMED, &window));
+    assert_int_equal(device_counters(device).event_records - before, STEPS_TIMED + BORDERS);
+    training_window_release(&window);
+    training_close(training);
+}
+
 /* It counts what was run, and another window follows when nothing asks to stop any more. */
 static void a_window_that_is_stopped_ends_after_the_step_under_way(void **state)
 {
@@ -809,6 +891,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_loss_is_waited_for_as_often_as_it_is_read),
         cmocka_unit_test(a_graph_is_one_launch),
         cmocka_unit_test(a_length_is_captured_once_or_whenever_it_comes_back),
+        cmocka_unit_test(updates_within_a_step_are_those_of_smaller_steps),
+        cmocka_unit_test(clipping_from_the_host_waits_in_every_step),
         cmocka_unit_test(optimizer_forms_launch_what_they_say),
         cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
         cmocka_unit_test(a_cache_that_is_emptied_is_filled_again_to_the_same_peak),
@@ -824,6 +908,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends),
         cmocka_unit_test(lengths_that_vary_leave_pieces_that_do_not_fit),
         cmocka_unit_test(memory_metrics_are_the_allocators_own),
+        cmocka_unit_test(a_window_has_the_times_of_its_phases),
+        cmocka_unit_test(only_the_last_step_of_a_window_records_its_phases),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
         cmocka_unit_test(a_window_counts_its_padding),
         cmocka_unit_test(a_windows_spread_is_that_of_its_single_steps),

@@ -20,6 +20,7 @@ struct optimizer {
     int chunks;
     struct tensor_chunk *table; /* multi-tensor form */
     float *work;                /* unfused form: as long as the longest tensor */
+    float *norm;                /* pinned host memory, where the host decides on clipping */
 };
 
 static int chunks_of(const struct tensor *tensor)
@@ -124,6 +125,9 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
     TRY(allocate(optimizer));
     if (config->form == OPTIMIZER_MULTI_TENSOR)
         TRY(make_table(optimizer));
+    if (!config->clips_on_device)
+        TRY(host_alloc(stream_device(stream), true, sizeof *optimizer->norm,
+                       (void **)&optimizer->norm));
     *opened = optimizer;
     optimizer = NULL;
 
@@ -144,6 +148,8 @@ void optimizer_close(struct optimizer *optimizer)
     allocator_free(optimizer->allocator, optimizer->work);
     allocator_free(optimizer->allocator, optimizer->table);
     allocator_free(optimizer->allocator, optimizer->state);
+    if (optimizer->norm != NULL)
+        host_free(stream_device(optimizer->stream), true, optimizer->norm);
     free(optimizer->moments);
     free(optimizer);
 }
@@ -170,8 +176,32 @@ static enum dtype dtype_of(const struct optimizer *optimizer)
     return optimizer->parameters[0].value->dtype;
 }
 
-/* Partial sums of squares by the form's own kernels, then one row that adds them up and sets the
- * scale of all gradients. */
+/* One row that adds the partial sums up and sets the scale of all gradients. */
+static enum status finish_norm(struct optimizer *optimizer, double max_norm)
+{
+    return LAUNCH(optimizer->stream, DTYPE_F32, gradient_norm_finish, 1, .state = optimizer->state,
+                  .partial = optimizer->partial, .count = optimizer->chunks,
+                  .max_norm = (float)max_norm, .width = ROW_MULTIPLE);
+}
+
+/* `if norm > max_norm`, with the norm brought to the host: it waits for all work queued so far. The second
+ * launch computes what the device's own decision would. */
+static enum status clip_from_host(struct optimizer *optimizer)
+{
+    double max_norm = optimizer->config.max_norm;
+    enum status status = STATUS_OK;
+
+    TRY(finish_norm(optimizer, 0));
+    TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->norm,
+                    &optimizer->state->gradient_norm, sizeof *optimizer->norm));
+    if (max_norm > 0 && *optimizer->norm > max_norm)
+        TRY(finish_norm(optimizer, max_norm));
+
+out:
+    return status;
+}
+
+/* Partial sums of squares by the form's own kernels, then the norm. */
 static enum status queue_norm(struct optimizer *optimizer)
 {
     enum status status = STATUS_OK;
@@ -188,9 +218,8 @@ static enum status queue_norm(struct optimizer *optimizer)
                        .count = gradient->elements, .width = CHUNK));
             chunk += chunks_of(gradient);
         }
-    TRY(LAUNCH(optimizer->stream, DTYPE_F32, gradient_norm_finish, 1, .state = optimizer->state,
-               .partial = optimizer->partial, .count = optimizer->chunks,
-               .max_norm = (float)optimizer->config.max_norm, .width = ROW_MULTIPLE));
+    TRY(optimizer->config.clips_on_device ? finish_norm(optimizer, optimizer->config.max_norm)
+                                          : clip_from_host(optimizer));
 
 out:
     return status;

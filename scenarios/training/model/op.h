@@ -49,8 +49,12 @@ struct op_context {
     const int32_t *lengths; /* NULL: all sequences are full */
     const struct step_state *state;
     float *loss_ring;
-    float loss_scale; /* 1 / samples of the whole update */
-    bool accumulate;  /* a later micro-batch: gradients and loss are added to */
+    float loss_scale;          /* 1 / samples of the step */
+    float gradient_scale;      /* 1 / samples of the update */
+    int updates;               /* per step */
+    bool later;                /* not the step's first micro-batch: the loss is added to */
+    bool accumulate;           /* not the update's first one: gradients are added to */
+    struct event *forward_end; /* recorded there; NULL: none */
 };
 
 enum { PASS_READS = 8, PASS_WRITES = 7 };

@@ -129,8 +129,8 @@ static enum status loss_forward(const struct op *op, const struct op_context *co
                .width = shape->classes_width, .classes = shape->classes));
     TRY(LAUNCH(context->stream, DTYPE_F32, loss_mean, 1, .ring = context->loss_ring,
                .loss = losses->data, .state = context->state, .scale = context->loss_scale,
-               .count = shape->samples, .ring_length = LOSS_RING, .accumulate = context->accumulate,
-               .width = ROW_MULTIPLE));
+               .count = shape->samples, .ring_length = LOSS_RING, .accumulate = context->later,
+               .updates = context->updates, .width = ROW_MULTIPLE));
 
 out:
     return status;
@@ -143,7 +143,7 @@ static enum status loss_backward(const struct op *op, const struct op_context *c
 
     return LAUNCH(context->stream, logits->dtype, cross_entropy_backward, shape->samples,
                   .dlogits = dlogits->data, .logits = logits->data, .labels = context->labels,
-                  .state = context->state, .scale = context->loss_scale,
+                  .state = context->state, .scale = context->gradient_scale,
                   .width = shape->classes_width, .classes = shape->classes);
 }
 

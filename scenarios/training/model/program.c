@@ -328,6 +328,8 @@ enum status program_run(struct program *program, const struct op_context *contex
             backward = true;
             phase_pop(device);
             phase_push(device, "backward");
+            if (context->forward_end != NULL)
+                TRY(event_record(context->forward_end, context->stream));
         }
         start_ns = trace_clock(program->trace);
         TRY(run_entry(entry, context, allocator, keep, saved));

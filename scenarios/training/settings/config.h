@@ -106,10 +106,11 @@ enum optimizer_form {
 
 struct optimizer_config {
     enum optimizer_form form;
-    double rate;     /* learning rate after warm-up */
-    double decay;    /* of weights; biases, norms and positions have none */
-    double max_norm; /* clipping; 0: none */
-    int warmup;      /* updates over which the rate rises linearly */
+    double rate;          /* learning rate after warm-up */
+    double decay;         /* of weights; biases, norms and positions have none */
+    double max_norm;      /* clipping; 0: none */
+    bool clips_on_device; /* no: the host reads the norm and decides */
+    int warmup;           /* updates over which the rate rises linearly */
 };
 
 /* --- Device memory --- */
@@ -144,7 +145,8 @@ enum graphs { GRAPHS_PER_SHAPE, GRAPHS_LATEST };
 struct launch_config {
     enum launch_mode mode;
     enum graphs graphs;
-    int accumulate; /* micro-batches per update */
+    int accumulate;  /* micro-batches per step */
+    bool one_update; /* per step; no: one per micro-batch */
 };
 
 /* --- Reading the loss, and logging it --- */

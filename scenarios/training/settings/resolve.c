@@ -139,6 +139,8 @@ SETTINGS(graph_of_many_lengths, config->launch.mode == LAUNCH_GRAPH && !is_image
                                     config->loader.batching.padding == PADDING_LONGEST)
 SETTINGS(graph_keeps_activations,
          config->launch.mode == LAUNCH_GRAPH && config->logging.kept == KEPT_GRAPH)
+SETTINGS(graph_waits_for_host,
+         config->launch.mode == LAUNCH_GRAPH && !config->optimizer.clips_on_device)
 SETTINGS(too_far_ahead,
          (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
 DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
@@ -192,6 +194,9 @@ static const struct refusal {
     { graph_keeps_activations, "{launch} with {kept_loss}: every run of a captured graph writes to "
                                "the same activations, so a "
                                "step cannot keep its own; set launch=eager or kept_loss=number" },
+    { graph_waits_for_host,
+      "{launch} with {clipping}: the host decides nothing while a graph runs; set launch=eager or "
+      "clipping=device" },
     { too_far_ahead, "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set "
                      "workers or prefetch lower" },
     { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "

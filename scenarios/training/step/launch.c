@@ -7,21 +7,61 @@
 
 enum { EAGER_STEPS = 2 }; /* before a graph is captured: pools fill, primitives are made */
 
-/* Forward, backward and optimizer of one step: what a graph captures. */
-static enum status queue_step(struct training *training)
+/* Marks that a phase ends here, where the step is timed. */
+static enum status mark(struct training *training, struct phase_times *times,
+                        enum timed_phase ended)
+{
+    return times == NULL ? STATUS_OK
+                         : event_record(phase_times_next(times, ended), training->compute);
+}
+
+static enum status queue_passes(struct training *training, struct phase_times *times, int micro)
+{
+    struct op_context context = training_context(training, micro);
+    const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
+    enum status status = STATUS_OK;
+
+    if (times != NULL)
+        context.forward_end = phase_times_next(times, TIMED_FORWARD);
+    TRY(program_run(encoder->train, &context, training->allocator, NULL,
+                    training_loss_graphs(training)));
+    TRY(mark(training, times, TIMED_BACKWARD));
+
+out:
+    return status;
+}
+
+static enum status queue_update(struct training *training, struct phase_times *times)
 {
     enum status status = STATUS_OK;
 
-    TRY(optimizer_begin(training->optimizer));
-    for (int micro = 0; micro < training->config.launch.accumulate; micro++) {
-        struct op_context context = training_context(training, micro);
-        const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
-        TRY(program_run(encoder->train, &context, training->allocator, NULL,
-                        training_loss_graphs(training)));
-    }
     phase_push(training->device, "optimizer");
     status = optimizer_update(training->optimizer);
     phase_pop(training->device);
+    TRY(status);
+    TRY(mark(training, times, TIMED_OPTIMIZER));
+
+out:
+    return status;
+}
+
+/* Forward, backward and optimizer of one step: what a graph captures. `times`: NULL to time no phase. */
+static enum status queue_step(struct training *training, struct phase_times *times)
+{
+    const struct launch_config *config = &training->config.launch;
+    int updated = config->one_update ? config->accumulate : 1; /* micro-batches per update */
+    enum status status = STATUS_OK;
+
+    if (times != NULL)
+        phase_times_restart(times);
+    TRY(mark(training, times, TIMED_NONE));
+    for (int micro = 0; micro < config->accumulate; micro++) {
+        if (micro % updated == 0)
+            TRY(optimizer_begin(training->optimizer));
+        TRY(queue_passes(training, times, micro));
+        if ((micro + 1) % updated == 0)
+            TRY(queue_update(training, times));
+    }
 
 out:
     return status;
@@ -52,7 +92,7 @@ static enum status capture(struct training *training, struct step_graph *own)
 
     TRY(reserve(training, own));
     TRY(graph_begin(training->compute));
-    status = queue_step(training);
+    status = queue_step(training, training->phases);
     if (status != STATUS_OK)
         error = *status_last();
     ended = graph_end(training->compute, &own->graph);
@@ -112,7 +152,7 @@ enum status training_submit(struct training *training)
         phase_pop(training->device);
         TRY(status);
     } else {
-        TRY(queue_step(training));
+        TRY(queue_step(training, training->times_phases ? training->phases : NULL));
     }
     training->submission_ns += clock_ns() - begin;
 

@@ -9,6 +9,12 @@
       "wall time per step, on the host's clock around the whole window")                           \
     X(STEP_TIME_P95, "step_time_p95", "us", "95th percentile of single steps, from device events") \
     X(STEP_VARIATION, "step_variation", "", "standard deviation of single steps over their mean")  \
+    X(FORWARD_TIME, "forward_time", "us",                                                          \
+      "device time of the forward pass, in the window's last step")                                \
+    X(BACKWARD_TIME, "backward_time", "us", "device time of the backward pass, in the same step")  \
+    X(OPTIMIZER_TIME, "optimizer_time", "us", "device time of the update, in the same step")       \
+    X(OPTIMIZER_SHARE, "optimizer_share", "",                                                      \
+      "optimizer_time as a share of forward, backward and optimizer")                              \
     X(SAMPLES_PER_SECOND, "items_per_second", "/s", "samples trained on per second")               \
     X(TOKENS_PER_SECOND, "tokens_per_second", "/s",                                                \
       "tokens trained on per second, without padding")                                             \
@@ -16,6 +22,8 @@
     X(LAUNCHES_PER_STEP, "launches_per_step", "",                                                  \
       "launches of kernels, matrix products and graphs")                                           \
     X(CAPTURES_PER_STEP, "captures_per_step", "", "graphs captured")                               \
+    X(OP_BYTES_PER_STEP, "op_bytes_per_step", "B",                                                 \
+      "bytes that the operations of forward and backward must read and write")                     \
     X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \
     X(COPIES_PER_STEP, "copies_per_step", "", "copies between host and device, and on the device") \
     X(H2D_BYTES_PER_STEP, "h2d_bytes_per_step", "B", "bytes copied from host to device")           \

@@ -115,6 +115,15 @@ int64_t micro_batches_flops(const struct micro_batches *micro_batches)
     return flops;
 }
 
+int64_t micro_batches_bytes(const struct micro_batches *micro_batches)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
+        bytes += program_bytes(micro_batches->of[i]->train);
+    return bytes;
+}
+
 enum status micro_batches_trace(struct micro_batches *micro_batches, struct trace *trace)
 {
     enum status status = STATUS_OK;

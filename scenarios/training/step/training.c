@@ -104,6 +104,7 @@ enum status training_open(struct training **opened, struct device *device,
     training->layout =
         batch_layout(training->dataset, &config->loader.batching, config->model.batch);
     TRY(stream_create(device, &training->compute));
+    TRY(phase_times_open(&training->phases, device, 1 + 3 * config->launch.accumulate));
     TRY(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY(training_open_graphs(training));
     TRY(open_model(training));
@@ -128,6 +129,7 @@ void training_close(struct training *training)
     if (training->compute != NULL)
         stream_synchronize(training->compute);
     training_close_graphs(training);
+    phase_times_close(training->phases);
     periodic_close(training);
     transfer_close(training->transfer);
     loader_close(training->loader);
@@ -198,7 +200,9 @@ struct op_context training_context(const struct training *training, int micro)
 {
     const struct batch_layout *layout = &training->layout;
     const char *input = transfer_input(training->transfer);
-    size_t first = (size_t)micro * (size_t)training->encoder->shape.samples;
+    const struct model_shape *shape = &training->encoder->shape;
+    const struct launch_config *launch = &training->config.launch;
+    size_t first = (size_t)micro * (size_t)shape->samples;
     bool sequences = training->config.data.kind == DATA_SEQUENCES;
 
     return (struct op_context){
@@ -211,7 +215,10 @@ struct op_context training_context(const struct training *training, int micro)
         .state = optimizer_state(training->optimizer),
         .loss_ring = training_loss_ring(training),
         .loss_scale = 1 / (float)layout->samples,
-        .accumulate = micro > 0,
+        .gradient_scale = 1 / (float)(launch->one_update ? layout->samples : shape->samples),
+        .updates = launch->one_update ? 1 : launch->accumulate,
+        .later = micro > 0,
+        .accumulate = micro > 0 && launch->one_update,
     };
 }
 
@@ -253,6 +260,7 @@ enum status training_run(struct training *training, int64_t steps)
 
     for (int64_t i = 0; i < steps && (i == 0 || !is_stopped(training)); i++) {
         int64_t start_ns = trace_clock(training->trace);
+        training->times_phases = training->step_events != NULL && i == steps - 1;
         TRY(run_step(training, i));
         if (start_ns != 0)
             training_trace_step(training, start_ns);
@@ -260,6 +268,7 @@ enum status training_run(struct training *training, int64_t steps)
     }
 
 out:
+    training->times_phases = false;
     if (status != STATUS_OK)
         status_context("training step %lld", (long long)training->steps);
     return status;

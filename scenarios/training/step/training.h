@@ -16,6 +16,7 @@
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/settings/config.h"
 #include "scenarios/training/step/metric.h"
+#include "scenarios/training/step/phase_times.h"
 
 #include <signal.h>
 
@@ -45,6 +46,8 @@ struct training_window {
     int64_t cpu_ns;  /* of the whole process meanwhile: on the CPU device the device's work too */
     struct training_counts counts;
     double metric[METRIC_COUNT]; /* NaN: not measured, as is the spread of a single step */
+    struct phase_ns phases;      /* sums of the last step of each slice that was not stopped */
+    int64_t phase_count;         /* such steps */
     int64_t step_count;          /* single steps measured: steps - 1 in every slice */
     double *step_ns; /* [step_count], differences of end-of-step device events; malloc'd */
 };

@@ -7,6 +7,7 @@
 #include "scenarios/training/model/model_optimizer.h"
 #include "scenarios/training/step/micro_batches.h"
 #include "scenarios/training/step/periodic.h"
+#include "scenarios/training/step/phase_times.h"
 #include "scenarios/training/step/resident.h"
 #include "scenarios/training/step/training.h"
 #include "scenarios/training/step/transfer.h"
@@ -42,7 +43,9 @@ struct training {
     int64_t log_lines, log_ns;  /* the same of writing the log */
     int64_t left_bytes;         /* device memory that steps left allocated, in all */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */
-    struct trace *trace;        /* NULL: nothing is recorded */
+    struct phase_times *phases;
+    bool times_phases;                 /* in the step that is under way, where it is not a graph */
+    struct trace *trace;               /* NULL: nothing is recorded */
     int64_t tokens, padded_tokens;     /* in all steps done or queued */
     int64_t damaged;                   /* found while batches were made resident */
     const volatile sig_atomic_t *stop; /* NULL: none */

@@ -102,6 +102,35 @@ out:
     return status;
 }
 
+/* Adds the phases of the last step, which timed them. */
+static enum status read_phases(struct training_window *window, const struct training *training)
+{
+    enum status status = STATUS_OK;
+    struct phase_ns ns;
+
+    TRY(phase_times_read(training->phases, &ns));
+    window->phases.forward += ns.forward;
+    window->phases.backward += ns.backward;
+    window->phases.optimizer += ns.optimizer;
+    window->phase_count++;
+
+out:
+    return status;
+}
+
+static void fill_phases(double *metric, const struct training_window *window)
+{
+    const struct phase_ns *phases = &window->phases;
+    double each = window->phase_count > 0 ? 1 / (double)window->phase_count / 1e3 : NAN;
+
+    metric[METRIC_FORWARD_TIME] = phases->forward * each;
+    metric[METRIC_BACKWARD_TIME] = phases->backward * each;
+    metric[METRIC_OPTIMIZER_TIME] = phases->optimizer * each;
+    metric[METRIC_OPTIMIZER_SHARE] = metric[METRIC_OPTIMIZER_TIME] /
+                                     (metric[METRIC_FORWARD_TIME] + metric[METRIC_BACKWARD_TIME] +
+                                      metric[METRIC_OPTIMIZER_TIME]);
+}
+
 /* OUT_OF_MEMORY. */
 static enum status fill_metrics(struct training *training, struct training_window *window)
 {
@@ -143,6 +172,8 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_HOST_MEMORY] = machine_resident_bytes();
     metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
     metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);
+    fill_phases(metric, window);
+    metric[METRIC_OP_BYTES_PER_STEP] = (double)micro_batches_bytes(training->micro_batches);
     if (singles > 0 && isnan(metric[METRIC_STEP_TIME_P95]))
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to sort %d step times", singles);
 
@@ -180,6 +211,8 @@ enum status training_window(struct training *training, int64_t steps,
     window->samples += done * training->layout.samples;
     add_counts(&window->counts, &from, &to);
     TRY(read_steps(window, events, done));
+    if (done == steps)
+        TRY(read_phases(window, training));
     TRY(fill_metrics(training, window));
 
 out:

@@ -165,7 +165,8 @@ static void loss_mean_writes_its_slot_of_the_ring_alone(void **state)
         bool accumulate = i % 2;
         int count = counts[i / 2 % ARRAY_SIZE(counts)];
         struct step_state step = { .step = steps[i / 2 / ARRAY_SIZE(counts)], .loss_scale = 1 };
-        int slot = step.step % RING;
+        int updates = i % 3 == 0 ? 4 : 1, training_step = step.step / updates;
+        int slot = training_step % RING;
         float scale = 1 / (float)count;
 
         workbench_case(bench, "loss_mean: count %d, step %d", count, step.step);
@@ -180,10 +181,10 @@ static void loss_mean_writes_its_slot_of_the_ring_alone(void **state)
         memcpy(before, ring->values, RING * sizeof *before);
         memcpy(reference, ring->values, RING * sizeof *reference);
 
-        reference_loss_mean(reference, loss->values, step.step, scale, count, RING, accumulate);
+        reference_loss_mean(reference, loss->values, training_step, scale, count, RING, accumulate);
         RUN(bench, loss_mean, 1, .ring = ring->data, .loss = loss->data, .state = step_state->data,
             .scale = scale, .count = count, .ring_length = RING, .accumulate = accumulate,
-            .width = ROW_MULTIPLE);
+            .updates = updates, .width = ROW_MULTIPLE);
         EXPECT(bench, ring, reference, 1e-6);
         for (int j = 0; j < RING; j++) assert_true(j == slot || ring->values[j] == before[j]);
         workbench_settle(bench);
