@@ -1,17 +1,19 @@
 /* Image normalisation and cutting into patches, in one pass: bytes in, patches out.
  *
  * patches[sample, p, e] = (byte / 255 - mean[channel]) / deviation[channel], where patch p is the one
- * in row p / (size / patch) and column p % (size / patch) of the image, and e runs over the patch's
- * rows, columns, channels in that order. mean and deviation are ImageNet's (0.485, 0.456, 0.406;
- * 0.229, 0.224, 0.225), as torchvision's models use them. */
+ * in row p / across and column p % across of the image, and e runs over the patch's rows, columns,
+ * channels in that order. The patches need not cover the image: those of a window may be cut out. mean
+ * and deviation are ImageNet's (0.485, 0.456, 0.406; 0.229, 0.224, 0.225), as torchvision's models use
+ * them. */
 #ifndef KERNELS_IMAGE_H
 #define KERNELS_IMAGE_H
 
-/* A row is a patch: samples * (size / patch)^2 rows. */
+/* A row is a patch: samples * across^2 rows. */
 struct image_patches {
-    real *patches;         /* [samples, (size / patch)^2, width] */
-    const uint8_t *images; /* [samples, size, size, 3] */
-    int size, patch;       /* patch is a multiple of 8 and divides size */
+    real *patches;         /* [samples, across^2, width] */
+    const uint8_t *images; /* the first patch, in [samples, size, size, 3]; 8 divides its place */
+    int size, patch;       /* multiples of 8 */
+    int across;            /* patches in a row of them and in a column */
     int width;             /* patch * patch * 3 */
 };
 

@@ -20,7 +20,7 @@ KERNEL_TABLE float byte_offset[36] = { EVERY_ELEMENT(0.485f / 0.229f, 0.456f / 0
 /* Bytes per row: width read, width * sizeof(real) written. Flops per element: 2. */
 KERNEL_ROWS(image_patches, k, row)
 {
-    int patches = k->size / k->patch, line = k->patch * CHANNELS;
+    int patches = k->across, line = k->patch * CHANNELS;
     int sample = (int)row / (patches * patches), place = (int)row % (patches * patches);
     long pitch = (long)k->size * CHANNELS;
     const uint8_t *corner = k->images + sample * k->size * pitch +

@@ -392,6 +392,7 @@ static void roles_have_their_sizes_on_each_device(void **state)
           32, LAUNCH_GRAPH },
         { &cpu, "model=heavy data=sequences tokens=40 batch=3 blocks=9 launch=graph",
           DATA_SEQUENCES, 40, 128, 9, 3, 0, 0, 0, 64, 32, LAUNCH_GRAPH },
+        { &cpu, "crop=4", DATA_IMAGES, 17, 64, 2, 8, 8, 128, 128, 64, 32, LAUNCH_EAGER },
         { &cpu, "tokens=10 patch=16 jpeg_pixels=500", DATA_IMAGES, 10, 64, 2, 8, 16, 48, 500, 64,
           32, LAUNCH_EAGER },
     };
@@ -482,7 +483,7 @@ static void a_roles_budget_follows_the_precision(void **state)
 /* The settings that say what is trained on: sizes follow from them. */
 static bool moves_others(const char *knob)
 {
-    static const char *const names[] = { "model", "data", "tokens", "patch", "width" };
+    static const char *const names[] = { "model", "data", "tokens", "patch", "crop", "width" };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(knob, names[i]) == 0)
@@ -549,6 +550,8 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "jpeg_sizes=uneven with the folder /photos: its files have the sizes that they have; "
           "leave "
           "out the folder or set jpeg_sizes=even" },
+        { &cpu, "model=light crop=2", "",
+          "crop=2 with data=sequences: sequences are not cropped; set data=images or crop=1" },
         { &cpu, "model=light patch=8", "",
           "patch=8 with data=sequences: sequences have no patches; set data=images or patch=auto" },
         { &cpu, "patch=12", "",
@@ -559,8 +562,8 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "class "
           "token is one more; set tokens to 5, 17, 65 or 197, say, or data=sequences" },
         { &cpu, "patch=256 tokens=26", "",
-          "patch=256 with tokens=26: images of 1280 x 1280 pixels are larger than the 1024 x 1024 "
-          "that are supported; set patch or tokens lower" },
+          "patch=256 with tokens=26 and crop=1: images of 1280 x 1280 pixels are larger than the "
+          "1024 x 1024 that are supported; set patch, tokens or crop lower" },
         { &cpu, "width=100", "",
           "width=100 on CPU device (a test): kernels need rows of a multiple of 32 elements; "
           "set width to such a multiple" },

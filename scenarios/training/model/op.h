@@ -34,6 +34,7 @@ struct model_shape {
     int classes, classes_width; /* rounded up likewise */
     int hidden;                 /* of the MLP: 4 * width */
     int patch, image_size, patch_width; /* images: patch_width = 3 * patch^2 */
+    int stored_size;                    /* images: side as they are copied; image_size is cut out */
     int vocabulary;                     /* sequences */
     int column_chunk;                   /* rows of a partial column sum (column_sums.h) */
     int column_bytes;                   /* of a row that one warp sums up; 0: all */

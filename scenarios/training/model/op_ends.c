@@ -1,15 +1,25 @@
 /* The two ends of the model: from the input to the first tokens, and from the logits to the loss. */
 #include "scenarios/training/model/column_sums.h"
 
+/* The corner of what is cut out of the middle, in bytes; rows are read eight pixels at a time. */
+static size_t crop_offset(const struct model_shape *shape)
+{
+    size_t corner = (size_t)(shape->stored_size - shape->image_size) / 2 / 8 * 8;
+
+    return 3 * corner * ((size_t)shape->stored_size + 1);
+}
+
 static enum status image_patches_forward(const struct op *op, const struct op_context *context)
 {
     const struct model_shape *shape = op->shape;
     const struct tensor *patches = op->forward.writes[0];
+    const char *images = context->input;
 
     return LAUNCH(context->stream, patches->dtype, image_patches,
                   (long)shape->samples * (shape->tokens - 1), .patches = patches->data,
-                  .images = context->input, .size = shape->image_size, .patch = shape->patch,
-                  .width = shape->patch_width);
+                  .images = (const uint8_t *)(images + crop_offset(shape)),
+                  .size = shape->stored_size, .patch = shape->patch,
+                  .across = shape->image_size / shape->patch, .width = shape->patch_width);
 }
 
 struct op op_image_patches(const struct model_shape *shape, struct tensor *patches)

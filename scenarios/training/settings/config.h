@@ -22,6 +22,7 @@ struct model_config {
     int blocks;     /* 0: by role */
     int patch;      /* images: side in pixels, a multiple of 8; 0: by role. Sequences: 0 */
     int head_width; /* elements of one attention head; 0: by role */
+    int crop;       /* images: side as loaded over the side that the model sees */
     int classes;    /* set from the data */
     enum precision precision;
     enum elementwise elementwise;
@@ -36,7 +37,7 @@ enum data_kind { DATA_IMAGES, DATA_SEQUENCES, DATA_AUTO /* until knobs_resolve: 
 struct dataset_config {
     enum data_kind kind;
     char folder[512]; /* images: the user's; "": the generated set */
-    int image_size;   /* images: side in pixels, as the model sees them */
+    int image_size;   /* images: side in pixels, as they are loaded */
     int jpeg_pixels;  /* images: side of the files in pixels; 0: the user's, as they are */
     bool uneven;      /* images: a few files are many times as large; generated ones only */
     int tokens;       /* sequences: the longest, including the class token (id 0) at position 0 */

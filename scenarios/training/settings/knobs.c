@@ -69,6 +69,13 @@ static const struct knob knobs[] = {
       AT(model.patch),
       OR_AUTO(8, 256),
       .text = "images: side of a patch in pixels, a multiple of 8" },
+    { .name = "crop",
+      .kind = KNOB_COUNT,
+      AT(model.crop),
+      FROM_TO(1, 32),
+      .healthy = "1",
+      .text = "images: loaded and copied so many times as wide and as high as the model sees them; "
+              "the device cuts out the middle" },
     { .name = "precision",
       .kind = KNOB_CHOICE,
       AT(model.precision),

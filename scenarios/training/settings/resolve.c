@@ -57,7 +57,8 @@ static void fill_model(struct training_config *config, const struct role_sizes *
 
 /* Generated files are twice the size that the model sees: photographs on disk are larger than what is
  * trained on (ImageNet's are about 500 x 375 pixels, for 224). The heavy role studies arithmetic, not
- * input: there larger ones would only make every start slower. */
+ * input, and images that the device crops are large already: there larger files would only make every
+ * start slower. */
 static void fill_data(struct training_config *config, const struct role_sizes *sizes)
 {
     struct dataset_config *data = &config->data;
@@ -67,9 +68,10 @@ static void fill_data(struct training_config *config, const struct role_sizes *s
     data->image_size = 0;
     if (data->kind != DATA_IMAGES)
         return;
-    data->image_size = config->model.patch * square_root(config->model.tokens - 1);
+    data->image_size =
+        config->model.patch * square_root(config->model.tokens - 1) * config->model.crop;
     if (data->jpeg_pixels == 0 && data->folder[0] == '\0') {
-        int times = config->model.role == ROLE_HEAVY ? 1 : 2;
+        int times = config->model.role == ROLE_HEAVY || config->model.crop > 1 ? 1 : 2;
         data->jpeg_pixels = clamp(times * data->image_size, JPEG_LEAST, JPEG_MOST);
     }
 }
@@ -121,6 +123,7 @@ SETTINGS(jpeg_of_sequences, config->data.jpeg_pixels > 0 && !is_images(config))
 SETTINGS(uneven_without_images, config->data.uneven && !is_images(config))
 SETTINGS(uneven_folder, config->data.uneven && config->data.folder[0] != '\0')
 SETTINGS(patch_of_sequences, config->model.patch > 0 && !is_images(config))
+SETTINGS(crop_of_sequences, config->model.crop > 1 && !is_images(config))
 SETTINGS(patch_not_of_eight, config->model.patch % 8 != 0)
 SETTINGS(patches_not_square, is_images(config) && config->data.image_size == 0)
 SETTINGS(image_too_large, config->data.image_size > IMAGE_MOST)
@@ -163,6 +166,8 @@ static const struct refusal {
       "leave out the folder or set jpeg_sizes=even" },
     { patch_of_sequences, "{patch} with {data}: sequences have no patches; set data=images or "
                           "patch=auto" },
+    { crop_of_sequences, "{crop} with {data}: sequences are not cropped; set data=images or "
+                         "crop=1" },
     { patch_not_of_eight, "{patch} with {data}: pixels are read eight at a time; set patch to a "
                           "multiple of 8" },
     { patches_not_square,
@@ -170,8 +175,8 @@ static const struct refusal {
       "the class token is one more; set tokens to 5, 17, 65 or 197, say, or "
       "data=sequences" },
     { image_too_large,
-      "{patch} with {tokens}: images of {image_size} x {image_size} pixels are larger "
-      "than the 1024 x 1024 that are supported; set patch or tokens lower" },
+      "{patch} with {tokens} and {crop}: images of {image_size} x {image_size} pixels are larger "
+      "than the 1024 x 1024 that are supported; set patch, tokens or crop lower" },
     { width_not_of_packs,
       "{width} on {device}: kernels need rows of a multiple of 32 elements; set "
       "width to such a multiple" },

@@ -3,32 +3,43 @@
 #include "tests/kernels/references.h"
 
 #include <math.h>
+#include <string.h>
 
 static void image_patches_follow_their_reference(void **state)
 {
     struct workbench *bench = *state;
     static const struct {
-        int samples, size, patch;
+        int samples, size, patch, stored, corner;
     } shapes[] = {
-        { 1, 8, 8 },   { 3, 16, 8 },  { 2, 32, 8 },  { 1, 32, 16 },  { 2, 32, 32 },
-        { 2, 48, 24 }, { 1, 96, 16 }, { 1, 96, 32 }, { 1, 224, 16 },
+        { 1, 8, 8, 8, 0 },      { 3, 16, 8, 16, 0 },  { 2, 32, 8, 32, 0 },  { 1, 32, 16, 32, 0 },
+        { 2, 32, 32, 32, 0 },   { 2, 48, 24, 48, 0 }, { 1, 96, 16, 96, 0 }, { 1, 96, 32, 96, 0 },
+        { 1, 224, 16, 224, 0 }, { 3, 16, 8, 64, 24 }, { 2, 32, 16, 40, 8 },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         int samples = shapes[i].samples, size = shapes[i].size, patch = shapes[i].patch;
+        int stored = shapes[i].stored, corner = shapes[i].corner;
         int rows = samples * (size / patch) * (size / patch), width = patch * patch * 3;
 
-        workbench_case(bench, "image_patches: samples %d, size %d, patch %d", samples, size, patch);
-        struct tensor *images = tensor_output(bench, BYTE, (long)samples * size * size * 3);
+        workbench_case(bench, "image_patches: samples %d, size %d of %d, patch %d", samples, size,
+                       stored, patch);
+        struct tensor *images = tensor_output(bench, BYTE, (long)samples * stored * stored * 3);
+        double *windows = workbench_doubles(bench, (long)samples * size * size * 3);
         struct tensor *patches = tensor_output(bench, REAL, (long)rows * width);
         double *reference = workbench_doubles(bench, (long)rows * width);
         for (long j = 0; j < images->count; j++)
             images->values[j] = random_below(&bench->random, 256);
         tensor_store(bench, images);
 
-        reference_image_patches(reference, images->values, samples, size, patch);
-        RUN(bench, image_patches, rows, .patches = patches->data, .images = images->data,
-            .size = size, .patch = patch, .width = width);
+        for (long row = 0; row < (long)samples * size; row++)
+            memcpy(windows + row * size * 3,
+                   images->values +
+                       (((row / size) * stored + corner + row % size) * stored + corner) * 3,
+                   (size_t)size * 3 * sizeof *windows);
+        reference_image_patches(reference, windows, samples, size, patch);
+        RUN(bench, image_patches, rows, .patches = patches->data,
+            .images = (const uint8_t *)images->data + ((long)corner * stored + corner) * 3,
+            .size = stored, .patch = patch, .across = size / patch, .width = width);
         EXPECT(bench, patches, reference, 2e-7);
         workbench_settle(bench);
     }
@@ -48,7 +59,7 @@ static void image_patches_known_answers(void **state)
     image->values[(9 * SIZE + 2) * 3 + 1] = 255;
     tensor_store(bench, image);
     RUN(bench, image_patches, ROWS, .patches = patches->data, .images = image->data, .size = SIZE,
-        .patch = PATCH, .width = WIDTH);
+        .patch = PATCH, .across = SIZE / PATCH, .width = WIDTH);
     tensor_fetch(bench, patches, NULL);
 
     double limit = bench->dtype == DTYPE_BF16 ? 3 * 0x1p-8 : 1e-6;
