@@ -61,6 +61,9 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
         "workers=2 persistent_workers=no",
         "input=cached",
         "input=resident",
+        "input=loaded",
+        "input=loaded launch=graph",
+        "input=loaded launch=graph transfer=inline host_memory=pageable",
         "transfer=inline",
         "transfer=blocking",
         "host_memory=pageable",
@@ -237,7 +240,7 @@ static void a_length_is_captured_once_or_whenever_it_comes_back(void **state)
             assert_int_equal(training->captures, captured);
         }
         for (int tokens = 0; tokens < LENGTHS; tokens++) {
-            bool has = training->graphs[tokens].graph != NULL;
+            bool has = training->graphs[tokens * TRANSFER_INPUTS].graph != NULL;
             assert_true(has == (latest ? tokens == kept : seen[tokens] > 2));
             lengths += seen[tokens] > 2;
         }
@@ -344,7 +347,10 @@ static void one_batch_is_one_copy_or_one_a_tensor(void **state)
     /* 40 steps read the loss twice. */
     double reads = 2 / 40.0;
 
+    const char *overlapped = "model=balanced input=loaded launch=graph transfer=overlapped";
+
     assert_near(metric_of(*state, one, METRIC_COPIES_PER_STEP), 1 + reads, 1e-9);
+    assert_near(metric_of(*state, overlapped, METRIC_COPIES_PER_STEP), 1 + reads, 1e-9);
     assert_near(metric_of(*state, many, METRIC_COPIES_PER_STEP), 8 + 2 + reads, 1e-9);
     assert_near(metric_of(*state,
                           "model=light batch=4 input=decoded transfer=inline copies=per_tensor",

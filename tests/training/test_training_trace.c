@@ -237,7 +237,7 @@ static void an_eager_step_shows_operators_and_memory(void **state)
 
 static int nodes_of(const struct training *training)
 {
-    return graph_nodes(training->graphs[training->config.model.tokens].graph);
+    return graph_nodes(training->graphs[training->config.model.tokens * TRANSFER_INPUTS].graph);
 }
 
 static void a_captured_step_shows_nodes_of_one_launch(void **state)

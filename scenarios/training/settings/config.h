@@ -46,9 +46,10 @@ struct dataset_config {
 };
 
 /* INPUT_RESIDENT: batches are in device memory before the timing begins (the step puts them there, from
- * a loader with INPUT_DECODED). INPUT_CACHED: samples are decoded once, before the timing, and batches
- * are assembled from host memory. INPUT_DECODED: samples are read and decoded every time. */
-enum input { INPUT_RESIDENT, INPUT_CACHED, INPUT_DECODED };
+ * a loader with INPUT_DECODED). INPUT_LOADED: the same in host memory, so that they are only copied.
+ * INPUT_CACHED: samples are decoded once, before the timing, and batches are assembled from host memory.
+ * INPUT_DECODED: samples are read and decoded every time. */
+enum input { INPUT_RESIDENT, INPUT_LOADED, INPUT_CACHED, INPUT_DECODED };
 
 /* Samples of an epoch of generated images: batches of any power of two divide them. */
 enum { GENERATED_TRAIN = 1024 };

@@ -106,10 +106,10 @@ static const struct knob knobs[] = {
     { .name = "input",
       .kind = KNOB_CHOICE,
       AT(loader.input),
-      .values = "resident|cached|decoded",
+      .values = "resident|loaded|cached|decoded",
       .healthy = "resident",
-      .text = "resident: batches are in device memory; cached: decoded in host memory; decoded: "
-              "decoded for every step" },
+      .text = "resident: batches are in device memory; loaded: in host memory; cached: "
+              "decoded in host memory; decoded: decoded for every step" },
     { .name = "workers",
       .kind = KNOB_WORKERS,
       AT(loader.workers),

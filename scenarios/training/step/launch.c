@@ -110,9 +110,14 @@ out:
     return status;
 }
 
+static int graph_count(const struct training *training)
+{
+    return (training->config.model.tokens + 1) * TRANSFER_INPUTS;
+}
+
 static void destroy_graphs(struct training *training)
 {
-    for (int i = 0; i <= training->config.model.tokens; i++) {
+    for (int i = 0; i < graph_count(training); i++) {
         graph_destroy(training->graphs[i].graph);
         training->graphs[i].graph = NULL;
     }
@@ -136,16 +141,17 @@ out:
 enum status training_submit(struct training *training)
 {
     const struct encoder *encoder = micro_batch_encoder(training->micro_batches, 0);
-    struct step_graph *own = &training->graphs[encoder->shape.tokens];
+    struct step_graph *first = &training->graphs[encoder->shape.tokens * TRANSFER_INPUTS];
+    struct step_graph *own = first + transfer_input_number(training->transfer);
     int64_t begin = clock_ns();
     enum status status = STATUS_OK;
 
     if (training->config.launch.mode == LAUNCH_GRAPH && own->graph == NULL &&
-        own->steps >= EAGER_STEPS) {
+        first->steps >= EAGER_STEPS) {
         TRY(make_room(training));
         TRY(capture(training, own));
     }
-    own->steps++;
+    first->steps++; /* of the length, with either input */
     if (own->graph != NULL) {
         phase_push(training->device, "graph");
         status = graph_launch(training->compute, own->graph);
@@ -154,6 +160,7 @@ enum status training_submit(struct training *training)
     } else {
         TRY(queue_step(training, training->times_phases ? training->phases : NULL));
     }
+    TRY(transfer_consumed(training->transfer));
     training->submission_ns += clock_ns() - begin;
 
 out:
@@ -162,12 +169,11 @@ out:
 
 enum status training_open_graphs(struct training *training)
 {
-    int lengths = training->config.model.tokens + 1;
     enum status status = STATUS_OK;
 
-    training->graphs = calloc((size_t)lengths, sizeof *training->graphs);
+    training->graphs = calloc((size_t)graph_count(training), sizeof *training->graphs);
     if (training->graphs == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the graphs of %d lengths", lengths);
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d graphs", graph_count(training));
 
 out:
     return status;

@@ -32,6 +32,13 @@ static void load_resident_only(const struct training *training, struct loader_co
         loader->workers = count;
 }
 
+static bool is_kept(const struct training *training)
+{
+    enum input input = training->config.loader.input;
+
+    return input == INPUT_RESIDENT || input == INPUT_LOADED;
+}
+
 static enum status open_loader(struct training *training)
 {
     const struct training_config *config = &training->config;
@@ -40,7 +47,7 @@ static enum status open_loader(struct training *training)
     int batches_max;
 
     loader.gives_way = device_properties(training->device)->shares_host_cores;
-    if (loader.input == INPUT_RESIDENT)
+    if (is_kept(training))
         load_resident_only(training, &loader);
     else
         loader.first_batch = training->steps;
@@ -55,16 +62,20 @@ static enum status open_input(struct training *training)
     enum status status = STATUS_OK;
 
     TRY(open_loader(training));
-    if (training->config.loader.input == INPUT_RESIDENT) {
+    if (is_kept(training)) {
         TRY(resident_open(&training->resident, training->loader, &training->layout,
-                          training->allocator, training->compute));
+                          training->allocator, training->compute,
+                          training->config.loader.input == INPUT_RESIDENT ? RESIDENT_ON_DEVICE
+                          : training->config.transfer.pinned              ? RESIDENT_PINNED
+                                                                          : RESIDENT_PAGEABLE));
         TRY(stream_synchronize(training->compute));
         training->damaged = loader_statistics(training->loader).damaged;
         loader_close(training->loader);
         training->loader = NULL;
     }
     TRY(transfer_open(&training->transfer, &training->config.transfer, training->compute,
-                      training->allocator, &training->layout, training->loader));
+                      training->allocator, &training->layout,
+                      training->config.loader.input != INPUT_RESIDENT, training->loader));
 
 out:
     return status;
@@ -147,11 +158,13 @@ enum status training_fetch(struct training *training)
 {
     enum status status = STATUS_OK;
 
-    if (training->loader == NULL || training->ahead != NULL)
+    if (training->config.loader.input == INPUT_RESIDENT || training->ahead != NULL)
         return STATUS_OK;
     phase_push(training->device, "data");
     status = transfer_reclaim(training->transfer);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && training->loader == NULL)
+        training->ahead = resident_batch(training->resident, training->steps);
+    else if (status == STATUS_OK)
         status = loader_next(training->loader, &training->ahead);
     phase_pop(training->device);
     return status;
@@ -186,9 +199,10 @@ enum status training_load(struct training *training)
     TRY(take_lengths(training, batch));
     begin = clock_ns();
     phase_push(training->device, "h2d");
-    status = batch != NULL ? transfer_batch(training->transfer, batch)
-                           : transfer_resident(training->transfer,
-                                               resident_batch(training->resident, training->steps));
+    status = batch != NULL
+                 ? transfer_batch(training->transfer, batch)
+                 : transfer_resident(training->transfer,
+                                     resident_batch(training->resident, training->steps)->memory);
     phase_pop(training->device);
     training->transfer_ns += clock_ns() - begin;
 

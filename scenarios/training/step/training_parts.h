@@ -24,7 +24,7 @@ struct training {
     struct training_config config;
     struct stream *compute;
     struct dataset *dataset;
-    struct loader *loader;     /* NULL once all batches are resident */
+    struct loader *loader;     /* NULL once all batches are kept */
     const struct batch *ahead; /* fetched for the next step; NULL: none */
     struct resident *resident;
     struct allocator *allocator;
@@ -33,7 +33,7 @@ struct training {
     struct micro_batches *micro_batches;
     struct optimizer *optimizer;
     struct batch_layout layout; /* of all micro-batches of a step together */
-    struct step_graph *graphs;  /* [tokens + 1], by that length */
+    struct step_graph *graphs;  /* [tokens + 1][TRANSFER_INPUTS] */
     int64_t captures;           /* of graphs */
     int64_t transfer_ns;        /* host time spent copying batches, in all */
     int64_t steps;              /* done or queued, with those before first_step */

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-enum { STAGES = 2 }; /* device buffers between copy stream and input */
-
 /* A batch whose copy may not be done yet. */
 struct flight {
     const struct batch *batch;
@@ -16,11 +14,11 @@ struct transfer {
     struct allocator *allocator;
     struct batch_layout layout;
     struct loader *loader;
-    void *input;
-    void *stages[STAGES];
-    struct event *consumed[STAGES]; /* the input has been filled from the stage */
-    struct flight *flights;         /* a ring */
-    int64_t sent, returned;         /* batches, in order */
+    void *inputs[TRANSFER_INPUTS];           /* the second one only where copies overlap */
+    struct event *consumed[TRANSFER_INPUTS]; /* no queued work reads the input any more */
+    int now;                                 /* the input of the step under way */
+    struct flight *flights;                  /* a ring */
+    int64_t sent, returned;                  /* batches, in order */
 };
 
 static enum status open_overlap(struct transfer *transfer)
@@ -29,12 +27,13 @@ static enum status open_overlap(struct transfer *transfer)
     enum status status = STATUS_OK;
 
     TRY(stream_create(device, &transfer->copies));
-    for (int i = 0; i < STAGES; i++) {
-        TRY(allocator_alloc(transfer->allocator, MEMORY_INPUT, transfer->layout.bytes,
-                            &transfer->stages[i]));
+    for (int i = 0; i < TRANSFER_INPUTS; i++) {
+        if (i > 0)
+            TRY(allocator_alloc(transfer->allocator, MEMORY_INPUT, transfer->layout.bytes,
+                                &transfer->inputs[i]));
         TRY(event_create(device, false, &transfer->consumed[i]));
     }
-    /* The copy stream may write to the stages only after earlier work of the compute stream on this
+    /* The copy stream may write to the inputs only after earlier work of the compute stream on this
      * memory. */
     TRY(stream_synchronize(transfer->compute));
 
@@ -44,7 +43,7 @@ out:
 
 enum status transfer_open(struct transfer **opened, const struct transfer_config *config,
                           struct stream *compute, struct allocator *allocator,
-                          const struct batch_layout *layout, struct loader *loader)
+                          const struct batch_layout *layout, bool from_host, struct loader *loader)
 {
     enum status status = STATUS_OK;
     struct transfer *transfer = calloc(1, sizeof *transfer);
@@ -60,10 +59,10 @@ enum status transfer_open(struct transfer **opened, const struct transfer_config
     transfer->flights = calloc((size_t)config->batches_in_flight, sizeof *transfer->flights);
     if (transfer->flights == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d batches in flight", config->batches_in_flight);
-    TRY(allocator_alloc(allocator, MEMORY_INPUT, layout->bytes, &transfer->input));
-    for (int i = 0; loader != NULL && i < config->batches_in_flight; i++)
+    TRY(allocator_alloc(allocator, MEMORY_INPUT, layout->bytes, &transfer->inputs[0]));
+    for (int i = 0; from_host && i < config->batches_in_flight; i++)
         TRY(event_create(stream_device(compute), false, &transfer->flights[i].arrived));
-    if (loader != NULL && config->mode == TRANSFER_OVERLAPPED)
+    if (from_host && config->mode == TRANSFER_OVERLAPPED)
         TRY(open_overlap(transfer));
     *opened = transfer;
     transfer = NULL;
@@ -71,6 +70,13 @@ enum status transfer_open(struct transfer **opened, const struct transfer_config
 out:
     transfer_close(transfer);
     return status;
+}
+
+/* Batches that stay in host memory belong to no loader. */
+static void return_batch(const struct transfer *transfer, const struct batch *batch)
+{
+    if (transfer->loader != NULL)
+        loader_return(transfer->loader, batch);
 }
 
 void transfer_close(struct transfer *transfer)
@@ -81,23 +87,27 @@ void transfer_close(struct transfer *transfer)
     if (transfer->sent > transfer->returned)
         stream_synchronize(transfer->compute);
     for (; transfer->returned < transfer->sent; transfer->returned++)
-        loader_return(
-            transfer->loader,
+        return_batch(
+            transfer,
             transfer->flights[transfer->returned % transfer->config.batches_in_flight].batch);
     for (int i = 0; transfer->flights != NULL && i < transfer->config.batches_in_flight; i++)
         event_destroy(transfer->flights[i].arrived);
-    for (int i = 0; i < STAGES; i++) {
+    for (int i = 0; i < TRANSFER_INPUTS; i++) {
         event_destroy(transfer->consumed[i]);
-        allocator_free(transfer->allocator, transfer->stages[i]);
+        allocator_free(transfer->allocator, transfer->inputs[i]);
     }
-    allocator_free(transfer->allocator, transfer->input);
     free(transfer->flights);
     free(transfer);
 }
 
 void *transfer_input(const struct transfer *transfer)
 {
-    return transfer->input;
+    return transfer->inputs[transfer->now];
+}
+
+int transfer_input_number(const struct transfer *transfer)
+{
+    return transfer->now;
 }
 
 enum status transfer_reclaim(struct transfer *transfer)
@@ -114,7 +124,7 @@ enum status transfer_reclaim(struct transfer *transfer)
             break;
         }
         TRY(status);
-        loader_return(transfer->loader, flight->batch);
+        return_batch(transfer, flight->batch);
         transfer->returned++;
     }
 
@@ -152,20 +162,18 @@ out:
     return status;
 }
 
-/* The copy stream fills a stage, the compute stream copies it to the input: earlier steps may still be
- * reading the input itself. */
+/* The copy stream fills one input while the compute stream may still be reading the other. */
 static enum status copy_overlapped(struct transfer *transfer, const struct batch *batch,
                                    struct event *arrived)
 {
-    int stage = (int)(transfer->sent % STAGES);
+    int next = (int)(transfer->sent % TRANSFER_INPUTS);
     enum status status = STATUS_OK;
 
-    TRY(stream_wait_event(transfer->copies, transfer->consumed[stage]));
-    TRY(copy_batch(transfer, transfer->copies, transfer->stages[stage], batch->memory));
+    TRY(stream_wait_event(transfer->copies, transfer->consumed[next]));
+    TRY(copy_batch(transfer, transfer->copies, transfer->inputs[next], batch->memory));
     TRY(event_record(arrived, transfer->copies));
     TRY(stream_wait_event(transfer->compute, arrived));
-    TRY(transfer_resident(transfer, transfer->stages[stage]));
-    TRY(event_record(transfer->consumed[stage], transfer->compute));
+    transfer->now = next;
 
 out:
     return status;
@@ -180,19 +188,26 @@ enum status transfer_batch(struct transfer *transfer, const struct batch *batch)
     if (transfer->config.mode == TRANSFER_OVERLAPPED) {
         TRY(copy_overlapped(transfer, batch, flight->arrived));
     } else {
-        TRY(copy_batch(transfer, transfer->compute, transfer->input, batch->memory));
+        TRY(copy_batch(transfer, transfer->compute, transfer->inputs[0], batch->memory));
         TRY(event_record(flight->arrived, transfer->compute));
     }
     transfer->sent++;
 
 out:
     if (status != STATUS_OK)
-        loader_return(transfer->loader, batch);
+        return_batch(transfer, batch);
     return status;
+}
+
+enum status transfer_consumed(struct transfer *transfer)
+{
+    if (transfer->copies == NULL)
+        return STATUS_OK;
+    return event_record(transfer->consumed[transfer->now], transfer->compute);
 }
 
 enum status transfer_resident(struct transfer *transfer, const void *batch)
 {
-    return device_copy_async(transfer->compute, COPY_DEVICE_TO_DEVICE, transfer->input, batch,
+    return device_copy_async(transfer->compute, COPY_DEVICE_TO_DEVICE, transfer->inputs[0], batch,
                              transfer->layout.bytes);
 }
