@@ -18,6 +18,8 @@
     X(worker_respawn)                                                                              \
     X(unfused_optimizer)                                                                           \
     X(naive_attention)                                                                             \
+    X(pageable_copies)                                                                             \
+    X(blocking_copies)                                                                             \
     X(many_small_copies)                                                                           \
     X(unfused_elementwise)                                                                         \
     X(optimizer_every_step)                                                                        \

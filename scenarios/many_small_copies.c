@@ -29,7 +29,7 @@ const struct scenario scenario_many_small_copies = {
                 "    labels = labels.to(device)\n"
                 "    train_step(inputs, labels)\n",
         },
-    .base = "model=light batch=64 tokens=2 blocks=1 input=cached workers=0 transfer=blocking",
+    .base = "model=light batch=64 tokens=2 blocks=1 input=loaded transfer=blocking",
     .knob = "copies",
     .before = "per_tensor",
     .after = "one",
