@@ -25,6 +25,7 @@
     X(optimizer_every_step)                                                                        \
     X(strict_fp32)                                                                                 \
     X(host_clipping)                                                                               \
+    X(host_round_trip)                                                                             \
     X(allocation_churn)                                                                            \
     X(fragmentation)                                                                               \
     X(leak)                                                                                        \

@@ -584,6 +584,9 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "launch=graph with allocation=direct: a graph keeps the addresses that it was captured "
           "with, so no memory may be allocated during capture; set launch=eager or "
           "allocation=caching" },
+        { &cpu, "launch=graph gelu=host", "",
+          "launch=graph with gelu=host: a graph holds no work of the host; set launch=eager or "
+          "gelu=device" },
         { &cuda, "model=light allocation=stream_ordered", "",
           "launch=graph with allocation=stream_ordered: a graph keeps the addresses that it was "
           "captured with, so no memory may be allocated during capture; set launch=eager or "

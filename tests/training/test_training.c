@@ -111,10 +111,9 @@ static void graphs_of_several_lengths_change_no_bit(void **state)
 static void another_order_of_sums_changes_little(void **state)
 {
     static const char *const others[] = {
-        "elementwise=unfused",
-        "optimizer=unfused",
-        "accumulate=8",
-        "accumulate=4 launch=graph",
+        "elementwise=unfused", "optimizer=unfused",
+        "accumulate=8",        "accumulate=4 launch=graph",
+        "gelu=host",           "gelu=host accumulate=4 checkpointing=block",
     };
 
     /* A GPU's library takes another kernel for another shape, which adds up in another order, too. */
@@ -369,6 +368,22 @@ static void a_blocking_transfer_waits_for_each_copy_within_the_step(void **state
     assert_true(window.metric[METRIC_TRANSFER_TIME] + window.metric[METRIC_SUBMISSION_TIME] <
                 window.metric[METRIC_STEP_TIME]);
     training_window_release(&window);
+}
+
+static void gelu_on_the_host_goes_there_and_back_once_per_block(void **state)
+{
+    static const char *const others[] = { "gelu=host" };
+    const char *settings = "model=light batch=8 tokens=8 width=32 blocks=3 precision=fp32 "
+                           "launch=eager gelu=host";
+    struct training_window window = window_of(*state, settings, 40);
+    double hidden = 8 * 8 * 4 * 32 * sizeof(float), reads = 2 / 40.0;
+
+    assert_near(window.metric[METRIC_D2H_BYTES_PER_STEP], 3 * hidden + reads * sizeof(float), 1e-6);
+    assert_near(window.metric[METRIC_H2D_BYTES_PER_STEP], 3 * hidden, 1e-6);
+    assert_near(window.metric[METRIC_SYNCS_PER_STEP], 3 + reads, 1e-9);
+    training_window_release(&window);
+    compare(*state, "model=light batch=8 launch=eager precision=bf16 elementwise=unfused", others,
+            1, 2e-2);
 }
 
 static void checkpointing_keeps_a_third_or_less(void **state)
@@ -904,6 +919,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_cache_that_is_emptied_is_filled_again_to_the_same_peak),
         cmocka_unit_test(one_batch_is_one_copy_or_one_a_tensor),
         cmocka_unit_test(a_blocking_transfer_waits_for_each_copy_within_the_step),
+        cmocka_unit_test(gelu_on_the_host_goes_there_and_back_once_per_block),
         cmocka_unit_test(checkpointing_keeps_a_third_or_less),
         cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
         cmocka_unit_test(a_roles_budget_is_a_little_more_than_the_peak),

@@ -287,9 +287,14 @@ static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct 
     struct tensor *contracted =
         activation_sharing(builder, "contracted", rows, width, builder->stream);
     struct tensor *hidden_bias;
+    bool fused = builder->fused;
 
+    /* The host would need the bias too: there it is added before. */
+    builder->fused = fused && builder->encoder->host == NULL;
     hidden_bias = add_linear(builder, "expand", expanded, n, width, hidden, 1);
-    add_op(builder, "gelu", op_gelu(shape, gelu, expanded, hidden_bias, builder->partial));
+    builder->fused = fused;
+    add_op(builder, "gelu",
+           op_gelu(shape, gelu, expanded, hidden_bias, builder->partial, builder->encoder->host));
     *out_bias = add_linear(builder, "contract", contracted, gelu, hidden, width,
                            1 / sqrt(2.0 * shape->blocks));
     return contracted;
@@ -519,6 +524,12 @@ static enum status build(struct builder *builder, const struct training_config *
     if (encoder->ops == NULL || encoder->tensors == NULL || encoder->parameters == NULL ||
         builder->initials == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model's %zu blocks", blocks);
+    encoder->device = device;
+    if (config->model.gelu_on_host)
+        TRY(host_alloc(device, true,
+                       (size_t)encoder->shape.rows * (size_t)encoder->shape.hidden *
+                           dtype_bytes(encoder->shape.dtype),
+                       &encoder->host));
     TRY(choose_attention(builder, config, device));
     build_ops(builder, config);
     TRY(program_build(&encoder->train,
@@ -603,6 +614,8 @@ void encoder_close(struct encoder *encoder)
     program_free(encoder->evaluate);
     free(encoder->tensors);
     free(encoder->ops);
+    if (encoder->host != NULL)
+        host_free(encoder->device, true, encoder->host);
     free(encoder);
 }
 

@@ -27,6 +27,8 @@ struct encoder {
     const struct encoder *longer;
     struct tensor *logits; /* [samples, classes_width] */
     struct program *train, *evaluate;
+    struct device *device;
+    void *host; /* pinned memory of ops on the host; NULL: all are on the device */
 };
 
 /* The sizes that follow from the settings and the data. */

@@ -77,6 +77,7 @@ struct op {
     const struct model_shape *shape;
     int rows, in, out; /* linear: [rows, in] x [in, out]; others: rows of `in` elements */
     int x_row;         /* linear: elements from one row of x to the next */
+    void *host;        /* pinned memory for an op on the host; NULL: on the device */
 };
 
 /* The ops, each filled from its tensors. A NULL tensor is one that the op does not use. Partial sums
@@ -90,9 +91,10 @@ struct op op_linear(const struct model_shape *shape, struct tensor *y, struct te
 struct op op_bias(const struct model_shape *shape, struct tensor *x, struct tensor *bias,
                   struct tensor *partial, int rows, int width);
 
-/* y = gelu(x + bias), fused; or y = gelu(x) where bias is NULL. */
+/* y = gelu(x + bias), fused; or y = gelu(x) where bias is NULL. Where `host` is not NULL it is pinned memory
+ * for as many bytes as x has, and forward is computed on the host, without bias. */
 struct op op_gelu(const struct model_shape *shape, struct tensor *y, struct tensor *x,
-                  struct tensor *bias, struct tensor *partial);
+                  struct tensor *bias, struct tensor *partial, void *host);
 
 struct norm_tensors {
     struct tensor *y, *mean, *rstd; /* results; mean and rstd fp32 [rows] */

@@ -10,4 +10,7 @@ int64_t attention_product_flops(const struct model_shape *shape);
 
 float attention_scale(const struct model_shape *shape); /* of the scores: 1 / sqrt(head_width) */
 
+/* The forward pass of a GELU without bias, with op->host for its copies. */
+enum status host_gelu_pass(const struct op *op, const struct op_context *context);
+
 #endif

@@ -3,6 +3,7 @@
  * The gradient of the residual stream is one tensor: a residual connection's backward has nothing to
  * compute, and a normalisation's adds to it. */
 #include "scenarios/training/model/column_sums.h"
+#include "scenarios/training/model/op_build.h"
 
 static enum status gelu_forward_pass(const struct op *op, const struct op_context *context)
 {
@@ -38,11 +39,13 @@ out:
 }
 
 struct op op_gelu(const struct model_shape *shape, struct tensor *y, struct tensor *x,
-                  struct tensor *bias, struct tensor *partial)
+                  struct tensor *bias, struct tensor *partial, void *host)
 {
-    struct op op = { .shape = shape, .rows = shape->rows, .in = shape->hidden };
+    struct op op = { .shape = shape, .rows = shape->rows, .in = shape->hidden, .host = host };
 
-    op.forward = (struct pass){ gelu_forward_pass, { x, bias }, { y }, 0, 0 };
+    op.forward = (struct pass){
+        host != NULL ? host_gelu_pass : gelu_forward_pass, { x, bias }, { y }, 0, 0
+    };
     op.backward =
         (struct pass){ gelu_backward_pass, { y->gradient, x, bias }, { x->gradient }, 0, 0 };
     if (bias != NULL) {

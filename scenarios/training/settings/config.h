@@ -26,6 +26,7 @@ struct model_config {
     int classes;    /* set from the data */
     enum precision precision;
     enum elementwise elementwise;
+    bool gelu_on_host; /* forward only */
     enum attention attention;
     bool checkpointing; /* keep only each block's input, recompute the rest in backward */
 };

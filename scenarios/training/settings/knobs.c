@@ -90,6 +90,14 @@ static const struct knob knobs[] = {
       .healthy = "fused",
       .text = "bias, GELU, residual and norm: fused into one kernel where they meet, or one kernel "
               "each" },
+    { .name = "gelu",
+      .kind = KNOB_YES_NO,
+      AT(model.gelu_on_host),
+      .values = "device|host",
+      .healthy = "device",
+      .text =
+          "GELU's forward on the device, or on the host, to which its input is copied, and from "
+          "which its result comes back, in the middle of the step" },
     { .name = "attention",
       .kind = KNOB_CHOICE,
       AT(model.attention),

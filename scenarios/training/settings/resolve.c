@@ -144,6 +144,7 @@ SETTINGS(graph_keeps_activations,
          config->launch.mode == LAUNCH_GRAPH && config->logging.kept == KEPT_GRAPH)
 SETTINGS(graph_waits_for_host,
          config->launch.mode == LAUNCH_GRAPH && !config->optimizer.clips_on_device)
+SETTINGS(graph_of_host_work, config->launch.mode == LAUNCH_GRAPH && config->model.gelu_on_host)
 SETTINGS(too_far_ahead,
          (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
 DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
@@ -202,6 +203,9 @@ static const struct refusal {
     { graph_waits_for_host,
       "{launch} with {clipping}: the host decides nothing while a graph runs; set launch=eager or "
       "clipping=device" },
+    { graph_of_host_work,
+      "{launch} with {gelu}: a graph holds no work of the host; set launch=eager or "
+      "gelu=device" },
     { too_far_ahead, "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set "
                      "workers or prefetch lower" },
     { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
