@@ -57,13 +57,15 @@ const struct scenario scenario_padding = {
         {
             /* 0.35 to 0.36 and 0.13, depending on which updates a window holds. */
             { METRIC_PADDING_SHARE, SHRINKS, .at_least = 2, .before_above = 0.3, .after_below = 0.18 },
-            /* 1.36 by the count of tokens. Quick runs on two cores of an EPYC that other programs kept
-             * busy: 1.09 to 1.76, half of them undecided. */
+            /* 1.36 by the count of tokens. Nine quick runs on two busy cores of an EPYC: 1.25
+             * to 1.37. */
             { METRIC_TOKENS_PER_SECOND, GROWS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
         },
     /* Micro-batches of 8 are too small for a GPU, which waits for their launches. */
     .accept = { { "padding_waste", WHERE_CPU_DEVICE } },
-    /* In both variants; less padding leaves it a larger share of the step. */
-    .tolerated_after = { { "naive_attention", ANYWHERE } },
+    /* Without the padding, launches and scores are a larger share of the step. */
+    .tolerated_after = { { "launch_bound", ANYWHERE },
+                         { "small_kernels", ANYWHERE },
+                         { "naive_attention", ANYWHERE } },
 };
