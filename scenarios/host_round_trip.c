@@ -33,8 +33,10 @@ const struct scenario scenario_host_round_trip = {
         {
             /* A block's hidden state goes to the host, in every block; then only the loss does. */
             { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 1000, .exact = true },
-            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10, .exact = true },
-            /* Quick runs on two busy cores of an EPYC: 0.95 to 1.60; a wait may lose the core. */
+            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 40, .exact = true },
+            /* Quick runs on two cores of an EPYC: 1.75 to 2.00, and 1.02 once; busy cores 0.95 to 1.60,
+             * as a wait may lose the core. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.3, .where = WHERE_CUDA },
         },
     .accept = { { "host_round_trip", ANYWHERE } },

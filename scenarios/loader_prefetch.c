@@ -48,7 +48,8 @@ const struct scenario scenario_loader_prefetch = {
              * machine has run this yet. */
             { METRIC_STEP_TIME_P95, SHRINKS, .at_least = 1.05, .where = WHERE_FOUR_CORES },
         },
-    .accept = { { "data_jitter", ANYWHERE } },
+    /* On two cores the workers wait for the device as often as for a large file, so a trace cannot tell. */
+    .accept = { { "data_jitter", WHERE_FOUR_CORES } },
     /* Both variants read the loss on every step. A device that shares the workers' cores makes a batch
      * late now and then. */
     .tolerated_after = { { "host_sync", ANYWHERE }, { "data_jitter", WHERE_CPU_DEVICE } },

@@ -36,9 +36,9 @@ const struct scenario scenario_pageable_copies = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Five quick runs on two busy cores of an EPYC: 38 to 72. The fastest steps took 2.00 ms and
-             * 0.87 ms; while other programs have the cores, the medians are 1.2 to 1.7 apart. */
+            /* Quick runs on two cores of an EPYC: 52 to 335; and 1.29 to 1.47. */
             { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 10 },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CUDA },
         },
     .accept = { { "pageable_copy", ANYWHERE } },

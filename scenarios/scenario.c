@@ -47,7 +47,7 @@ const struct where_row wheres[] = {
 };
 
 const struct balance_row balances[] = {
-#define BALANCE_ROW(id, name, over, under) [id] = { name, over, under },
+#define BALANCE_ROW(id, name, over, under, measured) [id] = { name, over, under, measured },
     BALANCES(BALANCE_ROW)
 };
 

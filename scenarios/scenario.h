@@ -14,6 +14,9 @@
 
 enum direction { SHRINKS, GROWS };
 
+/* A variant's settings: the base, then the knob. */
+enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
+
 /* Where a scenario, an expectation or an accepted finding holds: id, name in result files, words, and
  * the condition on `device`. The words are empty for anywhere. */
 #define WHERES(X)                                                                                  \
@@ -60,19 +63,22 @@ bool expectation_is_end(const struct expectation *expectation);
 
 /* Some effects exist only while one side's work is within a band of the other's. The child measures
  * both parts, in steps in which one waits for the other, and picks the pixel size of the JPEG files that
- * meets the band. Id, name in result files, and the two sides of the ratio. */
+ * meets the band. Id, name in result files, the two sides of the ratio, and the variant that is measured:
+ * where the fix removes a wait, the one without it, since waiting is no work; where the fix moves the
+ * loading elsewhere, the one whose loop loads. */
 #define BALANCES(X)                                                                                \
-    X(BALANCE_NONE, "none", "", "")                                                                \
-    X(BALANCE_HOST_OVER_DEVICE, "host_over_device", "host", "device")                              \
-    X(BALANCE_DEVICE_OVER_HOST, "device_over_host", "device", "host")
+    X(BALANCE_NONE, "none", "", "", VARIANT_BEFORE)                                                \
+    X(BALANCE_HOST_OVER_DEVICE, "host_over_device", "host", "device", VARIANT_AFTER)               \
+    X(BALANCE_DEVICE_OVER_HOST, "device_over_host", "device", "host", VARIANT_BEFORE)
 enum balance_kind {
-#define BALANCE_ID(id, name, over, under) id,
+#define BALANCE_ID(id, name, over, under, measured) id,
     BALANCES(BALANCE_ID)
 #undef BALANCE_ID
 };
 
 struct balance_row {
     const char *name, *over, *under;
+    enum variant measured;
 };
 extern const struct balance_row balances[]; /* by enum balance_kind */
 
@@ -171,8 +177,6 @@ const struct scenario *scenario_find(const char *name); /* NULL: none */
  * are listed. */
 void scenario_advice(char text[NEAREST_ADVICE], const char *name);
 
-/* A variant's settings: the base, then the knob. */
-enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
 const char *variant_name(enum variant variant); /* "before", "after" */
 enum variant variant_find(const char *name);    /* VARIANT_COUNT: none */
 enum status scenario_config(const struct scenario *scenario, enum variant variant,

@@ -43,12 +43,13 @@ const struct scenario scenario_slow_collate = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Three quick runs on two busy cores of an EPYC: 4.3 to 14. All batches are late before. */
-            { METRIC_LATE_BATCHES, SHRINKS, .at_least = 2, .before_above = 0.99 },
-            /* Provisional, as are those below: where other programs take the cores, the workers' time is
-             * the loop's. The same runs: 2.0 to 8.4, and once too noisy to say. */
-            { METRIC_DATA_WAIT, SHRINKS, .at_least = 1.5 },
-            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
+            /* Four quick runs on two cores of an EPYC: 2.1 to 2.6; on busy cores up to 14. All batches are
+             * late before. */
+            { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.3, .before_above = 0.99 },
+            /* The same runs: 3.6, on busy cores 2.0 to 8.4; and 1.71 to 1.84. Where other programs take the
+             * cores, the workers' time is the loop's. */
+            { METRIC_DATA_WAIT, SHRINKS, .at_least = 1.8 },
+            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CUDA },
         },
     .accept = { { "data_loading", ANYWHERE } },

@@ -37,6 +37,8 @@ enum status session_settle(struct session *session, struct device *device)
 {
     struct training_config *before = &session->configs[VARIANT_BEFORE];
     struct training_config *after = &session->configs[VARIANT_AFTER];
+    const struct balance *balance = &session->scenario->balance;
+    struct training_config *measured = &session->configs[balances[balance->kind].measured];
     enum status status = STATUS_OK;
 
     for (int v = 0; v < VARIANT_COUNT; v++)
@@ -48,10 +50,10 @@ enum status session_settle(struct session *session, struct device *device)
              session->scenario->name, samples_per_step(before), samples_per_step(after));
     session->balance.jpeg_pixels = session->protocol->jpeg_pixels;
     if (session->balance.jpeg_pixels > 0)
-        before->data.jpeg_pixels = session->balance.jpeg_pixels;
+        measured->data.jpeg_pixels = session->balance.jpeg_pixels;
     else
-        TRY(balance_choose(&session->balance, device, &session->scenario->balance, before));
-    after->data.jpeg_pixels = before->data.jpeg_pixels;
+        TRY(balance_choose(&session->balance, device, balance, measured));
+    before->data.jpeg_pixels = after->data.jpeg_pixels = measured->data.jpeg_pixels;
 
 out:
     return status;
