@@ -290,9 +290,28 @@ static bool judge_graph_recapture(struct finding *finding, const struct facts *f
     return finding_costs(finding, facts, idle_for_captures(facts) / facts->steps);
 }
 
+enum { LATE_CALLS_LEAST = 10 }; /* fewer show no pattern */
+
+/* A call that takes a few microseconds and now and then ten times as long has lost its core meanwhile:
+ * a trace has no row for that, and PyTorch's does not tell how many threads there are. Where most calls
+ * are long, something else is the matter. */
+static bool calls_are_late(const struct facts *facts)
+{
+    const struct launches *launches = &facts->summary->launches;
+
+    return launches->late_call_count >= LATE_CALLS_LEAST &&
+           launches->late_call_count * 4 <= launches->count;
+}
+
+/* Only the rule about late calls counts their time. */
+static double late_calls_ns(const struct facts *facts)
+{
+    return calls_are_late(facts) ? (double)facts->summary->launches.late_call_ns : 0;
+}
+
 /* Idle time in which the host prepares its next launch, whether or not it waited before, without one-time
- * initialisation and repeated captures. Queued work that began late counts too: it waited for its launch
- * to reach the device. */
+ * initialisation, late calls and repeated captures. Queued work that began late counts too: it waited for
+ * its launch to reach the device. */
 static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = all(facts);
@@ -306,8 +325,7 @@ static double lost_to_launches(const struct facts *facts)
     lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns));
     lost -= (double)intervals_within_ns(&facts->summary->first_uses.idle,
                                         facts->summary->idle.start_ns, facts->summary->idle.end_ns);
-    lost -= (double)facts->summary->launches.late_call_ns; /* judge_oversubscribed_host() has it */
-    lost -= idle_for_captures(facts);
+    lost -= late_calls_ns(facts) + idle_for_captures(facts);
     return fmax(0, lost / facts->steps);
 }
 
@@ -340,19 +358,13 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     return finding_costs(finding, facts, lost_to_launches(facts));
 }
 
-enum { LATE_CALLS_LEAST = 10 }; /* fewer show no pattern */
-
-/* A call that takes a few microseconds and now and then ten times as long has lost its core meanwhile:
- * a trace has no row for that, and PyTorch's does not tell how many threads there are. Where most calls
- * are long, something else is the matter. */
 static bool judge_oversubscribed_host(struct finding *finding, const struct facts *facts)
 {
     const struct launches *launches = &facts->summary->launches;
     int cores = facts->device != NULL ? facts->device->host_cores : 0;
     char of_cores[64] = "";
 
-    if (launches->late_call_count < LATE_CALLS_LEAST ||
-        launches->late_call_count * 4 > launches->count)
+    if (!calls_are_late(facts))
         return false;
     if (cores > 0)
         snprintf(of_cores, sizeof of_cores, "; the process may run on %d core%s", cores,
@@ -366,7 +378,7 @@ static bool judge_oversubscribed_host(struct finding *finding, const struct fact
         quantity_time(LAUNCH_LONG_CALL_NS).text,
         quantity_time((double)launches->late_call_ns / (double)launches->late_call_count).text,
         of_cores);
-    return finding_costs(finding, facts, per_step(facts, launches->late_call_ns));
+    return finding_costs(finding, facts, late_calls_ns(facts) / facts->steps);
 }
 
 /* Kernels and copies per step that the optimizer launches. */
@@ -555,8 +567,7 @@ const struct rule rules_of_host[] = {
       "HolisticTraceAnalysis: idle time by host wait", judge_launch_bound },
     { "oversubscribed_host", "The thread that launches loses its core",
       "use no more threads than cores: fewer loader workers (num_workers), fewer threads per "
-      "worker "
-      "(OMP_NUM_THREADS), and no other programs",
+      "worker (OMP_NUM_THREADS), and no other programs",
       "HolisticTraceAnalysis: a launch call over 50 us is an outlier", judge_oversubscribed_host },
     { "uneven_steps", "The steps take different times, and the trace does not show why",
       "look outside the program: other programs, clocks and limits of power and heat (chokepoint "

@@ -165,6 +165,9 @@ static const struct {
         .kernel = 10,
         .late_every = 10,
         .late_call = 400 } },
+    { "launch_bound", /* where most calls are long, launching is */
+      { .steps = 10, .launches = 50, .call = 400, .kernel = 5 },
+      { .steps = 10, .launches = 50, .call = 400, .kernel = 450 } },
     { "uneven_steps",
       { LONG_BUSY, .steps = 20, .slow_every = 4, .slow_kernel = 80 },
       { LONG_BUSY, .steps = 20, .slow_every = 4, .slow_kernel = 55 } },
