@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ALMOST_NONE 1000 /* a larger factor tells only how little is left, which is noise */
+
 void change_words(char *text, size_t size, bool is_time, bool shrinks, const char *bound,
                   const char *factor)
 {
@@ -114,6 +116,10 @@ struct change_text change_text(const struct change_figures *change, bool is_time
     }
     if (is_open(change)) {
         describe_open(&text, change);
+        return text;
+    }
+    if (fmax(change->factor, 1 / change->factor) >= ALMOST_NONE) {
+        snprintf(text.effect, sizeof text.effect, "almost none %s", shrinks ? "left" : "before");
         return text;
     }
     quantity_factor(factor, shrinks ? change->factor : 1 / change->factor);

@@ -23,7 +23,8 @@ struct change_text {
 /* The interval is in the direction of the effect. Where it holds 1, so that the change may go either
  * way, it becomes its farther end: "within 1.07x". The effect then is "no change" if the factor is within
  * LEAST_EFFECT_PERCENT, and "unclear" otherwise. It is "unclear" too if the factor, which comes from pairs,
- * and the two values disagree about the direction. Too few pairs for 95%: "all 1.3 to 1.5",
+ * and the two values disagree about the direction. From 1000x on it is "almost none left" or "almost none
+ * before", without an interval. Too few pairs for 95%: "all 1.3 to 1.5",
  * "all within 1.07x", or "one pair". */
 struct change_text change_text(const struct change_figures *change, bool is_time);
 
