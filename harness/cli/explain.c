@@ -284,10 +284,10 @@ const struct command command_explain = {
     .name = "explain",
     .text = "what a scenario teaches",
     .arguments = "[SCENARIO|FINDING|GROUP|core|all]",
-    .help = "Explains a scenario: symptom, cause, fix, where to look, what is expected, and the "
-            "commands that run its two variants by hand, and the same in PyTorch. For a finding of "
-            "diagnose: what it is and "
-            "which scenarios show it. Lists the scenarios if none is named.\v"
+    .help = "Explains a scenario: symptom, cause, fix and its cost, where to look, the same in "
+            "PyTorch, what is expected and was measured earlier, and the commands that run its two "
+            "variants by hand. For a finding of diagnose: what it is and which scenarios show it. "
+            "Lists the scenarios if none is named.\v"
             "Examples:\n"
             "  chokepoint explain item_sync\n"
             "  chokepoint explain host_sync    a finding\n"

@@ -86,7 +86,7 @@ static const struct option_row options[] = { FLAG_DEVICE("where they would be me
 
 const struct command command_list = {
     .name = "list",
-    .text = "the scenarios, one line each",
+    .text = "the scenarios, by what is at fault",
     .help = "Lists the scenarios by what is at fault: each is one bottleneck, with the one setting "
             "that differs between before and after. run and explain take the name of a group too.\v"
             "Examples:\n"

@@ -63,11 +63,12 @@ static void print_effect(const struct console *console, const cJSON *entry, doub
     struct change_text change;
     char sentence[256];
 
-    if (metric == METRIC_NONE || !isfinite(effect.factor) || !isfinite(effect.low))
+    if (metric == METRIC_NONE || !isfinite(effect.before) || !isfinite(effect.after))
         return;
     change = effect_words(&effect, metric, shrinks ? SHRINKS : GROWS);
-    snprintf(sentence, sizeof sentence, "%s: %s (%s)", metric_name(metric), change.effect,
-             change.interval);
+    snprintf(sentence, sizeof sentence, "%s: %s%s%s%s", metric_name(metric), change.effect,
+             change.interval[0] != '\0' ? " (" : "", change.interval,
+             change.interval[0] != '\0' ? ")" : "");
     fputs("  ", console->stream);
     wrap_print(console->stream, 2, 4, console->width, sentence);
 }
@@ -84,7 +85,7 @@ void measured_before_print(const struct measured_before *measured, const struct 
     if (cJSON_GetArraySize(expectations) == 0)
         return;
     benchmark_file_context(&measured->result, "date", date, sizeof date);
-    fprintf(console->stream, "\n%sMeasured before%s\n  ", console->bold, console->plain);
+    fprintf(console->stream, "\n%sMeasured earlier%s\n  ", console->bold, console->plain);
     snprintf(sentence, sizeof sentence, "%s on %s, %s (%s)", words(member(entry, "verdict")),
              device[0] != '\0' ? device : "an unknown device",
              date[0] != '\0' ? date : "at an unknown date", measured->result.path);

@@ -151,10 +151,10 @@ expect 0 "explain all" "$program" explain all
 [ "$(grep -c 'Symptom' "$folder/out")" -eq "$("$program" list | grep -c -e '->')" ] ||
     fail "not every scenario is explained"
 expect 0 "explain with an earlier result" "$program" explain item_sync --result="$(dirname -- "$0")/../../results/cpu-xeon-amx-2cores"
-says out "Measured before"
+says out "Measured earlier"
 says out "syncs_per_step: down 2"
 expect 0 "explain what a result lacks" "$program" explain cache_flush --result="$(dirname -- "$0")/../../results/cpu-xeon-amx-2cores"
-says_not out "Measured before"
+says_not out "Measured earlier"
 refuses "explain with a result that is not there" "nowhere" "$program" explain item_sync --result=nowhere
 expect 0 "explain a finding" "$program" explain host_sync
 says out "host_sync: The host waits"
