@@ -16,11 +16,11 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
+#include "harness/base/thread.h"
 #include "scenarios/training/data/sample_cache.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +180,6 @@ static void claim(struct loader *loader, struct slot *slot)
 
     shuffle(loader, loader->claimed / loader->batches_per_epoch);
     memcpy(slot->samples, loader->order + (size_t)place * samples, samples * sizeof *slot->samples);
-    slot->rested_ns = 0;
     slot->batch.index = loader->claimed++;
     slot->state = SLOT_LOADING;
 }
@@ -213,6 +212,7 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
     int64_t begin_ns = clock_ns(), begin_cpu_ns = clock_thread_cpu_ns(), wall_ns, damaged = 0;
     enum status status;
 
+    slot->rested_ns = 0;
     loader->active++;
     pthread_mutex_unlock(&loader->mutex);
     status =
@@ -310,27 +310,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Starts a thread with all signals blocked: the main thread handles them. */
-static int start_thread(struct loader *loader, pthread_t *thread)
-{
-    sigset_t all, before;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, NULL, work, loader);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0)
-        pthread_setname_np(*thread, "loader");
-    return error;
-}
-
 static enum status start_threads(struct loader *loader)
 {
     enum status status = STATUS_OK;
 
     for (int i = 0; i < loader->config.workers; i++) {
-        int error = start_thread(loader, &loader->threads[i]);
+        int error = thread_start(&loader->threads[i], "loader", work, loader);
 
         if (error != 0)
             FAIL(STATUS_REFUSED, "loader thread %d of %d cannot be started: %s; use fewer workers",
