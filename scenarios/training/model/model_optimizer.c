@@ -2,6 +2,7 @@
 
 #include "scenarios/training/model/encoder.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Elements of a chunk of the multi-tensor table, and of a row of the norm's partial sums: enough that
@@ -194,7 +195,7 @@ static enum status clip_from_host(struct optimizer *optimizer)
     TRY(finish_norm(optimizer, 0));
     TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->norm,
                     &optimizer->state->gradient_norm, sizeof *optimizer->norm));
-    if (max_norm > 0 && *optimizer->norm > max_norm)
+    if (max_norm > 0 && isfinite(*optimizer->norm) && *optimizer->norm > max_norm)
         TRY(finish_norm(optimizer, max_norm));
 
 out:
