@@ -23,7 +23,7 @@
       "launches of kernels, matrix products and graphs")                                           \
     X(CAPTURES_PER_STEP, "captures_per_step", "", "graphs captured")                               \
     X(OP_BYTES_PER_STEP, "op_bytes_per_step", "B",                                                 \
-      "bytes that the operations of forward and backward must read and write")                     \
+      "bytes that forward and backward must read and write, in the window's last step")            \
     X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \
     X(COPIES_PER_STEP, "copies_per_step", "", "copies between host and device, and on the device") \
     X(H2D_BYTES_PER_STEP, "h2d_bytes_per_step", "B", "bytes copied from host to device")           \

@@ -250,7 +250,6 @@ void training_stop_on(struct training *training, const volatile sig_atomic_t *st
 static enum status run_step(struct training *training, int64_t index)
 {
     enum status status = STATUS_OK;
-
     int64_t allocated;
 
     range_push(training->device, "step");

@@ -6,9 +6,8 @@
  * waits for the device only where the settings say so.
  *
  * With launch=graph the first two steps run eagerly; then forward, backward and optimizer are captured
- * once. Where samples are padded to different lengths, this holds for each of them, and for
- * each of the inputs that take turns (transfer.h). Results are the same
- * bits as eager ones. */
+ * once. Where samples are padded to different lengths, this holds for each of them, and for each of the
+ * inputs that take turns (transfer.h). Results are the same bits as eager ones. */
 #ifndef SCENARIOS_TRAINING_STEP_TRAINING_H
 #define SCENARIOS_TRAINING_STEP_TRAINING_H
 
