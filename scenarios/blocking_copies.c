@@ -23,20 +23,20 @@ const struct scenario scenario_blocking_copies = {
             .before = "for inputs, labels in loader:\n"
                       "    train_step(inputs.to(device), labels.to(device))\n",
             .after = "loader = DataLoader(dataset, pin_memory=True)\n"
-"compute = torch.cuda.current_stream()\n"
-"copies, ahead = torch.cuda.Stream(), None\n"
-"for batch in loader:\n"
-"    compute.wait_stream(copies)\n"
-"    now = ahead\n"
-"    with torch.cuda.stream(copies):\n"
-"        ahead = [t.to(device, non_blocking=True)\n"
-"                 for t in batch]\n"
-"    if now is not None:\n"
-"        for t in now:\n"
-"            t.record_stream(compute)\n"
-"        train_step(*now)\n"
-"compute.wait_stream(copies)\n"
-"train_step(*ahead)\n",
+                     "compute = torch.cuda.current_stream()\n"
+                     "copies, ahead = torch.cuda.Stream(), None\n"
+                     "for batch in loader:\n"
+                     "    compute.wait_stream(copies)\n"
+                     "    now = ahead\n"
+                     "    with torch.cuda.stream(copies):\n"
+                     "        ahead = [t.to(device, non_blocking=True)\n"
+                     "                 for t in batch]\n"
+                     "    if now is not None:\n"
+                     "        for t in now:\n"
+                     "            t.record_stream(compute)\n"
+                     "        train_step(*now)\n"
+                     "compute.wait_stream(copies)\n"
+                     "train_step(*ahead)\n",
         },
     .base = "model=light data=images batch=8 tokens=17 patch=8 crop=16 input=loaded",
     .knob = "transfer",

@@ -6,7 +6,7 @@
  * leaves three lengths here; with a graph kept for each of them, nothing is captured after the first
  * steps. Without rounding there would be as many graphs as lengths.
  *
- * Lengths are even between 3 and 12 tokens, so 2 of 10 samples are padded to 4 tokens, 4 to 8, and 4 to
+ * Lengths from 3 to 12 tokens are equally likely, so 2 of 10 samples are padded to 4 tokens, 4 to 8, and 4 to
  * 12. A step is of another length than the one before it with a probability of
  * 1 - (4 + 16 + 16) / 100 = 0.64. */
 #include "scenarios/scenario.h"

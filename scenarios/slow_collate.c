@@ -18,21 +18,23 @@ const struct scenario scenario_slow_collate = {
     .pytorch =
         {
             .before =
-                "loader = DataLoader(dataset, batch_size=8,\n"
-                "                    num_workers=2, collate_fn=list)\n"
-                "for samples in loader:\n"
-                "    inputs = torch.stack([x for x, _ in samples])\n"
-                "    labels = torch.tensor([y for _, y in samples])\n"
-                "    train_step(inputs, labels)\n",
-            .after =
-                "def collate(samples):\n"
-                "    inputs = torch.stack([x for x, _ in samples])\n"
-                "    return inputs, torch.tensor([y for _, y in samples])\n"
+                "from torch.utils.data import default_collate\n"
                 "\n"
-                "loader = DataLoader(dataset, batch_size=8,\n"
+                "loader = DataLoader(files, batch_size=8,\n"
+                "                    num_workers=2, collate_fn=list)\n"
+                "for batch in loader:\n"
+                "    batch = default_collate([decode(f) for f in batch])\n"
+                "    train_step(*batch)\n",
+            .after =
+                "from torch.utils.data import default_collate\n"
+                "\n"
+                "def collate(batch):\n"
+                "    return default_collate([decode(f) for f in batch])\n"
+                "\n"
+                "loader = DataLoader(files, batch_size=8,\n"
                 "                    num_workers=2, collate_fn=collate)\n"
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n",
+                "for batch in loader:\n"
+                "    train_step(*batch)\n",
         },
     .base = "model=balanced input=decoded workers=cores loss_every=1 launch=graph",
     .knob = "collate",

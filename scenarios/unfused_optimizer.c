@@ -26,7 +26,7 @@ const struct scenario scenario_unfused_optimizer = {
                 "    optimizer.zero_grad()\n",
             .after =
                 "optimizer = torch.optim.AdamW(model.parameters(),\n"
-                "                              foreach=True)\n"
+                "                              fused=True)\n"
                 "for inputs, labels in loader:\n"
                 "    loss_fn(model(inputs), labels).backward()\n"
                 "    optimizer.step()\n"

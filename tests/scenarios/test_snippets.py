@@ -65,6 +65,7 @@ def names_given():
 
     return {"os": os, "ThreadPoolExecutor": ThreadPoolExecutor, "torch": torch, "F": F, "DataLoader": DataLoader, "model": model,
             "blocks": model.blocks, "optimizer": optimizer, "loss_fn": loss_fn, "dataset": dataset,
+            "files": range(SAMPLES), "decode": lambda file: dataset[file],
             "loader": DataLoader(dataset, batch_size=4), "device": device,
             "train_step": train_step, "print": lambda *_: None}
 
