@@ -1,7 +1,7 @@
 /* All scenarios. A new one is a file, a line in CMakeLists.txt and a line here. */
 #include "scenarios/scenario.h"
 
-/* names, in the order of `list`: core scenarios first */
+/* names: core scenarios first, then the others in the order of the groups, as `list` prints them */
 #define CORE(X)                                                                                    \
     X(loader_workers)                                                                              \
     X(small_batch)                                                                                 \
@@ -10,22 +10,22 @@
     X(launch_overhead)                                                                             \
     X(item_sync)
 #define OTHERS(X)                                                                                  \
-    X(graph_recapture)                                                                             \
-    X(padding)                                                                                     \
-    X(loader_prefetch)                                                                             \
-    X(too_many_workers)                                                                            \
     X(slow_collate)                                                                                \
+    X(too_many_workers)                                                                            \
+    X(loader_prefetch)                                                                             \
     X(worker_respawn)                                                                              \
-    X(unfused_optimizer)                                                                           \
-    X(naive_attention)                                                                             \
+    X(padding)                                                                                     \
     X(pageable_copies)                                                                             \
     X(blocking_copies)                                                                             \
     X(many_small_copies)                                                                           \
-    X(unfused_elementwise)                                                                         \
-    X(optimizer_every_step)                                                                        \
-    X(strict_fp32)                                                                                 \
-    X(host_clipping)                                                                               \
     X(host_round_trip)                                                                             \
+    X(graph_recapture)                                                                             \
+    X(host_clipping)                                                                               \
+    X(strict_fp32)                                                                                 \
+    X(naive_attention)                                                                             \
+    X(unfused_elementwise)                                                                         \
+    X(unfused_optimizer)                                                                           \
+    X(optimizer_every_step)                                                                        \
     X(allocation_churn)                                                                            \
     X(fragmentation)                                                                               \
     X(leak)                                                                                        \

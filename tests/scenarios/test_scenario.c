@@ -83,6 +83,16 @@ static void every_scenario_is_a_whole_lesson(void **state)
     }
 }
 
+/* So do all lists of them; `list` prints the core ones among the others. */
+static void scenarios_beyond_the_core_come_group_by_group(void **state)
+{
+    (void)state;
+
+    for (int i = scenarios_core + 1; scenarios[i] != NULL; i++)
+        if (scenarios[i]->group < scenarios[i - 1]->group)
+            fail_msg("%s comes too late in list.c", scenarios[i]->name);
+}
+
 /* `run memory` is a group. */
 static void no_group_is_named_like_a_scenario(void **state)
 {
@@ -176,6 +186,7 @@ int main(void)
         cmocka_unit_test(rows_that_are_left_out_end_the_list),
         cmocka_unit_test(every_scenario_expects_something_and_ends),
         cmocka_unit_test(every_scenario_is_a_whole_lesson),
+        cmocka_unit_test(scenarios_beyond_the_core_come_group_by_group),
         cmocka_unit_test(no_group_is_named_like_a_scenario),
         cmocka_unit_test(what_overlaps_host_and_device_needs_two_cores),
         cmocka_unit_test(no_metric_is_called_nothing),
