@@ -358,9 +358,8 @@ const struct command command_run = {
     .arguments = "[SCENARIO|GROUP...|core|all]",
     .help = "Measures scenarios before and after their fix, and says whether each bottleneck "
             "showed; the core scenarios if none is named. A group is what list shows them in. "
-            "Results are in result.json, in Google "
-            "Benchmark's format, rewritten after each scenario; older results in the folder "
-            "stay until the first one is measured.\v"
+            "Results are in result.json, in Google Benchmark's format, rewritten after each "
+            "scenario; older results in the folder stay until the first one is measured.\v"
             "Examples:\n"
             "  chokepoint run --quick\n"
             "  chokepoint run item_sync --device=cuda\n"
