@@ -103,6 +103,17 @@ static void append_flag(char *line, size_t size, const char *name, size_t name_l
             *letter = '-';
 }
 
+/* A heading, and a command that can be pasted. */
+static void print_invocation(const struct console *console, const char *heading,
+                             const char *command, const char *scenario)
+{
+    char line[1024];
+
+    snprintf(line, sizeof line, "%s %s %s", program_invocation_name, command, scenario);
+    fprintf(console->stream, "\n%s%s%s\n", console->bold, heading, console->plain);
+    wrap_command(console->stream, 2, console->room, line);
+}
+
 /* The settings of the base as flags, then the knob: a command that can be pasted. */
 static void print_command(const struct console *console, const struct scenario *scenario,
                           const char *value)
@@ -142,8 +153,7 @@ static void print_scenario(const struct console *console, const struct scenario 
     print_expectations(console, scenario);
     print_conditions(console, scenario);
     measured_before_print(measured, scenario, console);
-    fprintf(stream, "\n%sMeasure it%s\n  %s run %s\n", console->bold, console->plain,
-            program_invocation_name, scenario->name);
+    print_invocation(console, "Measure it", "run", scenario->name);
     fprintf(stream, "\n%sTry both by hand%s\n", console->bold, console->plain);
     print_command(console, scenario, scenario->before);
     print_command(console, scenario, scenario->after);
@@ -191,7 +201,6 @@ static bool find_finding(struct finding_about *about, const char *id)
 
 static void print_finding(const struct console *console, const struct finding_about *about)
 {
-    FILE *stream = console->stream;
     const char *scenario = NULL;
 
     print_title(console, about->id, about->title);
@@ -205,8 +214,7 @@ static void print_finding(const struct console *console, const struct finding_ab
     if (scenario == NULL)
         print_point(console, "Shown by", "no scenario; diagnose finds it in traces");
     else
-        fprintf(stream, "\n%sMore about it%s\n  %s explain %s\n", console->bold, console->plain,
-                program_invocation_name, scenario);
+        print_invocation(console, "More about it", "explain", scenario);
 }
 
 /* A misspelt name may be near to a finding's. */
