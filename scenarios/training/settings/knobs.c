@@ -110,6 +110,7 @@ static const struct knob knobs[] = {
       AT(model.checkpointing),
       .values = "none|block",
       .healthy = "none",
+      .changes_no_result = true,
       .text = "none: keep all activations; block: keep each block's input and recompute the rest" },
     { .name = "input",
       .kind = KNOB_CHOICE,
@@ -131,6 +132,7 @@ static const struct knob knobs[] = {
       AT(loader.collate),
       .values = "workers|loop",
       .healthy = "workers",
+      .changes_no_result = true,
       .text = "batches are decoded and put together by the workers; or by the training thread, and "
               "workers only read files" },
     { .name = "prefetch",
@@ -214,6 +216,7 @@ static const struct knob knobs[] = {
       AT(optimizer.clips_on_device),
       .values = "host|device",
       .healthy = "device",
+      .changes_no_result = true,
       .text = "who decides whether the gradients are clipped: the host, which reads their norm in "
               "every step, or the device" },
     { .name = "rate",
@@ -234,6 +237,7 @@ static const struct knob knobs[] = {
       AT(launch.graphs),
       .values = "per_shape|latest",
       .healthy = "per_shape",
+      .changes_no_result = true,
       .text = "launch=graph with padding=longest: keep a graph for each length, or only the latest "
               "and capture the others anew" },
     { .name = "allocation",

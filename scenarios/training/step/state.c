@@ -151,7 +151,7 @@ static enum status check_header(const struct header *header, size_t count, int f
     struct stat facts;
 
     if (count < sizeof header->magic || memcmp(header->magic, MAGIC, sizeof MAGIC) != 0)
-        FAIL(STATUS_BAD_INPUT, "%s is no training state of chokepoint's", path);
+        FAIL(STATUS_BAD_INPUT, "%s is not a training state of chokepoint", path);
     if (count == sizeof *header && header->version != VERSION)
         FAIL(STATUS_BAD_INPUT,
              "%s was saved by another version of chokepoint: its format is %u, and this one reads "
@@ -204,6 +204,9 @@ static enum status check_run(const struct training_config *config, const struct 
     char differences[256];
 
     knobs_defaults(&saved);
+    if (header->steps < 0)
+        FAIL(STATUS_BAD_INPUT, "%s says that %lld steps were done; leave out --resume", path,
+             (long long)header->steps);
     if (header->settings[sizeof header->settings - 1] != '\0' ||
         knobs_apply(&saved, header->settings) != STATUS_OK)
         FAIL(STATUS_BAD_INPUT,
@@ -256,7 +259,7 @@ enum status state_load(struct training *training)
 
     TRY(read_checked(&state, &bytes, path, &training->config, training->dataset));
     memcpy(&header, state, sizeof header);
-    if (bytes != state_bytes(training) || header.steps < 0)
+    if (bytes != state_bytes(training))
         FAIL(STATUS_BAD_INPUT, "%s has %zu bytes, but the state of this model has %zu", path, bytes,
              state_bytes(training));
     TRY(copy_all(training, device_copy, COPY_HOST_TO_DEVICE, state));
