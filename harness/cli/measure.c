@@ -50,30 +50,49 @@ static void take_damage(struct measurement *measurement, const struct training *
         snprintf(measurement->first_damaged, sizeof measurement->first_damaged, "%s", damage.first);
 }
 
+/* Steps. What comes more rarely makes neither the warm-up nor a run of a few seconds longer. */
+enum { PERIOD_MOST = 100 };
+
 /* Two windows that do not count. The first makes primitives and captures the graph, the second gives the
- * time of a step. Both are long enough to contain everything periodic. */
+ * time of a step. Both contain everything periodic, unless that is rare: a state that is saved every
+ * 10,000 steps is no reason to warm up for 40,000. */
 static enum status warm_up(struct training *training, int64_t period, double *step_seconds)
 {
     enum status status = STATUS_OK;
     struct training_window window = { 0 };
-    int64_t count = period > 5 ? 2 * period : 10;
+    int64_t count = 2 * (period < 5 ? 5 : period < PERIOD_MOST ? period : PERIOD_MOST);
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i == 0 || (i < 2 && !interrupt_signal()); i++) {
         training_window_release(&window);
         window = (struct training_window){ 0 };
         TRY(training_window(training, count, &window));
     }
-    *step_seconds = (double)window.wall_ns * 1e-9 / (double)count;
+    *step_seconds = (double)window.wall_ns * 1e-9 / (double)window.steps;
 
 out:
     training_window_release(&window);
     return status;
 }
 
+/* The steps of all windows, and of each but the last. Each holds whole periods, and so do all together if no
+ * number of steps was asked for. A period that is rare and longer than the time is not waited for. */
+static void plan_windows(int64_t *total, int64_t *chunk, int64_t period, double step_seconds,
+                         const struct measure *measure)
+{
+    *total = measure->steps > 0 ? measure->steps : (int64_t)ceil(measure->seconds / step_seconds);
+    if (measure->steps == 0 && period > *total && period > PERIOD_MOST)
+        period = PERIOD_MOST;
+    *chunk = (*total + measure->windows - 1) / measure->windows;
+    *chunk = (*chunk + period - 1) / period * period;
+    if (measure->steps == 0)
+        *total = (*total + *chunk - 1) / *chunk * *chunk;
+}
+
 enum status measure_training(struct measurement *measurement, struct device *device,
                              const struct training_config *config, const struct measure *measure)
 {
     enum status status = STATUS_OK;
+    bool saves = config->saving.folder[0] != '\0';
     struct training *training = NULL;
     struct training_window all = { 0 };
     int64_t period = training_period(config, 1), total, chunk, first;
@@ -83,26 +102,28 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     TRY(training_open(&training, device, config));
     first = training_steps_done(training);
     training_stop_on(training, interrupt_flag());
+    if (saves)
+        interrupt_catch();
     TRY(warm_up(training, period, &step_seconds));
     measurement->warmup_steps = training_steps_done(training) - first;
-    if (measure->warmed_up != NULL)
+    if (measure->warmed_up != NULL && !interrupt_signal())
         measure->warmed_up(measure->context, first + 1, training_steps_done(training));
     interrupt_catch();
-    total = measure->steps > 0 ? measure->steps : (int64_t)ceil(measure->seconds / step_seconds);
-    chunk = (total + measure->windows - 1) / measure->windows;
-    chunk = (chunk + period - 1) / period * period;
-    if (measure->steps == 0)
-        total = (total + chunk - 1) / chunk * chunk;
+    plan_windows(&total, &chunk, period, step_seconds, measure);
     while (total > 0 && !interrupt_signal()) {
         TRY(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
         total -= chunk;
     }
     if (training_log_status(training) != STATUS_OK)
         measurement->log_error = *status_last();
-    TRY(training_save(training));
+    if (training_save(training) != STATUS_OK)
+        measurement->save_error = *status_last();
     measurement->interrupted = interrupt_signal() != 0;
+    if (all.steps == 0 && measurement->save_error.status != STATUS_OK)
+        TRY(status_raise(&measurement->save_error));
     if (all.steps == 0)
-        FAIL(STATUS_INTERRUPTED, "stopped by %s before anything was measured", interrupt_name());
+        FAIL(STATUS_INTERRUPTED, "stopped by %s before anything was measured%s", interrupt_name(),
+             saves ? "; the state is saved" : "");
     finish(measurement, &all);
     if (measure->evaluate && !measurement->interrupted)
         TRY(training_evaluate(training, &measurement->accuracy));

@@ -21,8 +21,9 @@ struct measurement {
     char first_damaged[512]; /* path of the first file; "": none */
     int64_t warmup_steps;    /* before the first window; they are not timed */
     int64_t steps_trained; /* with the warm-up, and those before a saved state that it began with */
-    struct status_error log_error; /* why the log ended before the training; OK: it did not */
-    bool interrupted;              /* fewer steps than were asked for, and no accuracy */
+    struct status_error log_error;  /* why the log ended before the training; OK: it did not */
+    struct status_error save_error; /* why the state could not be saved at the end; OK: it is */
+    bool interrupted;               /* fewer steps than were asked for, and no accuracy */
 };
 
 /* Called once before the first window, with the numbers of the warm-up's first and last step, from 1. May
@@ -44,9 +45,9 @@ struct measure {
     void *context;
 };
 
-/* Warms up, then measures, and saves the state at the end where the settings name a folder for it. `config`
- * is resolved. An interrupt ends the process until the first warm-up of
- * the process is done; after that it ends the measurement, whose figures are then of the steps so far;
+/* Warms up, then measures, and saves the state at the end where the settings name a folder for it.
+ * `config` is resolved. An interrupt ends the process until its first warm-up is done or, where the state
+ * is saved, begins. After that it ends the measurement, whose figures are then of the steps so far;
  * INTERRUPTED: there are none. */
 enum status measure_training(struct measurement *measurement, struct device *device,
                              const struct training_config *config, const struct measure *measure);

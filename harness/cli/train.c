@@ -141,8 +141,8 @@ static const struct option_row own[] = {
       "steps; the last one saved is whole even if the program is killed",
       1, take_folder, AT(config.saving.folder) },
     { "resume", "DIR",
-      "go on from the state that was saved in DIR, with the same settings: bit for bit as if the "
-      "training had not stopped",
+      "go on from the state that was saved in DIR, bit for bit as if the training had not stopped; "
+      "settings that change results must be the same",
       1, take_folder, AT(config.saving.resume) },
     { "data", "images|sequences|auto|DIR",
       "what it trains on: generated, or the JPEG files in DIR, a sub-folder per class", 2,
@@ -291,7 +291,8 @@ static enum status train_one(struct train *train, struct device **device, const 
     TRY(measure_training(&measurement, *device, &train->config, &measure));
     if (!is_json)
         train_print_summary(page, &measurement);
-    if (!is_json && train->config.saving.folder[0] != '\0')
+    if (!is_json && train->config.saving.folder[0] != '\0' &&
+        measurement.save_error.status == STATUS_OK)
         print_saved(page, train->config.saving.folder, measurement.steps_trained);
     fflush(stdout);
     if (train->trace != NULL && !measurement.interrupted) {
@@ -303,6 +304,8 @@ static enum status train_one(struct train *train, struct device **device, const 
     if (is_json)
         TRY(print_json_one(&properties, settings, &measurement,
                            diagnosis.count > 0 ? &diagnosis : NULL));
+    if (measurement.save_error.status != STATUS_OK)
+        TRY(status_raise(&measurement.save_error));
     if (measurement.log_error.status != STATUS_OK)
         TRY(status_raise(&measurement.log_error));
     if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)

@@ -286,6 +286,17 @@ refuses "a state that cannot be saved" "cannot create the folder /proc/none" \
 with_small_files() {
     (ulimit -f 8 && "$@")
 }
+expect 2 "a run whose last state has no room" with_small_files "$program" train --device=cpu --model=light \
+    --steps=20 --save="$folder/full"
+says out "held-out"
+says_not out "The state after"
+says err "$folder/full/training.state: File too large"
+[ -z "$(ls "$folder/full")" ] || fail "something was left of it"
+expect 0 "a run that is rarely saved" "$program" train --device=cpu --model=light --steps=20 \
+    --save="$folder/rare" --save-every=1000000
+says out "Steps 1 to 400 warmed up"
+expect 0 "a run that is rarely saved, by time" "$program" train --device=cpu --model=light \
+    --save="$folder/rare" --save-every=1000000
 expect 2 "a run whose log has no room" with_small_files "$program" train --device=cpu --model=light \
     --steps=500 --loss-every=1 --log=queued
 says out "held-out"
