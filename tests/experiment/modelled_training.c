@@ -165,8 +165,13 @@ out:
 
 enum status training_log_status(struct training *training)
 {
-    (void)training;
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+
+    if (model.log_ended[is_after(training)])
+        FAIL(STATUS_IO, "the modelled disk is full");
+
+out:
+    return status;
 }
 
 int64_t training_steps_done(const struct training *training)

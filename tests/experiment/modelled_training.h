@@ -28,7 +28,8 @@ struct model {
     int disturbed_pixels;            /* decoding alone seems to take five times as long; 0: none */
     double decode_slowdown;          /* in the loop, over alone */
     int fail_open, fail_run, fail_window; /* the n-th of that kind fails; 0: none */
-    int room; /* runs that the modelled memory holds at once; 0: any number */
+    int room;          /* runs that the modelled memory holds at once; 0: any number */
+    bool log_ended[2]; /* before, after: its disk is full */
     int64_t damaged;
     struct device_properties properties;
     int limits; /* what holds the modelled clocks down */

@@ -731,6 +731,24 @@ static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **
     }
 }
 
+/* Without its log a variant is timed without the work that it stands for. */
+static void a_log_that_ended_fails_the_variant_that_wrote_it(void **state)
+{
+    struct protocol protocol = protocol_of(3);
+    (void)state;
+
+    for (int i = 0; i < VARIANT_COUNT; i++) {
+        model_reset();
+        model.log_ended[i] = true;
+        assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_IO);
+        assert_string_equal(status_last()->text, "the modelled disk is full");
+        assert_int_equal(last_sent()->type, RECORD_ERROR);
+        assert_non_null(strstr(last_sent()->text, "the modelled disk is full"));
+        assert_non_null(strstr(last_sent()->text, variant_name((enum variant)i)));
+        assert_non_null(strstr(last_sent()->text, "repetition 1"));
+    }
+}
+
 static void what_the_device_cannot_do_is_skipped_with_the_reason(void **state)
 {
     struct scenario scenario = plain;
@@ -801,6 +819,7 @@ int main(void)
         cmocka_unit_test(what_needs_generated_data_takes_no_images),
         cmocka_unit_test(a_failure_is_sent_with_what_was_being_done),
         cmocka_unit_test(a_failure_in_any_place_closes_everything_and_keeps_its_cause),
+        cmocka_unit_test(a_log_that_ended_fails_the_variant_that_wrote_it),
         cmocka_unit_test(what_the_device_cannot_do_is_skipped_with_the_reason),
         cmocka_unit_test(variants_that_differ_in_samples_are_refused),
     };
