@@ -1,35 +1,13 @@
 /* The log: which lines are in it, who forces them to disk, and how it ends on a full disk. */
 #include "scenarios/training/step/line_log.h"
 #include "tests/fixtures/training_fixture.h"
+#include "tests/training/scratch_disk.h"
 
-#include <dirent.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-/* The only scratch file that the process has open. */
-static int open_file(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    struct dirent *entry;
-    int file = -1;
-
-    assert_non_null(folder);
-    while ((entry = readdir(folder)) != NULL) {
-        char path[300], target[300] = "";
-
-        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
-        if (readlink(path, target, sizeof target - 1) > 0 &&
-            strstr(target, "/chokepoint-scratch-") != NULL)
-            file = dup(atoi(entry->d_name));
-    }
-    closedir(folder);
-    return file;
-}
 
 /* The file's text; the caller frees it. */
 static char *read_log(void)
@@ -145,21 +123,6 @@ static void a_queue_that_is_full_loses_nothing(void **state)
     assert_int_equal(*at, '\0');
     free(text);
     line_log_close(log);
-}
-
-/* Lets files be as large as `bytes`, beyond which a write fails as on a full disk; returns what was
- * allowed before. */
-static rlim_t limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    rlim_t before;
-
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    before = limit.rlim_cur;
-    limit.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    return before;
 }
 
 /* The log has the lines up to there, and says so; the training does not notice. */

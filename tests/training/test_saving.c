@@ -1,14 +1,12 @@
 /* Saving the training state: what is in the file, when it is written, what it costs, how it fails. */
 #include "scenarios/training/step/state.h"
 #include "tests/fixtures/training_fixture.h"
+#include "tests/training/scratch_disk.h"
 
-#include <dirent.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,26 +40,6 @@ static char *state_of(struct training *training)
     }
     append(training, to, optimizer_state(training->optimizer), sizeof(struct step_state));
     return state;
-}
-
-/* The file has no name left, but the process has it open: a second descriptor of it, or -1. */
-static int open_file(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    struct dirent *entry;
-    int file = -1;
-
-    assert_non_null(folder);
-    while ((entry = readdir(folder)) != NULL) {
-        char path[300], target[300] = "";
-
-        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
-        if (readlink(path, target, sizeof target - 1) > 0 &&
-            strstr(target, "/chokepoint-scratch-") != NULL)
-            file = dup(atoi(entry->d_name));
-    }
-    closedir(folder);
-    return file;
 }
 
 static bool file_holds(struct training *training, const char *state)
@@ -217,21 +195,6 @@ static void a_window_holds_whole_rounds_of_saves_and_reads(void **state)
     assert_int_equal(training_period(&config, 1), 60);
     config.saving.save_every = 0;
     assert_int_equal(training_period(&config, 1), 20);
-}
-
-/* Lets files be as large as `bytes`, beyond which a write fails as on a full disk; returns what was
- * allowed before. */
-static rlim_t limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    rlim_t before;
-
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    before = limit.rlim_cur;
-    limit.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    return before;
 }
 
 static void check_failed_write(enum status status)
