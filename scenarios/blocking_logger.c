@@ -15,8 +15,8 @@ const struct scenario scenario_blocking_logger = {
     .cause = "the loop writes a line of the log and forces it to disk (flush and fsync)",
     .fix = "leave the line in a bounded queue, and let a thread write it",
     .look = "the log phase after each step: it goes on long after the copy of the loss has ended",
-    .cost = "the lines that are still in the queue are lost if the process is killed; gains nothing "
-            "where lines are few or nothing forces them to disk",
+    .cost = "the lines that are still in the queue are lost if the process is killed; gains "
+            "little where lines are few, the disk takes microseconds, or nothing forces lines to it",
     .pytorch =
         {
             .before = "log = open(\"log.txt\", \"w\")\n"

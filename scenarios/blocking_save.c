@@ -28,18 +28,18 @@ const struct scenario scenario_blocking_save = {
                 "def save(state, copied):\n"
                 "    copied.synchronize()\n"
                 "    torch.save(state, \"state.pt\")\n"
-                "\n"
-                "writer = ThreadPoolExecutor(1)\n"
+                "writer, saved = ThreadPoolExecutor(1), None\n"
                 "pinned = {k: v.cpu().pin_memory()\n"
                 "          for k, v in model.state_dict().items()}\n"
                 "copied = torch.cuda.Event()\n"
                 "for step, (inputs, labels) in enumerate(loader):\n"
                 "    train_step(inputs, labels)\n"
                 "    if step % 10 == 0:\n"
+                "        if saved: saved.result()  # `pinned` is free again\n"
                 "        for k, v in model.state_dict().items():\n"
                 "            pinned[k].copy_(v, non_blocking=True)\n"
                 "        copied.record()\n"
-                "        writer.submit(save, pinned, copied)\n",
+                "        saved = writer.submit(save, pinned, copied)\n",
         },
     .base = "model=balanced batch=2 launch=graph save_every=10",
     .knob = "save_mode",

@@ -2,8 +2,8 @@
  *
  * The innermost of a thread's nested events counts. Everything within loading, logging or saving counts as
  * that, except calls of the runtime within the first two: a loop that reads a loss to log it waits for the
- * device, while a save waits for its own copies. A moment that no event covers is HOST_OUTSIDE: the program's own code,
- * or a thread that sleeps. */
+ * device, while a save waits for its own copies. A moment that no event covers is HOST_OUTSIDE: the
+ * program's own code, or a thread that sleeps. */
 #ifndef HARNESS_ANALYSIS_HOST_ACTIVITY_H
 #define HARNESS_ANALYSIS_HOST_ACTIVITY_H
 
