@@ -12,7 +12,7 @@ const struct scenario scenario_host_clipping = {
     .symptom = "the device is idle for a moment before every update",
     .cause = "the host reads the gradients' norm (if norm > max_norm), which drains the queue",
     .fix = "scale by min(1, max_norm / norm) on the device, as clip_grad_norm_ does; log the norm seldom",
-    .look = "a blocking copy of 4 bytes between backward and optimizer, followed by a gap",
+    .look = "a blocking copy of 4 bytes early in the optimizer phase, followed by a gap",
     .cost = "none; gains nothing where the host has no work that could overlap",
     .pytorch =
         {
