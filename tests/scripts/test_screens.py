@@ -21,7 +21,6 @@ import termios
 WIDTHS = (60, 80, 120)
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 program = sys.argv[1]
-CALLED = "build/chokepoint"  # Screens name the program as it was called, and a checkout's path may be long.
 failures = []
 
 
@@ -32,7 +31,7 @@ def screen(command, width):
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
         os.environ.update(TERM="xterm", COLUMNS="")
         os.environ.pop("NO_COLOR", None)
-        os.execv(program, command)
+        os.execv(command[0], command)
     text = b""
     while True:
         try:
@@ -48,7 +47,7 @@ def screen(command, width):
 
 
 def piped(command):
-    ran = subprocess.run(command, executable=program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return ran.stdout.decode(errors="replace")
 
 
@@ -58,7 +57,7 @@ def is_cut_or_drawn(word):
 
 def check(arguments, measures=False):
     """`measures`: takes long, so it runs once; and figures differ, so words are not looked at."""
-    command = [CALLED, *arguments]
+    command = [program, *arguments]
     words = set() if measures else set(piped(command).split())
     for width in WIDTHS[:1] if measures else WIDTHS:
         text = screen(command, width)
@@ -75,7 +74,7 @@ def check(arguments, measures=False):
 
 def check_progress(arguments, width):
     """The line that is drawn anew must not wrap: one column stays free for the cursor."""
-    drawn = [part for part in re.split("[\n\r]", screen([CALLED, *arguments], width))
+    drawn = [part for part in re.split("[\n\r]", screen([program, *arguments], width))
              if re.match(r"(\d+ rows|\[\d|round )", part)]
     if not drawn:
         failures.append(f"{arguments[0]}: no progress was drawn")
