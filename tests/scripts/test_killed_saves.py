@@ -53,9 +53,10 @@ def steps_of(folder):
     return steps
 
 
-def start(folder, mode, limit=None):
+def start(folder, mode, period, limit=None):
+    """`period` steps between two reads of the loss: the warm-up lasts four of them."""
     arguments = ["train", "--device=cpu", "--model=light", "--steps=1000000", f"--save={folder}", "--save-every=1",
-                 f"--save-mode={mode}", "--loss-every=1", "--format=json"]
+                 f"--save-mode={mode}", f"--loss-every={period}", "--format=json"]
     if os.path.exists(os.path.join(folder, STATE)):
         arguments.append(f"--resume={folder}")
 
@@ -89,7 +90,7 @@ def wait_for_a_moment(process, folder, chance):
 def go_round(folder, chance):
     mishap = chance.choices(["SIGKILL", "SIGINT", "full disk"], [6, 1, 1])[0]
     before = steps_of(folder)
-    process = start(folder, chance.choice(["asynchronous", "blocking"]),
+    process = start(folder, chance.choice(["asynchronous", "blocking"]), 100 if mishap == "SIGINT" else 1,
                     chance.randint(5000, 400_000) if mishap == "full disk" else None)
     if mishap != "full disk":
         wait_for_a_moment(process, folder, chance)
@@ -106,7 +107,7 @@ def go_round(folder, chance):
         expect(after == before, f"{after} steps instead of {before}")
     else:
         expect(after > before, f"{after} steps after {before}: {errors}")
-    if mishap == "SIGINT":  # In the warm-up, too, the state is saved once more.
+    if mishap == "SIGINT":  # Most come in the warm-up. The state is saved once more.
         expect(process.returncode == 128 + signal.SIGINT and "stopped by an interrupt" in errors, errors)
     expect(mishap == "SIGKILL" or not left, f"{left} were left")
     expect(len(left) <= 1, f"{left} were left")
