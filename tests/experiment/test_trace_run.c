@@ -1,11 +1,14 @@
 /* Recording a trace of one configuration, and stopping that. */
 #include "harness/experiment/child/trace_run.h"
 
+#include "tests/fixtures/scratch_disk.h"
 #include "tests/fixtures/trace_folder.h"
 #include "tests/fixtures/training_fixture.h"
 
+#include <string.h>
+
 /* A run of the light model on the CPU device, with the step time known. */
-static enum status record(const char *name, const volatile sig_atomic_t *stop,
+static enum status record(const char *settings, const char *name, const volatile sig_atomic_t *stop,
                           struct tracing *tracing)
 {
     struct protocol protocol = protocol_default(true);
@@ -19,7 +22,7 @@ static enum status record(const char *name, const volatile sig_atomic_t *stop,
 
     protocol.device = "cpu";
     assert_ok(device_open(&device, "cpu", &options));
-    config = config_of(device, "model=light");
+    config = config_of(device, settings);
     run.device = *device_properties(device);
     device_close(device);
     run.path = trace_folder_path(name);
@@ -36,9 +39,9 @@ static void a_run_that_is_not_stopped_writes_its_trace(void **state)
     struct tracing tracing;
     (void)state;
 
-    assert_ok(record("whole.json", &stop, &tracing));
+    assert_ok(record("model=light", "whole.json", &stop, &tracing));
     assert_true(tracing.steps >= 20 && tracing.rows > 0);
-    assert_ok(record("never.json", NULL, &tracing));
+    assert_ok(record("model=light", "never.json", NULL, &tracing));
     assert_int_equal(trace_folder_files(), 2);
 }
 
@@ -49,9 +52,25 @@ static void a_run_that_is_stopped_writes_nothing(void **state)
     struct tracing tracing;
     (void)state;
 
-    assert_int_equal(record("stopped.json", &stop, &tracing), STATUS_INTERRUPTED);
+    assert_int_equal(record("model=light", "stopped.json", &stop, &tracing), STATUS_INTERRUPTED);
     assert_string_equal(status_last()->text, "stopped before all steps were recorded");
     assert_int_equal(tracing.steps, 0);
+    assert_int_equal(trace_folder_files(), files);
+}
+
+static void a_run_whose_log_ended_writes_nothing(void **state)
+{
+    int files = trace_folder_files();
+    struct tracing tracing;
+    enum status status;
+    rlim_t before;
+    (void)state;
+
+    before = limit_files(64);
+    status = record("model=light loss_every=1 log=queued", "ended.json", NULL, &tracing);
+    limit_files(before);
+    assert_int_equal(status, STATUS_IO);
+    assert_non_null(strstr(status_last()->text, "the log in "));
     assert_int_equal(trace_folder_files(), files);
 }
 
@@ -60,6 +79,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_not_stopped_writes_its_trace),
         cmocka_unit_test(a_run_that_is_stopped_writes_nothing),
+        cmocka_unit_test(a_run_whose_log_ended_writes_nothing),
     };
     return cmocka_run_group_tests_name("trace run", tests, trace_folder_open, trace_folder_remove);
 }

@@ -207,6 +207,7 @@ enum status trace_run_record(struct trace_run *run)
     for (int i = 0; i < run->plan.windows; i++)
         TRY(run_traced_window(run, training, device, &run->traced_us[i]));
     TRY(record_undisturbed(run, training, device));
+    TRY(training_log_status(training)); /* or the trace would lack what the settings ask for */
     TRY(write_trace(run));
 
 out:
