@@ -20,6 +20,7 @@
     X(many_small_copies)                                                                           \
     X(host_round_trip)                                                                             \
     X(graph_recapture)                                                                             \
+    X(launch_blocking)                                                                             \
     X(host_clipping)                                                                               \
     X(strict_fp32)                                                                                 \
     X(naive_attention)                                                                             \

@@ -205,6 +205,11 @@ out:
     return status;
 }
 
+void stream_set_blocking(struct stream *stream, bool blocking)
+{
+    stream->blocking = blocking;
+}
+
 struct device *stream_device(const struct stream *stream)
 {
     return stream->device;
@@ -366,6 +371,20 @@ static enum status launch_failure(struct stream *stream)
                                           NULL, 0);
 }
 
+static enum status launched(struct stream *stream)
+{
+    enum status status = STATUS_OK;
+
+    if (stream->capturing)
+        goto out;
+    count(&stream->device->ledger->launches, 1);
+    if (stream->blocking)
+        TRY(stream_synchronize(stream));
+
+out:
+    return status;
+}
+
 enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long rows,
                           const void *arguments, size_t size)
 {
@@ -378,8 +397,7 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
         TRY(launch_failure(stream));
     else
         TRY(stream->device->driver->launch(stream, kernel, dtype, rows, arguments, size));
-    if (!stream->capturing)
-        count(&stream->device->ledger->launches, 1);
+    TRY(launched(stream));
 
 out:
     return status;
@@ -396,8 +414,7 @@ enum status device_gemm(struct stream *stream, const struct gemm *gemm)
         TRY(launch_failure(stream));
     else
         TRY(stream->device->driver->gemm(stream, gemm));
-    if (!stream->capturing)
-        count(&stream->device->ledger->launches, 1);
+    TRY(launched(stream));
 
 out:
     return status;
@@ -431,8 +448,7 @@ enum status device_attention(struct stream *stream, const struct fused_attention
         TRY(launch_failure(stream));
     else
         TRY(stream->device->driver->attention(stream, attention));
-    if (!stream->capturing)
-        count(&stream->device->ledger->launches, 1);
+    TRY(launched(stream));
 
 out:
     return status;

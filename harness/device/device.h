@@ -205,6 +205,10 @@ enum status host_free(struct device *device, bool pinned, void *memory);
 enum status stream_create(struct device *device, struct stream **stream);
 void stream_destroy(struct stream *stream); /* waits for its work; NULL is allowed */
 enum status stream_synchronize(struct stream *stream);
+
+/* Whether every launch on the stream waits for its end, as all do under CUDA_LAUNCH_BLOCKING=1. Each wait
+ * counts as a synchronisation. Not during a capture. */
+void stream_set_blocking(struct stream *stream, bool blocking);
 struct device *stream_device(const struct stream *stream);
 
 /* Makes later work of `stream` wait for the event's last record, on the device: no host waits. */

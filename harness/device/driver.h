@@ -21,6 +21,7 @@ struct device {
 struct stream {
     struct device *device;
     bool capturing; /* the program's: what is queued is recorded, and not counted */
+    bool blocking;  /* the program's: stream_set_blocking() */
 };
 struct event {
     struct device *device;

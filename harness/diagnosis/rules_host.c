@@ -197,6 +197,29 @@ static bool judge_epoch_gap(struct finding *finding, const struct facts *facts)
     return judge_uneven(finding, facts, true);
 }
 
+enum { LAUNCHES_LEAST = 10 }; /* per step: fewer cannot hold a device back */
+
+/* Every other launch or more is followed by a wait until the device has done all its work. */
+static bool waits_for_launches(const struct facts *facts)
+{
+    return facts->launches >= LAUNCHES_LEAST &&
+           2 * (double)all(facts)->drained_count >= facts->launches * facts->steps;
+}
+
+/* Without the waits, a step takes what launching or the device takes, whichever is longer. */
+static bool judge_blocking_launches(struct finding *finding, const struct facts *facts)
+{
+    double launching = (double)facts->summary->launches.host_ns / facts->steps;
+
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the host waits until the device has no work left, %.0f times %s with its %.0f "
+             "launches; launching takes %s of %s, and the device works for %s",
+             (double)all(facts)->drained_count / facts->steps, facts_per(facts), facts->launches,
+             quantity_time(launching).text, step_text(facts).text,
+             quantity_time(facts->busy_ns).text);
+    return finding_costs(finding, facts, facts->step_ns - fmax(launching, facts->busy_ns));
+}
+
 static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = all(facts);
@@ -205,6 +228,8 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 
     if (time->drained_count == 0)
         return false;
+    if (waits_for_launches(facts))
+        return judge_blocking_launches(finding, facts);
     if (loading_is_at_fault(facts))
         hidable -= (double)time->hidable_loading_ns;
     hidable = fmax(0, hidable - idle_for_captures(facts));
@@ -352,7 +377,7 @@ static void launch_evidence(struct finding *finding, const struct facts *facts, 
 
 static bool judge_launch_bound(struct finding *finding, const struct facts *facts)
 {
-    if (facts->launches < 10)
+    if (facts->launches < LAUNCHES_LEAST || waits_for_launches(facts))
         return false;
     launch_evidence(finding, facts, "");
     return finding_costs(finding, facts, lost_to_launches(facts));

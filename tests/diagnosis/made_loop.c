@@ -65,6 +65,8 @@ static void launch(struct run *run, int operator_time, const char *name, int ker
     spend(run, "cpu_op", "aten::op", operator_time);
     call(run, "cudaLaunchKernel", time, ++run->correlation);
     work(run, "kernel", name, kernel, 0);
+    if (run->loop->wait_launches > 0 && run->correlation % run->loop->wait_launches == 0)
+        wait(run, "cudaStreamSynchronize");
 }
 
 /* An operator that states its work, and launches in it. */

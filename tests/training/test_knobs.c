@@ -291,7 +291,7 @@ static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
 
     assert_int_equal(knob_set(&config, "launch", "greedy"), STATUS_BAD_USAGE);
     assert_string_equal(status_last()->text,
-                        "launch: \"greedy\" is not valid. Use eager, graph or auto.");
+                        "launch: \"greedy\" is not valid. Use eager, graph, blocking or auto.");
     assert_int_equal(knob_set(&config, "launch", "eag"), STATUS_BAD_USAGE);
     assert_int_equal(knob_set(&config, "launch", "eager|graph"), STATUS_BAD_USAGE);
     assert_int_equal(knob_set(&config, "launch", ""), STATUS_BAD_USAGE);

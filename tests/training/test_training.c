@@ -275,6 +275,21 @@ static void updates_within_a_step_are_those_of_smaller_steps(void **state)
 }
 
 /* The host waits for the norm in every step, and launches a kernel more where the gradients are clipped. */
+/* The loss, read every 20 steps, is one more wait. */
+static void blocking_launches_wait_one_by_one(void **state)
+{
+    static const char *const settings = "model=light loss_every=20 launch=%s";
+    double launches;
+    char blocking[128], eager[128];
+
+    snprintf(blocking, sizeof blocking, settings, "blocking");
+    snprintf(eager, sizeof eager, settings, "eager");
+    launches = metric_of(*state, eager, METRIC_LAUNCHES_PER_STEP);
+    assert_near(metric_of(*state, blocking, METRIC_LAUNCHES_PER_STEP), launches, 0);
+    assert_near(metric_of(*state, blocking, METRIC_SYNCS_PER_STEP), launches + 0.05, 1e-9);
+    assert_near(metric_of(*state, eager, METRIC_SYNCS_PER_STEP), 0.05, 1e-9);
+}
+
 static void clipping_from_the_host_waits_in_every_step(void **state)
 {
     static const char *const settings = "model=light launch=eager loss_every=20 clipping=%s";
@@ -913,6 +928,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_graph_is_one_launch),
         cmocka_unit_test(a_length_is_captured_once_or_whenever_it_comes_back),
         cmocka_unit_test(updates_within_a_step_are_those_of_smaller_steps),
+        cmocka_unit_test(blocking_launches_wait_one_by_one),
         cmocka_unit_test(clipping_from_the_host_waits_in_every_step),
         cmocka_unit_test(optimizer_forms_launch_what_they_say),
         cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),

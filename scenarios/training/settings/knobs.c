@@ -228,10 +228,11 @@ static const struct knob knobs[] = {
     { .name = "launch",
       .kind = KNOB_CHOICE,
       AT(launch.mode),
-      .values = "eager|graph|auto",
+      .values = "eager|graph|blocking|auto",
       .healthy = "auto",
       .changes_no_result = true,
-      .text = "launch kernel by kernel, or each step as one graph; auto: a graph for model=light" },
+      .text = "launch kernel by kernel, each step as one graph, or kernel by kernel with a wait "
+              "after each; auto: a graph for model=light" },
     { .name = "graphs",
       .kind = KNOB_CHOICE,
       AT(launch.graphs),

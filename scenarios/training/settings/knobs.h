@@ -21,7 +21,7 @@ enum knob_kind {
 /* One row of the table. */
 struct knob {
     const char *name;    /* "loss_every"; as a flag: --loss-every */
-    const char *values;  /* "eager|graph|auto", "1..1024" ... */
+    const char *values;  /* "eager|graph|blocking|auto", "1..1024" ... */
     const char *healthy; /* the default */
     const char *text;    /* for help: one line */
     enum knob_kind kind;

@@ -115,6 +115,7 @@ enum status training_open(struct training **opened, struct device *device,
     training->layout =
         batch_layout(training->dataset, &config->loader.batching, config->model.batch);
     TRY(stream_create(device, &training->compute));
+    stream_set_blocking(training->compute, config->launch.mode == LAUNCH_BLOCKING);
     TRY(phase_times_open(&training->phases, device, 1 + 3 * config->launch.accumulate));
     TRY(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY(training_open_graphs(training));
