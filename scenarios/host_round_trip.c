@@ -35,8 +35,7 @@ const struct scenario scenario_host_round_trip = {
             { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 1000, .exact = true },
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 40, .exact = true },
             /* Quick runs on two cores of an EPYC: 1.75 to 2.00, and 1.02 once; busy cores 0.95 to 1.60,
-             * as a wait may lose the core. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
+             * as a wait may lose the core. So nothing is promised on the CPU device. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.3, .where = WHERE_CUDA },
         },
     .accept = { { "host_round_trip", ANYWHERE } },
