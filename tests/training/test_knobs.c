@@ -273,6 +273,22 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
     assert_int_equal(configured("memory_budget=3MiB").allocator.budget, 3 << 20);
 }
 
+static void differences_that_do_not_fit_are_left_out_whole(void **state)
+{
+    struct training_config saved = configured("batch=8 seed=2 workers=0"),
+                           now = configured("batch=4 seed=1 workers=3");
+    const char *all = "batch=8 instead of 4, seed=2 instead of 1";
+    char text[64];
+    (void)state;
+
+    knobs_differences(&saved, &now, text, strlen(all) + 1);
+    assert_string_equal(text, all);
+    knobs_differences(&saved, &now, text, strlen(all));
+    assert_string_equal(text, "batch=8 instead of 4");
+    knobs_differences(&saved, &saved, text, sizeof text);
+    assert_string_equal(text, "");
+}
+
 static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
 {
     static const struct {
@@ -666,6 +682,7 @@ int main(void)
         cmocka_unit_test(every_word_of_every_choice_is_taken_and_comes_back),
         cmocka_unit_test(words_stand_for_the_enumerators_of_the_same_name),
         cmocka_unit_test(numbers_are_taken_as_written_or_not_at_all),
+        cmocka_unit_test(differences_that_do_not_fit_are_left_out_whole),
         cmocka_unit_test(a_bad_value_is_answered_with_those_that_are_taken),
         cmocka_unit_test(an_unknown_knob_is_answered_with_the_nearest),
         cmocka_unit_test(settings_are_applied_all_or_none),

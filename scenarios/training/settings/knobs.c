@@ -468,14 +468,20 @@ void knobs_differences(const struct training_config *saved, const struct trainin
     text[0] = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
         char before[VALUE_SIZE], after[VALUE_SIZE];
+        int length;
 
         if (knobs[i].changes_no_result ||
             knob_get(saved, knobs[i].name, before, sizeof before) != STATUS_OK ||
             knob_get(now, knobs[i].name, after, sizeof after) != STATUS_OK ||
-            strcmp(before, after) == 0 || used >= size)
+            strcmp(before, after) == 0)
             continue;
-        used += (size_t)snprintf(text + used, size - used, "%s%s=%s instead of %s",
-                                 used > 0 ? ", " : "", knobs[i].name, before, after);
+        length = snprintf(text + used, size - used, "%s%s=%s instead of %s", used > 0 ? ", " : "",
+                          knobs[i].name, before, after);
+        if (length < 0 || (size_t)length >= size - used) {
+            text[used] = '\0';
+            return;
+        }
+        used += (size_t)length;
     }
 }
 
