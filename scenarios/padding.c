@@ -6,7 +6,7 @@
  * micro-batches: only who shares one with whom differs, so that losses agree but for the order of sums.
  *
  * Lengths from 16 to 64 tokens are equally likely, 40 on average. The longest of 8 has about 59, and 62 when
- * rounded up to a multiple of 8: 36% of what is computed is padding. Of 64 sorted samples, 8 neighbours
+ * rounded up to a multiple of 8: 36% of what is computed is padding. Among 64 sorted samples, 8 neighbours
  * lie within 6 tokens: about 2.5 of padding and 3.5 of rounding, 13%. So 46 rows are computed instead of
  * 62, and attention, whose scores are a square, gains more. Each micro-batch has a length of its own, so
  * the step is launched eagerly: a graph is captured for one. */

@@ -103,7 +103,7 @@ static bool is_late(const struct trace_file *trace, const struct work *work, boo
            work->event->start_ns - work->call->end_ns < call_ns;
 }
 
-/* What late calls take beyond the mean of the calls that are no outliers. */
+/* The time of late calls beyond the mean of the calls that are no outliers. */
 static int64_t beyond_mean(const struct launches *launches, int64_t late_ns, int64_t long_ns)
 {
     int64_t count = launches->count - launches->long_call_count;

@@ -1,4 +1,4 @@
-/* What a user should know although nothing failed. */
+/* Tells the user something that is worth knowing although nothing failed. */
 #ifndef HARNESS_BASE_NOTICE_H
 #define HARNESS_BASE_NOTICE_H
 

@@ -50,7 +50,7 @@ static void take_damage(struct measurement *measurement, const struct training *
         snprintf(measurement->first_damaged, sizeof measurement->first_damaged, "%s", damage.first);
 }
 
-/* Steps. What comes more rarely makes neither the warm-up nor a run of a few seconds longer. */
+/* Steps. Anything rarer makes neither the warm-up nor a run of a few seconds longer. */
 enum { PERIOD_MOST = 100 };
 
 /* Two windows that do not count. The first makes primitives and captures the graph, the second gives the

@@ -14,7 +14,7 @@
 enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
                           int64_t which);
 
-/* What is known of a finding before any trace; the texts are constants. */
+/* A finding as it is known before any trace; the texts are constants. */
 struct finding_about {
     const char *id, *title, *advice;
 };

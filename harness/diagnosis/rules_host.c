@@ -491,7 +491,7 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
 
 #define UNEVEN 0.1 /* standard deviation over mean */
 
-/* What a step took, and how much of that is explained. */
+/* The time that a step took, and how much of it is explained. */
 struct step_figures {
     double *length, *explained, *blocks;
     int count;

@@ -58,7 +58,7 @@ static struct tensors tensors_make(struct cpu_device_test *test, size_t workspac
 
     t.lengths = cpu_device_memory(test->device, sizeof lengths);
     OK(device_copy(test->stream, COPY_HOST_TO_DEVICE, t.lengths, lengths, sizeof lengths));
-    /* What a library leaves unwritten, beyond a sample's length, is then no number. */
+    /* Anything that a library leaves unwritten, beyond a sample's length, is then no number. */
     for (int i = 0; i < 2; i++) {
         t.y[i] = cpu_device_memory(test->device, ELEMENTS * 2);
         t.dq[i] = cpu_device_memory(test->device, ELEMENTS * 2);

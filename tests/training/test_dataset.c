@@ -106,7 +106,7 @@ static off_t bytes_of(const char *path)
     return info.st_size;
 }
 
-/* Of equal sizes, all files of a class have about as many bytes. */
+/* Files of equal sides have about as many bytes within a class. */
 static void one_file_in_32_of_an_uneven_set_is_large(void **state)
 {
     const struct dataset_config uneven = { .image_size = 8, .jpeg_pixels = SMALL, .uneven = true };
@@ -457,7 +457,7 @@ static void files_that_are_gone_empty_or_damaged_are_named(void **state)
     dataset_close(dataset);
 }
 
-/* What is wrong with a file is for the loader to say: it replaces the sample. */
+/* The loader says what is wrong with a file, and replaces the sample. */
 static void reading_all_files_passes_over_those_that_cannot_be_read(void **state)
 {
     const struct test_folder *folder = *state;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the tensors, which stand behind the header. */
+/* The bytes of the tensors, which stand behind the header. */
 static size_t bytes_of(const struct training *training)
 {
     return 3 * (size_t)encoder_parameters(training->encoder) * sizeof(float) +

@@ -328,7 +328,7 @@ static void a_caching_allocator_asks_the_device_for_nothing_more(void **state)
     assert_true(metric_of(*state, direct, METRIC_ALLOCATIONS_PER_STEP) > 50);
 }
 
-/* What a step reserves comes and goes whole: the peaks are those of a cache that is kept. */
+/* A step's reserved memory comes and goes whole: the peaks are those of a cache that is kept. */
 static void a_cache_that_is_emptied_is_filled_again_to_the_same_peak(void **state)
 {
     const char *kept = "model=balanced batch=32 launch=eager empty_cache_every=never";

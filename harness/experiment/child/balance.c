@@ -162,7 +162,7 @@ static bool is_central(const struct balance *balance, const struct balance_resul
     return distance(balance, result->ratio) <= 2.0 / 3;
 }
 
-/* A search for the size. What a size costs is predicted from the time to decode one file of it alone,
+/* A search for the size. The cost of a size is predicted from the time to decode one file of it alone,
  * which takes milliseconds to measure, and the last measurement of a whole step:
  * host(p) = measured + slope * (decode(p) - decode(measured p)). */
 struct search {

@@ -54,7 +54,7 @@ int batch_padded_length(const struct batch_layout *layout, const int32_t *length
     return longest < layout->tokens ? longest : layout->tokens;
 }
 
-/* Of the same length: in the data set's order, so that the result never depends on qsort. */
+/* Samples of one length stay in the data set's order, so that the result never depends on qsort. */
 static int by_length(const void *a, const void *b, void *context)
 {
     const uint32_t *first = a, *second = b;

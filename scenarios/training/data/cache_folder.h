@@ -19,7 +19,7 @@ struct cache_entry {
     void *context;
     bool (*is_whole)(void *context, const char *folder);    /* must not change anything */
     enum status (*fill)(void *context, const char *folder); /* into an empty folder */
-    /* Of the entries whose names begin so, `most` are kept when one is made: the ones unused for longest
+    /* Among the entries whose names begin so, `most` are kept when one is made: the ones unused for longest
      * go, but none that was used within the last hour, since another process may be reading it. */
     const char *family; /* NULL: all are kept */
     int most;

@@ -62,7 +62,7 @@ static int64_t shared_segment(const struct allocator *allocator, int64_t bytes)
     return allocator->config.segments == SEGMENTS_POOLED && bytes < POOLED_MAX ? POOLED_BYTES : 0;
 }
 
-/* What is asked of the device for a block of `bytes`. */
+/* The bytes that the device is asked for, for a block of `bytes`. */
 static int64_t segment_bytes(const struct allocator *allocator, int64_t bytes)
 {
     int64_t shared = shared_segment(allocator, bytes);

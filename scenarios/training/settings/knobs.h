@@ -59,7 +59,7 @@ enum status knob_get(const struct training_config *config, const char *name, cha
                      size_t size);
 
 /* Names the knobs that decide the results and differ: "batch=8 instead of 4, seed=2 instead of 1"; "" where
- * none do. What does not fit is left out. */
+ * none do. Differences that do not fit are left out. */
 void knobs_differences(const struct training_config *saved, const struct training_config *now,
                        char *text, size_t size);
 

@@ -38,7 +38,7 @@ static double activations(const struct training_config *config, double bytes)
     return model->blocks * block + KEPT_OUTSIDE * tensor;
 }
 
-/* Of a batch, and of those that are resident. */
+/* The bytes of a batch, and of those that are resident. */
 static double input(const struct training_config *config)
 {
     const struct model_config *model = &config->model;

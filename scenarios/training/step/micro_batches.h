@@ -24,7 +24,7 @@ enum status micro_batches_take(struct micro_batches *micro_batches, const int32_
 
 const struct encoder *micro_batch_encoder(const struct micro_batches *micro_batches, int micro);
 
-/* Of the step: tokens with data, and those that are padding. */
+/* The step's tokens with data, and those that are padding. */
 struct token_counts {
     int64_t tokens, padded_tokens;
 };

@@ -28,7 +28,7 @@ void phase_times_restart(struct phase_times *times);
 /* The next event, to be recorded where `ended` ends; the first one where the first phase begins. */
 struct event *phase_times_next(struct phase_times *times, enum timed_phase ended);
 
-/* Of the step that recorded them last, whose work must be done. */
+/* The times of the step that recorded them last, whose work must be done. */
 enum status phase_times_read(const struct phase_times *times, struct phase_ns *ns);
 
 #endif

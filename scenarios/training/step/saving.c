@@ -82,7 +82,7 @@ out:
     return status;
 }
 
-/* Of `steps` steps, once it is in host memory. */
+/* Writes the state after `steps` steps, once it is in host memory. */
 static enum status write_state(const struct saving *saving, int64_t steps)
 {
     state_seal(saving->state, saving->bytes, saving->settings, saving->samples, steps);

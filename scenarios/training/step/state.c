@@ -143,7 +143,7 @@ out:
     return status;
 }
 
-/* What can be told from the header and the file's size: whether to read the rest. */
+/* Tells from the header and the file's size whether to read the rest. */
 static enum status check_header(const struct header *header, size_t count, int file,
                                 const char *path)
 {

@@ -12,7 +12,7 @@
 #include "scenarios/training/step/training.h"
 #include "scenarios/training/step/transfer.h"
 
-/* Of steps whose samples are padded to one length. */
+/* The graph of steps whose samples are padded to one length. */
 struct step_graph {
     struct graph *graph;        /* NULL: not captured, or not any more */
     int64_t steps;              /* done or queued */
