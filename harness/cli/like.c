@@ -3,6 +3,7 @@
 #include "harness/compare/workload.h"
 #include "harness/experiment/result.h"
 #include "harness/text/benchmark_rows.h"
+#include "harness/text/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +16,10 @@ static const cJSON *scenario_in(const struct like *like, const char *name)
 
 /* --- Scenarios --- */
 
-static const char *text_in(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-    return text != NULL ? text : "";
-}
-
 /* Whether there are times to compare with: a scenario that was skipped may have settings too. */
 static bool was_measured(const cJSON *entry)
 {
-    const char *verdict = text_in(entry, "verdict");
+    const char *verdict = json_text_of(entry, "verdict");
 
     return strcmp(verdict, verdict_name(VERDICT_SKIPPED)) != 0 &&
            strcmp(verdict, verdict_name(VERDICT_FAILED)) != 0;
@@ -40,7 +34,7 @@ static enum status choose_all(const struct like *like, struct choice *choice)
     cJSON_ArrayForEach(entry, benchmark_scenarios(like->result.root))
     {
         if (was_measured(entry))
-            TRY(choice_add(choice, text_in(entry, "name")));
+            TRY(choice_add(choice, json_text_of(entry, "name")));
     }
     if (choice_count(choice) == 0)
         FAIL(STATUS_BAD_INPUT,
@@ -57,7 +51,7 @@ static enum status read_settings(const struct like *like, const struct scenario 
     enum status status = STATUS_OK;
     const cJSON *entry = scenario_in(like, scenario->name);
     const cJSON *settings = cJSON_GetObjectItemCaseSensitive(entry, "settings");
-    const char *text = text_in(settings, variant_name(VARIANT_BEFORE));
+    const char *text = json_text_of(settings, variant_name(VARIANT_BEFORE));
 
     if (entry == NULL)
         FAIL(STATUS_BAD_INPUT, "it has no %s: name scenarios that it has, or leave the names out",
@@ -65,7 +59,7 @@ static enum status read_settings(const struct like *like, const struct scenario 
     if (!was_measured(entry))
         FAIL(STATUS_BAD_INPUT,
              "%s was not measured in it (%.60s): name other scenarios, or leave the names out",
-             scenario->name, text_in(entry, "verdict"));
+             scenario->name, json_text_of(entry, "verdict"));
     if (text[0] == '\0')
         FAIL(STATUS_BAD_INPUT, "it does not state the settings of %s", scenario->name);
     knobs_defaults(config);

@@ -1,25 +1,15 @@
 #include "harness/cli/measured_before.h"
 
 #include "harness/experiment/effect_words.h"
+#include "harness/text/json.h"
 #include "harness/text/wrap.h"
 
 #include <math.h>
 #include <string.h>
 
-#define DEFAULT_FOLDER "chokepoint-result"
-
-/* Without a name, a file that cannot be read is as good as none: explain needs no result. */
 enum status measured_before_read(struct measured_before *measured, const char *path)
 {
-    enum status status = STATUS_OK, read;
-
-    read = benchmark_file_read(&measured->result, path != NULL ? path : DEFAULT_FOLDER,
-                               BENCHMARK_TIME);
-    if (path != NULL)
-        TRY(read);
-
-out:
-    return status;
+    return benchmark_file_read(&measured->result, path, BENCHMARK_TIME);
 }
 
 static const cJSON *member(const cJSON *object, const char *key)
@@ -31,13 +21,6 @@ static const cJSON *member(const cJSON *object, const char *key)
 static double number(const cJSON *item)
 {
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
-static const char *words(const cJSON *item)
-{
-    const char *text = cJSON_GetStringValue(item);
-
-    return text != NULL ? text : "";
 }
 
 /* METRIC_NONE: this version does not know it. */
@@ -52,8 +35,8 @@ static enum metric find_metric(const char *name)
 /* `coverage` is that of the scenario: all its intervals come from the same pairs. */
 static void print_effect(const struct console *console, const cJSON *entry, double coverage)
 {
-    enum metric metric = find_metric(words(member(entry, "metric")));
-    bool shrinks = strcmp(words(member(entry, "direction")), "shrinks") == 0;
+    enum metric metric = find_metric(json_text_of(entry, "metric"));
+    bool shrinks = strcmp(json_text_of(entry, "direction"), "shrinks") == 0;
     const cJSON *interval = member(entry, "interval");
     const struct effect effect = {
         number(member(entry, "before")),         number(member(entry, "after")),
@@ -79,14 +62,14 @@ void measured_before_print(const struct measured_before *measured, const struct 
     const cJSON *entry =
         workload_scenario(measured->result.root, scenario->name, strlen(scenario->name));
     const cJSON *expectations = member(entry, "expectations"), *expectation;
-    const char *device = words(member(member(entry, "device"), "name"));
+    const char *device = json_text_of(member(entry, "device"), "name");
     char date[64], sentence[512];
 
     if (cJSON_GetArraySize(expectations) == 0)
         return;
     benchmark_file_context(&measured->result, "date", date, sizeof date);
     fprintf(console->stream, "\n%sMeasured earlier%s\n  ", console->bold, console->plain);
-    snprintf(sentence, sizeof sentence, "%s on %s, %s (%s)", words(member(entry, "verdict")),
+    snprintf(sentence, sizeof sentence, "%s on %s, %s (%s)", json_text_of(entry, "verdict"),
              device[0] != '\0' ? device : "an unknown device",
              date[0] != '\0' ? date : "at an unknown date", measured->result.path);
     wrap_print(console->stream, 2, 2, console->width, sentence);

@@ -10,8 +10,8 @@ struct measured_before {
     struct benchmark_file result;
 };
 
-/* Reads the result of `run` at `path`, a file or its folder. NULL: that in the default folder, if there is
- * one. BAD_INPUT or IO where a named one cannot be read. */
+/* Reads the result of `run` at `path`, a file or its folder. BAD_INPUT or IO where it cannot be read; nothing
+ * is printed then. */
 enum status measured_before_read(struct measured_before *measured, const char *path);
 
 /* Prints the verdict, then a line per expectation: "step_time: 1.57x faster (1.52 to 1.61)". Prints nothing

@@ -2,6 +2,7 @@
 
 #include "harness/base/statistics.h"
 #include "harness/compare/lenient_json.h"
+#include "harness/text/json.h"
 
 #include <math.h>
 #include <search.h>
@@ -32,13 +33,6 @@ bool benchmark_metric_is_time(const char *metric)
     return strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
 }
 
-static const char *text_of(const cJSON *entry, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, key));
-
-    return text != NULL ? text : "";
-}
-
 static double number_of(const cJSON *entry, const char *key)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, key);
@@ -49,7 +43,8 @@ static double number_of(const cJSON *entry, const char *key)
 /* The kind of an entry, and how many letters of its name are the row's. */
 static enum kind kind_of(const cJSON *entry, const char *name, size_t *length)
 {
-    const char *type = text_of(entry, "run_type"), *aggregate = text_of(entry, "aggregate_name");
+    const char *type = json_text_of(entry, "run_type"),
+               *aggregate = json_text_of(entry, "aggregate_name");
 
     *length = strlen(name);
     if (strcmp(type, "iteration") == 0)
@@ -74,7 +69,7 @@ static enum status unit_of(const struct benchmark_file *file, const cJSON *entry
         double us;
     } units[] = { { "ns", 1e-3 }, { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 }, { "", 1e6 } };
     enum status status = STATUS_OK;
-    const char *name = text_of(entry, "time_unit");
+    const char *name = json_text_of(entry, "time_unit");
 
     for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
         if (strcmp(name, units[i].name) != 0)
@@ -83,7 +78,7 @@ static enum status unit_of(const struct benchmark_file *file, const cJSON *entry
         goto out;
     }
     FAIL(STATUS_BAD_INPUT, "%s: %.100s has the time unit \"%.20s\", which is none of ns, us, ms, s",
-         file->path, text_of(entry, "name"), name);
+         file->path, json_text_of(entry, "name"), name);
 
 out:
     return status;
@@ -123,9 +118,9 @@ static enum status take_repetition(struct benchmark_row *row, const cJSON *entry
 
     TRY(reserve_value(row));
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "error_occurred")))
-        lose(row, "failed:", text_of(entry, "error_message"));
+        lose(row, "failed:", json_text_of(entry, "error_message"));
     else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "skipped")))
-        lose(row, "skipped:", text_of(entry, "skip_message"));
+        lose(row, "skipped:", json_text_of(entry, "skip_message"));
     else if (!isfinite(value))
         lose(row, "no", metric);
     else if (benchmark_metric_is_time(metric) && !(value > 0))
@@ -201,7 +196,7 @@ static enum status take_entry(struct benchmark_file *file, struct stated *stated
 {
     enum status status = STATUS_OK;
     struct benchmark_row *row;
-    const char *name = text_of(entry, "name"), *run_name = text_of(entry, "run_name");
+    const char *name = json_text_of(entry, "name"), *run_name = json_text_of(entry, "run_name");
     double unit = 1;
     size_t length;
     char *owned;

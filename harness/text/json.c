@@ -140,3 +140,10 @@ out:
     free(printed);
     return status;
 }
+
+const char *json_text_of(const cJSON *object, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+
+    return text != NULL ? text : "";
+}

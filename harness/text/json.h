@@ -39,6 +39,9 @@ void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t valu
 void json_numbers(struct json *json, cJSON *to, const char *name, const double *values,
                   int64_t count, int digits);
 
+/* Reading: the text of member `name`; "" where there is none. */
+const char *json_text_of(const cJSON *object, const char *name);
+
 /* The document as text, ending in a line feed; *text is malloc'd. OUT_OF_MEMORY when any call above
  * ran out. */
 enum status json_print(const struct json *json, const cJSON *root, char **text);

@@ -1,12 +1,12 @@
 #include "scenarios/training/data/image_set.h"
 
 #include "harness/base/machine.h"
+#include "harness/base/thread.h"
 #include "harness/base/write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,18 +51,13 @@ static void *write_share(void *argument)
     return NULL;
 }
 
-/* Threads beside the caller's, with all signals blocked: the main thread handles them. Where no more can
- * be started, those that run do all the work. */
+/* Threads beside the caller's. Where no more can be started, those that run do all the work. */
 static int start_threads(struct writing *writing, pthread_t *threads, int wanted)
 {
-    sigset_t all, before;
     int count = 0;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (count < wanted && pthread_create(&threads[count], NULL, write_share, writing) == 0)
+    while (count < wanted && thread_start(&threads[count], "images", write_share, writing) == 0)
         count++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return count;
 }
 
