@@ -70,6 +70,42 @@ static void take(struct kernel_row *row, struct means *means, const struct trace
     }
 }
 
+/* Whether no other computation runs beside work number `index`; what came before it ended at `last_ns`. */
+static bool is_alone(const struct timeline *timeline, int64_t index, int64_t last_ns)
+{
+    const struct work *work = timeline->work;
+
+    for (int64_t next = index + 1; next < timeline->work_count; next++)
+        if (work[next].kind == WORK_COMPUTATION)
+            return work[index].event->start_ns >= last_ns &&
+                   work[next].event->start_ns >= work[index].event->end_ns;
+    return work[index].event->start_ns >= last_ns;
+}
+
+/* Adds the calls of small grids to the rows of their names. */
+static void take_small(struct kernel_row *rows, const struct timeline *timeline)
+{
+    int64_t last_ns = INT64_MIN;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        const struct trace_event *event = work->event;
+        struct kernel_row *row = &rows[event->name];
+        int64_t ns = event->end_ns - event->start_ns;
+        double blocks;
+        if (work->kind != WORK_COMPUTATION)
+            continue;
+        blocks = blocks_per_sm(timeline->trace, event);
+        if (blocks < KERNEL_SMALL_BLOCKS_PER_SM && ns >= KERNEL_SMALL_LEAST_NS &&
+            is_alone(timeline, i, last_ns)) {
+            row->small_count++;
+            row->small_ns = intervals_sum_ns(row->small_ns, ns);
+            row->small_filled_ns += blocks * (double)ns;
+        }
+        last_ns = event->end_ns > last_ns ? event->end_ns : last_ns;
+    }
+}
+
 static int by_total(const void *left, const void *right)
 {
     const struct kernel_row *a = left, *b = right;
@@ -93,6 +129,7 @@ enum status kernels_make(struct kernels *kernels, const struct timeline *timelin
         uint32_t name = timeline->work[i].event->name;
         take(&rows[name], &means[name], timeline->trace, &timeline->work[i]);
     }
+    take_small(rows, timeline);
     for (size_t i = 0; i < names; i++) {
         struct kernel_row row = rows[i];
         if (row.count == 0)

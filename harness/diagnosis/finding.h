@@ -22,6 +22,7 @@ struct finding {
     double predicted_gain;   /* step time before / after the advice; 1: none; NAN: cannot say */
     bool of_whole;           /* the trace marks no steps: a step is all of it */
     bool gain_is_least;      /* what the trace does not tell would add to the gain */
+    bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
     char evidence[480];      /* in numbers, a sentence */
 };
 

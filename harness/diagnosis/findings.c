@@ -25,21 +25,25 @@ const char *confidence_name(enum confidence confidence)
     return (unsigned)confidence < ARRAY_SIZE(names) ? names[confidence] : "unknown";
 }
 
-/* Findings of memory cost no time. Those that end a run come first all the same, the others last. */
-static int urgency(const struct finding *finding)
+enum urgency { INFORMS, COSTS_NO_TIME, COSTS_AT_MOST, COSTS_TIME, ENDS_THE_RUN };
+
+/* Findings of memory cost no time. Those that end a run come first all the same, the others last. A cost that
+ * is only bounded may be none, and counts time that another finding explains. */
+static enum urgency urgency(const struct finding *finding)
 {
     if (finding->severity == SEVERITY_INFORMATION)
-        return 0;
+        return INFORMS;
     if (isnan(finding->lost_ns_per_step))
-        return finding->severity >= SEVERITY_MAJOR ? 3 : 1;
-    return 2;
+        return finding->severity >= SEVERITY_MAJOR ? ENDS_THE_RUN : COSTS_NO_TIME;
+    return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
 }
 
 static bool comes_before(const struct finding *a, const struct finding *b)
 {
     if (urgency(a) != urgency(b))
         return urgency(a) > urgency(b);
-    return urgency(a) == 2 && a->lost_ns_per_step > b->lost_ns_per_step;
+    return !isnan(a->lost_ns_per_step) && urgency(a) != INFORMS &&
+           a->lost_ns_per_step > b->lost_ns_per_step;
 }
 
 /* Keeps the order; equals stay in the order of their tables. */

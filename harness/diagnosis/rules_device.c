@@ -212,6 +212,35 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
     return finding_costs(finding, facts, ns);
 }
 
+/* Kernels of less than 10 us, which other rules call bound by launches, are left out, and kernels beside
+ * others (kernel_table.h). A kernel may have few blocks because it has little to do: what it would gain is
+ * the time of its empty SMs at most. */
+static bool judge_small_grid(struct finding *finding, const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    const struct kernel_row *longest = NULL;
+    double count = 0, ns = 0, filled = 0;
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        count += (double)row->small_count / facts->steps;
+        ns += (double)row->small_ns / facts->steps;
+        filled += row->small_filled_ns / facts->steps;
+        if (row->small_ns > (longest != NULL ? longest->small_ns : 0))
+            longest = row;
+    }
+    if (longest == NULL)
+        return false;
+    finding->gain_is_most = true;
+    finding->confidence = CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g kernels %s of 10 us or more have fewer blocks than half the device's SMs, %.2g "
+             "per SM on average; they take %s of %s, most of it %.100s",
+             count, facts_per(facts), filled / ns, quantity_time(ns).text, step_text(facts).text,
+             trace_file_name(facts->summary->trace, longest->name));
+    return finding_costs(finding, facts, (ns - filled) * busy_share(facts));
+}
+
 static bool judge_device_wait(struct finding *finding, const struct facts *facts)
 {
     double stalled = (double)facts->summary->idle.all.stalled_ns / facts->steps;
@@ -294,6 +323,12 @@ const struct rule rules_of_device[] = {
     { "unfused_ops", "Element-wise operations run as one kernel each",
       "fuse them with each other and into the matrix products (torch.compile)", "5% of a step",
       judge_unfused_ops },
+    { "small_grid", "Kernels leave most of the device's SMs without a block",
+      "give them more to do at once (a larger batch), cut them finer (split-k, smaller tiles, a "
+      "split "
+      "along the sequence), or run them beside each other (streams, a graph with branches)",
+      "fewer blocks than half the SMs; torch_tb_profiler: blocks per SM below 1",
+      judge_small_grid },
     { "device_wait", "The device is idle although work is queued",
       "look for waits between streams, and for other programs on the device or its cores",
       "HolisticTraceAnalysis: other idle time, from 30 us", judge_device_wait },

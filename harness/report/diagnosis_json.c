@@ -15,6 +15,7 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
         json_number(json, object, "lost_ns_per_step", finding->lost_ns_per_step);
         json_number(json, object, "predicted_gain", finding->predicted_gain);
         json_bool(json, object, "predicted_gain_at_least", finding->gain_is_least);
+        json_bool(json, object, "predicted_gain_at_most", finding->gain_is_most);
         json_text(json, object, "confidence", confidence_name(finding->confidence));
         json_text(json, object, "evidence", finding->evidence);
         json_text(json, object, "advice", finding->advice);

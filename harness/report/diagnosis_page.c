@@ -206,11 +206,15 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding,
                  whole->text);
     quantity_factor(gain, finding->predicted_gain);
     if (costs)
-        snprintf(cost, sizeof cost, "Costs %s%s", quantity_time(finding->lost_ns_per_step).text,
+        snprintf(cost, sizeof cost, "Costs %s%s%s", finding->gain_is_most ? "at most " : "",
+                 quantity_time(finding->lost_ns_per_step).text,
                  finding->of_whole ? "" : " per step");
     if (gains)
         snprintf(gained, sizeof gained, "predicted gain %s%s; ",
-                 finding->gain_is_least ? "at least " : "", gain);
+                 finding->gain_is_least  ? "at least "
+                 : finding->gain_is_most ? "at most "
+                                         : "",
+                 gain);
     snprintf(text, size, "%s%s%s%s%s confidence.", cost, share, costs ? "; " : "", gained,
              confidence_name(finding->confidence));
     text[0] = (char)toupper((unsigned char)text[0]);

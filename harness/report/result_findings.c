@@ -87,6 +87,7 @@ static void describe_first(char *text, size_t size, const struct scenario_result
 {
     const struct findings *before = &result->diagnoses[VARIANT_BEFORE].findings;
     char predicted[QUANTITY_SIZE], measured[QUANTITY_SIZE];
+    const char *most = before->count > 0 && before->items[0].gain_is_most ? "at most " : "";
     int length;
 
     if (before->count == 0 || before->items[0].severity == SEVERITY_INFORMATION) {
@@ -99,10 +100,10 @@ static void describe_first(char *text, size_t size, const struct scenario_result
     quantity_factor(predicted, before->items[0].predicted_gain);
     quantity_factor(measured, measured_gain(result));
     if (variant_diagnosis_accepted_first(result))
-        snprintf(text + length, size - (size_t)length, " (predicted gain %s, measured %s)",
+        snprintf(text + length, size - (size_t)length, " (predicted gain %s%s, measured %s)", most,
                  predicted, measured);
     else
-        snprintf(text + length, size - (size_t)length, " (predicted gain %s)", predicted);
+        snprintf(text + length, size - (size_t)length, " (predicted gain %s%s)", most, predicted);
 }
 
 bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result *result)

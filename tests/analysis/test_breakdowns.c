@@ -211,6 +211,38 @@ static void kernels_are_summed_by_name(void **state)
     made_release(&analysed);
 }
 
+#define GRID(blocks) "\"grid\":" blocks ",\"block\":[32,1,1]"
+
+static void small_grids_count_where_nothing_runs_beside_them(void **state)
+{
+    static const struct {
+        int stream, start, end;
+        const char *grid;
+    } calls[] = {
+        { 7, 0, 30, GRID("[1,1,1]") },     { 7, 30, 39, GRID("[1,1,1]") },
+        { 7, 40, 60, GRID("[1,1,1]") },    { 8, 50, 80, GRID("[1,1,1]") },
+        { 7, 80, 100, GRID("[7,7,1]") },   { 7, 100, 120, GRID("[50,1,1]") },
+        { 7, 120, 140, GRID("[2,5,10]") }, { 7, 140, 160, "" },
+    };
+    struct analysed analysed;
+    struct kernels kernels;
+    const struct kernel_row *row;
+    (void)state;
+
+    made_begin_with("\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\",\"numSms\":100}]");
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        made_add_with("kernel", "k", 0, calls[i].stream, calls[i].start, calls[i].end, 0,
+                      calls[i].grid);
+    analysed = made_analyse();
+    assert_int_equal(kernels_make(&kernels, &analysed.timeline), STATUS_OK);
+    row = row_named(&kernels, analysed.trace, "k");
+    assert_int_equal(row->small_count, 2);
+    check_us(row->small_ns, 50);
+    assert_float_equal(row->small_filled_ns, 300 + 9800, 1);
+    kernels_release(&kernels);
+    made_release(&analysed);
+}
+
 static const struct span_row *span_named(const struct spans *spans, const struct trace_file *trace,
                                          const char *name)
 {
@@ -395,6 +427,7 @@ int main(void)
         cmocka_unit_test(the_queue_is_as_deep_as_counting_says),
         cmocka_unit_test(the_queue_is_counted_by_stream),
         cmocka_unit_test(kernels_are_summed_by_name),
+        cmocka_unit_test(small_grids_count_where_nothing_runs_beside_them),
         cmocka_unit_test(operators_have_self_and_total_time),
         cmocka_unit_test(a_name_inside_itself_counts_once_in_totals),
         cmocka_unit_test(phases_are_named_as_here_and_in_pytorch),

@@ -36,11 +36,14 @@ static void call(struct run *run, const char *name, int time, int correlation)
 
 static void work(struct run *run, const char *category, const char *name, int time, int bytes)
 {
-    char arguments[40] = "";
+    char arguments[64] = "";
     int start = later(run->now, run->device) + (category[0] == 'k' ? run->loop->stall : 0);
 
     if (bytes > 0)
         snprintf(arguments, sizeof arguments, "\"bytes\":%d", bytes);
+    if (category[0] == 'k' && run->loop->grid > 0)
+        snprintf(arguments, sizeof arguments, "\"grid\":[%d,1,1],\"block\":[128,1,1]",
+                 run->loop->grid);
     if (category[0] != 'k' || run->correlation % 10 >= run->loop->lost)
         made_add_with(category, name, 0, STREAM, start, start + time, run->correlation, arguments);
     run->device = start + time;

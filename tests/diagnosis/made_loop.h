@@ -24,6 +24,7 @@ struct made_loop {
     int slow_kernel;           /* every kernel of a slow step takes that; 0: as any */
     int flops[2]; /* thousands, in turns: each takes the device 1 us more; 0: not stated */
     int stall;    /* the device waits before each kernel, though it is queued */
+    int grid;     /* blocks of each kernel; 0: not stated */
     const char *kernel_name;                  /* NULL: one of no kind */
     int optimizer_launches, optimizer_kernel; /* in the phase "optimizer", on top */
     int communication;                        /* a kernel on the same stream */

@@ -79,6 +79,10 @@ static void check(const char *id, const struct made_loop *loop, bool wanted)
     "1073741824,\"bf16MatrixUnits\":" has ",\"fp16MatrixUnits\":0,\"tf32\":0,\"hostCores\":2,"     \
     "\"sharesHostCores\":1}]"
 
+#define ONE_SM                                                                                     \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"totalGlobalMem\":" \
+    "1073741824,\"numSms\":1,\"hostCores\":2,\"sharesHostCores\":1}]"
+
 /* The device is busy throughout, and nothing else is to be said of it. */
 #define LONG_BUSY .launches = 20, .call = 2, .kernel = 50
 #define BUSY      .steps = 10, LONG_BUSY
@@ -243,6 +247,15 @@ static const struct {
     { "unfused_ops",
       { BUSY, .kernel_name = "vectorized_elementwise_kernel" },
       { BUSY, .kernel_name = "bias_gelu_forward_f32" } },
+    /* Half of 108 SMs are 54. One that is shorter than 10 us is not all its work. */
+    { "small_grid", { BUSY, .grid = 53 }, { BUSY, .grid = 54 } },
+    { "small_grid",
+      { .steps = 10, .launches = 100, .call = 2, .kernel = 10, .grid = 8 },
+      { .steps = 10, .launches = 100, .call = 2, .kernel = 9, .grid = 8 } },
+    /* Neither the device nor the kernel tells; or the device has one SM. */
+    { "small_grid", { BUSY, .grid = 8 }, { BUSY } },
+    { "small_grid", { BUSY, .grid = 8 }, { BUSY, .grid = 8, .about = OLD_GPU } },
+    { "small_grid", { BUSY, .grid = 8 }, { BUSY, .grid = 1, .about = ONE_SM } },
     { "device_wait", { BUSY, .stall = 40 }, { BUSY, .stall = 3 } },
     { "device_bound",
       { BUSY },
@@ -480,6 +493,37 @@ static void without_unequal_work_a_gain_is_a_bound(void **state)
 
     assert_non_null(finding);
     assert_true(finding->gain_is_least);
+    forget(&found);
+}
+
+/* 27 blocks on 108 SMs: three quarters of the time, if each block's work could be spread. */
+static void empty_sms_cost_their_share_at_most(void **state)
+{
+    struct made_loop loop = { BUSY, .grid = 27 };
+    struct found found = judge(&loop);
+    const struct finding *finding = find(&found, "small_grid");
+    (void)state;
+
+    assert_non_null(finding);
+    assert_true(finding->gain_is_most);
+    assert_true(fabs(finding->lost_ns_per_step - 750e3) <= 5e3);
+    assert_true(fabs(finding->predicted_gain - 4) <= 0.1);
+    assert_int_equal(finding->severity, SEVERITY_CRITICAL);
+    forget(&found);
+}
+
+/* A bound counts time that an estimate explains, too. */
+static void a_bounded_cost_comes_after_an_estimated_one(void **state)
+{
+    struct made_loop loop = { BUSY, .grid = 1, .kernel_name = MATRIX_KERNEL };
+    struct found found = judge(&loop);
+    (void)state;
+
+    assert_true(found.findings.count >= 2);
+    assert_string_equal(found.findings.items[0].id, "fp32_matmul");
+    assert_string_equal(found.findings.items[1].id, "small_grid");
+    assert_true(found.findings.items[0].lost_ns_per_step <
+                found.findings.items[1].lost_ns_per_step);
     forget(&found);
 }
 
@@ -840,6 +884,8 @@ int main(void)
         cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
         cmocka_unit_test(small_kernels_gain_what_one_pass_would),
         cmocka_unit_test(without_unequal_work_a_gain_is_a_bound),
+        cmocka_unit_test(empty_sms_cost_their_share_at_most),
+        cmocka_unit_test(a_bounded_cost_comes_after_an_estimated_one),
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(a_guess_is_never_alarming),
         cmocka_unit_test(what_the_trace_lacks_is_not_guessed),

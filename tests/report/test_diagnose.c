@@ -472,6 +472,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
                                               "lost_ns_per_step",
                                               "predicted_gain",
                                               "predicted_gain_at_least",
+                                              "predicted_gain_at_most",
                                               "confidence",
                                               "evidence",
                                               "advice" };
