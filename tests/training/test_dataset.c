@@ -388,6 +388,60 @@ static void every_tenth_file_is_held_out_and_one_of_a_few(void **state)
     }
 }
 
+static struct dataset_identity identity_of(const char *path)
+{
+    struct dataset_config config = { .image_size = 16 };
+    struct dataset *dataset;
+    struct dataset_identity identity;
+
+    snprintf(config.folder, sizeof config.folder, "%s", path);
+    assert_int_equal(dataset_open(&dataset, &config), STATUS_OK);
+    identity = dataset_identity(dataset);
+    dataset_close(dataset);
+    return identity;
+}
+
+/* Other images with the same names and sizes are not told apart: no file is read. */
+static void data_are_known_by_classes_names_and_sizes_wherever_they_are(void **state)
+{
+    static const struct {
+        const char *path, *text;
+        bool same;
+    } rows[] = {
+        { "a/1.jpg", "one", true },  { "a/1.jpg", "eno", true },  { "a/1.jpg", "ones", false },
+        { "a/2.jpg", "one", false }, { "b/1.jpg", "one", false }, { "c/1.jpg", "one", false },
+        { "a/1.JPG", "one", false },
+    };
+    const struct test_folder *folder = *state;
+    struct dataset_identity first = { 0 };
+    char name[64], path[128];
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct dataset_identity identity;
+
+        snprintf(name, sizeof name, "set%zu", i);
+        snprintf(path, sizeof path, "%s", test_folder_path(folder, name));
+        assert_int_equal(mkdir(path, 0777), 0);
+        snprintf(name, sizeof name, "set%zu/a/0.jpg", i);
+        test_file(folder, name, "two", 3);
+        snprintf(name, sizeof name, "set%zu/b/0.jpg", i);
+        test_file(folder, name, "four", 4);
+        snprintf(name, sizeof name, "set%zu/b/9.jpg", i);
+        test_file(folder, name, "held out", 8);
+        snprintf(name, sizeof name, "set%zu/a/9.jpg", i);
+        test_file(folder, name, "held out", 8);
+        snprintf(name, sizeof name, "set%zu/%s", i, rows[i].path);
+        test_file(folder, name, rows[i].text, strlen(rows[i].text));
+        identity = identity_of(path);
+        if (i == 0)
+            first = identity;
+        if ((identity.files == first.files) != rows[i].same)
+            fail_msg("%s of %zu bytes is %s", rows[i].path, strlen(rows[i].text),
+                     rows[i].same ? "told apart" : "not told apart");
+    }
+    assert_int_equal(first.samples, 3);
+}
+
 static void symbolic_links_are_followed(void **state)
 {
     const struct test_folder *folder = *state;
@@ -609,6 +663,7 @@ int main(void)
         cmocka_unit_test(decoding_more_pixels_takes_longer),
         WITH_FOLDER(classes_and_files_are_sorted_and_other_files_ignored),
         WITH_FOLDER(every_tenth_file_is_held_out_and_one_of_a_few),
+        WITH_FOLDER(data_are_known_by_classes_names_and_sizes_wherever_they_are),
         WITH_FOLDER(symbolic_links_are_followed),
         WITH_FOLDER(folders_that_cannot_serve_are_refused_with_the_reason),
         WITH_FOLDER(files_that_are_gone_empty_or_damaged_are_named),

@@ -1,4 +1,5 @@
 /* Going on from a saved state: as if nothing had happened, or with one sentence that says why not. */
+#include "scenarios/training/data/sequences.h"
 #include "scenarios/training/step/state.h"
 #include "tests/fixtures/training_fixture.h"
 
@@ -252,7 +253,7 @@ static void a_damaged_state_is_refused(void **state)
 
     save_small(*state);
     text = read_file(&bytes);
-    for (size_t at = 36; at < bytes; at = at < 64 ? at + 1 : at * 3 / 2) {
+    for (size_t at = 36; at < bytes; at = at < 72 ? at + 1 : at * 3 / 2) {
         text[at] = (char)(text[at] ^ 0x10);
         write_file(text, bytes);
         check_refused(*state, SMALL, STATUS_BAD_INPUT,
@@ -265,7 +266,7 @@ static void a_damaged_state_is_refused(void **state)
     check_refused(*state, SMALL, STATUS_BAD_INPUT, "is damaged: its checksum does not match");
     text[32]++;
     write_file(text, bytes);
-    check_refused(*state, SMALL, STATUS_BAD_INPUT, "its format is 2, and this one reads 1");
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "its format is 3, and this one reads 2");
     free(text);
 }
 
@@ -307,17 +308,24 @@ static void a_state_that_was_sealed_with_other_facts_is_refused(void **state)
     size_t bytes;
     char *text, settings[2048];
     struct training_config config = config_of(*state, SMALL);
+    const struct dataset_identity fewer = { .samples = 17 },
+                                  others = { .samples = SEQUENCES_TRAIN, .files = 1 };
 
     save_small(*state);
     text = read_file(&bytes);
     assert_ok(knobs_print(&config, settings, sizeof settings));
-    state_seal(text, bytes, settings, 17, 3);
+    state_seal(text, bytes, settings, &fewer, 3);
     write_file(text, bytes);
     check_refused(*state, SMALL, STATUS_BAD_INPUT, "was trained on 17 samples, and now there are ");
-    state_seal(text, bytes, settings, 17, -3);
+    state_seal(text, bytes, settings, &others, 3);
+    write_file(text, bytes);
+    check_refused(*state, SMALL, STATUS_BAD_INPUT,
+                  "was trained on other files: classes, names or sizes differ; train on the same "
+                  "data, or leave out --resume");
+    state_seal(text, bytes, settings, &fewer, -3);
     write_file(text, bytes);
     check_refused(*state, SMALL, STATUS_BAD_INPUT, "says that -3 steps were done");
-    state_seal(text, bytes, "model=light colour=red", 17, 3);
+    state_seal(text, bytes, "model=light colour=red", &fewer, 3);
     write_file(text, bytes);
     check_refused(*state, SMALL, STATUS_BAD_INPUT, "it has settings unknown to this one");
     free(text);

@@ -3,6 +3,7 @@
 #include "scenarios/training/data/dataset.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/hash.h"
 #include "harness/base/statistics.h"
 #include "scenarios/training/data/generated_images.h"
 #include "scenarios/training/data/image_folder.h"
@@ -154,6 +155,33 @@ const char *dataset_file(const struct dataset *dataset, enum split split, uint32
 
     *label = file->label;
     return file->path;
+}
+
+/* A file that is gone counts as one of no size: another sample is trained on in its place. */
+static uint64_t hash_file(uint64_t hash, const struct dataset *dataset,
+                          const struct image_file *file)
+{
+    const char *class = dataset->folder.classes[file->label];
+    const char *name = strrchr(file->path, '/') + 1;
+    struct stat info;
+    int64_t bytes = stat(file->path, &info) == 0 ? (int64_t)info.st_size : -1;
+
+    hash = hash_add(hash, class, strlen(class) + 1);
+    hash = hash_add(hash, name, strlen(name) + 1);
+    return hash_add(hash, &bytes, sizeof bytes);
+}
+
+struct dataset_identity dataset_identity(const struct dataset *dataset)
+{
+    struct dataset_identity identity = { .samples = dataset_count(dataset, SPLIT_TRAIN) };
+
+    if (dataset->config.kind == DATA_SEQUENCES)
+        return identity;
+    identity.files = HASH_EMPTY;
+    for (uint32_t i = 0; i < identity.samples; i++)
+        identity.files =
+            hash_file(identity.files, dataset, &dataset->folder.splits[SPLIT_TRAIN].files[i]);
+    return identity;
 }
 
 size_t dataset_sample_bytes(const struct dataset *dataset)

@@ -38,6 +38,15 @@ const char *dataset_class_name(const struct dataset *dataset, int label);
 const char *dataset_file(const struct dataset *dataset, enum split split, uint32_t index,
                          int32_t *label);
 
+/* What is trained on: the number of training samples, and a hash over the files' classes, names and sizes, not
+ * over the path of their folder; 0 for sequences, which follow from the settings. It asks the file system
+ * about every file. */
+struct dataset_identity {
+    int64_t samples;
+    uint64_t files;
+};
+struct dataset_identity dataset_identity(const struct dataset *dataset);
+
 /* The image files that sample_load() could not load so far, each counted once. */
 struct dataset_damage {
     uint32_t files;

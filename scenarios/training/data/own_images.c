@@ -1,5 +1,6 @@
 #include "scenarios/training/data/own_images.h"
 
+#include "harness/base/hash.h"
 #include "scenarios/training/data/cache_folder.h"
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/data/generated_images.h"
@@ -83,24 +84,15 @@ out:
 
 /* --- The name --- */
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
-static uint64_t hash(uint64_t sum, const void *bytes, size_t count)
-{
-    const unsigned char *byte = bytes;
-
-    for (size_t i = 0; i < count; i++) sum = (sum ^ byte[i]) * 0x100000001b3;
-    return sum;
-}
-
 /* A file that is gone counts as one of no size: reading it will say so. */
 static void name_set(char *name, size_t size, const struct own_set *set, const char *folder)
 {
     char path[PATH_MAX];
-    uint64_t sum = 0xcbf29ce484222325;
+    uint64_t sum = HASH_EMPTY;
 
     if (realpath(folder, path) == NULL)
         snprintf(path, sizeof path, "%s", folder);
-    sum = hash(sum, path, strlen(path) + 1);
+    sum = hash_add(sum, path, strlen(path) + 1);
     for (uint32_t i = 0; i < set->count; i++) {
         const char *file = set->images[i].path + strlen(folder);
         struct stat info;
@@ -111,8 +103,8 @@ static void name_set(char *name, size_t size, const struct own_set *set, const c
             facts[1] = info.st_mtim.tv_sec;
             facts[2] = info.st_mtim.tv_nsec;
         }
-        sum = hash(sum, file, strlen(file) + 1);
-        sum = hash(sum, facts, sizeof facts);
+        sum = hash_add(sum, file, strlen(file) + 1);
+        sum = hash_add(sum, facts, sizeof facts);
     }
     snprintf(name, size, FAMILY "%016llx-%dpx", (unsigned long long)sum, set->pixels);
 }

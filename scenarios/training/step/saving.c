@@ -36,7 +36,7 @@ struct saving {
     char *state;         /* host memory, pinned where asynchronous, [bytes] */
     size_t bytes;
     char settings[SETTINGS];
-    int64_t samples;
+    struct dataset_identity data;
     int64_t steps;        /* of the last state that was copied; -1: none */
     struct event *copied; /* the rest: where asynchronous */
     pthread_t writer;
@@ -85,7 +85,7 @@ out:
 /* Writes the state after `steps` steps, once it is in host memory. */
 static enum status write_state(const struct saving *saving, int64_t steps)
 {
-    state_seal(saving->state, saving->bytes, saving->settings, saving->samples, steps);
+    state_seal(saving->state, saving->bytes, saving->settings, &saving->data, steps);
     return saving->path[0] != '\0' ? replace_state(saving) : overwrite_state(saving);
 }
 
@@ -191,7 +191,7 @@ static enum status open_saving(struct training *training)
     saving->file = -1;
     saving->asynchronous = config->mode == SAVING_ASYNCHRONOUS;
     saving->bytes = state_bytes(training);
-    saving->samples = dataset_count(training->dataset, SPLIT_TRAIN);
+    saving->data = dataset_identity(training->dataset);
     saving->steps = -1;
     TRY(knobs_print(&training->config, saving->settings, sizeof saving->settings));
     TRY(host_alloc(training->device, saving->asynchronous, saving->bytes, (void **)&saving->state));

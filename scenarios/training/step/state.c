@@ -14,7 +14,7 @@
 
 #define MAGIC "chokepoint training state"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 struct header {
     char magic[32];
@@ -22,8 +22,8 @@ struct header {
     uint32_t checksum; /* zlib's CRC-32 of the whole with 0 here */
     uint64_t bytes;    /* of the whole */
     int64_t steps;     /* done */
-    int64_t samples;   /* of the training split */
-    char settings[STATE_HEADER - 64];
+    struct dataset_identity data;
+    char settings[STATE_HEADER - 72];
 };
 _Static_assert(sizeof(struct header) == STATE_HEADER, "the header has no gaps");
 
@@ -98,10 +98,11 @@ static uint32_t checksum_of(const char *state, size_t bytes)
     return (uint32_t)crc32_z(sum, (const void *)(state + STATE_HEADER), bytes - STATE_HEADER);
 }
 
-void state_seal(char *state, size_t bytes, const char *settings, int64_t samples, int64_t steps)
+void state_seal(char *state, size_t bytes, const char *settings,
+                const struct dataset_identity *data, int64_t steps)
 {
     struct header header = {
-        .magic = MAGIC, .version = VERSION, .bytes = bytes, .steps = steps, .samples = samples
+        .magic = MAGIC, .version = VERSION, .bytes = bytes, .steps = steps, .data = *data
     };
 
     snprintf(header.settings, sizeof header.settings, "%s", settings);
@@ -199,7 +200,7 @@ static enum status check_run(const struct training_config *config, const struct 
                              const struct header *header, const char *path)
 {
     enum status status = STATUS_OK;
-    int64_t samples = dataset_count(dataset, SPLIT_TRAIN);
+    struct dataset_identity data = dataset_identity(dataset);
     struct training_config saved;
     char differences[256];
 
@@ -216,11 +217,16 @@ static enum status check_run(const struct training_config *config, const struct 
     if (differences[0] != '\0')
         FAIL(STATUS_BAD_INPUT, "%s was saved with %s; give these settings, or leave out --resume",
              path, differences);
-    if (header->samples != samples)
+    if (header->data.samples != data.samples)
         FAIL(STATUS_BAD_INPUT,
              "%s was trained on %lld samples, and now there are %lld; train on the same data, or "
              "leave out --resume",
-             path, (long long)header->samples, (long long)samples);
+             path, (long long)header->data.samples, (long long)data.samples);
+    if (header->data.files != data.files)
+        FAIL(STATUS_BAD_INPUT,
+             "%s was trained on other files: classes, names or sizes differ; train on the same "
+             "data, or leave out --resume",
+             path);
 
 out:
     return status;

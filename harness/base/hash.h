@@ -1,0 +1,13 @@
+/* FNV-1a, 64 bits (Fowler, Noll, Vo): tells data apart that nobody makes alike on purpose. */
+#ifndef HARNESS_BASE_HASH_H
+#define HARNESS_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_EMPTY 0xcbf29ce484222325u /* the hash of no bytes */
+
+/* The hash of what `hash` is of, followed by these bytes. */
+uint64_t hash_add(uint64_t hash, const void *bytes, size_t count);
+
+#endif
