@@ -507,10 +507,12 @@ static bool moves_others(const char *knob)
     return false;
 }
 
+#define TURNED "input=decoded" /* so that collate=loop is possible */
+
 /* Whether the knob takes the value, it is another than the usual one, and nothing else is changed by it. */
 static bool turns_alone(const char *name, const char *value)
 {
-    struct training_config usual = resolved("", &cuda), turned = configured("");
+    struct training_config usual = resolved(TURNED, &cuda), turned = configured(TURNED);
     char text[64], usual_text[64];
 
     if (knob_set(&turned, name, value) != STATUS_OK || knobs_resolve(&turned, &cuda) != STATUS_OK)
@@ -616,6 +618,12 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "workers=64xcores prefetch=11", "",
           "workers=384 with prefetch=11: more than 4096 batches would be loaded ahead; set workers "
           "or prefetch lower" },
+        { &cpu, "collate=loop input=cached", "",
+          "collate=loop with input=cached: samples are decoded before the timing; set "
+          "input=decoded or collate=workers" },
+        { &cpu, "collate=loop input=decoded workers=0", "",
+          "collate=loop with workers=0: without workers the training thread reads, decodes and "
+          "collates anyway; set workers to 1 or more, or collate=workers" },
         { &cpu, "memory_budget=5GiB", "",
           "memory_budget=5GiB on CPU device (a test): the device has 4294967296 bytes; set "
           "memory_budget lower or to device" },
@@ -652,6 +660,7 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
     resolved("model=light padding=longest batch=4", &cpu);
     resolved("model=balanced padding=longest accumulate=2 launch=graph", &cpu); /* images */
     resolved("workers=1024 prefetch=4", &cpu);
+    resolved("collate=loop input=decoded workers=1", &cpu);
     resolved("memory_budget=4GiB", &cpu);
     resolved("loss_every=1024", &cpu);
     resolved("transfer=overlapped host_memory=pageable", &cpu);

@@ -1,7 +1,8 @@
 /* Turns what was asked for into what is run. The role, the device and the host fill in the values that
  * were left open; then one table refuses what is impossible. A row is a condition and a sentence;
  * "{width}" in a sentence stands for "width=100", and a few other words in braces for values that
- * follow from the settings. A setting without effect (workers without decoding) is not refused. */
+ * follow from the settings. A setting without effect (workers without decoding) is not refused,
+ * unless it says who does work that is then done elsewhere (collate=loop without decoding). */
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/settings/roles.h"
 #include "scenarios/training/settings/step_memory.h"
@@ -147,6 +148,10 @@ SETTINGS(graph_waits_for_host,
 SETTINGS(graph_of_host_work, config->launch.mode == LAUNCH_GRAPH && config->model.gelu_on_host)
 SETTINGS(too_far_ahead,
          (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
+SETTINGS(collates_undecoded,
+         config->loader.collate == COLLATE_LOOP && config->loader.input != INPUT_DECODED)
+SETTINGS(collates_without_workers,
+         config->loader.collate == COLLATE_LOOP && config->loader.workers == 0)
 DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
 SETTINGS(losses_overwritten, config->logging.loss_every > LOSS_RING)
 
@@ -208,6 +213,11 @@ static const struct refusal {
       "gelu=device" },
     { too_far_ahead, "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set "
                      "workers or prefetch lower" },
+    { collates_undecoded, "{collate} with {input}: samples are decoded before the timing; set "
+                          "input=decoded or collate=workers" },
+    { collates_without_workers,
+      "{collate} with {workers}: without workers the training thread reads, decodes and collates "
+      "anyway; set workers to 1 or more, or collate=workers" },
     { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
                             "memory_budget lower or to device" },
     { losses_overwritten,
