@@ -17,28 +17,39 @@ const struct scenario scenario_graph_recapture = {
     .group = GROUP_LAUNCHES,
     .symptom = "steps of varying length are slow although they are launched as graphs",
     .cause = "one graph is kept, and it is captured and instantiated again at each change of shape",
-    .fix = "pad to a few lengths and keep a graph for each (torch.compile with mode=\"reduce-overhead\" "
-           "does, once per shape)",
+    .fix = "pad to a few lengths and keep a graph for each, as torch.compile(mode=\"reduce-overhead\", "
+           "dynamic=False) does",
     .look = "cudaStreamBeginCapture and cudaGraphInstantiate within steps, and an idle device below",
     .cost = "each graph keeps its own arguments and work memory, and samples are padded to the next "
             "of the few lengths; gains nothing where shapes do not change",
     .pytorch =
         {
             .before =
-                "# each new length is compiled and captured anew\n"
-                "model = torch.compile(model, mode=\"reduce-overhead\",\n"
-                "                      dynamic=False)\n"
-                "for inputs, labels in loader:\n"
-                "    loss = loss_fn(model(inputs), labels)\n"
-                "    loss.backward()\n",
+                "train_step(*next(iter(loader)))  # warms up\n"
+                "shape = None  # of the only graph\n"
+                "for x, y in loader:  # padded to a few lengths\n"
+                "    if x.shape != shape:\n"
+                "        shape, batch = x.shape, (x.cuda(), y.cuda())\n"
+                "        graph = torch.cuda.CUDAGraph()\n"
+                "        with torch.cuda.graph(graph):\n"
+                "            loss_fn(model(batch[0]), batch[1]).backward()\n"
+                "    batch[0].copy_(x)\n"
+                "    batch[1].copy_(y)\n"
+                "    graph.replay()\n",
             .after =
-                "model = torch.compile(model, mode=\"reduce-overhead\",\n"
-                "                      dynamic=False)\n"
-                "for inputs, labels in loader:\n"
-                "    missing = -inputs.shape[1] % 8\n"
-                "    inputs = F.pad(inputs, (0, 0, 0, missing))\n"
-                "    loss = loss_fn(model(inputs), labels)\n"
-                "    loss.backward()\n",
+                "train_step(*next(iter(loader)))  # warms up\n"
+                "graphs = {}  # by shape\n"
+                "for x, y in loader:  # padded to a few lengths\n"
+                "    if x.shape not in graphs:\n"
+                "        batch = x.cuda(), y.cuda()\n"
+                "        graph = torch.cuda.CUDAGraph()\n"
+                "        with torch.cuda.graph(graph):\n"
+                "            loss_fn(model(batch[0]), batch[1]).backward()\n"
+                "        graphs[x.shape] = graph, batch\n"
+                "    graph, batch = graphs[x.shape]\n"
+                "    batch[0].copy_(x)\n"
+                "    batch[1].copy_(y)\n"
+                "    graph.replay()\n",
         },
     .base = "model=light batch=1 tokens=12 elementwise=unfused optimizer=unfused launch=graph "
             "padding=longest pad_to_multiple_of=4 loss_every=50",
