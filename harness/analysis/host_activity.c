@@ -61,6 +61,13 @@ static struct named by_name(const char *name)
     return named;
 }
 
+enum host_doing host_doing_of_name(const char *name, bool is_call)
+{
+    struct named named = by_name(name);
+
+    return is_call ? named.call : named.span;
+}
+
 /* A copy to the host waits for the device if it is synchronous, or if its memory is pageable: such a copy
  * goes through a staging buffer, so it returns when it is done whatever the call is named. */
 static bool copy_waits(const struct sweep *sweep, const struct trace_event *event)

@@ -12,7 +12,8 @@ enum { STEPS_TO_CUT = 3 }; /* with fewer steps, the ends are too large a part to
 
 struct gap {
     int64_t start_ns, end_ns;
-    const struct work *work; /* the work that ends it; NULL: the end of the window */
+    const struct work *work;   /* the work that ends it; NULL: the end of the window */
+    const struct work *before; /* that which began it; NULL: the start of the window */
 };
 
 struct sweep {
@@ -25,7 +26,44 @@ struct sweep {
     int64_t *queued;         /* short gaps before queued work of eager launches */
     int64_t queued_count;
     const struct trace_event *last_call;
+    idle_gap_visit *visit; /* NULL: none */
+    void *context;
 };
+
+/* --- Causes --- */
+
+int64_t gap_cause_ns(const struct idle_time *time, int cause)
+{
+    switch (cause) {
+    case GAP_QUEUED:
+        return time->queued_ns - time->stalled_ns;
+    case GAP_STALLED:
+        return time->stalled_ns;
+    case GAP_UNKNOWN:
+        return time->unknown_ns;
+    default:
+        return time->free_ns[cause - GAP_HOST] + time->drained_ns[cause - GAP_HOST];
+    }
+}
+
+int gap_cause_longest(const struct idle_time *time)
+{
+    int longest = 0;
+
+    for (int cause = 1; cause < GAP_CAUSE_COUNT; cause++)
+        if (gap_cause_ns(time, cause) > gap_cause_ns(time, longest))
+            longest = cause;
+    return longest;
+}
+
+const char *gap_cause_name(int cause)
+{
+    static const char *const names[GAP_HOST] = { "queued", "stalled", "unknown" };
+
+    return cause < GAP_HOST ? names[cause] : host_doing_name((enum host_doing)(cause - GAP_HOST));
+}
+
+/* --- Gaps --- */
 
 static void find_window(struct idle *idle, const struct timeline *timeline,
                         const struct steps *steps)
@@ -153,6 +191,15 @@ static struct idle_time split(struct sweep *sweep, const struct gap *gap)
     return time;
 }
 
+static enum status show(const struct sweep *sweep, const struct gap *gap,
+                        const struct idle_time *time)
+{
+    struct idle_gap shown = { gap->start_ns, gap->end_ns, gap->before, gap->work, *time };
+
+    return sweep->visit != NULL && time->idle_ns > 0 ? sweep->visit(sweep->context, &shown)
+                                                     : STATUS_OK;
+}
+
 static void take(struct sweep *sweep, struct idle_time *time, int64_t at_ns)
 {
     struct idle_time *step = step_of(sweep, at_ns);
@@ -177,19 +224,23 @@ static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
 
 /* The window stands for one turn of a loop, so the idle time at its end and at its start is one gap. If the
  * host waited when the first half began, both halves are drained. */
-static void take_ends(struct sweep *sweep, const struct work *first, int64_t end_ns)
+static enum status take_ends(struct sweep *sweep, const struct work *first, const struct work *last,
+                             int64_t end_ns)
 {
+    enum status status = STATUS_OK;
     struct idle *idle = sweep->idle;
-    struct gap tail = { end_ns, interval_later(idle->end_ns, end_ns), NULL };
+    struct gap tail = { end_ns, interval_later(idle->end_ns, end_ns), NULL, last };
     struct gap head = { idle->start_ns, interval_later(first->event->start_ns, idle->start_ns),
-                        first };
+                        first, NULL };
     struct idle_time both = split(sweep, &tail), more = split(sweep, &head);
 
     if (ends_by_itself(sweep, end_ns)) {
         idle->start_ns = head.end_ns;
         idle->end_ns = end_ns;
-        return;
+        goto out;
     }
+    TRY(show(sweep, &tail, &both));
+    TRY(show(sweep, &head, &more));
     if (both.drained_count > 0)
         for (int i = 0; i < HOST_DOING_COUNT; i++) {
             more.drained_ns[i] += more.free_ns[i];
@@ -197,17 +248,26 @@ static void take_ends(struct sweep *sweep, const struct work *first, int64_t end
         }
     add(&both, &more);
     take(sweep, &both, end_ns);
+
+out:
+    return status;
 }
 
 /* A host that computes itself has no device that could be idle: each step is one gap. */
-static void take_steps(struct sweep *sweep)
+static enum status take_steps(struct sweep *sweep)
 {
+    enum status status = STATUS_OK;
+
     for (int64_t i = 0; i < sweep->steps->count; i++) {
         const struct trace_event *step = sweep->steps->items[i].event;
-        struct gap gap = { step->start_ns, step->end_ns, NULL };
+        struct gap gap = { step->start_ns, step->end_ns, NULL, NULL };
         struct idle_time time = split(sweep, &gap);
+        TRY(show(sweep, &gap, &time));
         take(sweep, &time, step->start_ns);
     }
+
+out:
+    return status;
 }
 
 static int by_length(const void *left, const void *right)
@@ -236,53 +296,88 @@ static void sort_loadings(struct idle *idle, int count)
     stats_sort(idle->loadings, count);
 }
 
-enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
-                      const struct host_activity *activity)
+static enum status sweep_over(struct sweep *sweep)
 {
-    struct sweep sweep = {
-        .idle = idle, .timeline = timeline, .steps = steps, .activity = activity
-    };
-    const struct work *first = NULL;
-    int64_t end_ns = 0;
     enum status status = STATUS_OK;
+    const struct timeline *timeline = sweep->timeline;
+    const struct work *first = NULL, *last = NULL; /* that ends last so far */
+    int64_t end_ns = 0;
 
-    memset(idle, 0, sizeof *idle);
-    find_window(idle, timeline, steps);
-    idle->steps = calloc((size_t)steps->count + 1, sizeof *idle->steps);
-    sweep.queued = malloc(((size_t)timeline->work_count + 1) * sizeof *sweep.queued);
-    idle->loadings = calloc((size_t)steps->count + 1, sizeof *idle->loadings);
-    if (idle->steps == NULL || idle->loadings == NULL || sweep.queued == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the idle time of %lld steps",
-             (long long)steps->count);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
-        if (work->event->end_ns <= idle->start_ns)
+        if (work->event->end_ns <= sweep->idle->start_ns)
             continue;
         if (first == NULL) {
-            first = work;
-            end_ns = interval_later(work->event->start_ns, idle->start_ns);
+            first = last = work;
+            end_ns = interval_later(work->event->start_ns, sweep->idle->start_ns);
         } else if (work->event->start_ns > end_ns) {
-            struct gap gap = { end_ns, work->event->start_ns, work };
-            struct idle_time time = split(&sweep, &gap);
-            take(&sweep, &time, end_ns);
+            struct gap gap = { end_ns, work->event->start_ns, work, last };
+            struct idle_time time = split(sweep, &gap);
+            TRY(show(sweep, &gap, &time));
+            take(sweep, &time, end_ns);
             end_ns = work->event->start_ns;
         }
         if (work->event->end_ns > end_ns) {
-            sweep.busy_ns += work->event->end_ns - end_ns;
+            sweep->busy_ns += work->event->end_ns - end_ns;
             end_ns = work->event->end_ns;
+            last = work;
         }
-        sweep.last_call = work->call;
+        sweep->last_call = work->call;
     }
     if (first != NULL)
-        take_ends(&sweep, first, end_ns);
+        TRY(take_ends(sweep, first, last, end_ns));
     else if (timeline->host_alone)
-        take_steps(&sweep);
-    idle->busy_ns = sweep.busy_ns;
-    sort_loadings(idle, (int)steps->count);
-    idle->late_ns = late(sweep.queued, sweep.queued_count);
+        TRY(take_steps(sweep));
 
 out:
-    free(sweep.queued);
+    return status;
+}
+
+static enum status make(struct idle *idle, struct sweep *sweep)
+{
+    const struct timeline *timeline = sweep->timeline;
+    const struct steps *steps = sweep->steps;
+    enum status status = STATUS_OK;
+
+    memset(idle, 0, sizeof *idle);
+    sweep->idle = idle;
+    find_window(idle, timeline, steps);
+    idle->steps = calloc((size_t)steps->count + 1, sizeof *idle->steps);
+    sweep->queued = malloc(((size_t)timeline->work_count + 1) * sizeof *sweep->queued);
+    idle->loadings = calloc((size_t)steps->count + 1, sizeof *idle->loadings);
+    if (idle->steps == NULL || idle->loadings == NULL || sweep->queued == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the idle time of %lld steps",
+             (long long)steps->count);
+    TRY(sweep_over(sweep));
+    idle->busy_ns = sweep->busy_ns;
+    sort_loadings(idle, (int)steps->count);
+    idle->late_ns = late(sweep->queued, sweep->queued_count);
+
+out:
+    free(sweep->queued);
+    return status;
+}
+
+enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
+                      const struct host_activity *activity)
+{
+    struct sweep sweep = { .timeline = timeline, .steps = steps, .activity = activity };
+
+    return make(idle, &sweep);
+}
+
+enum status idle_visit(const struct timeline *timeline, const struct steps *steps,
+                       const struct host_activity *activity, idle_gap_visit *visit, void *context)
+{
+    struct idle again;
+    struct sweep sweep = { .timeline = timeline,
+                           .steps = steps,
+                           .activity = activity,
+                           .visit = visit,
+                           .context = context };
+    enum status status = make(&again, &sweep);
+
+    idle_release(&again);
     return status;
 }
 

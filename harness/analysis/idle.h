@@ -50,6 +50,34 @@ struct idle {
     int64_t late_ns;
 };
 
+/* The parts that idle time has by its causes: of the device itself, of nobody that the trace knows, and of
+ * the host by what it did, whether it had waited or not. They sum to idle_ns. */
+enum gap_cause {
+    GAP_QUEUED,  /* queued_ns without stalled_ns */
+    GAP_STALLED, /* stalled_ns */
+    GAP_UNKNOWN,
+    GAP_HOST, /* + enum host_doing */
+    GAP_CAUSE_COUNT = GAP_HOST + HOST_DOING_COUNT
+};
+
+int64_t gap_cause_ns(const struct idle_time *time, int cause); /* enum gap_cause */
+int gap_cause_longest(const struct idle_time *time);           /* the first of equals */
+const char *gap_cause_name(int cause); /* "queued", and of the host those of host_doing_name() */
+
+/* A gap, with its split. The window's ends, which idle_time counts as one gap, are two. */
+struct idle_gap {
+    int64_t start_ns, end_ns;
+    const struct work *before, *after; /* the work at its ends; NULL: the window begins or ends */
+    struct idle_time time;             /* of this gap alone, without what could be hidden */
+};
+
+typedef enum status idle_gap_visit(void *context, const struct idle_gap *gap);
+
+/* Visits every gap that idle_make() counts, by time; but the end of the window comes before its start.
+ * OUT_OF_MEMORY, or what the visitor returned, which ends the visits. */
+enum status idle_visit(const struct timeline *timeline, const struct steps *steps,
+                       const struct host_activity *activity, idle_gap_visit *visit, void *context);
+
 /* OUT_OF_MEMORY. Release in every case. */
 enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
                       const struct host_activity *activity);

@@ -59,7 +59,10 @@ static void take(struct kernel_row *row, struct means *means, const struct trace
     }
     row->total_ns = intervals_sum_ns(row->total_ns, ns);
     row->min_ns = ns < row->min_ns ? ns : row->min_ns;
-    row->max_ns = ns > row->max_ns ? ns : row->max_ns;
+    if (row->longest == NULL || ns > row->max_ns) {
+        row->max_ns = ns;
+        row->longest = event;
+    }
     if (event->kind == EVENT_KIND_KERNEL) {
         weigh(&means->blocks, blocks_per_sm(trace, event), (double)ns);
         weigh(&means->occupancy, (double)trace->kernels[event->detail].occupancy_percent,

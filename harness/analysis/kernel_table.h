@@ -18,6 +18,7 @@ struct kernel_row {
     enum work_kind kind;
     int64_t count;
     int64_t total_ns, min_ns, max_ns;
+    const struct trace_event *longest; /* the first of those that take max_ns */
     double blocks_per_sm, occupancy_percent;
 
     /* Calls of small grids, as far as grid and SMs are known, that have the device to themselves; and the

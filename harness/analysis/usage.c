@@ -5,6 +5,13 @@
 
 #include "harness/analysis/intervals.h"
 
+const char *work_kind_name(enum work_kind kind)
+{
+    static const char *const names[] = { "computation", "copy", "memset", "communication" };
+
+    return (unsigned)kind < WORK_KIND_COUNT ? names[kind] : "unknown";
+}
+
 const char *idle_cause_name(enum idle_cause cause)
 {
     static const char *const names[] = { "host_wait", "device_wait", "other" };

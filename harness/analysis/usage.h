@@ -55,6 +55,7 @@ struct measuring {
 void usage_add(struct measuring *measuring, const struct work *work);
 void usage_finish(struct usage *usage);
 
+const char *work_kind_name(enum work_kind kind);    /* "computation" */
 const char *idle_cause_name(enum idle_cause cause); /* "host_wait" */
 
 #endif

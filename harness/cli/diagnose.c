@@ -1,4 +1,5 @@
 /* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
+#include "harness/analysis/excerpt.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/trace_paths.h"
@@ -10,6 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+struct diagnose {
+    struct flags flags;
+    int timeline; /* steps; 0: none */
+};
+
 /* One of several files or folders: the others are read all the same. */
 static void skip(void *context)
 {
@@ -20,14 +26,15 @@ static void skip(void *context)
     (*skipped)++;
 }
 
-static enum status print(const struct flags *flags, const struct diagnosis *diagnosis)
+static enum status print(const struct diagnose *options, const struct diagnosis *diagnosis)
 {
     enum status status = STATUS_OK;
+    const struct flags *flags = &options->flags;
     struct page page = flags_page(flags);
     char *text = NULL;
 
     if (flags->format == FORMAT_JSON) {
-        TRY(diagnosis_json(diagnosis, &text));
+        TRY(diagnosis_json(diagnosis, options->timeline, &text));
         fputs(text, stdout);
     } else {
         diagnosis_page(&page, diagnosis);
@@ -41,7 +48,8 @@ out:
 static enum status run_diagnose(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
-    const struct flags *flags = context;
+    const struct diagnose *options = context;
+    const struct flags *flags = &options->flags;
     struct trace_paths paths = { .count = 0 };
     struct diagnosis diagnosis = { .count = 0 };
     int skipped = 0;
@@ -52,13 +60,16 @@ static enum status run_diagnose(void *context, int *exit_code)
              "a trace is missing: give files, folders of them, or - for standard input; %s run "
              "writes some to chokepoint-result/traces",
              program_invocation_name);
+    if (options->timeline > 0 && flags->format != FORMAT_JSON)
+        FAIL(STATUS_BAD_USAGE, "--timeline=%d: it is for programs; give --format=json too",
+             options->timeline);
     TRY(trace_paths_make(&paths, flags->arguments, flags->argument_count,
                          flags->argument_count > 1 ? skip : NULL, &skipped));
     if (paths.count > 0)
         TRY(diagnosis_make(&diagnosis, paths.items, paths.count,
                            paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     if (diagnosis.count > 0)
-        TRY(print(flags, &diagnosis));
+        TRY(print(options, &diagnosis));
     if (skipped > 0)
         FAIL(STATUS_BAD_INPUT, "%d of %d files%s could not be read", skipped,
              paths.count + paths.skipped, paths.skipped > 0 ? " and folders" : "");
@@ -71,6 +82,10 @@ out:
 
 static const struct option_row options[] = {
     FLAG_FORMAT("console|json|markdown"),
+    { "timeline", "STEPS",
+      "with --format=json: what happened when, in that many steps which stand for all", 3,
+      value_count, .offset = offsetof(struct diagnose, timeline), .least = 1,
+      .most = EXCERPT_STEPS },
     FLAG_COLOR,
     FLAG_VERBOSE,
     OPTIONS_END,
@@ -92,10 +107,11 @@ const struct command command_diagnose = {
             "  chokepoint diagnose chokepoint-result/traces/item_sync.before.json.gz\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=markdown > diagnosis.md\n"
             "  chokepoint diagnose chokepoint-result --format=json\n"
+            "  chokepoint diagnose worker0.pt.trace.json --format=json --timeline=3\n"
             "\n"
             "The exit code is 0 when the traces were read, whatever they show, even if one is "
             "incomplete; 2 when one could not be read: the others are printed all the same.",
     .options = options,
-    .context_size = sizeof(struct flags),
+    .context_size = sizeof(struct diagnose),
     .run = run_diagnose,
 };

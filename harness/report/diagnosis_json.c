@@ -1,7 +1,13 @@
 #include "harness/report/diagnosis_json.h"
 
-#include "harness/analysis/summary.h"
+#include "harness/diagnosis/rules.h"
+#include "harness/report/memory_json.h"
+#include "harness/report/timeline_json.h"
+
 #include <math.h>
+#include <stdlib.h>
+
+enum { SCHEMA = 1, OPERATORS_MOST = 100, DIGITS = 15 };
 
 void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings)
 {
@@ -19,7 +25,27 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
         json_text(json, object, "confidence", confidence_name(finding->confidence));
         json_text(json, object, "evidence", finding->evidence);
         json_text(json, object, "advice", finding->advice);
+        json_text(json, object, "title", finding->title);
     }
+}
+
+/* What the file says of itself, and what could not be read of it. */
+static void add_origin(struct json *json, cJSON *object, const struct summary *summary)
+{
+    const struct trace_file *trace = summary->trace;
+    const struct event_device *device = facts_of(summary, 1, 0).device;
+    cJSON *to;
+
+    json_text(json, object, "partial_reason", trace->partial ? trace->partial_reason : NULL);
+    json_integer(json, object, "events", trace->event_count);
+    json_integer(json, object, "damaged_events", trace->bad_count);
+    json_integer(json, object, "dropped_records", trace->dropped_count);
+    json_number(json, object, "rank", trace->rank >= 0 ? (double)trace->rank : (double)NAN);
+    json_number(json, object, "world_size",
+                trace->world_size >= 0 ? (double)trace->world_size : (double)NAN);
+    to = json_object(json, object, "device");
+    json_text(json, to, "name", device != NULL && device->name[0] != '\0' ? device->name : NULL);
+    json_integer(json, to, "count", summary->timeline.device_count);
 }
 
 static void add_usage(struct json *json, cJSON *object, const struct usage *usage)
@@ -39,8 +65,52 @@ static void add_usage(struct json *json, cJSON *object, const struct usage *usag
                      usage->idle_cause_ns[cause]);
 }
 
-static void add_steps(struct json *json, cJSON *object, const struct steps *steps)
+/* The window in which idle time has causes, and these. */
+static void add_window(struct json *json, cJSON *object, const struct idle *idle)
 {
+    cJSON *to = json_object(json, object, "window"), *causes;
+    int64_t after_wait_ns = 0;
+
+    json_integer(json, to, "start_ns", idle->start_ns);
+    json_integer(json, to, "end_ns", idle->end_ns);
+    json_integer(json, to, "busy_ns", idle->busy_ns);
+    json_integer(json, to, "idle_ns", idle->all.idle_ns);
+    causes = json_object(json, to, "causes");
+    for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
+        json_integer(json, causes, gap_cause_name(cause), gap_cause_ns(&idle->all, cause));
+    for (int doing = 0; doing < HOST_DOING_COUNT; doing++)
+        after_wait_ns += idle->all.drained_ns[doing];
+    json_integer(json, to, "after_wait_ns", after_wait_ns);
+}
+
+static void add_parts(struct json *json, cJSON *to, const struct steps *steps)
+{
+    cJSON *parts = json_object(json, to, "parts");
+
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        double ns = 0;
+        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
+        json_number(json, parts, step_part_name((enum step_part)part), ns / (double)steps->count);
+    }
+}
+
+static void add_durations(struct json *json, cJSON *to, const struct steps *steps)
+{
+    double *durations = calloc((size_t)steps->count + 1, sizeof *durations);
+
+    if (durations == NULL) {
+        json->out_of_memory = true;
+        return;
+    }
+    for (int64_t i = 0; i < steps->count; i++) durations[i] = (double)steps->items[i].duration_ns;
+    json_numbers(json, to, "duration_ns", durations, steps->count, DIGITS);
+    free(durations);
+}
+
+static void add_steps(struct json *json, cJSON *object, const struct summary *summary)
+{
+    const struct steps *steps = &summary->steps;
+    const struct trace_cost *cost = &summary->trace->cost;
     cJSON *to = json_object(json, object, "steps");
     bool any = steps->count > 0;
 
@@ -48,6 +118,52 @@ static void add_steps(struct json *json, cJSON *object, const struct steps *step
     json_number(json, to, "mean_ns", any ? steps->mean_ns : NAN);
     json_number(json, to, "min_ns", any ? (double)steps->min_ns : NAN);
     json_number(json, to, "max_ns", any ? (double)steps->max_ns : NAN);
+    json_number(json, to, "median_ns", any ? steps->median_ns : NAN);
+    json_number(json, to, "untraced_ns", cost->step_ns > 0 ? cost->step_ns : NAN);
+    add_parts(json, to, steps);
+    add_durations(json, to, steps);
+}
+
+static void add_phases(struct json *json, cJSON *object, const struct phases *phases)
+{
+    cJSON *array = json_array(json, object, "phases");
+
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        const struct phase_mean *mean = &phases->means[phase];
+        cJSON *to;
+        if (!phases->seen[phase])
+            continue;
+        to = json_object(json, array, NULL);
+        json_text(json, to, "name", phase_name((enum phase)phase));
+        json_number(json, to, "host_ns", mean->host_ns);
+        json_number(json, to, "device_ns", mean->device_ns);
+        json_number(json, to, "work_count", mean->work_count);
+    }
+}
+
+static void add_operators(struct json *json, cJSON *object, const struct summary *summary)
+{
+    const struct spans *spans = &summary->spans;
+    cJSON *array;
+    int64_t left = OPERATORS_MOST, count = 0;
+
+    for (int64_t i = 0; i < spans->count; i++) count += !spans->rows[i].is_phase;
+    json_integer(json, object, "operator_count", count);
+    array = json_array(json, object, "operators");
+    for (int64_t i = 0; i < spans->count && left > 0; i++) {
+        const struct span_row *row = &spans->rows[i];
+        cJSON *to;
+        if (row->is_phase)
+            continue;
+        left--;
+        to = json_object(json, array, NULL);
+        json_text(json, to, "name", trace_file_name(summary->trace, row->name));
+        json_integer(json, to, "count", row->count);
+        json_integer(json, to, "host_total_ns", row->host_total_ns);
+        json_integer(json, to, "host_self_ns", row->host_self_ns);
+        json_integer(json, to, "device_total_ns", row->device_total_ns);
+        json_integer(json, to, "device_self_ns", row->device_self_ns);
+    }
 }
 
 static void add_launches(struct json *json, cJSON *object, const struct launches *launches)
@@ -63,14 +179,33 @@ static void add_launches(struct json *json, cJSON *object, const struct launches
     json_integer(json, to, "queue_max", launches->queue_max);
 }
 
+/* Three numbers of a launch; null where the trace does not state them. */
+static void add_shape(struct json *json, cJSON *to, const char *name, const uint32_t shape[3])
+{
+    cJSON *array;
+
+    if (shape == NULL || shape[0] == 0) {
+        json_text(json, to, name, NULL);
+        return;
+    }
+    array = json_array(json, to, name);
+    for (int i = 0; i < 3; i++) json_integer(json, array, NULL, shape[i]);
+}
+
+static void add_launch_of(struct json *json, cJSON *to, const struct trace_file *trace,
+                          const struct trace_event *event)
+{
+    const struct event_kernel *kernel =
+        event->kind == EVENT_KIND_KERNEL && event->detail != NO_DETAIL
+            ? &trace->kernels[event->detail]
+            : NULL;
+
+    add_shape(json, to, "grid", kernel != NULL ? kernel->grid : NULL);
+    add_shape(json, to, "block", kernel != NULL ? kernel->block : NULL);
+}
+
 static void add_kernels(struct json *json, cJSON *to, const struct summary *summary)
 {
-    static const char *const kinds[WORK_KIND_COUNT] = {
-        [WORK_COMPUTATION] = "computation",
-        [WORK_COPY] = "copy",
-        [WORK_MEMSET] = "memset",
-        [WORK_COMMUNICATION] = "communication",
-    };
     cJSON *array = json_array(json, to, "kernels");
     double all_ns = 0;
 
@@ -81,7 +216,7 @@ static void add_kernels(struct json *json, cJSON *to, const struct summary *summ
         cJSON *object = json_object(json, array, NULL);
         bool moves = row->bytes_ns > 0;
         json_text(json, object, "name", trace_file_name(summary->trace, row->name));
-        json_text(json, object, "kind", kinds[row->kind]);
+        json_text(json, object, "kind", work_kind_name(row->kind));
         json_integer(json, object, "count", row->count);
         json_integer(json, object, "total_ns", row->total_ns);
         json_number(json, object, "mean_ns", (double)row->total_ns / (double)row->count);
@@ -94,27 +229,55 @@ static void add_kernels(struct json *json, cJSON *to, const struct summary *summ
         json_number(json, object, "gb_per_second",
                     moves ? (double)row->bytes / (double)row->bytes_ns : NAN);
         json_bool(json, object, "pageable", row->pageable);
+        add_launch_of(json, object, summary->trace, row->longest);
     }
 }
 
-enum status diagnosis_json(const struct diagnosis *diagnosis, char **text)
+static enum status add_trace(struct json *json, cJSON *array, const struct diagnosis *diagnosis,
+                             int which, int timeline_steps)
+{
+    const struct summary *summary = &diagnosis->summaries[which];
+    cJSON *object = json_object(json, array, NULL);
+    enum status status = STATUS_OK;
+
+    json_text(json, object, "file", diagnosis->paths[which]);
+    json_bool(json, object, "partial", diagnosis->traces[which]->partial);
+    add_origin(json, object, summary);
+    add_usage(json, object, &summary->timeline.all);
+    add_window(json, object, &summary->idle);
+    add_steps(json, object, summary);
+    add_phases(json, object, &summary->phases);
+    add_launches(json, object, &summary->launches);
+    add_kernels(json, object, summary);
+    add_operators(json, object, summary);
+    TRY(memory_json(json, object, summary));
+    TRY(gaps_json(json, object, summary));
+    if (timeline_steps > 0)
+        TRY(timeline_json(json, object, summary, timeline_steps));
+    json_text(json, object, "healthy",
+              diagnosis->findings[which].healthy[0] != '\0' ? diagnosis->findings[which].healthy
+                                                            : NULL);
+    findings_json(json, object, "findings", &diagnosis->findings[which]);
+
+out:
+    return status;
+}
+
+enum status diagnosis_json(const struct diagnosis *diagnosis, int timeline_steps, char **text)
 {
     struct json json = { false };
-    cJSON *root = json_object(&json, NULL, NULL), *array = json_array(&json, root, "traces");
-    enum status status;
+    cJSON *root = json_object(&json, NULL, NULL), *array;
+    enum status status = STATUS_OK;
 
-    for (int i = 0; i < diagnosis->count; i++) {
-        const struct summary *summary = &diagnosis->summaries[i];
-        cJSON *object = json_object(&json, array, NULL);
-        json_text(&json, object, "file", diagnosis->paths[i]);
-        json_bool(&json, object, "partial", diagnosis->traces[i]->partial);
-        add_usage(&json, object, &summary->timeline.all);
-        add_steps(&json, object, &summary->steps);
-        add_launches(&json, object, &summary->launches);
-        add_kernels(&json, object, summary);
-        findings_json(&json, object, "findings", &diagnosis->findings[i]);
-    }
-    status = json_print(&json, root, text);
+    *text = NULL;
+    json_integer(&json, root, "schema", SCHEMA);
+    json_bool(&json, root, "is_run", diagnosis->is_run);
+    array = json_array(&json, root, "traces");
+    for (int i = 0; i < diagnosis->count; i++)
+        TRY(add_trace(&json, array, diagnosis, i, timeline_steps));
+    TRY(json_print(&json, root, text));
+
+out:
     cJSON_Delete(root);
     return status;
 }

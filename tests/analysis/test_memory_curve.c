@@ -1,5 +1,5 @@
 /* Memory over time: the curve, the peak, and its categories. */
-#include "harness/analysis/memory_curve.h"
+#include "harness/analysis/memory_samples.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
@@ -142,6 +142,40 @@ static void a_peak_at_the_beginning_has_all_its_categories(void **state)
     made_release(&analysed);
 }
 
+/* A hundred blocks come and go; sampled to 10 points, each with its own category's value and the peak among
+ * them. */
+static void samples_keep_the_peak_and_follow_the_categories(void **state)
+{
+    struct analysed analysed;
+    struct memory_curve memory;
+    struct memory_samples samples;
+    bool peak = false;
+    (void)state;
+
+    made_begin();
+    for (int i = 0; i < 100; i++)
+        add_category(10 * i, i % 2 == 0 ? 50 : -50, i % 2 == 0 ? 150 + i : 100, "input",
+                     i % 2 == 0 ? 50 + i : 0);
+    analysed = made_analyse();
+    memory = memory_of(&analysed);
+    for (int64_t most = 10; most <= 100; most += 90) {
+        assert_int_equal(
+            memory_samples_make(&samples, &memory, &memory.devices[0], analysed.trace, most),
+            STATUS_OK);
+        assert_int_equal(samples.count, most);
+        assert_int_equal(samples.category_count, 1);
+        for (int64_t i = 0; i < samples.count; i++) {
+            peak = peak || samples.allocated[i] == 248;
+            assert_true(i == 0 || samples.at_ns[i] > samples.at_ns[i - 1]);
+            assert_true(samples.categories[i] == samples.allocated[i] - 100);
+        }
+        assert_true(peak);
+        memory_samples_release(&samples);
+    }
+    memory_curve_release(&memory);
+    made_release(&analysed);
+}
+
 static void a_trace_without_memory_has_no_curve(void **state)
 {
     struct analysed analysed;
@@ -165,6 +199,7 @@ int main(void)
         cmocka_unit_test(without_totals_the_blocks_are_summed),
         cmocka_unit_test(the_peak_is_split_by_category),
         cmocka_unit_test(a_peak_at_the_beginning_has_all_its_categories),
+        cmocka_unit_test(samples_keep_the_peak_and_follow_the_categories),
         cmocka_unit_test(a_trace_without_memory_has_no_curve),
     };
 

@@ -142,11 +142,17 @@ if command -v python3 >/dev/null; then
     python3 -c 'import json, sys
 def refuse(word): raise ValueError(word)
 trace, = json.load(open(sys.argv[1]), parse_constant=refuse)["traces"]
-assert trace["steps"] == {"count": 200, "mean_ns": 100000, "min_ns": 100000, "max_ns": 100000}
+steps = trace["steps"]
+assert [steps[name] for name in ("count", "mean_ns", "min_ns", "max_ns")] == [200] + 3 * [100000]
+assert steps["duration_ns"] == 200 * [100000] and sum(steps["parts"].values()) == 100000
+assert sum(trace["window"]["causes"].values()) == trace["window"]["idle_ns"]
+assert "timeline" not in trace
 assert trace["busy_ns"] == 200 * 60000 and trace["span_ns"] == 199 * 100000 + 60000
 assert sum(trace["idle"].values()) == trace["idle_ns"] == trace["span_ns"] - trace["busy_ns"]
 assert trace["partial"] is False' "$folder/out" >"$folder/err" 2>&1 || fail "the JSON is not right"
 fi
+expect 0 "a timeline" diagnose "$folder/whole.json" --format=json --timeline=3
+says out '"timeline":'
 expect 0 "Markdown" diagnose "$folder/whole.json" --format=markdown
 says out "### Findings"
 expect 0 "no colour where none is asked for" diagnose "$folder/whole.json"
@@ -161,6 +167,9 @@ refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"
 refuses "an empty file" "not a trace" diagnose "$folder/empty.json"
 cp "$folder/result.json" "$folder/base.json"
 refuses "a result file" 'without "traceEvents"' diagnose "$folder/base.json"
+refuses "a timeline for people" "--timeline=3: it is for programs; give --format=json too" \
+    diagnose "$folder/whole.json" --timeline=3
+refuses "a timeline without steps" "--timeline=0" diagnose "$folder/whole.json" --timeline=0
 refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html
 refuses "an unknown flag" "did you mean --format?" diagnose "$folder/whole.json" --frmat=json
 if [ "$(id -u)" -ne 0 ]; then

@@ -454,6 +454,13 @@ static void json_has_the_documented_members_and_no_nan(void **state)
     static const char *const of_trace[] = {
         "file",
         "partial",
+        "partial_reason",
+        "events",
+        "damaged_events",
+        "dropped_records",
+        "rank",
+        "world_size",
+        "device",
         "span_ns",
         "busy_ns",
         "idle_ns",
@@ -462,9 +469,16 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "exposed_communication_ns",
         "exposed_copy_ns",
         "idle",
+        "window",
         "steps",
+        "phases",
         "launches",
         "kernels",
+        "operator_count",
+        "operators",
+        "memory",
+        "gaps",
+        "healthy",
         "findings",
     };
     static const char *const of_finding[] = { "id",
@@ -475,9 +489,11 @@ static void json_has_the_documented_members_and_no_nan(void **state)
                                               "predicted_gain_at_most",
                                               "confidence",
                                               "evidence",
-                                              "advice" };
+                                              "advice",
+                                              "title" };
     static const char *const of_idle[] = { "host_wait", "device_wait", "other" };
-    static const char *const of_steps[] = { "count", "mean_ns", "min_ns", "max_ns" };
+    static const char *const of_steps[] = { "count",     "mean_ns",     "min_ns", "max_ns",
+                                            "median_ns", "untraced_ns", "parts",  "duration_ns" };
     struct diagnosis diagnosis;
     const cJSON *trace, *finding;
     cJSON *root;
@@ -487,9 +503,11 @@ static void json_has_the_documented_members_and_no_nan(void **state)
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
     put_findings(&diagnosis);
-    assert_int_equal(diagnosis_json(&diagnosis, &text), STATUS_OK);
+    assert_int_equal(diagnosis_json(&diagnosis, 0, &text), STATUS_OK);
     root = cJSON_Parse(text);
     assert_non_null(root);
+    assert_int_equal(member(root, "schema")->valueint, 1);
+    assert_true(cJSON_IsFalse(member(root, "is_run")));
     assert_int_equal(cJSON_GetArraySize(member(root, "traces")), 1);
     trace = member(root, "traces")->child;
     check_members(trace, of_trace, ARRAY_SIZE(of_trace));
@@ -513,6 +531,104 @@ static void json_has_the_documented_members_and_no_nan(void **state)
     release(&diagnosis, text);
 }
 
+static double number(const cJSON *object, const char *name)
+{
+    assert_true(cJSON_IsNumber(member(object, name)));
+    return member(object, name)->valuedouble;
+}
+
+static double sum(const cJSON *array)
+{
+    double sum = 0;
+
+    for (const cJSON *item = array->child; item != NULL; item = item->next)
+        sum += item->valuedouble;
+    return sum;
+}
+
+/* As add_rank() has it: kernels from 10 to 50 us of each step and communication in its last 30, a copy of 2. */
+static void parts_in_json_sum_to_their_whole(void **state)
+{
+    struct diagnosis diagnosis;
+    const cJSON *trace, *window, *steps, *gap, *operator_row;
+    cJSON *root;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 30);
+    diagnosis = diagnose();
+    assert_int_equal(diagnosis_json(&diagnosis, 0, &text), STATUS_OK);
+    root = cJSON_Parse(text);
+    trace = member(root, "traces")->child;
+    window = member(trace, "window");
+    assert_float_equal((float)(number(window, "end_ns") - number(window, "start_ns")), 200e3, 0);
+    assert_float_equal(number(window, "busy_ns"), 144e3, 0);
+    assert_float_equal(number(window, "idle_ns"), 56e3, 0);
+    assert_true(sum(member(window, "causes")) == 56e3);
+    steps = member(trace, "steps");
+    assert_true(sum(member(steps, "parts")) == number(steps, "mean_ns"));
+    assert_float_equal(number(member(steps, "parts"), "kernel"), 40e3, 0);
+    assert_float_equal(number(member(steps, "parts"), "communication"), 30e3, 0);
+    assert_float_equal(number(steps, "median_ns"), 100e3, 0);
+    assert_int_equal(cJSON_GetArraySize(member(steps, "duration_ns")), 2);
+    assert_true(sum(member(steps, "duration_ns")) == 200e3);
+    operator_row = member(trace, "operators")->child;
+    assert_string_equal(member(operator_row, "name")->valuestring, "aten::mm");
+    assert_float_equal(number(operator_row, "count"), 2, 0);
+    assert_float_equal(number(operator_row, "host_total_ns"), 40e3, 0);
+    assert_float_equal(number(operator_row, "host_self_ns"), 40e3, 0);
+    for (gap = member(trace, "gaps")->child; gap != NULL; gap = gap->next) {
+        assert_true(sum(member(gap, "causes")) == number(gap, "duration_ns"));
+        if (gap->next != NULL)
+            assert_true(number(gap, "duration_ns") >= number(gap->next, "duration_ns"));
+    }
+    cJSON_Delete(root);
+    release(&diagnosis, text);
+}
+
+/* Every bar of the kernels' row is an event of the file. */
+static void the_timeline_has_the_times_and_names_of_the_file(void **state)
+{
+    static const char *const of_timeline[] = { "start_ns",        "end_ns", "steps",
+                                               "tracks_left_out", "names",  "rows" };
+    struct diagnosis diagnosis;
+    const cJSON *timeline, *row, *names;
+    int kernels = 0;
+    cJSON *root;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 30);
+    diagnosis = diagnose();
+    assert_int_equal(diagnosis_json(&diagnosis, 2, &text), STATUS_OK);
+    root = cJSON_Parse(text);
+    timeline = member(member(root, "traces")->child, "timeline");
+    check_members(timeline, of_timeline, ARRAY_SIZE(of_timeline));
+    assert_float_equal(number(timeline, "end_ns"), 200e3, 0);
+    assert_int_equal(cJSON_GetArraySize(member(timeline, "steps")), 2);
+    names = member(timeline, "names");
+    cJSON_ArrayForEach(row, member(timeline, "rows"))
+    {
+        int bars = cJSON_GetArraySize(member(row, "start_ns"));
+        assert_int_equal(cJSON_GetArraySize(member(row, "duration_ns")), bars);
+        assert_int_equal(cJSON_GetArraySize(member(row, "category")), bars);
+        assert_true(cJSON_IsNull(member(row, "count"))); /* nothing is too short to be drawn */
+        for (int i = 0; i < bars; i++) {
+            const cJSON *name = cJSON_GetArrayItem(member(row, "name"), i);
+            if (!cJSON_IsNumber(name) ||
+                strcmp(cJSON_GetArrayItem(names, name->valueint)->valuestring, "gemm") != 0)
+                continue;
+            assert_string_equal(member(row, "kind")->valuestring, "work");
+            assert_float_equal(cJSON_GetArrayItem(member(row, "duration_ns"), i)->valuedouble, 40e3,
+                               0);
+            kernels++;
+        }
+    }
+    assert_int_equal(kernels, 2);
+    cJSON_Delete(root);
+    release(&diagnosis, text);
+}
+
 static void without_steps_their_times_are_null(void **state)
 {
     struct diagnosis diagnosis;
@@ -523,7 +639,7 @@ static void without_steps_their_times_are_null(void **state)
 
     add_file("[]");
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, &text), STATUS_OK);
+    assert_int_equal(diagnosis_json(&diagnosis, 0, &text), STATUS_OK);
     root = cJSON_Parse(text);
     steps = member(member(root, "traces")->child, "steps");
     assert_float_equal(member(steps, "count")->valuedouble, 0, 0);
@@ -620,6 +736,8 @@ int main(void)
         cmocka_unit_test(findings_are_numbered_in_their_order),
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),
+        cmocka_unit_test(parts_in_json_sum_to_their_whole),
+        cmocka_unit_test(the_timeline_has_the_times_and_names_of_the_file),
         cmocka_unit_test(without_steps_their_times_are_null),
         cmocka_unit_test(of_ranks_the_slowest_is_the_one_with_most_work_of_its_own),
         cmocka_unit_test(files_that_are_not_the_ranks_of_one_run_stand_alone),
