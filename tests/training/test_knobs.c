@@ -85,6 +85,7 @@ static void what_is_printed_reads_back_the_same(void **state)
         "model=light data=sequences batch=3 accumulate=64 tokens=9 width=96 blocks=7",
         "model=heavy data=images patch=24 precision=bf16 elementwise=unfused attention=fused",
         "checkpointing=block input=decoded workers=8xcores prefetch=5 persistent_workers=no",
+        "checkpointing=3",
         "workers=0 jpeg_pixels=97 host_memory=pageable transfer=blocking copies=per_tensor",
         "optimizer=unfused rate=0.00123456789012345 launch=graph allocation=direct",
         "memory_budget=3KiB loss_every=1 seed=18446744073709551615",
@@ -165,7 +166,7 @@ static void words_stand_for_the_enumerators_of_the_same_name(void **state)
     assert_int_equal(config.model.precision, PRECISION_TF32);
     assert_int_equal(config.model.elementwise, ELEMENTWISE_UNFUSED);
     assert_int_equal(config.model.attention, ATTENTION_FUSED);
-    assert_true(config.model.checkpointing);
+    assert_int_equal(config.model.checkpointing, 1);
     assert_int_equal(config.loader.input, INPUT_CACHED);
     assert_int_equal(config.transfer.mode, TRANSFER_INLINE);
     config = configured("persistent_workers=no host_memory=pageable copies=per_tensor "
@@ -207,6 +208,13 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
         { "accumulate", "auto", NULL },
         { "accumulate", "4096", "4096" },
         { "loss_every", "0", NULL },
+        { "checkpointing", "block", "block" },
+        { "checkpointing", "2", "2" },
+        { "checkpointing", "256", "256" },
+        { "checkpointing", "257", NULL },
+        { "checkpointing", "1", NULL }, /* the word is block */
+        { "checkpointing", "0", NULL },
+        { "batch", "block", NULL },
         { "workers", "0", "0" },
         { "workers", "4096", "4096" },
         { "workers", "4097", NULL },
@@ -301,6 +309,7 @@ static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
         { "workers", "a number from 0 to 4096, cores or 2xcores to 64xcores" },
         { "memory_budget", "a size such as 512MiB or 2GiB, role or device" },
         { "seed", "a number from 0 to 18446744073709551615" },
+        { "checkpointing", "none, block or a number from 2 to 256" },
     };
     struct training_config config = configured("");
     (void)state;

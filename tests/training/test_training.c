@@ -94,6 +94,22 @@ static void the_same_holds_for_sequences_in_bf16(void **state)
             0);
 }
 
+static void segments_of_several_blocks_change_no_bit(void **state)
+{
+    static const char *const others[] = {
+        "checkpointing=block", "checkpointing=2",
+        "checkpointing=3",     "checkpointing=3 accumulate=1 launch=graph",
+        "checkpointing=5",     "checkpointing=100 kept_loss=graph",
+    };
+
+    compare(*state, "model=light blocks=5 batch=4 launch=eager precision=fp32", others,
+            ARRAY_SIZE(others), 0);
+    compare(*state,
+            "model=light blocks=5 batch=4 launch=eager precision=bf16 elementwise=unfused "
+            "attention=fused",
+            others, ARRAY_SIZE(others), 0);
+}
+
 static void graphs_of_several_lengths_change_no_bit(void **state)
 {
     static const char *const others[] = {
@@ -422,6 +438,53 @@ static void checkpointing_keeps_a_third_or_less(void **state)
                 3 * metric_of(*state, few, METRIC_ACTIVATION_PEAK));
     assert_near(metric_of(*state, few, METRIC_ACTIVATION_PEAK),
                 metric_of(*state, few, METRIC_ACTIVATION_PEAK), 0);
+}
+
+/* The activations that a step keeps for backward, and those that it has at its peak. The sizes are such that
+ * the allocator rounds none up. */
+static void checkpointed_bytes(struct device *device, const char *checkpointing, int64_t *kept,
+                               int64_t *peak)
+{
+    struct training_window window = { 0 };
+    struct training *training;
+    char settings[200];
+
+    snprintf(settings, sizeof settings,
+             "model=light batch=16 tokens=32 width=64 blocks=12 precision=fp32 launch=eager "
+             "checkpointing=%s",
+             checkpointing);
+    *peak = (int64_t)metric_of(device, settings, METRIC_ACTIVATION_PEAK);
+    strcat(settings, " kept_loss=graph");
+    training = open_training(device, settings);
+    assert_ok(training_window(training, 1, &window));
+    *kept = allocator_statistics(training->allocator).allocated[MEMORY_ACTIVATIONS];
+    training_window_release(&window);
+    training_close(training);
+}
+
+/* One input per segment is kept. At the peak the blocks of the last full segment are there too; the inputs of
+ * shorter segments behind it are free again. */
+static void checkpointing_keeps_the_input_of_every_kth_block(void **state)
+{
+    enum { INPUT = 16 * 32 * 64 * sizeof(float) };
+    static const struct {
+        const char *value;
+        int blocks, segments, full;
+    } cases[] = {
+        { "block", 1, 12, 12 }, { "2", 2, 6, 6 }, { "3", 3, 4, 4 },   { "4", 4, 3, 3 },
+        { "5", 5, 3, 2 },       { "8", 8, 2, 1 }, { "12", 12, 1, 1 }, { "20", 12, 1, 1 }
+    };
+    int64_t kept[ARRAY_SIZE(cases)], peak[ARRAY_SIZE(cases)], a_block;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        checkpointed_bytes(*state, cases[i].value, &kept[i], &peak[i]);
+    a_block = peak[1] - peak[0] + (int64_t)(cases[0].full - cases[1].full) * INPUT;
+    assert_true(a_block > 10 * INPUT);
+    for (size_t i = 1; i < ARRAY_SIZE(cases); i++) {
+        int64_t blocks = cases[i].blocks - cases[0].blocks, full = cases[0].full - cases[i].full;
+        assert_int_equal(kept[0] - kept[i], (cases[0].segments - cases[i].segments) * INPUT);
+        assert_int_equal(peak[i] - peak[0], blocks * a_block - full * INPUT);
+    }
 }
 
 /* Twice the tokens: scores take four times the bytes, all else twice. */
@@ -918,6 +981,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_changes_no_arithmetic_changes_no_bit),
         cmocka_unit_test(the_same_holds_for_sequences_in_bf16),
+        cmocka_unit_test(segments_of_several_blocks_change_no_bit),
         cmocka_unit_test(graphs_of_several_lengths_change_no_bit),
         cmocka_unit_test(another_order_of_sums_changes_little),
         cmocka_unit_test(padding_changes_nothing_but_the_order_of_sums),
@@ -937,6 +1001,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_blocking_transfer_waits_for_each_copy_within_the_step),
         cmocka_unit_test(gelu_on_the_host_goes_there_and_back_once_per_block),
         cmocka_unit_test(checkpointing_keeps_a_third_or_less),
+        cmocka_unit_test(checkpointing_keeps_the_input_of_every_kth_block),
         cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
         cmocka_unit_test(a_roles_budget_is_a_little_more_than_the_peak),
         cmocka_unit_test(a_steps_peak_is_known_from_the_settings),

@@ -532,11 +532,9 @@ static enum status build(struct builder *builder, const struct training_config *
                        &encoder->host));
     TRY(choose_attention(builder, config, device));
     build_ops(builder, config);
-    TRY(program_build(&encoder->train,
-                      config->model.checkpointing ? PROGRAM_CHECKPOINTING : PROGRAM_TRAIN,
-                      encoder->ops, encoder->op_count, encoder->op_count));
-    TRY(program_build(&encoder->evaluate, PROGRAM_FORWARD, encoder->ops, encoder->op_count,
-                      encoder->logits_op));
+    TRY(program_build(&encoder->train, PROGRAM_TRAIN, encoder->ops, encoder->op_count,
+                      config->model.checkpointing));
+    TRY(program_build(&encoder->evaluate, PROGRAM_FORWARD, encoder->ops, encoder->logits_op, 0));
 
 out:
     return status;

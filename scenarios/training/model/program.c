@@ -89,16 +89,24 @@ static void append_backward(struct program *program, const struct op *ops, int f
     for (int i = last; i-- > first;) append(program, &ops[i], true, false);
 }
 
-static void order(struct program *program, enum program_kind kind, const struct op *ops, int count)
+/* Whether backward treats two neighbouring ops as one group: those of a block, or of a segment of blocks. */
+static bool together(const struct op *one, const struct op *two, int segment)
+{
+    if (segment == 0 || one->block < 0 || two->block < 0)
+        return one->block == two->block;
+    return one->block / segment == two->block / segment;
+}
+
+static void order(struct program *program, enum program_kind kind, const struct op *ops, int count,
+                  int segment)
 {
     for (int i = 0; i < count; i++) append(program, &ops[i], false, false);
     if (kind == PROGRAM_FORWARD)
         return;
     for (int last = count; last > 0;) {
         int first = last - 1;
-        while (first > 0 && ops[first - 1].block == ops[last - 1].block) first--;
-        append_backward(program, ops, first, last,
-                        kind == PROGRAM_CHECKPOINTING && ops[first].block >= 0);
+        while (first > 0 && together(&ops[first - 1], &ops[last - 1], segment)) first--;
+        append_backward(program, ops, first, last, segment > 0 && ops[first].block >= 0);
         last = first;
     }
 }
@@ -137,7 +145,7 @@ static void find_lives(struct program *program)
 }
 
 enum status program_build(struct program **built, enum program_kind kind, const struct op *ops,
-                          int count, int until)
+                          int count, int segment)
 {
     enum status status = STATUS_OK;
     struct program *program = calloc(1, sizeof *program);
@@ -148,7 +156,7 @@ enum status program_build(struct program **built, enum program_kind kind, const 
     program->entries = calloc((size_t)count * 3, sizeof *program->entries);
     if (program->entries == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the program of %d ops", count);
-    order(program, kind, ops, kind == PROGRAM_FORWARD ? until : count);
+    order(program, kind, ops, count, segment);
     drop_needless_recomputation(program);
     find_lives(program);
     *built = program;

@@ -1,7 +1,8 @@
 /* The program: the order in which the ops' passes run, with every tensor's life.
  *
- * Forward comes first, then backward in reverse. With checkpointing each block's forward runs again
- * before its backward, without the passes whose results are not read any more. A tensor is allocated
+ * Forward comes first, then backward in reverse. With checkpointing the blocks are divided into segments, and
+ * the forward of each segment runs again before its backward, without the passes whose results are not read
+ * any more: only the inputs of the segments are kept from forward to backward. A tensor is allocated
  * before the pass that defines it and freed after the last pass that uses that definition; both follow
  * from what the passes read and write. A captured graph is one run of a program. */
 #ifndef SCENARIOS_TRAINING_MODEL_PROGRAM_H
@@ -11,16 +12,17 @@
 #include "scenarios/training/model/op.h"
 
 enum program_kind {
-    PROGRAM_FORWARD,       /* only the forward passes, to the logits */
-    PROGRAM_TRAIN,         /* forward and backward */
-    PROGRAM_CHECKPOINTING, /* forward and backward, each block's activations recomputed */
+    PROGRAM_FORWARD, /* only the forward passes */
+    PROGRAM_TRAIN,   /* forward and backward */
 };
 
 struct program;
 
-/* `ops` and their tensors must outlive the program. Forward programs stop before op number `until`. */
+/* `ops` and their tensors must outlive the program. `segment` is the number of blocks whose activations are
+ * recomputed together, from the first block on; 0: all activations are kept. The last segment may have
+ * fewer blocks, and is recomputed too. */
 enum status program_build(struct program **program, enum program_kind kind, const struct op *ops,
-                          int count, int until);
+                          int count, int segment);
 void program_free(struct program *program);
 
 /* Blocks of the allocator's that outlive the run that made them; all 0 at first. */

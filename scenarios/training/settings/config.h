@@ -28,7 +28,9 @@ struct model_config {
     enum elementwise elementwise;
     bool gelu_on_host; /* forward only */
     enum attention attention;
-    bool checkpointing; /* keep only each block's input, recompute the rest in backward */
+    int checkpointing; /* blocks per segment: only its input is kept, and backward computes the rest
+                          again (Megatron-LM's --recompute-method=uniform with so many
+                          --recompute-num-layers); 0: all activations are kept */
 };
 
 /* --- Data and the loader --- */

@@ -88,6 +88,10 @@ static bool parse_count(const struct knob *knob, const char *text, union knob_va
     const char *end;
     uint64_t number;
 
+    if (knob->one != NULL && strcmp(text, knob->one) == 0) {
+        value->count = 1;
+        return true;
+    }
     if (!parse_digits(text, &number, &end) || *end != '\0' || !within(knob, (double)number))
         return false;
     value->count = (int)number;
@@ -97,7 +101,8 @@ static bool parse_count(const struct knob *knob, const char *text, union knob_va
 static int print_count(const struct knob *knob, const union knob_value *value, char *text,
                        size_t size)
 {
-    (void)knob;
+    if (knob->one != NULL && value->count == 1)
+        return snprintf(text, size, "%s", knob->one);
     return snprintf(text, size, "%d", value->count);
 }
 
@@ -235,14 +240,16 @@ int knob_value_print(const struct knob *knob, const union knob_value *value, cha
     return kinds[knob->kind].print(knob, value, text, size);
 }
 
-/* One of the alternatives in knob->values: a range, SIZE, or a word to be written as it is. */
-static int advise(const char *word, size_t length, char *text, size_t size)
+/* One of the alternatives in knob->values: a range, SIZE, N, or a word to be written as it is. */
+static int advise(const struct knob *knob, const char *word, size_t length, char *text, size_t size)
 {
     const char *dots = memmem(word, length, "..", 2);
     bool number = strspn(word, "0123456789.e-") >= length;
 
     if (length == 4 && memcmp(word, "SIZE", 4) == 0)
         return snprintf(text, size, "a size such as 512MiB or 2GiB");
+    if (length == 1 && *word == 'N')
+        return snprintf(text, size, "a number from %g to %g", knob->least, knob->most);
     if (dots == NULL)
         return snprintf(text, size, "%.*s", (int)length, word);
     return snprintf(text, size, "%s%.*s to %.*s", number ? "a number from " : "",
@@ -259,7 +266,7 @@ void knob_value_advice(const struct knob *knob, char *text, size_t size)
 
         used += (size_t)snprintf(text + used, size - used, "%s", before);
         if (used < size)
-            used += (size_t)advise(word, length, text + used, size - used);
+            used += (size_t)advise(knob, word, length, text + used, size - used);
         if (word[length] == '\0')
             break;
         word += length + 1;

@@ -28,6 +28,7 @@ struct knob {
     size_t offset;      /* in struct training_config */
     double least, most; /* numbers: the range */
     const char *zero;   /* numbers: the only spelling of 0, which the range excludes; NULL: none */
+    const char *one;    /* counts: the same of 1 */
     bool changes_no_result; /* a saved run may go on with another value: all bits stay the same */
 };
 const struct knob *knobs_list(int *count);
