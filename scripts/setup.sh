@@ -6,12 +6,13 @@ set -eu
 usage()
 {
     cat <<'END'
-usage: scripts/setup.sh [--tests] [--list]
+usage: scripts/setup.sh [--tests] [--report] [--list]
 
 Installs what is missing to build chokepoint, with apt (Debian 12, Ubuntu 24.04, or newer), as root
 or through sudo. Does nothing when all is there.
 
   --tests   also what the tests and the checks of .ci/run need
+  --report  also what scripts/plot.py needs
   --list    print the packages, one per line, and install nothing
   --help    this text
 
@@ -32,6 +33,9 @@ packages()
     if [ "$tests" = yes ]; then
         echo clang-format shellcheck python3 python3-venv python3-numpy python3-scipy
         echo libbenchmark-tools libbenchmark-dev
+    fi
+    if [ "$tests" = yes ] || [ "$report" = yes ]; then
+        echo python3-matplotlib
     fi
 }
 
@@ -87,10 +91,12 @@ explain_failure()
 }
 
 tests=no
+report=no
 list=no
 for argument; do
     case $argument in
     --tests) tests=yes ;;
+    --report) report=yes ;;
     --list) list=yes ;;
     --help | -h)
         usage

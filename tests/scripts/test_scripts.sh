@@ -77,6 +77,10 @@ the_list_has_one_package_a_line()
     setup --list --tests
     expect_in out '^python3-numpy$'
     [ "$(wc -l <"$work/out")" -gt "$builds" ] || complain "--tests adds nothing"
+    expect_in out '^python3-matplotlib$'
+    setup --list --report
+    expect_in out '^python3-matplotlib$'
+    ! grep -q '^python3-numpy$' "$work/out" || complain "--report adds what the tests need"
 }
 
 without_apt_the_packages_are_named()

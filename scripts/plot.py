@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""Draws pictures of what chokepoint measured, for slides, papers and pages.
+
+    scripts/plot.py effects chokepoint-result -o effects.svg
+    scripts/plot.py steps chokepoint-result --scenario item_sync -o steps.png --theme dark
+
+The figures are those of the files, and `-o FIGURES.json` writes what a picture shows. Needs matplotlib,
+Debian's python3-matplotlib: scripts/setup.sh --report installs it."""
+
+import argparse
+import hashlib
+import json
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True  # the checkout stays as it is
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from plots import effects, lesson, read, roofline, steps, style, sweep, trend
+
+KINDS = {kind.NAME: kind for kind in (effects, steps, roofline, sweep, trend, lesson)}
+
+EPILOG = ("A folder stands for the result.json in it. Exit codes: 0 the picture is written; 2 bad usage or "
+          "bad input; 3 matplotlib or chokepoint is missing.")
+
+
+def figures_hash(found):
+    """Tells whether a picture shows these figures; independent of matplotlib."""
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
+def write(kind, found, path, theme):
+    """Draws `found` into `path`, whose ending says how."""
+    with style.themed(theme):
+        style.save(kind.draw(found, theme), path, f"figures sha256:{figures_hash(found)}")
+
+
+def arguments(texts):
+    parser = argparse.ArgumentParser(prog="plot.py", description=__doc__.split("\n\n")[0], epilog=EPILOG)
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    for kind in KINDS.values():
+        one = kinds.add_parser(kind.NAME, help=kind.HELP, description=kind.__doc__, epilog=EPILOG)
+        one.add_argument("inputs", nargs="+" if kind.MANY else 1, metavar="FILE",
+                         help="a file that chokepoint wrote, or a result folder")
+        one.add_argument("-o", "--out", required=True, metavar="FILE", help="picture.svg, picture.png, or "
+                         "figures.json for the figures alone")
+        one.add_argument("--theme", choices=["light", "dark"], default="light")
+        for flag, settings in getattr(kind, "FLAGS", {}).items():
+            one.add_argument(flag, **settings)
+        if not hasattr(kind, "FLAGS"):
+            one.add_argument("--scenario", action="append", metavar="NAME", help="of those in the result")
+    return parser.parse_args(texts)
+
+
+def main(texts):
+    options = arguments(texts)
+    ending = pathlib.Path(options.out).suffix
+    if ending not in (".svg", ".png", ".json"):
+        raise read.InputError(f"-o {options.out}: give a name that ends in .svg, .png or .json")
+    kind = KINDS[options.kind]
+    found = kind.data(options)
+    try:
+        if ending == ".json":
+            pathlib.Path(options.out).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        else:
+            write(kind, found, options.out, options.theme)
+    except OSError as error:
+        raise read.InputError(f"{options.out}: {error.strerror}") from None
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except read.InputError as error:
+        print(f"plot.py: {error}", file=sys.stderr)
+        sys.exit(2)
+    except read.MissingError as error:
+        print(f"plot.py: {error}", file=sys.stderr)
+        sys.exit(3)

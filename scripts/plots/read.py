@@ -1,0 +1,125 @@
+"""Reads what the plots are drawn from: result files, `bench`, `train --sweep`, and `diagnose`.
+
+Whatever is no such file is an InputError with one sentence. Figures are taken as they are in the files:
+what is computed from measurements, chokepoint computes."""
+
+import json
+import pathlib
+
+
+class InputError(Exception):
+    """Bad input or usage, in a sentence; exit code 2."""
+
+
+class MissingError(Exception):
+    """A library or a program is missing; exit code 3."""
+
+
+def load(path):
+    """The object in a JSON file; a folder stands for the result.json in it."""
+    path = pathlib.Path(path)
+    if path.is_dir():
+        path = path / "result.json"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: this is no JSON, nor any other text") from None
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty")
+    try:
+        loaded = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not whole, or no JSON: {error}") from None
+    if not isinstance(loaded, dict):
+        raise InputError(f"{path}: this is JSON, but no file of chokepoint")
+    return loaded
+
+
+def result(path):
+    """A result file of `run`."""
+    loaded = load(path)
+    own = loaded.get("chokepoint")
+    if not isinstance(own, dict) or not isinstance(own.get("scenarios"), list):
+        raise InputError(f"{path}: this is no result of chokepoint run")
+    if not own["scenarios"]:
+        raise InputError(f"{path}: the run measured no scenario")
+    for scenario in own["scenarios"]:
+        if not isinstance(scenario, dict) or not isinstance(scenario.get("name"), str):
+            raise InputError(f"{path}: a scenario in it has no name")
+    return loaded
+
+
+def names(loaded):
+    return [scenario["name"] for scenario in loaded["chokepoint"]["scenarios"]]
+
+
+def scenario(path, name):
+    """The named scenario of a result; the only one if there is no name."""
+    loaded = result(path)
+    if name is None:
+        if len(names(loaded)) > 1:
+            raise InputError(f"{path}: which scenario? Give --scenario: {', '.join(names(loaded))}")
+        return loaded["chokepoint"]["scenarios"][0]
+    for one in loaded["chokepoint"]["scenarios"]:
+        if one["name"] == name:
+            return one
+    raise InputError(f"{path}: it has no scenario {name}, only {', '.join(names(loaded))}")
+
+
+def rows(path):
+    """The rows of a file of Google Benchmark's format: `bench`, `run`, or another program's."""
+    loaded = load(path)
+    if not isinstance(loaded.get("benchmarks"), list) or not isinstance(loaded.get("context"), dict):
+        raise InputError(f"{path}: this is no file of Google Benchmark's format")
+    return loaded["context"], loaded["benchmarks"]
+
+
+def origin(context):
+    """Device, commit and day of a file, for the line below the title."""
+    device = context.get("device_name") or context.get("cpu_model") or context.get("host_name") or "?"
+    parts = [str(device), str(context.get("date", ""))[:10]]
+    if context.get("commit"):
+        parts.append(f"commit {context['commit']}")
+    return " · ".join(part for part in parts if part)
+
+
+def number(value):
+    """Whether a JSON value is a number; null stands for what was not measured."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+SCALES = {"us": (("ns", 1e-3), ("us", 1), ("ms", 1e3), ("s", 1e6)),
+          "ns": (("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9)),
+          "B": (("B", 1), ("KiB", 1024), ("MiB", 1024 ** 2), ("GiB", 1024 ** 3)),
+          "B/s": (("B/s", 1), ("KB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)),
+          "FLOP/s": (("FLOP/s", 1), ("MFLOP/s", 1e6), ("GFLOP/s", 1e9), ("TFLOP/s", 1e12))}
+
+
+def scale(value, unit):
+    """The name and the size of the unit in which `value` is read best."""
+    found = unit, 1
+    for name, size in SCALES.get(unit, ()):
+        if abs(value) >= size or name == SCALES[unit][0][0]:
+            found = name, size
+    return found
+
+
+def digits(value):
+    """Three digits, without an exponent."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def quantity(value, unit):
+    """As harness/base/quantity.h prints it: 1420 us is "1.42 ms"."""
+    if not number(value):
+        return "-"
+    name, size = scale(value, unit)
+    if unit == "B" and size == 1:
+        return f"{value:.0f} B"
+    return f"{digits(value / size)} {name}".rstrip()
