@@ -776,6 +776,58 @@ static void a_window_counts_its_padding(void **state)
     training_window_release(&window);
 }
 
+/* Forward's products, by the sizes alone: queries, keys, values, output and the MLP's two; the scores and their
+ * product with the values; what makes tokens of patches, and the classifier. */
+static double forward_flops(const struct model_shape *shape, double *embedding)
+{
+    double width = shape->width, rows = shape->rows;
+    double block =
+        2 * rows * width * width * (3 + 1 + 4 + 4) +
+        4.0 * shape->samples * shape->heads * shape->tokens * shape->tokens * shape->head_width;
+
+    *embedding = 2.0 * shape->samples * (shape->tokens - 1) * shape->patch_width * width;
+    return shape->blocks * block + *embedding + 2.0 * shape->samples * width * shape->classes_width;
+}
+
+/* Backward takes two products for each of forward's, but for the first, whose input is data. How the step is
+ * done changes nothing: what is computed again is no progress. */
+static void model_flops_count_each_product_once(void **state)
+{
+    static const char *const settings[] = {
+        "model=balanced",
+        "model=balanced checkpointing=block",
+        "model=balanced attention=fused",
+        "model=balanced attention=fused checkpointing=block",
+        "model=balanced elementwise=unfused",
+        "model=balanced batch=8 accumulate=4",
+    };
+    double once = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        struct training *training = open_training(*state, settings[i]);
+        const struct encoder *encoder = training->encoder;
+        double embedding, forward = forward_flops(&encoder->shape, &embedding);
+        double flops = (double)program_model_flops(encoder->train);
+        struct training_window window = { 0 };
+        assert_near(flops, 3 * forward - embedding, 0);
+        assert_true((double)program_flops(encoder->train) >= flops);
+        if (strstr(settings[i], "=fused") != NULL || strstr(settings[i], "=block") != NULL)
+            assert_true((double)program_flops(encoder->train) > flops);
+        assert_int_equal(training_window(training, 3, &window), STATUS_OK);
+        if (i == 0)
+            once = window.metric[METRIC_MODEL_FLOPS_PER_STEP];
+        assert_near(window.metric[METRIC_MODEL_FLOPS_PER_STEP], once, 0);
+        assert_near(window.metric[METRIC_MODEL_FLOPS_PER_SECOND],
+                    3 * once / ((double)window.wall_ns / 1e9), 1);
+        assert_near(window.metric[METRIC_OP_BYTES_PER_SECOND] *
+                        (window.metric[METRIC_FORWARD_TIME] + window.metric[METRIC_BACKWARD_TIME]) /
+                        1e6,
+                    window.metric[METRIC_OP_BYTES_PER_STEP], 1);
+        training_window_release(&window);
+        training_close(training);
+    }
+}
+
 static void a_windows_spread_is_that_of_its_single_steps(void **state)
 {
     struct training_window window = window_of(*state, "model=balanced", 10);
@@ -1015,6 +1067,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(only_the_last_step_of_a_window_records_its_phases),
         cmocka_unit_test(a_window_counts_its_steps_and_samples),
         cmocka_unit_test(a_window_counts_its_padding),
+        cmocka_unit_test(model_flops_count_each_product_once),
         cmocka_unit_test(a_windows_spread_is_that_of_its_single_steps),
         cmocka_unit_test(a_window_adds_up_over_slices_with_other_steps_between),
         cmocka_unit_test(a_window_that_is_stopped_ends_after_the_step_under_way),

@@ -75,9 +75,10 @@ struct op {
     int block;     /* -1: outside the blocks */
     struct pass forward, backward;
     const struct model_shape *shape;
-    int rows, in, out; /* linear: [rows, in] x [in, out]; others: rows of `in` elements */
-    int x_row;         /* linear: elements from one row of x to the next */
-    void *host;        /* pinned memory for an op on the host; NULL: on the device */
+    int rows, in, out;      /* linear: [rows, in] x [in, out]; others: rows of `in` elements */
+    int x_row;              /* linear: elements from one row of x to the next */
+    void *host;             /* pinned memory for an op on the host; NULL: on the device */
+    int64_t repeated_flops; /* of backward's, those of products that forward has computed already */
 };
 
 /* The ops, each filled from its tensors. A NULL tensor is one that the op does not use. Partial sums

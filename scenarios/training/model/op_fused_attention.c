@@ -112,5 +112,6 @@ struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, 
                                  { q->gradient, k->gradient, v->gradient, scratch },
                                  0,
                                  5 * attention_product_flops(shape) };
+    op.repeated_flops = attention_product_flops(shape);
     return op;
 }

@@ -391,3 +391,18 @@ int64_t program_flops(const struct program *program)
     for (int i = 0; i < program->length; i++) flops += program->entries[i].pass->flops;
     return flops;
 }
+
+int64_t program_model_flops(const struct program *program)
+{
+    int64_t flops = 0;
+
+    for (int i = 0; i < program->length; i++) {
+        const struct program_entry *what = &program->entries[i].what;
+        if (what->recomputed)
+            continue;
+        flops += program->entries[i].pass->flops;
+        if (what->backward)
+            flops -= what->op->repeated_flops;
+    }
+    return flops;
+}

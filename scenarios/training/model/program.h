@@ -64,4 +64,8 @@ struct program_entry program_entry(const struct program *program, int index);
 int64_t program_bytes(const struct program *program);
 int64_t program_flops(const struct program *program);
 
+/* The same of the products that the model asks for, each once: without those of recomputed passes, and
+ * without the scores that fused attention computes again in backward. */
+int64_t program_model_flops(const struct program *program);
+
 #endif

@@ -24,6 +24,12 @@
     X(CAPTURES_PER_STEP, "captures_per_step", "", "graphs captured")                               \
     X(OP_BYTES_PER_STEP, "op_bytes_per_step", "B",                                                 \
       "bytes that forward and backward must read and write, in the window's last step")            \
+    X(OP_BYTES_PER_SECOND, "op_bytes_per_second", "B/s",                                           \
+      "op_bytes_per_step over the time of forward and backward")                                   \
+    X(MODEL_FLOPS_PER_STEP, "model_flops_per_step", "",                                            \
+      "multiplications and additions of the products of forward and backward, each once")          \
+    X(MODEL_FLOPS_PER_SECOND, "model_flops_per_second", "FLOP/s",                                  \
+      "model_flops_per_step over step_time")                                                       \
     X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \
     X(COPIES_PER_STEP, "copies_per_step", "", "copies between host and device, and on the device") \
     X(H2D_BYTES_PER_STEP, "h2d_bytes_per_step", "B", "bytes copied from host to device")           \

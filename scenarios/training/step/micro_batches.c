@@ -115,6 +115,15 @@ int64_t micro_batches_flops(const struct micro_batches *micro_batches)
     return flops;
 }
 
+int64_t micro_batches_model_flops(const struct micro_batches *micro_batches)
+{
+    int64_t flops = 0;
+
+    for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
+        flops += program_model_flops(micro_batches->of[i]->train);
+    return flops;
+}
+
 int64_t micro_batches_bytes(const struct micro_batches *micro_batches)
 {
     int64_t bytes = 0;

@@ -31,6 +31,7 @@ struct token_counts {
 struct token_counts micro_batches_tokens(const struct micro_batches *micro_batches);
 
 int64_t micro_batches_flops(const struct micro_batches *micro_batches); /* of the step's products */
+int64_t micro_batches_model_flops(const struct micro_batches *micro_batches); /* each once */
 int64_t micro_batches_bytes(const struct micro_batches *micro_batches); /* of the step's passes */
 
 /* program_trace() for all models, those that are made later included. */

@@ -183,6 +183,7 @@ static enum status take_lengths(struct training *training, const struct batch *b
     counts = micro_batches_tokens(training->micro_batches);
     training->tokens += counts.tokens;
     training->padded_tokens += counts.padded_tokens;
+    training->model_flops += micro_batches_model_flops(training->micro_batches);
 
 out:
     return status;

@@ -34,6 +34,7 @@ static struct training_counts read_counts(struct training *training)
         .log_syncs = training->config.logging.log == LOGGING_SYNCED ? training->log_lines : 0,
         .tokens = training->tokens,
         .padded_tokens = training->padded_tokens,
+        .model_flops = training->model_flops,
         .left_bytes = training->left_bytes,
     };
 }
@@ -62,6 +63,7 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->log_syncs += to->log_syncs - from->log_syncs;
     sum->tokens += to->tokens - from->tokens;
     sum->padded_tokens += to->padded_tokens - from->padded_tokens;
+    sum->model_flops += to->model_flops - from->model_flops;
     sum->left_bytes += to->left_bytes - from->left_bytes;
 }
 
@@ -174,6 +176,12 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);
     fill_phases(metric, window);
     metric[METRIC_OP_BYTES_PER_STEP] = (double)micro_batches_bytes(training->micro_batches);
+    metric[METRIC_OP_BYTES_PER_SECOND] =
+        metric[METRIC_OP_BYTES_PER_STEP] /
+        ((metric[METRIC_FORWARD_TIME] + metric[METRIC_BACKWARD_TIME]) / 1e6);
+    metric[METRIC_MODEL_FLOPS_PER_STEP] = (double)counts->model_flops / steps;
+    metric[METRIC_MODEL_FLOPS_PER_SECOND] =
+        (double)counts->model_flops / ((double)window->wall_ns / 1e9);
     if (singles > 0 && isnan(metric[METRIC_STEP_TIME_P95]))
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to sort %d step times", singles);
 
