@@ -1,6 +1,7 @@
 #include "benches/roofs.h"
 
 #include <math.h>
+#include <string.h>
 
 extern const struct bench bench_bw_copy_d2d, bench_gemm_fp32, bench_gemm_tf32, bench_gemm_bf16,
     bench_gemm_fp16;
@@ -28,16 +29,24 @@ static int peak_of(const struct bench *bench)
     return 0;
 }
 
+int roof_peak_find(const char *name)
+{
+    int peak = 0;
+
+    while (peak < ROOF_PEAKS && strcmp(peaks[peak].name, name) != 0) peak++;
+    return peak;
+}
+
 /* The rate per second of the bench's largest row, by its fastest repetition. */
 static double measure(const struct bench *bench, struct device *device,
+                      const struct bench_settings *settings,
                       int64_t (*amount)(const struct bench_result *))
 {
-    struct bench_settings settings = bench_settings_default();
     struct bench_result result;
     int count;
     const int64_t *arguments = bench_arguments(bench, device_properties(device), &count);
 
-    if (bench_measure(&result, bench, arguments[count - 1], device, &settings) != STATUS_OK)
+    if (bench_measure(&result, bench, arguments[count - 1], device, settings) != STATUS_OK)
         return -1;
     return (double)amount(&result) * 1e9 / bench_fastest_ns(&result);
 }
@@ -52,14 +61,47 @@ static int64_t flops_of(const struct bench_result *result)
     return result->flops;
 }
 
+static void measure_copies(struct roofs *roofs, struct device *device,
+                           const struct bench_settings *settings)
+{
+    if (roofs->bytes_per_second == 0)
+        roofs->bytes_per_second = measure(&bench_bw_copy_d2d, device, settings, bytes_of);
+}
+
+static void measure_products(struct roofs *roofs, int peak, struct device *device,
+                             const struct bench_settings *settings)
+{
+    if (roofs->flops_per_second[peak] == 0)
+        roofs->flops_per_second[peak] = measure(peaks[peak].bench, device, settings, flops_of);
+}
+
 void roofs_measure(struct roofs *roofs, const struct bench *bench, struct device *device)
 {
-    double *peak = &roofs->flops_per_second[peak_of(bench)];
+    const struct bench_settings settings = bench_settings_default();
 
-    if (bench->roof != ROOF_NONE && roofs->bytes_per_second == 0)
-        roofs->bytes_per_second = measure(&bench_bw_copy_d2d, device, bytes_of);
-    if (bench->roof == ROOF_PRODUCTS && *peak == 0)
-        *peak = measure(peaks[peak_of(bench)].bench, device, flops_of);
+    if (bench->roof != ROOF_NONE)
+        measure_copies(roofs, device, &settings);
+    if (bench->roof == ROOF_PRODUCTS)
+        measure_products(roofs, peak_of(bench), device, &settings);
+}
+
+void roofs_measure_quickly(struct roofs *roofs, int peak, struct device *device)
+{
+    const struct bench_settings settings = { .min_seconds = 0.005, .repetitions = 6, .seed = 1 };
+
+    measure_copies(roofs, device, &settings);
+    measure_products(roofs, peak, device, &settings);
+}
+
+struct ceilings roofs_ceilings(const struct roofs *roofs, int peak)
+{
+    return (struct ceilings){ .flops_per_second = roofs->flops_per_second[peak],
+                              .bytes_per_second = roofs->bytes_per_second };
+}
+
+double ceiling_share(double rate, double ceiling)
+{
+    return ceiling > 0 ? rate / ceiling : NAN;
 }
 
 void roofs_apply(const struct roofs *roofs, const struct bench *bench, struct bench_result *result)

@@ -16,10 +16,26 @@ struct roofs {
 };
 const char *roof_peak_name(int peak); /* "fp32", "tf32", "bf16", "fp16" */
 
+int roof_peak_find(const char *name); /* ROOF_PEAKS: there is none */
+
 /* Measures what `bench` is bound by, unless it is known already. The largest copy and the largest square
  * product of the list are taken, and the fastest of their repetitions. A limit stays unknown if its bench
  * fails: the same row of the list fails for the same reason and reports it. */
 void roofs_measure(struct roofs *roofs, const struct bench *bench, struct device *device);
+
+/* Measures copies, and products of one type, unless they are known already: the same benches, with six
+ * repetitions of at least 5 ms. */
+void roofs_measure_quickly(struct roofs *roofs, int peak, struct device *device);
+
+/* What the training step is held against; 0 or less: not known. */
+struct ceilings {
+    double flops_per_second; /* of products in the step's type */
+    double bytes_per_second; /* of copies within the device: read and written */
+};
+struct ceilings roofs_ceilings(const struct roofs *roofs, int peak);
+
+/* A rate as a share of its ceiling; NaN where one of them is not known. */
+double ceiling_share(double rate, double ceiling);
 
 /* Least time of one iteration of `result` on these roofs, into roof_ns. It may be more than what was
  * measured: data that stays in a cache is faster than memory. */

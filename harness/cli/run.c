@@ -3,6 +3,7 @@
  * Everything that could refuse the whole run is tried first: the names, the device, the images, the
  * result folder. The result file is written anew after each scenario, so an early end costs only the
  * scenario that runs. */
+#include "harness/bench/clocks.h"
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
@@ -31,6 +32,7 @@ struct run {
     char device_name[16];
     struct device_properties device;
     struct device_health health; /* at the start */
+    struct roofs roofs;          /* of the precisions that the scenarios train in */
     struct run_data data;
     struct result_file *file;
     struct scenario_result *results;
@@ -54,6 +56,50 @@ out:
     return status;
 }
 
+/* The product that a variant's steps are held against: that of its precision. ROOF_PEAKS: none, or the
+ * variant is refused, which its child reports. */
+static int peak_of(const struct run *run, const struct scenario *scenario, enum variant variant)
+{
+    struct protocol protocol = flags_protocol(&run->flags);
+    struct training_config config;
+    char precision[16];
+
+    if (!where_holds(scenario->needs, &run->device) ||
+        protocol_config(&protocol, scenario, variant, &run->device, &config) != STATUS_OK ||
+        knob_get(&config, "precision", precision, sizeof precision) != STATUS_OK)
+        return ROOF_PEAKS;
+    return roof_peak_find(precision);
+}
+
+/* Once for all scenarios, on a device that does nothing else. */
+static enum status measure_ceilings(struct run *run)
+{
+    enum status status = STATUS_OK;
+    struct device *device = NULL;
+
+    TRY(flags_open_device(&device, &run->flags));
+    TRY(clocks_raise(device));
+    for (int i = 0; i < CHOICE_MAX; i++)
+        for (int v = 0; v < VARIANT_COUNT && run->choice.chosen[i] && !interrupt_signal(); v++) {
+            int peak = peak_of(run, scenarios[i], (enum variant)v);
+            if (peak < ROOF_PEAKS)
+                roofs_measure_quickly(&run->roofs, peak, device);
+        }
+
+out:
+    device_close(device);
+    return status;
+}
+
+static void take_ceilings(const struct run *run, struct scenario_result *result)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        int peak = peak_of(run, result->scenario, (enum variant)v);
+        if (peak < ROOF_PEAKS)
+            result->ceilings[v] = roofs_ceilings(&run->roofs, peak);
+    }
+}
+
 static enum status run_scenario(struct run *run, const struct scenario *scenario,
                                 const struct protocol *protocol, struct progress *progress)
 {
@@ -67,6 +113,7 @@ static enum status run_scenario(struct run *run, const struct scenario *scenario
     if (status != STATUS_OK)
         scenario_result_release(result);
     TRY(status);
+    take_ceilings(run, result);
     run->count++;
     progress_next(progress);
     progress_clear(progress);
@@ -305,6 +352,7 @@ static enum status run_run(void *context, int *exit_code)
     TRY(run_data_check(&run->data, &run->choice, run->like.jpeg_pixels, &protocol, &run->device));
     TRY(open_output(run));
     interrupt_catch();
+    TRY(measure_ceilings(run));
     outcome = run_scenarios(run);
     error = *status_last();
     TRY(print_results(run)); /* of a run cut short too */

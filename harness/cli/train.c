@@ -16,6 +16,7 @@
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/state.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,7 @@ out:
 /* `traced`: of the trace; NULL: there is none. */
 static enum status print_json_one(const struct device_properties *device, const char *settings,
                                   const struct measurement *measurement,
+                                  const struct utilisation *utilisation,
                                   const struct diagnosis *traced)
 {
     struct json json = { 0 };
@@ -210,11 +212,29 @@ static enum status print_json_one(const struct device_properties *device, const 
     json_text(&json, root, "settings", settings);
     json_bool(&json, root, "interrupted", measurement->interrupted);
     train_json(&json, root, measurement);
+    utilisation_json(&json, root, "utilisation", utilisation);
     if (traced != NULL) {
         json_text(&json, root, "trace", traced->paths[0]);
         findings_json(&json, root, "findings", &traced->findings[0]);
     }
     return print_json(&json, root);
+}
+
+/* Measured after the training, whose memory is free again; none after an interrupt. */
+static struct ceilings measure_ceilings(const struct training_config *config, struct device *device)
+{
+    struct roofs roofs = { 0 };
+    char precision[16];
+    int peak;
+
+    if (interrupt_signal() != 0 ||
+        knob_get(config, "precision", precision, sizeof precision) != STATUS_OK)
+        return (struct ceilings){ 0 };
+    peak = roof_peak_find(precision);
+    if (peak == ROOF_PEAKS)
+        return (struct ceilings){ 0 };
+    roofs_measure_quickly(&roofs, peak, device);
+    return roofs_ceilings(&roofs, peak);
 }
 
 /* Records steps as `exec --trace` does, of the configuration as it was measured. No device is open. */
@@ -263,6 +283,8 @@ static enum status train_one(struct train *train, struct device **device, const 
     struct status_error error;
     bool is_json = train->flags.format == FORMAT_JSON;
     struct measurement measurement;
+    struct utilisation utilisation;
+    struct ceilings ceilings;
     struct page to = *page;
     struct measure measure = {
         .steps = train->steps,
@@ -289,8 +311,10 @@ static enum status train_one(struct train *train, struct device **device, const 
         fflush(stdout);
     }
     TRY(measure_training(&measurement, *device, &train->config, &measure));
+    ceilings = measure_ceilings(&train->config, *device);
+    utilisation = utilisation_make(measurement.metric, &ceilings, NAN);
     if (!is_json)
-        train_print_summary(page, &measurement);
+        train_print_summary(page, &measurement, &utilisation);
     if (!is_json && train->config.saving.folder[0] != '\0' &&
         measurement.save_error.status == STATUS_OK)
         print_saved(page, train->config.saving.folder, measurement.steps_trained);
@@ -301,8 +325,10 @@ static enum status train_one(struct train *train, struct device **device, const 
         outcome = record_trace(train, &properties, &measurement, &diagnosis);
         error = *status_last();
     }
+    if (diagnosis.count > 0)
+        utilisation.busy_share = diagnosis_busy_share(&diagnosis, 0);
     if (is_json)
-        TRY(print_json_one(&properties, settings, &measurement,
+        TRY(print_json_one(&properties, settings, &measurement, &utilisation,
                            diagnosis.count > 0 ? &diagnosis : NULL));
     if (measurement.save_error.status != STATUS_OK)
         TRY(status_raise(&measurement.save_error));

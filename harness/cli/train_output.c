@@ -84,7 +84,28 @@ static void print_figures(const struct page *page, const char *name, const char 
     page_row_inked(page, columns, ARRAY_SIZE(columns), cells, inks);
 }
 
-void train_print_summary(const struct page *page, const struct measurement *measurement)
+static void print_utilisation(const struct page *page, const struct measurement *measurement,
+                              const struct utilisation *utilisation)
+{
+    const struct ceilings *ceilings = &utilisation->ceilings;
+    char rate[QUANTITY_SIZE], ceiling[QUANTITY_SIZE];
+
+    if (isfinite(utilisation->mfu)) {
+        quantity_print(ceiling, ceilings->flops_per_second, "FLOP/s");
+        print_figures(page, "MFU", "%.0f%%: %s, where a large matrix product reaches %s",
+                      100 * utilisation->mfu,
+                      text_of(rate, measurement, METRIC_MODEL_FLOPS_PER_SECOND), ceiling);
+    }
+    if (isfinite(utilisation->bandwidth_share)) {
+        quantity_print(ceiling, ceilings->bytes_per_second, "B/s");
+        print_figures(page, "bandwidth", "%.0f%%: %s in forward and backward; a copy reaches %s",
+                      100 * utilisation->bandwidth_share,
+                      text_of(rate, measurement, METRIC_OP_BYTES_PER_SECOND), ceiling);
+    }
+}
+
+void train_print_summary(const struct page *page, const struct measurement *measurement,
+                         const struct utilisation *utilisation)
 {
     const double *metric = measurement->metric;
     char one[QUANTITY_SIZE], two[QUANTITY_SIZE], three[QUANTITY_SIZE], four[QUANTITY_SIZE];
@@ -102,6 +123,7 @@ void train_print_summary(const struct page *page, const struct measurement *meas
                   text_of(one, measurement, METRIC_FORWARD_TIME),
                   text_of(two, measurement, METRIC_BACKWARD_TIME),
                   text_of(three, measurement, METRIC_OPTIMIZER_TIME));
+    print_utilisation(page, measurement, utilisation);
     print_figures(page, "data wait", "%s per step, %.0f%% of the step time",
                   text_of(one, measurement, METRIC_DATA_WAIT),
                   metric[METRIC_DATA_WAIT_SHARE] * 100);

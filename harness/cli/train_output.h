@@ -3,6 +3,7 @@
 #define HARNESS_CLI_TRAIN_OUTPUT_H
 
 #include "harness/cli/measure.h"
+#include "harness/report/utilisation.h"
 #include "harness/text/json.h"
 #include "harness/text/page.h"
 
@@ -19,8 +20,9 @@ void train_print_warmup(void *context, int64_t first, int64_t last);
 void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
                       double loss);
 
-/* The figures at the end. */
-void train_print_summary(const struct page *page, const struct measurement *measurement);
+/* The figures at the end; nothing is said of shares that are not known. */
+void train_print_summary(const struct page *page, const struct measurement *measurement,
+                         const struct utilisation *utilisation);
 
 /* A value of a sweep: what was measured with it, round by round, or why it could not run. */
 struct sweep_row {

@@ -1,7 +1,8 @@
 #include "harness/diagnosis/diagnosis.h"
 
-#include "harness/diagnosis/findings.h"
+#include "harness/diagnosis/rules.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,4 +76,11 @@ void diagnosis_release(struct diagnosis *diagnosis)
     free(diagnosis->summaries);
     free(diagnosis->traces);
     memset(diagnosis, 0, sizeof *diagnosis);
+}
+
+double diagnosis_busy_share(const struct diagnosis *diagnosis, int which)
+{
+    struct facts facts = facts_of(diagnosis->summaries, diagnosis->count, which);
+
+    return facts.step_ns > 0 ? facts.busy_ns / facts.step_ns : NAN;
 }

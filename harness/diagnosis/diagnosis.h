@@ -27,6 +27,11 @@ typedef void diagnosis_skip(void *context);
  * live longer. Release in every case. */
 enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
                            diagnosis_skip *skip, void *context);
+
+/* The part of the steps of trace number `which` in which its device worked: the union of kernels, copies and
+ * memsets (usage.h). NaN: the trace took no time. */
+double diagnosis_busy_share(const struct diagnosis *diagnosis, int which);
+
 void diagnosis_release(struct diagnosis *diagnosis);
 
 #endif

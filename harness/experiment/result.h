@@ -2,6 +2,7 @@
 #ifndef HARNESS_EXPERIMENT_RESULT_H
 #define HARNESS_EXPERIMENT_RESULT_H
 
+#include "benches/roofs.h"
 #include "harness/base/cpu_times.h"
 #include "harness/device/device.h"
 #include "harness/diagnosis/finding.h"
@@ -82,7 +83,8 @@ struct tracing {
 struct variant_diagnosis {
     bool made;
     struct findings findings; /* if made */
-    char reason[512];         /* why it was not made, though there is a trace */
+    double busy_share; /* if made: of the traced steps, the part in which the device worked */
+    char reason[512];  /* why it was not made, though there is a trace */
 };
 
 struct scenario_result {
@@ -104,8 +106,10 @@ struct scenario_result {
     struct balance_result balance;
     struct tracing tracing[VARIANT_COUNT]; /* if the scenario was measured */
     struct variant_diagnosis diagnoses[VARIANT_COUNT];
-    struct cpu_loss cpu_loss; /* while the child was timing */
-    double seconds;           /* of the whole scenario */
+    struct ceilings
+        ceilings[VARIANT_COUNT]; /* measured by the parent, for the variant's precision */
+    struct cpu_loss cpu_loss;    /* while the child was timing */
+    double seconds;              /* of the whole scenario */
 };
 
 /* Frees what the result owns; allowed on a result of zeros, and twice. */

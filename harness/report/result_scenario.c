@@ -4,6 +4,7 @@
 #include "harness/report/result_file.h"
 #include "harness/report/result_findings.h"
 #include "harness/report/scenario_json.h"
+#include "harness/report/utilisation.h"
 
 #include <limits.h>
 #include <math.h>
@@ -147,6 +148,16 @@ static void add_traces(struct json *json, cJSON *object, const struct scenario_r
     }
 }
 
+static void add_utilisation(struct json *json, cJSON *object, const struct scenario_result *result)
+{
+    cJSON *to = json_object(json, object, "utilisation");
+
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        struct utilisation utilisation = utilisation_of(result, (enum variant)v);
+        utilisation_json(json, to, variant_name((enum variant)v), &utilisation);
+    }
+}
+
 static void add_protocol(struct json *json, cJSON *object, const struct protocol *protocol)
 {
     cJSON *to = json_object(json, object, "protocol");
@@ -236,6 +247,7 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
     add_protocol(json, object, &result->protocol);
     result_device_add(json, object, "device", &result->device);
     add_traces(json, object, result);
+    add_utilisation(json, object, result);
     result_findings_add(json, object, result);
     json_number(json, object, "other_programs_cores", result->cpu_loss.others);
     json_number(json, object, "stolen_cores", result->cpu_loss.stolen);

@@ -2,6 +2,7 @@
 
 #include "harness/report/result_findings.h"
 #include "harness/report/result_summary.h"
+#include "harness/report/utilisation.h"
 #include "harness/text/page_rows.h"
 
 static const enum ink verdict_inks[VERDICT_COUNT] = {
@@ -64,10 +65,12 @@ static void print_missing_traces(const struct page *page, const struct scenario_
 
 static void print_remarks(const struct page *page, const struct scenario_result *result)
 {
-    char findings[FINDINGS_LINE], note[SUMMARY_NOTE_SIZE];
+    char findings[FINDINGS_LINE], note[SUMMARY_NOTE_SIZE], shares[UTILISATION_LINE];
 
     if (result->verdict == VERDICT_SKIPPED || result->verdict == VERDICT_FAILED)
         page_paragraph(page, INK_PLAIN, "%s", result->reason);
+    if (utilisation_line(shares, result))
+        page_paragraph(page, INK_DIM, "%s", shares);
     for (int i = 0; i < SUMMARY_NOTES; i++)
         if (summary_notes[i](note, sizeof note, result))
             page_paragraph(page, INK_DOUBTFUL, "%s", note);

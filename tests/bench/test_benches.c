@@ -50,6 +50,74 @@ static void limits_are_measured_once_and_only_where_they_bound(void **state)
     assert_true(roofs.bytes_per_second == 7);
 }
 
+static void a_share_of_an_unknown_ceiling_is_unknown(void **state)
+{
+    const struct roofs roofs = { 1e10, { 2e10, 0, 3e10, -1 } };
+    (void)state;
+
+    assert_int_equal(roof_peak_find("bf16"), 2);
+    assert_int_equal(roof_peak_find("fp64"), ROOF_PEAKS);
+    assert_float_equal(roofs_ceilings(&roofs, roof_peak_find("bf16")).flops_per_second, 3e10, 0);
+    assert_float_equal(roofs_ceilings(&roofs, 0).bytes_per_second, 1e10, 0);
+    assert_float_equal(ceiling_share(5e9, 2e10), 0.25, 1e-9);
+    assert_true(isnan(ceiling_share(5e9, roofs_ceilings(&roofs, 1).flops_per_second)));
+    assert_true(isnan(ceiling_share(5e9, roofs_ceilings(&roofs, 3).flops_per_second)));
+    assert_true(isnan(ceiling_share(NAN, 1)));
+}
+
+static void a_quick_measurement_leaves_what_is_known(void **state)
+{
+    struct roofs roofs = { 7, { 0, 0, 8, 0 } };
+
+    roofs_measure_quickly(&roofs, 2, *state);
+    assert_true(roofs.bytes_per_second == 7 && roofs.flops_per_second[2] == 8);
+    roofs_measure_quickly(&roofs, 0, *state);
+    assert_true(roofs.flops_per_second[0] > 1e8);
+    assert_true(roofs.bytes_per_second == 7 && roofs.flops_per_second[1] == 0);
+}
+
+static const struct bench *bench_named(const char *name)
+{
+    for (int i = 0; i < bench_count; i++)
+        if (strcmp(benches[i]->name, name) == 0)
+            return benches[i];
+    fail_msg("there is no bench %s", name);
+    return NULL;
+}
+
+/* The step counts what the benches of its products count: then shares of a ceiling compare. */
+static void the_steps_products_count_as_their_benches_do(void **state)
+{
+    static const struct {
+        const char *bench, *op;
+    } pairs[] = {
+        { "gemm_qkv_fp32", "block0.qkv_linear" },
+        { "gemm_out_fp32", "block0.projection_linear" },
+        { "gemm_up_fp32", "block0.expand_linear" },
+        { "gemm_down_fp32", "block0.contract_linear" },
+    };
+    struct training *training = open_training(*state, "model=balanced precision=fp32");
+    const struct encoder *encoder = training->encoder;
+    const struct bench_settings settings = { .iterations = 1, .repetitions = 1, .seed = 1 };
+    struct bench_result result;
+
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+        int found = 0;
+        assert_int_equal(bench_measure(&result, bench_named(pairs[i].bench), encoder->shape.width,
+                                       *state, &settings),
+                         STATUS_OK);
+        for (int op = 0; op < encoder->op_count; op++) {
+            if (strcmp(encoder->ops[op].name, pairs[i].op) != 0)
+                continue;
+            assert_int_equal(encoder->ops[op].forward.flops, result.flops);
+            assert_int_equal(encoder->ops[op].forward.bytes, result.bytes);
+            found++;
+        }
+        assert_int_equal(found, 1);
+    }
+    training_close(training);
+}
+
 /* All copies together are four caches, they do not overlap, and each takes its turn. */
 static void a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data(void **state)
 {
@@ -241,6 +309,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_roof_is_what_takes_longer_bytes_or_flops),
         cmocka_unit_test(limits_are_measured_once_and_only_where_they_bound),
+        cmocka_unit_test(a_share_of_an_unknown_ceiling_is_unknown),
+        cmocka_unit_test(a_quick_measurement_leaves_what_is_known),
+        cmocka_unit_test(the_steps_products_count_as_their_benches_do),
         cmocka_unit_test(a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data),
         cmocka_unit_test(operands_hold_random_values_that_are_exact_in_their_type),
         cmocka_unit_test(names_are_different_and_those_of_cold_rows_say_so),

@@ -39,6 +39,20 @@ says out "item_sync  loss_every 1 -> 20"
 says out "$folder/result/result.json"
 is_empty err
 [ -s "$folder/result/result.json" ] || fail "there is no result file"
+if command -v python3 >/dev/null; then # Shares are what was measured over ceilings that were, too.
+    python3 -c 'import json, statistics, sys
+scenario, = json.load(open(sys.argv[1]))["chokepoint"]["scenarios"]
+for name, shares in scenario["utilisation"].items():
+    def median(metric):
+        return statistics.median(pair["metrics"][metric] for pair in scenario["samples"][name])
+    def check(share, metric, ceiling):
+        wanted = median(metric) / shares[ceiling]
+        assert abs(shares[share] / wanted - 1) < 1e-6 and wanted > 0, (name, shares, wanted)
+    check("mfu", "model_flops_per_second", "peak_flops_per_second")
+    check("bandwidth_share", "op_bytes_per_second", "copy_bytes_per_second")
+    assert 0 < shares["busy_share"] <= 1, shares' "$folder/result/result.json" >"$folder/err" 2>&1 ||
+        fail "the utilisation is not that of the samples"
+fi
 
 # --- the work of an earlier run again ---
 # Another size and seed than a run would choose, so that it can have them from the file alone.

@@ -487,6 +487,7 @@ static void a_scenario_carries_all_that_was_measured(void **state)
     assert_true(member(scenario, "interval")->child->valuedouble == 1.494);
     assert_true(member(scenario, "interval")->child->next->valuedouble == 1.5);
     assert_string_equal(text(member(scenario, "settings"), "after"), "loss_every=20");
+    assert_true(cJSON_IsNull(member(member(member(scenario, "utilisation"), "before"), "mfu")));
     assert_true(number(member(scenario, "balance"), "ratio") == 0.7);
     assert_true(number(member(scenario, "balance"), "jpeg_pixels") == 96);
     assert_string_equal(text(member(scenario, "losses"), "check"), "identical");

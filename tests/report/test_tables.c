@@ -1,6 +1,7 @@
 /* What people read: wrapped text, the console's table and the Markdown one. */
 #include "harness/report/result_summary.h"
 #include "harness/report/run_table.h"
+#include "harness/report/utilisation.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/report/result_fixture.h"
 
@@ -64,6 +65,36 @@ static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state
         assert_true(strlen(line) <= 80);
     free(text);
     fixture_release(&results[0]);
+}
+
+/* The fixture's metrics are their own numbers. */
+static void utilisation_is_said_as_far_as_it_was_measured(void **state)
+{
+    struct scenario_result result;
+    struct utilisation before;
+    char *text;
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_null(strstr(text, "busy"));
+    assert_null(strstr(text, "MFU"));
+    free(text);
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        result.ceilings[v] = (struct ceilings){ METRIC_MODEL_FLOPS_PER_SECOND * 4.0 / (v + 1),
+                                                METRIC_OP_BYTES_PER_SECOND * 2.0 };
+        result.diagnoses[v] = (struct variant_diagnosis){ .made = true, .busy_share = 0.43 };
+    }
+    result.diagnoses[VARIANT_AFTER].made = false;
+    before = utilisation_of(&result, VARIANT_BEFORE);
+    assert_float_equal(before.mfu, 0.25, 1e-9);
+    assert_float_equal(before.bandwidth_share, 0.5, 1e-9);
+    assert_float_equal(before.busy_share, 0.43, 1e-9);
+    assert_true(isnan(utilisation_of(&result, VARIANT_AFTER).busy_share));
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_non_null(strstr(text, "device busy 43% -> -, MFU 25% -> 50%\n"));
+    free(text);
+    fixture_release(&result);
 }
 
 static void throttled_windows_are_named_on_the_console_and_in_markdown(void **state)
@@ -294,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_says_what_changed_by_how_much_and_the_verdict),
+        cmocka_unit_test(utilisation_is_said_as_far_as_it_was_measured),
         cmocka_unit_test(throttled_windows_are_named_on_the_console_and_in_markdown),
         cmocka_unit_test(what_others_took_is_said_from_a_tenth_of_the_cores_on),
         cmocka_unit_test(what_was_promised_and_not_seen_is_said_at_the_end),

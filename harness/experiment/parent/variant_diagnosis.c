@@ -16,6 +16,7 @@ static enum status diagnose(struct variant_diagnosis *to, const char *folder, co
     if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) >= sizeof path)
         FAIL(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, file);
     TRY(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
+    to->busy_share = diagnosis_busy_share(&diagnosis, 0);
     to->findings = diagnosis.findings[0];
     memset(&diagnosis.findings[0], 0, sizeof diagnosis.findings[0]);
 
