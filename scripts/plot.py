@@ -68,12 +68,14 @@ def main(texts):
         raise read.InputError(f"{options.out}: {error.strerror}") from None
 
 
-if __name__ == "__main__":
+def exit_with(main, name):
+    """Runs `main` of a script called `name`; an error is one sentence."""
     try:
-        main(sys.argv[1:])
-    except read.InputError as error:
-        print(f"plot.py: {error}", file=sys.stderr)
-        sys.exit(2)
-    except read.MissingError as error:
-        print(f"plot.py: {error}", file=sys.stderr)
-        sys.exit(3)
+        sys.exit(main(sys.argv[1:]))
+    except (read.InputError, read.MissingError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    exit_with(main, "plot.py")

@@ -57,6 +57,10 @@ def data(options):
     wanted = options.scenario or read.names(loaded)
     for name in wanted:
         read.scenario(path, name)
+    return all_rows(loaded, wanted)
+
+
+def all_rows(loaded, wanted):
     rows = [{"name": scenario["name"], "verdict": scenario.get("verdict"), "reason": scenario.get("reason"),
              **headline(scenario)}
             for scenario in loaded["chokepoint"]["scenarios"] if scenario["name"] in wanted]

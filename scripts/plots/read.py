@@ -8,11 +8,13 @@ import pathlib
 
 
 class InputError(Exception):
-    """Bad input or usage, in a sentence; exit code 2."""
+    """Bad input or usage, in a sentence."""
+    exit_code = 2
 
 
 class MissingError(Exception):
-    """A library or a program is missing; exit code 3."""
+    """A library or a program is missing."""
+    exit_code = 3
 
 
 def load(path):

@@ -6,6 +6,8 @@ NAME = "steps"
 HELP = "step-time distribution of one scenario, with every sample"
 MANY = False
 
+BINS = 50
+
 
 def data(options):
     scenario = read.scenario(options.inputs[0], options.scenario[0] if options.scenario else None)
@@ -63,12 +65,12 @@ def time_axis(axes, times, kind):
 
 def draw_histogram(axes, found, colors):
     times = everything(found)
-    bins, kind = edges(times, 60)
+    bins, kind = edges(times, BINS)
     for variant in ("before", "after"):
         steps = [time for window in found["step_us"][variant] for time in window]
         if steps:
-            axes.hist(steps, bins, histtype="stepfilled", color=colors[variant], alpha=0.35)
-            axes.hist(steps, bins, histtype="step", color=colors[variant], linewidth=1.6)
+            axes.hist(steps, bins, histtype="stepfilled", facecolor=colors[variant] + "59",
+                      edgecolor=colors[variant], linewidth=1.6)
         at = found["step_time"].get(variant)
         if read.number(at):
             axes.axvline(at, color=colors[variant], linewidth=2,
@@ -111,7 +113,7 @@ def draw(found, theme):
     below.set_yticks([i + 1.5 for i in range(0, windows, 1 + windows // 10)],
                      [str(i + 1) for i in range(0, windows, 1 + windows // 10)])
     below.set_ylabel("pair, in order")
-    time_axis(below, times, edges(times, 60)[1])
+    time_axis(below, times, edges(times, BINS)[1])
     style.bare(below, "x")
     style.place(figure, above, 1.1, 3.9, style.EDGE, used)
     style.place(figure, below, 1.1, 0.75, style.EDGE, 7.5 - 3.75)

@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""Draws the pictures of README.md and docs/catalogue/ from results/, and writes docs/catalogue/README.md.
+
+    scripts/pictures.py             draw what is older than its data
+    scripts/pictures.py --check     draw nothing; exit with 1 where something is older than its data
+
+The figures come from the result in results/ that measured the most scenarios, the newest of equals, the texts
+from `chokepoint list`. A picture holds a hash of the figures that it shows (scripts/plot.py), so whether
+it is old does not depend on the version of matplotlib."""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+import plot
+from plots import effects, lesson, read
+
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+CATALOGUE = "docs/catalogue"
+OVERVIEW = {theme: f"{CATALOGUE}/effects.{theme}.svg" for theme in ("light", "dark")}
+
+PAGE = """\
+# The catalogue, measured
+
+`scripts/pictures.py` made this page from [{result}](../../{result}/result.json):
+{origin}.
+Times are of this machine alone; `chokepoint run all` measures yours, and [docs/results.md](../results.md) says
+how.
+
+A picture has a bar for each thing that the scenario expects to change: grey is before the fix, the narrow bar
+after it, with its 95% interval. Below are the times of all steps, before and after; the vertical lines are the
+medians of the windows.
+"""
+
+
+def choose(checkout):
+    """The result that the pictures show: the folder's path in the checkout, and what is in its file."""
+    found = []
+    for path in sorted(checkout.glob("results/*/result.json")):
+        loaded = read.result(path)
+        measured = sum(1 for one in loaded["chokepoint"]["scenarios"] if read.number(one.get("effect")))
+        found.append((measured, str(loaded["context"].get("date")), str(path.parent.relative_to(checkout)),
+                      loaded))
+    if not found:
+        raise read.InputError(f"{checkout}/results: there is no result in it")
+    return max(found, key=lambda one: one[:3])[2:]
+
+
+def listed(program):
+    """The scenarios as the program lists them."""
+    try:
+        done = subprocess.run([program, "list", "--format=json"], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise read.MissingError(f"{program}: {error}; --program names a chokepoint that was built") from None
+    return json.loads(done.stdout)["scenarios"]
+
+
+def section(scenario, measured, found):
+    """The part of the page about one scenario."""
+    lines = [f"\n## {scenario['name']}\n", f"**{scenario['title']}**\n", f"- symptom: {scenario['symptom']}",
+             f"- fix: {scenario['fix']}\n"]
+    if found["rows"]:
+        row = effects.headline(measured)
+        lines.append(f"![{row['metric']}: {effects.words(row)}]({scenario['name']}.svg)")
+    else:
+        lines.append(f"Not measured here: {measured.get('verdict')}, {measured.get('reason')}.")
+    return "\n".join(lines) + "\n"
+
+
+def wanted(checkout, program):
+    """By path: the kind of a picture, its figures and theme; and the text of the page."""
+    result, loaded = choose(checkout)
+    measured = {one["name"]: one for one in loaded["chokepoint"]["scenarios"]}
+    shown = [one for one in listed(program) if one["name"] in measured]
+    pictures, page = {}, [PAGE.format(result=result, origin=read.origin(loaded["context"]))]
+    for scenario in shown:
+        found = lesson.scenario_data(loaded, measured[scenario["name"]])
+        page.append(section(scenario, measured[scenario["name"]], found))
+        if found["rows"]:
+            pictures[f"{CATALOGUE}/{scenario['name']}.svg"] = lesson, found, "light"
+    rows = effects.all_rows(loaded, [scenario["name"] for scenario in shown])
+    for theme, path in OVERVIEW.items():
+        pictures[path] = effects, rows, theme
+    return pictures, "".join(page)
+
+
+def is_old(path, found):
+    return not path.exists() or plot.figures_hash(found) not in path.read_text(encoding="utf-8")
+
+
+def main(texts):
+    parser = argparse.ArgumentParser(prog="pictures.py", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--check", action="store_true", help="only say what is older than its data")
+    parser.add_argument("--all", action="store_true", help="draw those that are not old, too")
+    parser.add_argument("--program", default=str(CHECKOUT / "build/chokepoint"), metavar="FILE")
+    parser.add_argument("--checkout", default=CHECKOUT, type=pathlib.Path, metavar="FOLDER")
+    options = parser.parse_args(texts)
+    pictures, page = wanted(options.checkout, options.program)
+    readme = options.checkout / CATALOGUE / "README.md"
+    old = [path for path, (_, found, _) in pictures.items() if is_old(options.checkout / path, found)]
+    left = [path for path in (options.checkout / CATALOGUE).glob("*.svg")
+            if str(path.relative_to(options.checkout)) not in pictures]
+    is_page_old = not readme.exists() or readme.read_text(encoding="utf-8") != page
+    if options.check:
+        for path in [*old, *left, *([readme] if is_page_old else [])]:
+            print(f"{path} is not of the data in results/: run scripts/pictures.py")
+        return 1 if old or left or is_page_old else 0
+    readme.parent.mkdir(exist_ok=True)
+    for path in pictures if options.all else old:
+        kind, found, theme = pictures[path]
+        plot.write(kind, found, options.checkout / path, theme)
+        print(path)
+    for path in left:
+        path.unlink()
+    readme.write_text(page, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    plot.exit_with(main, "pictures.py")
