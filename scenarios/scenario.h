@@ -87,6 +87,14 @@ struct balance {
     double low, high;
 };
 
+/* Some bottlenecks cost next to nothing on some machines, as forcing a line to a fast disk does. The
+ * `metric`, a host time per step, must be at least `share` of a step before; else the scenario is skipped,
+ * and says both. */
+struct least_cost {
+    enum metric metric; /* METRIC_NONE: any cost will do */
+    double share;
+};
+
 /* How far the losses of the first 8 steps may differ: id, name in result files, the largest difference
  * relative to the largest loss, and the same in words. LOSS_ORDER is for the same arithmetic in another
  * order; its tolerance holds where both variants compute in fp32, else LOSS_16_BIT applies. LOSS_16_BIT
@@ -162,6 +170,7 @@ struct scenario {
     const char *knob, *before, *after; /* the one difference */
     enum where needs; /* where the bottleneck can show at all; elsewhere the scenario is skipped */
     struct balance balance;
+    struct least_cost least_cost;
     enum loss_check loss;
     struct expectation expect[SCENARIO_EXPECTATIONS];           /* ends where none is named */
     struct accepted_finding accept[SCENARIO_FINDINGS];          /* ends with a NULL id */

@@ -75,6 +75,13 @@ static void print_conditions(const struct console *console, const struct scenari
         fputs("  ", console->stream);
         wrap_print(console->stream, 2, 2, console->width, sentence);
     }
+    if (scenario->least_cost.metric != METRIC_NONE) {
+        snprintf(sentence, sizeof sentence,
+                 "The effect shows only where %s is at least %g%% of a step before.",
+                 metric_name(scenario->least_cost.metric), 100 * scenario->least_cost.share);
+        fputs("  ", console->stream);
+        wrap_print(console->stream, 2, 2, console->width, sentence);
+    }
     if (balance->kind != BALANCE_NONE) {
         snprintf(sentence, sizeof sentence,
                  "The effect shows only while %s work is between %g and %g times %s work; the size "

@@ -123,6 +123,7 @@ enum status training_window(struct training *training, int64_t steps,
     window->wall_ns += (int64_t)ns;
     window->cpu_ns += (int64_t)(2 * ns);
     window->metric[METRIC_STEP_TIME] = (double)window->wall_ns / (double)window->steps / 1e3;
+    window->metric[METRIC_LOG_PAUSE] = model.log_pause_ns / 1e3;
     training->steps += steps;
     training->windows++;
 

@@ -22,6 +22,7 @@ struct model {
     bool never_settles;              /* windows are 1x and 2x in turn */
     double host_ns;                  /* of a step, without decoding */
     double device_ns;                /* of a step */
+    double log_pause_ns;             /* of a line */
     double decode_ns_a_pixel;        /* alone */
     double (*decode_ns)(int pixels); /* alone, instead; NULL: none */
     int disturbed_balances;          /* the first of them find five times the host work */

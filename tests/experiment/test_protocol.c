@@ -646,6 +646,31 @@ static void a_ratio_out_of_reach_skips_with_both_numbers(void **state)
     assert_int_equal(model.window_count, 0);
 }
 
+/* A step takes 3 ms. */
+static void a_bottleneck_that_costs_too_little_skips_with_both_numbers(void **state)
+{
+    struct scenario scenario = plain;
+    struct protocol protocol = protocol_of(1);
+    (void)state;
+
+    scenario.least_cost = (struct least_cost){ METRIC_LOG_PAUSE, 0.2 };
+    model_reset();
+    model.log_pause_ns = 0.5e6;
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(last_sent()->type, RECORD_SKIPPED);
+    assert_string_equal(last_sent()->text,
+                        "host time that the loop spends on a line of the log is 500 us, 17% of a "
+                        "step's 3.00 ms; the effect shows only from 20% on");
+    assert_int_equal(model.opened, 1); /* its pilot alone */
+    model_reset();
+    assert_int_equal(run(&scenario, &protocol, VARIANT_AFTER), STATUS_OK);
+    assert_int_equal(last_sent()->type, RECORD_END);
+    model_reset();
+    model.log_pause_ns = 0.601e6;
+    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(last_sent()->type, RECORD_END);
+}
+
 static void images_of_the_user_are_brought_to_the_size_that_fits(void **state)
 {
     struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
@@ -815,6 +840,7 @@ int main(void)
         cmocka_unit_test(a_disturbed_measurement_is_not_believed),
         cmocka_unit_test(the_sizes_beside_are_measured_before_one_is_left),
         cmocka_unit_test(a_ratio_out_of_reach_skips_with_both_numbers),
+        cmocka_unit_test(a_bottleneck_that_costs_too_little_skips_with_both_numbers),
         cmocka_unit_test(images_of_the_user_are_brought_to_the_size_that_fits),
         cmocka_unit_test(what_needs_generated_data_takes_no_images),
         cmocka_unit_test(a_failure_is_sent_with_what_was_being_done),

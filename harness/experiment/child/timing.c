@@ -1,5 +1,6 @@
 #include "harness/experiment/child/timing.h"
 
+#include "harness/base/quantity.h"
 #include "harness/base/random.h"
 #include "harness/experiment/child/session.h"
 #include "harness/experiment/child/window.h"
@@ -16,6 +17,7 @@ struct timing {
     struct device *device;
     enum variant only; /* VARIANT_COUNT: both */
     struct window_plan plan;
+    double pilot[METRIC_COUNT]; /* of the pilot that ran last */
     bool apart; /* the device does not hold both runs of a pair: one comes after the other */
     struct scenario_result so_far; /* what was measured, without the single steps */
 };
@@ -74,6 +76,24 @@ out:
     return status;
 }
 
+/* Whether the bottleneck costs anything on this machine. UNSUPPORTED, with both numbers, where it does not.
+ * The pilot of the settings before was the last. */
+static enum status check_cost(const struct timing *timing)
+{
+    const struct least_cost *least = &timing->session.scenario->least_cost;
+    double cost_us = timing->pilot[least->metric], step_us = timing->pilot[METRIC_STEP_TIME];
+    enum status status = STATUS_OK;
+
+    if (least->metric == METRIC_NONE || cost_us >= least->share * step_us)
+        return STATUS_OK;
+    FAIL(STATUS_UNSUPPORTED, "%s is %s, %.2g%% of a step's %s; the effect shows only from %g%% on",
+         metric_text(least->metric), quantity_time(cost_us * 1e3).text, 100 * cost_us / step_us,
+         quantity_time(step_us * 1e3).text, 100 * least->share);
+
+out:
+    return status;
+}
+
 /* The pair that does not count: it warms up files, pools and primitives, and its step times give the
  * number of steps in a window. */
 static enum status run_pilot_pair(struct timing *timing)
@@ -85,8 +105,12 @@ static enum status run_pilot_pair(struct timing *timing)
     enum status status = STATUS_OK;
 
     timing->plan.period = training_period(configs, count);
-    for (int i = 0; i < count; i++)
-        TRY(window_pilot(timing->device, &configs[i], &timing->plan, &step_ns[i]));
+    for (int i = 0; i < count; i++) {
+        TRY(window_pilot(timing->device, &configs[i], &timing->plan, timing->pilot));
+        step_ns[i] = timing->pilot[METRIC_STEP_TIME] * 1e3;
+        if (i == 0 && is_run(timing, VARIANT_BEFORE))
+            TRY(check_cost(timing));
+    }
     window_plan_steps(&timing->plan, step_ns, count);
 
 out:

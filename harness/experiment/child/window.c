@@ -52,13 +52,15 @@ void window_plan_steps(struct window_plan *plan, const double *step_ns, int coun
 }
 
 /* Wall time of `steps` steps. */
-static enum status time_steps(struct training *training, int64_t steps, double *wall_ns)
+static enum status time_steps(struct training *training, int64_t steps, double *wall_ns,
+                              double *metric)
 {
     struct training_window window = { 0 };
     enum status status = STATUS_OK;
 
     TRY(training_window(training, steps, &window));
     *wall_ns = (double)window.wall_ns;
+    memcpy(metric, window.metric, sizeof window.metric);
     training_window_release(&window);
 
 out:
@@ -81,7 +83,9 @@ static void abandon(struct training *training)
  * have 32), so a quarter that takes some of them is not warm. */
 struct warm_up {
     int64_t quarter, ready;
-    double last_ns, fastest_ns; /* 0 before the first */
+    double last_ns, fastest_ns;   /* 0 before the first */
+    double metric[METRIC_COUNT];  /* of the last */
+    double fastest[METRIC_COUNT]; /* of the fastest */
     bool warm, has_drained;
 };
 
@@ -94,8 +98,10 @@ static void take_quarter(struct warm_up *warm_up, double wall_ns, int64_t ready)
                                        WARM_WITHIN * fmax(wall_ns, warm_up->last_ns);
     warm_up->has_drained = warm_up->has_drained || drains;
     warm_up->ready = ready;
-    if (!(warm_up->fastest_ns > 0 && warm_up->fastest_ns < wall_ns))
+    if (!(warm_up->fastest_ns > 0 && warm_up->fastest_ns < wall_ns)) {
         warm_up->fastest_ns = wall_ns;
+        memcpy(warm_up->fastest, warm_up->metric, sizeof warm_up->fastest);
+    }
     warm_up->last_ns = wall_ns;
 }
 
@@ -107,7 +113,7 @@ static enum status run_quarters(struct warm_up *warm_up, struct training *traini
     enum status status = STATUS_OK;
 
     for (int64_t i = 0; !warm_up->warm && i < (warm_up->has_drained ? most_drained : most); i++) {
-        TRY(time_steps(training, warm_up->quarter, &wall_ns));
+        TRY(time_steps(training, warm_up->quarter, &wall_ns, warm_up->metric));
         take_quarter(warm_up, wall_ns, training_batches_ready(training));
     }
 
@@ -115,16 +121,16 @@ out:
     return status;
 }
 
-/* Finds by trying how many steps, in whole periods, fill about `wanted_ns`, and their time. */
+/* Finds by trying how many steps, in whole periods, fill about `wanted_ns`, and their time and metrics. */
 static enum status find_quarter(struct training *training, int64_t period, double wanted_ns,
-                                int64_t *steps, double *wall_ns)
+                                int64_t *steps, double *wall_ns, double *metric)
 {
     enum status status = STATUS_OK;
 
     *steps = period;
     for (;;) {
         double growth;
-        TRY(time_steps(training, *steps, wall_ns));
+        TRY(time_steps(training, *steps, wall_ns, metric));
         growth = *wall_ns > 0 ? wanted_ns / *wall_ns : PILOT_GROWTH_MOST;
         if (!(growth > 1.25))
             break;
@@ -136,9 +142,8 @@ out:
     return status;
 }
 
-/* Takes the step time of the fastest quarter, because other load on the machine only adds time. */
 enum status window_pilot(struct device *device, const struct training_config *config,
-                         const struct window_plan *plan, double *step_ns)
+                         const struct window_plan *plan, double *metric)
 {
     struct training *training = NULL;
     struct warm_up warm_up = { 0 };
@@ -148,10 +153,11 @@ enum status window_pilot(struct device *device, const struct training_config *co
     TRY(training_open(&training, device, config));
     TRY(training_run(training, WINDOW_FIRST_STEPS));
     TRY(clocks_raise(device));
-    TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter, &first_ns));
+    TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter, &first_ns,
+                     warm_up.metric));
     take_quarter(&warm_up, first_ns, training_batches_ready(training));
     TRY(run_quarters(&warm_up, training, QUARTERS_MOST - 1, QUARTERS_MOST - 1));
-    *step_ns = warm_up.fastest_ns / (double)warm_up.quarter;
+    memcpy(metric, warm_up.fastest, sizeof warm_up.fastest);
     training_close(training);
     training = NULL;
     TRY(device_memory_trim(device));

@@ -36,9 +36,10 @@ int64_t window_whole_periods(int64_t steps, int64_t period);
  * two slices; it has four where they last no more than twice as long. */
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count);
 
-/* The repetition that does not count: opens a run, measures a warm step and closes the run. */
+/* The repetition that does not count: opens a run, measures warm steps and closes the run. `metric` becomes
+ * the metrics [METRIC_COUNT] of the fastest quarter of a window, because other load only adds time. */
 enum status window_pilot(struct device *device, const struct training_config *config,
-                         const struct window_plan *plan, double *step_ns);
+                         const struct window_plan *plan, double *metric);
 
 /* One variant of a pair. */
 struct window_run {
