@@ -21,6 +21,14 @@ static const struct idle_time *all(const struct facts *facts)
 
 /* --- Loading, and waits in the loop --- */
 
+/* Exposed loading of a step. */
+static double loading_of(const struct facts *facts, int64_t step)
+{
+    const struct idle_time *time = &facts->summary->idle.steps[step];
+
+    return (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+}
+
 /* Exposed loading of the step at the middle; without steps the mean. */
 static double typical_loading(const struct facts *facts)
 {
@@ -72,8 +80,7 @@ static bool comes_again(const struct facts *facts)
         int64_t end = (third + 1) * steps->count / 3;
         double loading = 0, length = 0;
         for (int64_t i = third * steps->count / 3; i < end; i++) {
-            const struct idle_time *time = &facts->summary->idle.steps[i];
-            loading += (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+            loading += loading_of(facts, i);
             length += (double)steps->items[i].duration_ns;
         }
         if (!(loading >= RULE_SHARE_LEAST * length))
@@ -159,14 +166,37 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     return true;
 }
 
-/* Waits of at least half a step in at most a tenth of the steps are taken for the ends of epochs, or of
- * shards. */
+/* Steps in a row that load for long begin with this one. */
+static bool begins_long_load(const struct facts *facts, int64_t step, double long_ns)
+{
+    return loading_of(facts, step) >= long_ns &&
+           !(step > 0 && loading_of(facts, step - 1) >= long_ns);
+}
+
+enum { EPOCH_LEAST = 10 }; /* steps; what comes more often is no border */
+
+/* Whether the steps that wait most are at the borders of epochs, or of shards. These are equally long, so all
+ * the waits come at equal distances, and none that would be in the trace is missing: each is half a step or
+ * more. One alone may be anything. New workers load their first batches at once, so steps in a row are one. */
 static bool at_borders(const struct facts *facts)
 {
-    int64_t waiting = steps_that_wait(facts), count = facts->summary->steps.count;
+    int64_t count = facts->summary->steps.count, border = -1, epoch = count;
+    double half_ns = facts->median_step_ns / 2;
+    double long_ns = facts->summary->idle.loadings[count - steps_that_wait(facts)];
 
-    return waiting * 10 <= count &&
-           facts->summary->idle.loadings[count - waiting] > facts->median_step_ns / 2;
+    for (int64_t i = 0; i < count; i++)
+        if (begins_long_load(facts, i, long_ns)) {
+            if (border >= 0 && i - border < epoch)
+                epoch = i - border;
+            border = i;
+        }
+    if (epoch == count || epoch < EPOCH_LEAST)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        if ((i - border) % epoch == 0 ? !(loading_of(facts, i) > half_ns)
+                                      : begins_long_load(facts, i, long_ns))
+            return false;
+    return true;
 }
 
 static bool judge_uneven(struct finding *finding, const struct facts *facts, bool borders)
@@ -177,7 +207,7 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
         !(borders || comes_again(facts)))
         return false;
     waiting = steps_that_wait(facts);
-    finding->confidence = borders && waiting < 2 ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
+    finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%lld of %lld steps account for most of the wait for data, up to %s each; the median "
              "step waits %s of %s",

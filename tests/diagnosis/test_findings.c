@@ -134,6 +134,22 @@ static const struct {
     { "epoch_gap",
       { LONG_BUSY, .steps = 40, .wait_every = 1, .slow_every = 20, .slow_loading = 1500 },
       { LONG_BUSY, .steps = 40, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 } },
+    /* Two steps in a row wait at one of the borders; or another one does between them. */
+    { "epoch_gap",
+      { LONG_BUSY, .wait_every = 1, .steps = 40, .slow_every = 20, .slow_step = 21,
+        .slow_loading = 20000 },
+      { LONG_BUSY, .wait_every = 1, .steps = 40, .slow_every = 20, .slow_step = 26,
+        .slow_loading = 20000 } },
+    /* An epoch of 15 steps has two borders in 30; one of 20 has one, which might be anything. */
+    { "epoch_gap",
+      { LONG_BUSY, .wait_every = 1, .steps = 30, .slow_every = 15, .slow_loading = 20000 },
+      { LONG_BUSY, .wait_every = 1, .steps = 30, .slow_every = 20, .slow_loading = 20000 } },
+    /* Ten steps between two waits, after nine without: there would be no more of them; or there would. */
+    { "epoch_gap",
+      { LONG_BUSY, .wait_every = 1, .steps = 20, .slow_every = 20, .slow_step = 10,
+        .slow_loading = 20000 },
+      { LONG_BUSY, .wait_every = 1, .steps = 40, .slow_every = 29, .slow_step = 19,
+        .slow_loading = 20000 } },
     /* Waits behind every other launch leave launching nothing to hide behind. */
     { "launch_bound",
       { .steps = 10,
