@@ -199,9 +199,24 @@ out:
     return status;
 }
 
+/* Whether the state of the training is in the folder that the user named. */
+static bool has_saved(const struct train *train, const struct measurement *measurement)
+{
+    return train->config.saving.folder[0] != '\0' && measurement->save_error.status == STATUS_OK;
+}
+
+static void add_saved(struct json *json, cJSON *root, const struct train *train,
+                      const struct measurement *measurement)
+{
+    char path[FOLDER + sizeof "/" STATE_FILE];
+
+    snprintf(path, sizeof path, "%s/" STATE_FILE, train->config.saving.folder);
+    json_text(json, root, "saved", has_saved(train, measurement) ? path : NULL);
+}
+
 /* `traced`: of the trace; NULL: there is none. */
-static enum status print_json_one(const struct device_properties *device, const char *settings,
-                                  const struct measurement *measurement,
+static enum status print_json_one(const struct train *train, const struct device_properties *device,
+                                  const char *settings, const struct measurement *measurement,
                                   const struct utilisation *utilisation,
                                   const struct diagnosis *traced)
 {
@@ -213,6 +228,7 @@ static enum status print_json_one(const struct device_properties *device, const 
     json_bool(&json, root, "interrupted", measurement->interrupted);
     train_json(&json, root, measurement);
     utilisation_json(&json, root, "utilisation", utilisation);
+    add_saved(&json, root, train, measurement);
     if (traced != NULL) {
         json_text(&json, root, "trace", traced->paths[0]);
         findings_json(&json, root, "findings", &traced->findings[0]);
@@ -220,21 +236,23 @@ static enum status print_json_one(const struct device_properties *device, const 
     return print_json(&json, root);
 }
 
-/* Measured after the training, whose memory is free again; none after an interrupt. */
-static struct ceilings measure_ceilings(const struct training_config *config, struct device *device)
+/* The ceilings are measured after the training, whose memory is free again; not after an interrupt. */
+static struct utilisation measure_utilisation(const struct training_config *config,
+                                              struct device *device,
+                                              const struct measurement *measurement)
 {
     struct roofs roofs = { 0 };
-    char precision[16];
+    struct ceilings ceilings = { 0 };
+    char precision[16] = "";
     int peak;
 
-    if (interrupt_signal() != 0 ||
-        knob_get(config, "precision", precision, sizeof precision) != STATUS_OK)
-        return (struct ceilings){ 0 };
+    knob_get(config, "precision", precision, sizeof precision);
     peak = roof_peak_find(precision);
-    if (peak == ROOF_PEAKS)
-        return (struct ceilings){ 0 };
-    roofs_measure_quickly(&roofs, peak, device);
-    return roofs_ceilings(&roofs, peak);
+    if (peak < ROOF_PEAKS && interrupt_signal() == 0) {
+        roofs_measure_quickly(&roofs, peak, device);
+        ceilings = roofs_ceilings(&roofs, peak);
+    }
+    return utilisation_make(measurement->metric, &ceilings, NAN);
 }
 
 /* Records steps as `exec --trace` does, of the configuration as it was measured. No device is open. */
@@ -284,7 +302,6 @@ static enum status train_one(struct train *train, struct device **device, const 
     bool is_json = train->flags.format == FORMAT_JSON;
     struct measurement measurement;
     struct utilisation utilisation;
-    struct ceilings ceilings;
     struct page to = *page;
     struct measure measure = {
         .steps = train->steps,
@@ -311,12 +328,10 @@ static enum status train_one(struct train *train, struct device **device, const 
         fflush(stdout);
     }
     TRY(measure_training(&measurement, *device, &train->config, &measure));
-    ceilings = measure_ceilings(&train->config, *device);
-    utilisation = utilisation_make(measurement.metric, &ceilings, NAN);
+    utilisation = measure_utilisation(&train->config, *device, &measurement);
     if (!is_json)
         train_print_summary(page, &measurement, &utilisation);
-    if (!is_json && train->config.saving.folder[0] != '\0' &&
-        measurement.save_error.status == STATUS_OK)
+    if (!is_json && has_saved(train, &measurement))
         print_saved(page, train->config.saving.folder, measurement.steps_trained);
     fflush(stdout);
     if (train->trace != NULL && !measurement.interrupted) {
@@ -328,7 +343,7 @@ static enum status train_one(struct train *train, struct device **device, const 
     if (diagnosis.count > 0)
         utilisation.busy_share = diagnosis_busy_share(&diagnosis, 0);
     if (is_json)
-        TRY(print_json_one(&properties, settings, &measurement, &utilisation,
+        TRY(print_json_one(train, &properties, settings, &measurement, &utilisation,
                            diagnosis.count > 0 ? &diagnosis : NULL));
     if (measurement.save_error.status != STATUS_OK)
         TRY(status_raise(&measurement.save_error));

@@ -271,6 +271,10 @@ says out "       100 " # the first row ends after 20 steps more
 says out "of the step time"
 expect 0 "a run that is saved" "$program" train --device=cpu --model=light --steps=20 --save="$folder/saved"
 says out "The state after 100 steps is in"
+expect 0 "a run that is saved, as JSON" "$program" train --device=cpu --model=light --steps=20 \
+    --save="$folder/saved-json" --format=json
+says out "\"saved\":	\"$folder/saved-json/training.state\""
+[ -s "$folder/saved-json/training.state" ] || fail "the state is not there"
 expect 0 "a run that goes on" "$program" train --device=cpu --model=light --steps=20 --resume="$folder/saved"
 says out "  Steps 101 to 180 warmed up and are not timed."
 says out "       200 "

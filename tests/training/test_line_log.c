@@ -29,7 +29,7 @@ static char *wanted_lines(const float *losses, int first, int count, int every)
 
     for (int step = first; step < first + count; step++)
         if ((step + 1) % every == 0)
-            end += sprintf(end, "step %d loss %.9g\n", step, (double)losses[step - first]);
+            end += sprintf(end, "step %d loss %.9g\n", step + 1, (double)losses[step - first]);
     return text;
 }
 
@@ -148,7 +148,7 @@ static void a_full_disk_ends_the_log_and_not_the_training(void **state)
         limit_files(before);
         assert_int_equal(ended, STATUS_IO);
         assert_non_null(
-            strstr(status_last()->text, "ends before step 30: File too large; make room"));
+            strstr(status_last()->text, "ends before step 31: File too large; make room"));
         assert_int_equal(training_log_status(training), STATUS_IO);
         assert_ok(training_losses(training, 0, 2 * STEPS, logged));
         assert_memory_equal(plain, logged, sizeof plain);

@@ -23,7 +23,7 @@ enum status line_log_open(struct line_log **log, bool queued);
 /* Ends the thread when all lines are written. NULL is allowed. */
 void line_log_close(struct line_log *log);
 
-/* Nothing once the log has ended. */
+/* `step` counts from 1, as all that people read does. Nothing once the log has ended. */
 void line_log_add(struct line_log *log, int64_t step, float loss);
 
 /* Waits until all lines are on the disk. Returns why the log has ended, and again on every later call. */

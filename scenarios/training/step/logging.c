@@ -56,7 +56,7 @@ static enum status log_newest(struct training *training)
     if (logging->log == NULL)
         goto out;
     begin_ns = clock_ns();
-    line_log_add(logging->log, training->steps, *logging->read);
+    line_log_add(logging->log, training->steps + 1, *logging->read);
     training->log_ns += clock_ns() - begin_ns;
     training->log_lines++;
 
