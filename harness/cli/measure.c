@@ -12,6 +12,7 @@ static void finish(struct measurement *measurement, const struct training_window
     measurement->steps = all->steps;
     measurement->samples = all->samples;
     measurement->seconds = (double)all->wall_ns * 1e-9;
+    measurement->cpu_seconds = (double)all->cpu_ns * 1e-9;
     memcpy(measurement->metric, all->metric, sizeof measurement->metric);
     measurement->step_p50 = stats_median(all->step_ns, (int)all->step_count) / 1e3;
 }

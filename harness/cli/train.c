@@ -1,4 +1,4 @@
-/* chokepoint train: one configuration of the training step, or a row of them.
+/* chokepoint train: one configuration of the training step, or a sweep over some.
  *
  * Every knob is a flag, made from the table that scenarios use too. */
 #include "harness/base/atomic_file.h"
@@ -6,13 +6,13 @@
 #include "harness/cli/flags.h"
 #include "harness/cli/interrupt.h"
 #include "harness/cli/measure.h"
+#include "harness/cli/sweep.h"
 #include "harness/cli/train_output.h"
 #include "harness/cli/written_trace.h"
 #include "harness/diagnosis/diagnosis.h"
 #include "harness/experiment/child/trace_run.h"
 #include "harness/report/diagnosis_json.h"
 #include "harness/report/diagnosis_page.h"
-#include "harness/report/progress.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/state.h"
 
@@ -26,22 +26,18 @@ enum {
     FLAG_NAME = 40,
     SETTINGS = 1024,
     FOLDER = sizeof((struct saving_config *)NULL)->folder,
-    SWEEP_MAX = 32,
     ROUNDS = 3,
     LOSS_LINES = 10,
 };
 
-static const double SECONDS = 3, SWEEP_SECONDS = 0.5;
+static const double SECONDS = 3;
 
 struct train {
     struct flags flags;
     struct training_config config;
     int steps;         /* 0: by time */
     const char *trace; /* a file to write; NULL: none */
-    char *sweep;       /* "knob=a,b,c", cut up; NULL: none */
-    const char *knob;
-    struct sweep_row rows[SWEEP_MAX];
-    int row_count, rounds;
+    struct knob_sweep sweep;
 };
 
 /* --- The command line --- */
@@ -77,37 +73,10 @@ out:
     return status;
 }
 
-/* "knob=a,b,c": each value is tried on the knob at once, so that a wrong one is refused before
- * anything runs. */
-static enum status take_sweep(void *context, const struct option_row *row, const char *value)
+static enum status take_sweep(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
-    struct train *train = context;
-    char *next, *one;
-
     (void)row;
-    if (train->sweep != NULL)
-        FAIL(STATUS_BAD_USAGE, "--sweep was given twice; one knob at a time");
-    train->sweep = strdup(value);
-    if (train->sweep == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
-    next = strchr(train->sweep, '=');
-    if (next == NULL || next[1] == '\0')
-        FAIL(STATUS_BAD_USAGE, "--sweep=%s: give a knob and its values, as in workers=0,1,2",
-             value);
-    *next++ = '\0';
-    train->knob = train->sweep;
-    while ((one = strsep(&next, ",")) != NULL) {
-        struct training_config tried;
-        knobs_defaults(&tried);
-        TRY(knob_set(&tried, train->knob, one));
-        if (train->row_count == SWEEP_MAX)
-            FAIL(STATUS_BAD_USAGE, "--sweep takes %d values at most", SWEEP_MAX);
-        train->rows[train->row_count++].value = one;
-    }
-
-out:
-    return status;
+    return sweep_take(member, value);
 }
 
 static enum status take_knob(void *member, const struct option_row *row, const char *value)
@@ -130,8 +99,10 @@ static const struct option_row own[] = {
     { "steps", "N", "steps to time after the warm-up; about 3 s if not given", 1, value_count,
       AT(steps), .least = 2, .most = 100000000 },
     { "sweep", "KNOB=A,B,C",
-      "train with each of these values, three times in turn, and print a row per value", 1,
-      take_sweep, .offset = 0 },
+      "train with each of these values, three times in turn, and say which is enough; give the "
+      "cheapest "
+      "first. Given twice: with each pair of values of two knobs",
+      1, take_sweep, AT(sweep) },
     FLAG_REPETITIONS("rounds of a sweep; 3 if not given", 1),
     { "trace", "FILE",
       "record a few more steps after those that are timed, write FILE.json.gz or FILE.json for "
@@ -184,21 +155,6 @@ static void make_options(void)
 
 /* --- One configuration --- */
 
-/* Prints the document and frees it. */
-static enum status print_json(struct json *json, cJSON *root)
-{
-    enum status status = STATUS_OK;
-    char *text = NULL;
-
-    TRY(json_print(json, root, &text));
-    fputs(text, stdout);
-
-out:
-    free(text);
-    cJSON_Delete(root);
-    return status;
-}
-
 /* Whether the state of the training is in the folder that the user named. */
 static bool has_saved(const struct train *train, const struct measurement *measurement)
 {
@@ -233,7 +189,7 @@ static enum status print_json_one(const struct train *train, const struct device
         json_text(&json, root, "trace", traced->paths[0]);
         findings_json(&json, root, "findings", &traced->findings[0]);
     }
-    return print_json(&json, root);
+    return train_print_json(&json, root);
 }
 
 /* The ceilings are measured after the training, whose memory is free again; not after an interrupt. */
@@ -371,112 +327,19 @@ out:
 
 /* --- A sweep --- */
 
-/* Errors that stop one value only: the others may still run. */
-static bool is_refusal(enum status status)
-{
-    return status == STATUS_REFUSED || status == STATUS_UNSUPPORTED ||
-           status == STATUS_DEVICE_OUT_OF_MEMORY;
-}
-
-static enum status measure_value(struct train *train, struct device *device, struct sweep_row *row)
-{
-    enum status status = STATUS_OK;
-    struct training_config config = train->config;
-    struct measure measure = { .steps = train->steps, .seconds = SWEEP_SECONDS, .windows = 1 };
-
-    TRY(knob_set(&config, train->knob, row->value));
-    TRY(knobs_resolve(&config, device_properties(device)));
-    TRY(measure_training(&row->rounds[row->count], device, &config, &measure));
-    if (row->rounds[row->count].log_error.status != STATUS_OK)
-        TRY(status_raise(&row->rounds[row->count].log_error));
-    row->count += !row->rounds[row->count].interrupted;
-
-out:
-    if (is_refusal(status)) {
-        snprintf(row->refusal, sizeof row->refusal, "%s", status_last()->text);
-        return STATUS_OK;
-    }
-    return status;
-}
-
-/* Rounds in turn, each beginning with another value, so that drift of the machine falls on all.
- * INTERRUPTED: the rows have what was finished before. */
-static enum status measure_sweep(struct train *train, struct device *device)
-{
-    enum status status = STATUS_OK;
-    struct progress progress = progress_start(train->row_count * train->rounds);
-
-    for (int i = 0; i < train->row_count; i++) {
-        train->rows[i].rounds = calloc((size_t)train->rounds, sizeof *train->rows[i].rounds);
-        if (train->rows[i].rounds == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
-    }
-    for (int round = 0; round < train->rounds; round++)
-        for (int i = 0; i < train->row_count; i++) {
-            struct sweep_row *row = &train->rows[(i + round) % train->row_count];
-            if (row->refusal[0] != '\0')
-                continue;
-            progress_show(&progress, (double)progress.done / progress.scenarios,
-                          "round %d of %d: %s=%s", round + 1, train->rounds, train->knob,
-                          row->value);
-            status = measure_value(train, device, row);
-            if (interrupt_signal())
-                FAIL(STATUS_INTERRUPTED, "stopped by %s in round %d of %d", interrupt_name(),
-                     round + 1, train->rounds);
-            TRY(status);
-            progress_next(&progress);
-        }
-
-out:
-    progress_clear(&progress);
-    return status;
-}
-
-static enum status print_json_sweep(const struct train *train,
-                                    const struct device_properties *device, bool interrupted)
-{
-    struct json json = { 0 };
-    cJSON *root = json_object(&json, NULL, NULL), *values;
-
-    json_text(&json, root, "device", device->name);
-    json_text(&json, root, "knob", train->knob);
-    json_bool(&json, root, "interrupted", interrupted);
-    values = json_array(&json, root, "values");
-    for (int i = 0; i < train->row_count; i++) {
-        const struct sweep_row *row = &train->rows[i];
-        cJSON *object = json_object(&json, values, NULL), *rounds;
-        json_text(&json, object, "value", row->value);
-        json_text(&json, object, "refusal", row->refusal[0] != '\0' ? row->refusal : NULL);
-        rounds = json_array(&json, object, "rounds");
-        for (int j = 0; j < row->count; j++)
-            train_json(&json, json_object(&json, rounds, NULL), &row->rounds[j]);
-    }
-    return print_json(&json, root);
-}
-
-static bool has_measured(const struct train *train)
-{
-    for (int i = 0; i < train->row_count; i++)
-        if (train->rows[i].count > 0)
-            return true;
-    return false;
-}
-
 /* After an interrupt what was measured before it is printed too. */
 static enum status train_sweep(struct train *train, struct device *device, const struct page *page)
 {
     enum status status = STATUS_OK, outcome;
     struct status_error error;
 
-    train->rounds = train->flags.repetitions > 0 ? train->flags.repetitions : ROUNDS;
-    outcome = measure_sweep(train, device);
+    outcome = sweep_measure(&train->sweep, device, &train->config, train->steps,
+                            train->flags.repetitions > 0 ? train->flags.repetitions : ROUNDS);
     error = *status_last();
-    if (outcome != STATUS_INTERRUPTED || !has_measured(train))
+    if (outcome != STATUS_INTERRUPTED || !sweep_has_measured(&train->sweep))
         TRY(outcome);
-    if (train->flags.format == FORMAT_JSON)
-        TRY(print_json_sweep(train, device_properties(device), outcome == STATUS_INTERRUPTED));
-    else
-        train_print_sweep(page, train->knob, train->rows, train->row_count);
+    TRY(train->flags.format == FORMAT_JSON ? sweep_print_json(&train->sweep, device)
+                                           : sweep_print(page, &train->sweep));
     if (outcome != STATUS_OK)
         status = status_raise(&error);
 
@@ -519,10 +382,10 @@ static enum status run_train(void *context, int *exit_code)
     struct page page = flags_page(&train->flags);
 
     (void)exit_code;
-    if (train->trace != NULL && train->sweep != NULL)
+    if (train->trace != NULL && train->sweep.knobs > 0)
         FAIL(STATUS_BAD_USAGE,
              "--trace records one configuration, --sweep trains several: leave one of them out");
-    if (is_saved(train) && train->sweep != NULL)
+    if (is_saved(train) && train->sweep.knobs > 0)
         FAIL(STATUS_BAD_USAGE,
              "--save and --resume are for one configuration, --sweep trains several: leave one of "
              "them out");
@@ -531,8 +394,8 @@ static enum status run_train(void *context, int *exit_code)
     if (train->config.saving.folder[0] != '\0')
         TRY(try_folder(train->config.saving.folder));
     TRY(flags_open_device(&device, &train->flags));
-    TRY(train->sweep != NULL ? train_sweep(train, device, &page)
-                             : train_one(train, &device, &page));
+    TRY(train->sweep.knobs > 0 ? train_sweep(train, device, &page)
+                               : train_one(train, &device, &page));
 
 out:
     device_close(device);
@@ -543,13 +406,12 @@ static void release(void *context)
 {
     struct train *train = context;
 
-    for (int i = 0; i < train->row_count; i++) free(train->rows[i].rounds);
-    free(train->sweep);
+    sweep_release(&train->sweep);
 }
 
 const struct command command_train = {
     .name = "train",
-    .text = "one configuration, or a sweep over a knob",
+    .text = "one configuration, or a sweep over one knob or two",
     .help = "Trains one configuration and measures it. Every setting is a flag; auto values "
             "depend on the device and the model's role. Ctrl-C prints what was measured so far.\v"
             "Examples:\n"
@@ -557,6 +419,7 @@ const struct command command_train = {
             "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
             "  chokepoint train --loss-every=1 --trace=mine.json.gz    with its diagnosis\n"
             "  chokepoint train --input=decoded --sweep workers=0,1,2,4\n"
+            "  chokepoint train --input=decoded --sweep workers=0,1,2 --sweep batch=8,16\n"
             "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
             "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
     .options = options,

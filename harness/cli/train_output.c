@@ -1,10 +1,7 @@
 #include "harness/cli/train_output.h"
 
 #include "harness/base/quantity.h"
-#include "harness/base/statistics.h"
-#include "harness/text/page_rows.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -147,98 +144,19 @@ void train_print_summary(const struct page *page, const struct measurement *meas
                       measurement->first_damaged, (long long)measurement->damaged_samples);
 }
 
-/* Over the rounds of a row. */
-static double median_of(const struct sweep_row *row, enum metric metric)
+/* The document is freed in any case. */
+enum status train_print_json(struct json *json, cJSON *root)
 {
-    double *values = malloc(sizeof *values * (size_t)row->count), median = NAN;
+    enum status status = STATUS_OK;
+    char *text = NULL;
 
-    if (values == NULL)
-        return NAN;
-    for (int i = 0; i < row->count; i++) values[i] = row->rounds[i].metric[metric];
-    median = stats_median(values, row->count);
-    free(values);
-    return median;
-}
+    TRY(json_print(json, root, &text));
+    fputs(text, stdout);
 
-/* Half the range of the step time over the rounds, as a share of its median. */
-static double spread_percent(const struct sweep_row *row)
-{
-    double low = INFINITY, high = 0;
-
-    for (int i = 0; i < row->count; i++) {
-        low = fmin(low, row->rounds[i].metric[METRIC_STEP_TIME]);
-        high = fmax(high, row->rounds[i].metric[METRIC_STEP_TIME]);
-    }
-    return (high - low) / 2 / median_of(row, METRIC_STEP_TIME) * 100;
-}
-
-/* The metrics of a sweep. There is no loss: timed runs train for different numbers of steps. */
-static const struct sweep_column {
-    struct column column;
-    enum metric metric;
-} sweep_columns[] = {
-    { { "samples/s", 9, 0 }, METRIC_SAMPLES_PER_SECOND },
-    { { "step", 8, 0 }, METRIC_STEP_TIME },
-    { { "p95", 8, 3 }, METRIC_STEP_TIME_P95 },
-    { { "data wait", 9, 0 }, METRIC_DATA_WAIT },
-    { { "launches", 8, 1 }, METRIC_LAUNCHES_PER_STEP },
-    { { "syncs", 6, 2 }, METRIC_SYNCS_PER_STEP },
-    { { "memory", 8, 0 }, METRIC_MEMORY_PEAK },
-};
-enum { SWEEP_METRICS = 7, SWEEP_SPREAD = 1 + SWEEP_METRICS, SWEEP_REFUSAL, SWEEP_COLUMNS };
-
-/* The refusal stands below its value. One that came after some rounds leaves their figures. */
-static void add_sweep_row(struct page_rows *rows, const struct sweep_row *row)
-{
-    char texts[SWEEP_METRICS][QUANTITY_SIZE], spread[QUANTITY_SIZE] = "";
-    const char *cells[SWEEP_COLUMNS] = {
-        [0] = row->value, [SWEEP_SPREAD] = spread, [SWEEP_REFUSAL] = row->refusal
-    };
-    bool has_run = row->count > 0;
-
-    if (row->refusal[0] == '\0' && !has_run) /* An interrupt came first. */
-        cells[SWEEP_REFUSAL] = "not measured";
-    for (int i = 0; i < SWEEP_METRICS; i++) {
-        enum metric metric = sweep_columns[i].metric;
-        texts[i][0] = '\0';
-        if (has_run)
-            quantity_print(texts[i], median_of(row, metric),
-                           metric == METRIC_SAMPLES_PER_SECOND ? "" : metric_unit(metric));
-        cells[1 + i] = texts[i];
-    }
-    if (has_run)
-        snprintf(spread, sizeof spread, "%.0f%%", spread_percent(row));
-    page_rows_add(rows, cells, NULL);
-}
-
-void train_print_sweep(const struct page *page, const char *knob, const struct sweep_row *rows,
-                       int count)
-{
-    struct column columns[SWEEP_COLUMNS] = { [0] = { knob, PAGE_CUT, 0 },
-                                             [SWEEP_SPREAD] = { "spread", 6, 0 },
-                                             [SWEEP_REFUSAL] = { "", PAGE_BELOW, 0 } };
-    struct page_rows *table;
-    int most = 0, least = INT_MAX; /* rounds, of the rows that have any */
-    char fewer[24] = "";
-
-    for (int i = 0; i < SWEEP_METRICS; i++) columns[1 + i] = sweep_columns[i].column;
-    table = page_rows_open(columns, SWEEP_COLUMNS);
-    for (int i = 0; i < count; i++) {
-        if (rows[i].count > most)
-            most = rows[i].count;
-        if (rows[i].count > 0 && rows[i].count < least)
-            least = rows[i].count;
-        add_sweep_row(table, &rows[i]);
-    }
-    page_rows_print(page, table);
-    if (most == 0)
-        return;
-    if (least < most)
-        snprintf(fewer, sizeof fewer, "%d to ", least);
-    page_paragraph(page, INK_DIM,
-                   "Medians of %s%d round%s; spread: half the range of the step time over the "
-                   "rounds, as a share of its median.",
-                   fewer, most, most == 1 ? "" : "s");
+out:
+    free(text);
+    cJSON_Delete(root);
+    return status;
 }
 
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement)

@@ -24,19 +24,10 @@ void train_print_loss(void *context, int64_t step, double samples_per_second, do
 void train_print_summary(const struct page *page, const struct measurement *measurement,
                          const struct utilisation *utilisation);
 
-/* A value of a sweep: what was measured with it, round by round, or why it could not run. */
-struct sweep_row {
-    const char *value;
-    struct measurement *rounds; /* [count] */
-    int count;
-    char refusal[512]; /* "": it ran */
-};
-
-/* A row per value: medians over the rounds, and the range of the step time. */
-void train_print_sweep(const struct page *page, const char *knob, const struct sweep_row *rows,
-                       int count);
-
 /* Members of an object: every figure as a flat number. */
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement);
+
+/* Prints a document to standard output and frees it, also where that fails. OUT_OF_MEMORY. */
+enum status train_print_json(struct json *json, cJSON *root);
 
 #endif

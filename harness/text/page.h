@@ -59,7 +59,7 @@ struct column {
     int width;
     int drop; /* for page_rows.h: above 0, left out where the room is short, the highest first */
 };
-enum { PAGE_COLUMNS = 10 }; /* of a table, at most */
+enum { PAGE_COLUMNS = 11 }; /* of a table, at most */
 
 /* Columns that a text and a name get at least. */
 enum { PAGE_TEXT_LEAST = 18, PAGE_NAME_LEAST = 20 };

@@ -15,7 +15,7 @@ def data(options):
     path = options.inputs[0]
     loaded = read.load(path)
     if not isinstance(loaded.get("values"), list) or not isinstance(loaded.get("knob"), str):
-        raise read.InputError(f"{path}: this is no output of chokepoint train --sweep --format=json")
+        raise read.InputError(f"{path}: this is no output of chokepoint train --sweep --format=json with one knob")
     values = []
     for row in loaded["values"]:
         rounds = [one["step_time"] for one in row.get("rounds") or [] if read.number(one.get("step_time"))]
@@ -23,7 +23,7 @@ def data(options):
                        "median_us": statistics.median(rounds) if rounds else None})
     if not any(value["rounds_us"] for value in values):
         raise read.InputError(f"{path}: no value of {loaded['knob']} was measured")
-    return {"origin": loaded.get("device") or "", "knob": loaded["knob"], "knee": loaded.get("knee"),
+    return {"origin": loaded.get("device") or "", "knob": loaded["knob"], "knee": (loaded.get("knee") or {}).get("enough"),
             "interrupted": bool(loaded.get("interrupted")), "values": values}
 
 
@@ -46,7 +46,7 @@ def draw(found, theme):
     axes.plot(range(len(values)), medians, "-s", color=colors["after"], linewidth=2, markersize=8,
               label="median of the rounds")
     for x, value in enumerate(values):
-        if found["knee"] is not None and value["value"] == str(found["knee"]):
+        if found["knee"] == f"{found['knob']}={value['value']}":
             axes.axvline(x, color=colors["before"], linewidth=2, linestyle="--",
                          label=f"knee: {found['knob']} {value['value']} is enough")
     axes.set_xticks(range(len(values)), [style.shorten(figure, value["value"], width - 0.1)

@@ -87,6 +87,13 @@ expect 2 "an unknown knob in a sweep" "$program" train --sweep worker=1,2
 says err "did you mean workers?"
 expect 2 "a knob like no other" "$program" train --sweep nothing=1,2
 says err 'there is no knob "nothing"; train --help lists them'
+refuses "a third knob in a sweep" "give one knob or two" "$program" train --sweep workers=0,1 \
+    --sweep batch=4,8 --sweep launch=eager,graph
+refuses "a knob twice in a sweep" "given twice with workers; give all its values at once" \
+    "$program" train --sweep workers=0,1 --sweep workers=2
+refuses "a grid that is too large" "256 pairs of values at most; these are 289" "$program" train \
+    --sweep workers=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 \
+    --sweep batch=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17
 refuses "no samples" "--batch=0: give a number from 1 to 65536 or auto" "$program" train --batch=0
 refuses "a knob by its flag" "--loss-every=often: give a number from 1 to 1000000" \
     "$program" train --loss-every=often

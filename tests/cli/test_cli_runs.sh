@@ -18,6 +18,19 @@ expect 0 "a sweep" "$program" train --device=cpu --model=light --steps=20 --swee
 says out "eager"
 says out "graph"
 says out "Medians of 3 rounds; spread: half the range of the step time over the rounds,"
+says out " enough"
+expect 0 "a grid" "$program" train --device=cpu --model=light --steps=20 --sweep allocation=caching,direct \
+    --sweep launch=eager,graph
+says out "Samples per second, by allocation (rows) and launch (columns):"
+says out "allocation=direct launch=graph: launch=graph with allocation=direct: a graph"
+says out "+ is enough, * is the best."
+[ "$(grep -c '^ *\(caching\|direct\) ' "$folder/out")" -eq 2 ] || fail "the grid has other rows"
+expect 0 "a grid as JSON" "$program" train --device=cpu --model=light --steps=20 --repetitions=2 \
+    --sweep allocation=caching,direct --sweep launch=eager,graph --format=json
+says out '"enough":'
+cp "$folder/out" "$folder/grid.json"
+expect any "sweeps are compared" "$program" compare "$folder/grid.json" "$folder/grid.json"
+says out "train/allocation:direct/launch:eager "
 # Memory that ran out in a later round leaves the figures of the rounds before it.
 found=
 for call in 1 2 3 4 5 6 7 8 9 10 11 12; do

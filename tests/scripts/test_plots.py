@@ -249,7 +249,7 @@ class Plots(unittest.TestCase):
         self.assertEqual(list(line.get_ydata())[:12], [900.0 / (1 + i) + 17 for i in range(12)])
         self.assertIn("refused", [text for text, _ in texts_of(figure)])
         self.assertNotIn("knee", " ".join(text for text, _ in texts_of(figure)))
-        with_knee = figure_of(["sweep", put("knee.json", {**sweep(), "knee": "8"})])[1]
+        with_knee = figure_of(["sweep", put("knee.json", {**sweep(), "knee": {"enough": "workers=8"}})])[1]
         self.assertIn("knee: workers 8 is enough", [text for text, _ in texts_of(with_knee)])
 
     def test_a_trend_is_in_the_order_of_its_dates(self):

@@ -157,6 +157,7 @@ def check_all(folder):
     sweep = ["train", "--model=light", "--steps=4", "--sweep=launch=eager,graph"]
     check(sweep, measures=True)
     check_progress(sweep, 24)
+    check([*sweep, "--sweep=allocation=caching,direct,stream_ordered"], measures=True)
 
 
 program = os.path.abspath(program)
