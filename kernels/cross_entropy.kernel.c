@@ -34,7 +34,7 @@ KERNEL_ROWS(cross_entropy_forward, k, row)
     struct softmax softmax = row_softmax(logits, k->classes);
 
     if (LANE == 0)
-        k->loss[row] = logf(softmax.sum) + (softmax.max - widen(logits[k->labels[row]]));
+        k->loss[row] = logf(softmax.sum) + whole(softmax.max - widen(logits[k->labels[row]]));
 }
 
 /* Bytes per row: classes read, width written, sizeof(real) each, and 4. Flops per element: 7 and two

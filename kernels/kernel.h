@@ -1,7 +1,7 @@
 /* The dialect in which every kernel is written, once.
  *
  * gcc compiles a kernel file as C for the CPU device, nvcc compiles the same file as CUDA, each once
- * per storage type (-DREAL_F32, -DREAL_BF16). `real` is the storage type; arithmetic is in float. A
+ * per storage type (-DREAL_F32, -DREAL_BF16, -DREAL_F16). `real` is the storage type; arithmetic is in float. A
  * kernel takes one argument struct (the family's header) and has one of three shapes:
  *
  *   KERNEL_PACKS(name, k, i) { ... }    the body computes the PACK elements from element i on
@@ -24,6 +24,8 @@
  *
  * exponential() and quotient() are e^x and x / y for elements, in a few instructions without a branch;
  * each dialect says in what range and how exact.
+ *
+ * whole() keeps a difference of large numbers together, to which a small one is added.
  *
  * A CUDA row is a warp: LANES is 32, the reductions are shuffles, and there is no other
  * synchronisation. On the CPU LANES is 1.
@@ -50,7 +52,9 @@
 
 #ifdef __CUDACC__
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 typedef __nv_bfloat16 bf16;
+typedef __half f16;
 #define KERNEL_INLINE static __device__ __forceinline__
 #define KERNEL_TABLE  static __device__ const /* a constant array at file scope */
 #define UNROLLED      _Pragma("unroll")
@@ -58,6 +62,9 @@ typedef __nv_bfloat16 bf16;
 typedef struct {
     uint16_t bits;
 } bf16;
+typedef struct {
+    uint16_t bits;
+} f16;
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 #define KERNEL_TABLE  static const
 /* Unrolled whole, the 16 elements of an fp32 pack become scalar code before gcc looks for vectors: gelu
@@ -75,8 +82,11 @@ typedef float real;
 #elif defined REAL_BF16
 typedef bf16 real;
 #define KERNEL_NAME(name) PASTE(name, _bf16)
+#elif defined REAL_F16
+typedef f16 real;
+#define KERNEL_NAME(name) PASTE(name, _f16)
 #else
-#error "Compile a kernel file with -DREAL_F32 or -DREAL_BF16"
+#error "Compile a kernel file with -DREAL_F32, -DREAL_BF16 or -DREAL_F16"
 #endif
 
 /* The CPU's packs are 64 bytes of storage, a cache line; twice that costs 1.5 to 4 times in fp32. AHEAD:

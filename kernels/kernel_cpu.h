@@ -7,8 +7,12 @@
 #ifndef KERNELS_KERNEL_CPU_H
 #define KERNELS_KERNEL_CPU_H
 
-#if defined REAL_BF16 && defined __AVX512BF16__
+#if (defined REAL_BF16 && defined __AVX512BF16__) || (defined REAL_F16 && defined __F16C__)
 #include <immintrin.h>
+#endif
+
+#ifdef REAL_F16
+#include "kernels/half.h"
 #endif
 
 #ifdef REAL_BF16
@@ -26,6 +30,17 @@ KERNEL_INLINE bf16 narrow(float x)
     bf16 narrowed = { (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16) };
     return narrowed;
 }
+#elif defined REAL_F16
+KERNEL_INLINE float widen(f16 x)
+{
+    return half_widen(x.bits);
+}
+
+KERNEL_INLINE f16 narrow(float x)
+{
+    f16 narrowed = { half_narrow(x) };
+    return narrowed;
+}
 #else
 KERNEL_INLINE float widen(float x)
 {
@@ -37,6 +52,13 @@ KERNEL_INLINE float narrow(float x)
     return x;
 }
 #endif
+
+/* x, added to others only once it is computed: fast-math may not take the sum apart. */
+KERNEL_INLINE float whole(float x)
+{
+    __asm__("" : "+m"(x));
+    return x;
+}
 
 /* A NaN of any bits becomes the one that arithmetic makes, which narrow() takes. */
 KERNEL_INLINE float settled(float x)
@@ -65,6 +87,44 @@ KERNEL_INLINE void store(real *to, struct pack pack)
 {
     __m512bh packed = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(pack.v + 16), _mm512_loadu_ps(pack.v));
     memcpy(to, &packed, sizeof packed);
+}
+
+#elif defined REAL_F16 && defined __AVX512F__
+
+/* These instructions and half.h give the same bits, except a NaN's. */
+KERNEL_INLINE struct pack load(const real *from)
+{
+    struct pack pack;
+    for (int half = 0; half < PACK; half += 16)
+        _mm512_storeu_ps(pack.v + half,
+                         _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + half))));
+    return pack;
+}
+
+KERNEL_INLINE void store(real *to, struct pack pack)
+{
+    for (int half = 0; half < PACK; half += 16)
+        _mm256_storeu_si256((__m256i *)(to + half), _mm512_cvtps_ph(_mm512_loadu_ps(pack.v + half),
+                                                                    _MM_FROUND_TO_NEAREST_INT));
+}
+
+#elif defined REAL_F16 && defined __F16C__
+
+/* As above. */
+KERNEL_INLINE struct pack load(const real *from)
+{
+    struct pack pack;
+    for (int part = 0; part < PACK; part += 8)
+        _mm256_storeu_ps(pack.v + part,
+                         _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + part))));
+    return pack;
+}
+
+KERNEL_INLINE void store(real *to, struct pack pack)
+{
+    for (int part = 0; part < PACK; part += 8)
+        _mm_storeu_si128((__m128i *)(to + part), _mm256_cvtps_ph(_mm256_loadu_ps(pack.v + part),
+                                                                 _MM_FROUND_TO_NEAREST_INT));
 }
 
 #else

@@ -15,16 +15,21 @@ KERNEL_INLINE float widen(bf16 x)
     return __bfloat162float(x);
 }
 
+KERNEL_INLINE float widen(f16 x)
+{
+    return __half2float(x);
+}
+
 /* 16 bytes of storage, which one access moves: PACK elements in four words. */
 struct __align__(16) words
 {
     uint32_t v[4];
 };
 
-/* bf16 goes in pairs, the first of two in the lower half of a word. An instruction narrows both, each
- * to nearest even as __float2bfloat16_rn() does ("CUDA Math API", "Bfloat16 Precision Conversion and
- * Data Movement"); to widen is to shift, as a bf16 is the upper half of a float. One at a time takes
- * up to twice the instructions. */
+/* 16-bit numbers go in pairs, the first of two in the lower half of a word. An instruction narrows both,
+ * each to nearest even as __float2bfloat16_rn() and __float2half_rn() do ("CUDA Math API", "Bfloat16
+ * Precision Conversion and Data Movement", and the same of half); to widen a bf16 is to shift, as it is
+ * the upper half of a float. One at a time takes up to twice the instructions. */
 KERNEL_INLINE struct words narrow_pack(struct pack pack)
 {
     struct words words;
@@ -32,6 +37,9 @@ KERNEL_INLINE struct words narrow_pack(struct pack pack)
     {
 #ifdef REAL_BF16
         __nv_bfloat162 pair = __floats2bfloat162_rn(pack.v[2 * w], pack.v[2 * w + 1]);
+        memcpy(&words.v[w], &pair, sizeof pair);
+#elif defined REAL_F16
+        __half2 pair = __floats2half2_rn(pack.v[2 * w], pack.v[2 * w + 1]);
         memcpy(&words.v[w], &pair, sizeof pair);
 #else
         words.v[w] = float_bits(pack.v[w]);
@@ -48,11 +56,23 @@ KERNEL_INLINE struct pack widen_pack(struct words words)
 #ifdef REAL_BF16
         pack.v[2 * w] = bits_float(words.v[w] << 16);
         pack.v[2 * w + 1] = bits_float(words.v[w] & 0xffff0000u);
+#elif defined REAL_F16
+        __half2 pair;
+        memcpy(&pair, &words.v[w], sizeof pair);
+        float2 both = __half22float2(pair);
+        pack.v[2 * w] = both.x;
+        pack.v[2 * w + 1] = both.y;
 #else
         pack.v[w] = bits_float(words.v[w]);
 #endif
     }
     return pack;
+}
+
+/* Only the CPU's compiler takes sums apart. */
+KERNEL_INLINE float whole(float x)
+{
+    return x;
 }
 
 /* narrow_pack() takes every NaN here. */

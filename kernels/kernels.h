@@ -5,7 +5,7 @@
  * rows the lanes share. Counts of elements and widths are multiples
  * of ROW_MULTIPLE, tensors are 64-byte aligned (device_alloc's are), and tensors are row-major.
  *
- * `real` is the storage type, fp32 or bf16; arithmetic is in fp32. The host sees tensors as void, so
+ * `real` is the storage type, fp32, bf16 or fp16; arithmetic is in fp32. The host sees tensors as void, so
  * that one struct serves every storage type. Everything here is deterministic: no atomics. */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H

@@ -33,7 +33,7 @@ static int run_family(const struct kernel_family *family, const char *what)
     char name[128];
 
     snprintf(name, sizeof name, "%s, %s, %s%s", bench.runner->name, family->name,
-             bench.dtype == DTYPE_F32 ? "fp32" : "bf16", what);
+             workbench_dtype(bench.dtype), what);
     return _cmocka_run_group_tests(name, family->tests, family->count, set_up, tear_down);
 }
 
@@ -56,7 +56,7 @@ static int kernels_untested(void)
 
 int kernel_families_run(const struct kernel_runner *runner, int *pieces)
 {
-    static const enum dtype dtypes[] = { DTYPE_F32, DTYPE_BF16 };
+    static const enum dtype dtypes[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
     const char *seed = getenv("CHOKEPOINT_TEST_SEED");
     int failed = 0;
 

@@ -8,7 +8,7 @@
 
 enum { GUARD = 256 }; /* bytes on either side; keeps the elements aligned */
 
-static const uint16_t poison = 0xffe5; /* NaN in bf16, and twice in a row NaN in fp32 */
+static const uint16_t poison = 0xffe5; /* NaN in bf16 and fp16, and twice in a row NaN in fp32 */
 
 /* A failed call of the runner ends the test with the runner's own words. */
 static void must(struct workbench *bench, enum status status, const char *file, int line)
@@ -21,6 +21,13 @@ static void must(struct workbench *bench, enum status status, const char *file, 
 }
 #define MUST(bench, call) must(bench, call, __FILE__, __LINE__)
 
+const char *workbench_dtype(enum dtype dtype)
+{
+    static const char *const names[DTYPE_COUNT] = { "fp32", "bf16", "fp16" };
+
+    return names[dtype];
+}
+
 static void complain(const struct workbench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -32,7 +39,7 @@ static void complain(const struct workbench *bench, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    print_error("%s %s, seed %llu: %s\n", bench->dtype == DTYPE_F32 ? "fp32" : "bf16", bench->label,
+    print_error("%s %s, seed %llu: %s\n", workbench_dtype(bench->dtype), bench->label,
                 (unsigned long long)bench->seed, text);
 }
 
@@ -74,11 +81,44 @@ static double bf16_to_double(uint16_t stored)
     return value;
 }
 
+/* The same of fp16: below 2^-14 all numbers are 2^-24 apart, and from 65520 on they are infinite. */
+static uint16_t f16_from_double(double value)
+{
+    int exponent;
+    double size = fabs(value), unit;
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+
+    if (size >= 65520 || size == 0)
+        return size == 0 ? sign : sign | 0x7c00;
+    frexp(size, &exponent);
+    exponent = exponent > -13 ? exponent : -13;
+    unit = ldexp(1, exponent - 11);
+    /* 1024 units are the least of an exponent; 2048 are the next one's, by the carry. */
+    return sign | (uint16_t)((exponent + 13) * 1024 + (int)rint(size / unit));
+}
+
+static double f16_to_double(uint16_t stored)
+{
+    int exponent = stored >> 10 & 31, fraction = stored & 1023;
+    double size = exponent == 31  ? (fraction != 0 ? (double)NAN : (double)INFINITY)
+                  : exponent == 0 ? ldexp(fraction, -24)
+                                  : ldexp(1024 + fraction, exponent - 25);
+
+    return stored & 0x8000 ? -size : size;
+}
+
+static bool is_half(const struct workbench *bench, enum element element)
+{
+    return element == REAL && bench->dtype != DTYPE_F32;
+}
+
 static void element_put(const struct workbench *bench, enum element element, unsigned char *to,
                         double value)
 {
-    if (element == REAL && bench->dtype == DTYPE_BF16) {
-        uint16_t stored = isnan(value) ? poison : bf16_from_double(value);
+    if (is_half(bench, element)) {
+        uint16_t stored = isnan(value)                 ? poison
+                          : bench->dtype == DTYPE_BF16 ? bf16_from_double(value)
+                                                       : f16_from_double(value);
         memcpy(to, &stored, sizeof stored);
     } else if (element == REAL || element == FLOAT) {
         float stored = (float)value;
@@ -94,10 +134,10 @@ static void element_put(const struct workbench *bench, enum element element, uns
 static double element_get(const struct workbench *bench, enum element element,
                           const unsigned char *from)
 {
-    if (element == REAL && bench->dtype == DTYPE_BF16) {
+    if (is_half(bench, element)) {
         uint16_t stored;
         memcpy(&stored, from, sizeof stored);
-        return bf16_to_double(stored);
+        return bench->dtype == DTYPE_BF16 ? bf16_to_double(stored) : f16_to_double(stored);
     } else if (element == REAL || element == FLOAT) {
         float stored;
         memcpy(&stored, from, sizeof stored);
@@ -108,6 +148,13 @@ static double element_get(const struct workbench *bench, enum element element,
         return stored;
     }
     return *from;
+}
+
+double workbench_unit(const struct workbench *bench, enum element element)
+{
+    static const double units[DTYPE_COUNT] = { 0x1p-24, 0x1p-8, 0x1p-11 };
+
+    return units[element == REAL ? bench->dtype : DTYPE_F32];
 }
 
 double workbench_round(const struct workbench *bench, enum element element, double value)
@@ -365,7 +412,8 @@ static double root_mean_square(const double *values, long count)
 void workbench_expect(struct workbench *bench, struct tensor *tensor, const double *reference,
                       const double *sizes, double limit, const char *file, int line)
 {
-    double unit = tensor->element == REAL && bench->dtype == DTYPE_BF16 ? 0x1p-8 : 0x1p-24;
+    double unit = workbench_unit(bench, tensor->element);
+    double least = unit == 0x1p-11 ? 0x1p-25 : 0; /* of subnormal numbers, which gradients are */
     double scale = root_mean_square(reference, tensor->count);
     double allowed_scale = sizes ? root_mean_square(sizes, tensor->count) : scale;
     double error_squares = 0, worst = 0;
@@ -380,7 +428,8 @@ void workbench_expect(struct workbench *bench, struct tensor *tensor, const doub
 
     for (long i = 0; i < tensor->count; i++) {
         double error = fabs(tensor->values[i] - reference[i]);
-        double beyond = error - unit * fabs(reference[i]); /* What rounding to store explains. */
+        double beyond =
+            error - fmax(unit * fabs(reference[i]), least); /* What rounding to store explains. */
         double size = sizes ? sizes[i] : fabs(reference[i]) + scale;
         double share = beyond <= 0 ? 0 : beyond / (limit * size);
         error_squares += error * error;
@@ -397,7 +446,7 @@ void workbench_expect(struct workbench *bench, struct tensor *tensor, const doub
     workbench_within(bench, what, worst, 1, file, line);
     workbench_within(bench, "root mean square of the error",
                      sqrt(error_squares / (double)tensor->count),
-                     unit * scale + limit * allowed_scale, file, line);
+                     fmax(unit * scale, least) + limit * allowed_scale, file, line);
 }
 
 void workbench_same_bits(struct workbench *bench, struct tensor *a, struct tensor *b,

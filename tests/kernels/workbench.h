@@ -84,6 +84,12 @@ void tensor_fetch(struct workbench *bench, struct tensor *tensor, void *to);
 /* [count] zeros, until the case ends. */
 double *workbench_doubles(struct workbench *bench, long count);
 
+/* "fp32", for what is printed. */
+const char *workbench_dtype(enum dtype dtype);
+
+/* Half of the distance between neighbours at 1: what rounding to store changes at most, relative. */
+double workbench_unit(const struct workbench *bench, enum element element);
+
 /* `value` as the element stores it, to nearest, ties to even. */
 double workbench_round(const struct workbench *bench, enum element element, double value);
 

@@ -6,12 +6,17 @@
 
 #include <string.h>
 
-#define DECLARE(name, shape) kernel_fn name##_f32, name##_bf16;
+#define DECLARE(name, shape) kernel_fn name##_f32, name##_bf16, name##_f16;
 KERNELS(DECLARE)
 #undef DECLARE
 
 static const struct cpu_kernel kernels[KERNEL_COUNT][DTYPE_COUNT] = {
-#define ROW(name, shape) { { name##_f32, #name "_f32" }, { name##_bf16, #name "_bf16" } },
+#define ROW(name, shape)                                                                           \
+    {                                                                                              \
+        [DTYPE_F32] = { name##_f32, #name "_f32" },                                                \
+        [DTYPE_BF16] = { name##_bf16, #name "_bf16" },                                             \
+        [DTYPE_F16] = { name##_f16, #name "_f16" },                                                \
+    },
     KERNELS(ROW)
 #undef ROW
 };
@@ -72,9 +77,6 @@ enum status cpu_launch(struct stream *base, enum kernel kernel, enum dtype dtype
     bool fails = kernel == (enum kernel)DRIVER_KERNEL_FAILS;
     struct item *item;
 
-    if (!fails && kernels[kernel][dtype].run == NULL)
-        FAIL(STATUS_UNSUPPORTED, "the CPU device has kernels for fp32 and bf16, not for %s",
-             dtype_name(dtype));
     TRY(stream_claim(stream, &item));
     item->work = fails ? &failing_work : &kernel_work;
     item->correlation = call.correlation;

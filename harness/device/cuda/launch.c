@@ -27,6 +27,7 @@ static const struct {
 static const void *const *const kernels_of[DTYPE_COUNT] = {
     [DTYPE_F32] = cuda_kernels_f32,
     [DTYPE_BF16] = cuda_kernels_bf16,
+    [DTYPE_F16] = cuda_kernels_f16,
 };
 
 static enum status launch(struct cuda_stream *stream, const void *kernel, int64_t blocks,
@@ -62,9 +63,6 @@ enum status cuda_launch(struct stream *base, enum kernel kernel, enum dtype dtyp
         TRY(launch_failure(stream));
         goto out;
     }
-    if (kernels_of[dtype] == NULL)
-        FAIL(STATUS_UNSUPPORTED, "the CUDA device has kernels for fp32 and bf16, not for %s",
-             dtype_name(dtype));
     blocks = geometry_blocks(kernels[kernel].shape, dtype_bytes(dtype), count);
     if (blocks > GEOMETRY_BLOCKS_MAX)
         FAIL(STATUS_BAD_USAGE, "launch of %s: a count of %ld needs %lld blocks; a grid has %d",
@@ -109,7 +107,7 @@ enum status launch_load_kernels(const struct cuda_device *device, char *isa, siz
     struct cudaFuncAttributes attributes;
 
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
-        for (int kernel = 0; kernel < KERNEL_COUNT && kernels_of[dtype] != NULL; kernel++) {
+        for (int kernel = 0; kernel < KERNEL_COUNT; kernel++) {
             TRY(load(device, kernels_of[dtype][kernel], &attributes));
             if (attributes.maxThreadsPerBlock < GEOMETRY_BLOCK)
                 FAIL(STATUS_UNSUPPORTED,

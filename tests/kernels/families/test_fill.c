@@ -47,16 +47,19 @@ static void cast_from_float_rounds_to_nearest(void **state)
     }
 }
 
-/* Halfway between two bf16 values, next to halfway, the ends of the range, and every kind of NaN:
- * rounding by adding to the bits turns some of these into infinity or zero. */
+/* Halfway between two bf16 or fp16 values, next to halfway, the ends of the range, where fp16 becomes
+ * subnormal and infinite, and every kind of NaN: rounding by adding to the bits turns some of these into
+ * infinity or zero. */
 static void cast_from_float_knows_ties_infinity_and_nan(void **state)
 {
     struct workbench *bench = *state;
     static const uint32_t special[] = {
-        0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0xbf808000, 0xbf818000,
-        0x7f7f0000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
-        0xffc00000, 0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001, 0x00000000,
-        0x3f7f8000, 0x3f7fffff, 0x00800000, 0x40490fdb,
+        0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0xbf808000, 0xbf818000, 0x7f7f0000,
+        0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7fffffff,
+        0xffffffff, 0x7f800001, 0xff800001, 0x00000000, 0x3f7f8000, 0x3f7fffff, 0x00800000,
+        0x40490fdb, 0x3f801000, 0x3f803000, 0x3f800fff, 0x3f801001, 0xbf801000, 0x477fe000,
+        0x477fefff, 0x477ff000, 0xc77ff000, 0x47800000, 0x38800000, 0x387fe000, 0x387fefff,
+        0x387ff000, 0x33800000, 0x33c00000, 0x33000000, 0x33000001, 0xb3000001, 0x36a01000,
     };
     enum { COUNT = 64 };
     uint32_t bits[COUNT];
@@ -118,19 +121,26 @@ static void the_workbench_rounds_to_nearest_even(void **state)
 {
     struct workbench *bench = *state;
     static const struct {
-        uint32_t from, bf16;
+        uint32_t from, bf16, f16;
     } cases[] = {
-        { 0x3f808000, 0x3f80 }, { 0x3f818000, 0x3f82 }, { 0x3f807fff, 0x3f80 },
-        { 0x3f808001, 0x3f81 }, { 0xbf818000, 0xbf82 }, { 0x7f7fffff, 0x7f80 },
-        { 0xff800000, 0xff80 }, { 0x40490fdb, 0x4049 },
+        /* From fp32, to bf16, and what fp16 makes of it, as fp32. */
+        { 0x3f808000, 0x3f80, 0x3f808000 }, { 0x3f818000, 0x3f82, 0x3f818000 },
+        { 0x3f807fff, 0x3f80, 0x3f808000 }, { 0x3f808001, 0x3f81, 0x3f808000 },
+        { 0xbf818000, 0xbf82, 0xbf818000 }, { 0x7f7fffff, 0x7f80, 0x7f800000 },
+        { 0xff800000, 0xff80, 0xff800000 }, { 0x40490fdb, 0x4049, 0x40490000 },
+        { 0x3f801000, 0x3f80, 0x3f800000 }, { 0x3f803000, 0x3f80, 0x3f804000 },
+        { 0x477fefff, 0x4780, 0x477fe000 }, { 0x477ff000, 0x4780, 0x7f800000 },
+        { 0xc77ff000, 0xc780, 0xff800000 }, { 0x38800000, 0x3880, 0x38800000 },
+        { 0x33800000, 0x3380, 0x33800000 }, { 0x33c00000, 0x33c0, 0x34000000 },
+        { 0x33000000, 0x3300, 0x00000000 }, { 0x33000001, 0x3300, 0x33800000 },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        uint32_t bits = cases[i].bf16 << 16;
+        const uint32_t bits[DTYPE_COUNT] = { cases[i].from, cases[i].bf16 << 16, cases[i].f16 };
         float from, want;
 
         memcpy(&from, &cases[i].from, sizeof from);
-        memcpy(&want, bench->dtype == DTYPE_BF16 ? &bits : &cases[i].from, sizeof want);
+        memcpy(&want, &bits[bench->dtype], sizeof want);
         assert_true(workbench_round(bench, REAL, (double)from) == (double)want);
     }
 }

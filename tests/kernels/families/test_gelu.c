@@ -102,7 +102,7 @@ static void gelu_known_answers(void **state)
     tensor_fetch(bench, y, NULL);
     tensor_fetch(bench, dx, NULL);
 
-    double unit = bench->dtype == DTYPE_BF16 ? 0x1p-8 : 1e-6;
+    double unit = fmax(workbench_unit(bench, REAL), 1e-6);
     for (size_t i = 0; i < COUNT; i++) {
         double from = known[i % ARRAY_SIZE(known)].x, want = known[i % ARRAY_SIZE(known)].y;
         WITHIN(bench, "gelu", fabs(y->values[i] - want), unit * fabs(want) + 1e-6);

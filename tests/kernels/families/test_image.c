@@ -62,7 +62,7 @@ static void image_patches_known_answers(void **state)
         .patch = PATCH, .across = SIZE / PATCH, .width = WIDTH);
     tensor_fetch(bench, patches, NULL);
 
-    double limit = bench->dtype == DTYPE_BF16 ? 3 * 0x1p-8 : 1e-6;
+    double limit = fmax(3 * workbench_unit(bench, REAL), 1e-6);
     const double *green = patches->values + 2 * WIDTH + (1 * PATCH + 2) * 3 + 1;
     WITHIN(bench, "white in green", fabs(*green - 2.4285714286), limit);
     WITHIN(bench, "red beside it", fabs(green[-1] - -2.1179039301), limit);

@@ -46,7 +46,7 @@ static int chunks_of(long count)
 /* A pointer to element `at`. */
 static void *element_at(const struct workbench *bench, const struct tensor *tensor, long at)
 {
-    size_t bytes = tensor->element == REAL && bench->dtype == DTYPE_BF16 ? 2 : 4;
+    size_t bytes = tensor->element == REAL && bench->dtype != DTYPE_F32 ? 2 : 4;
 
     return (char *)tensor->data + (size_t)at * bytes;
 }
