@@ -68,6 +68,7 @@ enum { ROW_MULTIPLE = 32 };
     X(square_sum, ROWS)                                                                            \
     X(square_sum_multi, ROWS)                                                                      \
     X(gradient_norm_finish, ROWS)                                                                  \
+    X(loss_scale_update, ROWS)                                                                     \
     X(adamw, PACKS)                                                                                \
     X(adamw_multi, ROWS)                                                                           \
     X(adamw_decay, PACKS)                                                                          \

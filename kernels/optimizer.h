@@ -20,16 +20,34 @@
 #define ADAMW_SKIP (-1.0f)
 
 /* Values that change from step to step live in device memory at a fixed address, because a captured graph
- * freezes its arguments. Before the first step: step = -1, loss_scale = 1, the rest 0. */
+ * freezes its arguments. Before the first step: step = -1, loss_scale = 1 or LOSS_SCALE_FIRST, the rest 0. */
 struct step_state {
-    int32_t step;         /* of the update under way, from 0 */
-    float rate;           /* learning rate of this update */
-    float correction1;    /* 1 - beta1^(step + 1) */
-    float correction2;    /* 1 - beta2^(step + 1) */
+    int32_t step; /* of the update under way, from 0 */
+    float rate;   /* learning rate of this update */
+    float
+        correction1; /* 1 - beta1^t, where t counts the updates that were not skipped, with this one */
+    float correction2;    /* 1 - beta2^t */
     float gradient_norm;  /* before clipping, of this update */
     float gradient_scale; /* clipping, and 1 / loss_scale; ADAMW_SKIP: this update is skipped */
     float loss_scale;
-    int32_t overflows; /* updates skipped because a gradient was not finite */
+    int32_t overflows;    /* updates skipped because a gradient was not finite */
+    int32_t good_updates; /* since loss_scale was changed */
+};
+
+/* Dynamic loss scaling, for fp16: gradients below 2^-25 would be 0, so backward computes those of the loss
+ * times loss_scale (Micikevicius et al.: "Mixed precision training", 2018). It is halved when a gradient
+ * is not finite, and doubled after so many good updates in a row: the defaults of torch.amp.GradScaler. */
+#define LOSS_SCALE_FIRST    65536.0f
+#define LOSS_SCALE_GROWTH   2.0f
+#define LOSS_SCALE_BACKOFF  0.5f
+#define LOSS_SCALE_INTERVAL 2000
+
+/* The last kernel of an update in fp16. A loss_scale that would become infinite stays. Launched with one
+ * row. */
+struct loss_scale_update {
+    struct step_state *state;
+    int interval; /* good updates in a row after which the scale grows */
+    int width;    /* ROW_MULTIPLE */
 };
 
 /* The first kernel of an update: step += 1, then rate and corrections for it. The rate rises linearly

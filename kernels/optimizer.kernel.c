@@ -12,14 +12,15 @@
 KERNEL_ROWS(step_advance, k, row)
 {
     struct step_state *state = k->state;
-    int32_t updates = state->step + 2; /* with this one */
+    int32_t updates = state->step + 2; /* with this one and with those that were skipped */
+    int32_t done = updates - state->overflows;
     (void)row;
 
     if (LANE == 0) {
         state->step = updates - 1;
         state->rate = updates < k->warmup ? k->rate * (float)updates / (float)k->warmup : k->rate;
-        state->correction1 = -expm1f((float)updates * logf(ADAMW_BETA1));
-        state->correction2 = -expm1f((float)updates * logf(ADAMW_BETA2));
+        state->correction1 = -expm1f((float)done * logf(ADAMW_BETA1));
+        state->correction2 = -expm1f((float)done * logf(ADAMW_BETA2));
     }
 }
 
@@ -96,6 +97,27 @@ KERNEL_ONE_ROW(gradient_norm_finish, k, row)
             state->gradient_scale = ADAMW_SKIP;
             state->overflows += 1;
         }
+    }
+}
+
+/* As GradScaler.update() does.
+ *
+ * Bytes and flops: of one struct. */
+KERNEL_ROWS(loss_scale_update, k, row)
+{
+    struct step_state *state = k->state;
+    (void)row;
+
+    if (LANE != 0)
+        return;
+    if (state->gradient_scale < 0) {
+        state->loss_scale *= LOSS_SCALE_BACKOFF;
+        state->good_updates = 0;
+    } else if (++state->good_updates == k->interval) {
+        float larger_scale = state->loss_scale * LOSS_SCALE_GROWTH;
+        if (is_finite(larger_scale))
+            state->loss_scale = larger_scale;
+        state->good_updates = 0;
     }
 }
 

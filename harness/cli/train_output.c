@@ -129,6 +129,9 @@ void train_print_summary(const struct page *page, const struct measurement *meas
                   text_of(two, measurement, METRIC_SYNCS_PER_STEP),
                   text_of(three, measurement, METRIC_COPIES_PER_STEP),
                   text_of(four, measurement, METRIC_ALLOCATIONS_PER_STEP));
+    if (metric[METRIC_SKIPPED_UPDATES] > 0)
+        print_figures(page, "skipped", "%s updates per step, as a gradient overflowed",
+                      text_of(one, measurement, METRIC_SKIPPED_UPDATES));
     print_figures(page, "memory", "%s at the peak, %s of activations; %s reserved",
                   text_of(one, measurement, METRIC_MEMORY_PEAK),
                   text_of(two, measurement, METRIC_ACTIVATION_PEAK),

@@ -11,8 +11,8 @@ void reference_step_advance(struct reference_state *state, double rate, int warm
 {
     state->step++;
     state->rate = state->step < warmup ? rate * (state->step + 1) / warmup : rate;
-    state->correction1 = 1 - pow(beta1, state->step + 1);
-    state->correction2 = 1 - pow(beta2, state->step + 1);
+    state->correction1 = 1 - pow(beta1, state->step + 1 - state->overflows);
+    state->correction2 = 1 - pow(beta2, state->step + 1 - state->overflows);
 }
 
 double reference_square_sum(const double *x, long count)

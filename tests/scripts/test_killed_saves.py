@@ -47,7 +47,7 @@ def steps_of(folder):
         text = file.read()
     expect(len(text) >= HEADER, f"{len(text)} bytes")
     magic, version, checksum, size, steps = struct.unpack_from("<32sIIQq", text)
-    expect(magic.rstrip(b"\0") == b"chokepoint training state" and version == 2, "another header")
+    expect(magic.rstrip(b"\0") == b"chokepoint training state" and version == 3, "another header")
     expect(size == len(text), f"{len(text)} of {size} bytes")
     expect(zlib.crc32(text[:36] + bytes(4) + text[40:]) == checksum, "the checksum is wrong")
     return steps

@@ -473,6 +473,7 @@ static void cores_precision_and_seeds_follow_the_machine(void **state)
     assert_int_equal(resolved("", &cpu).model.precision, PRECISION_FP32);
     assert_int_equal(resolved("", &cuda).model.precision, PRECISION_BF16);
     assert_int_equal(resolved("precision=bf16", &cpu).model.precision, PRECISION_BF16);
+    assert_int_equal(resolved("precision=fp16", &cpu).model.precision, PRECISION_FP16);
     assert_int_equal(resolved("precision=tf32", &cuda).model.precision, PRECISION_TF32);
     config = resolved("seed=77", &cpu);
     assert_int_equal(config.data.seed, 77);
@@ -604,6 +605,10 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "precision=tf32", "",
           "precision=tf32 on CPU device (a test): the device does not round products to tf32; set "
           "precision to auto, fp32 or bf16" },
+        { &cpu, "launch=graph precision=fp16 loss_scaling=host", "",
+          "launch=graph with precision=fp16 and loss_scaling=host: the host decides nothing while "
+          "a "
+          "graph runs; set launch=eager or loss_scaling=device" },
         { &cpu, "launch=graph clipping=host", "",
           "launch=graph with clipping=host: the host decides nothing while a graph runs; set "
           "launch=eager or clipping=device" },

@@ -105,6 +105,8 @@ static void a_resumed_run_trains_on_bit_for_bit(void **state)
         "model=light launch=eager precision=bf16 optimizer=unfused input=decoded workers=0",
         "model=light launch=graph precision=fp32 optimizer=per_tensor input=decoded workers=2",
         "model=light launch=eager input=decoded workers=2 batch=8 accumulate=2 padding=longest",
+        "model=light launch=eager precision=fp16 loss_scaling=host batch=4 accumulate=2",
+        "model=light launch=graph precision=fp16 optimizer=unfused",
         FOUR_BATCHES "input=cached workers=0 launch=eager precision=fp32",
         FOUR_BATCHES "input=cached workers=3 launch=graph precision=bf16",
         FOUR_BATCHES "input=cached workers=2 persistent_workers=no launch=eager precision=bf16",
@@ -129,6 +131,7 @@ static const struct {
     { IMAGES, "copies=per_tensor" },
     { IMAGES, "checkpointing=block" },
     { IMAGES, "clipping=host" },
+    { IMAGES " precision=fp16", "loss_scaling=host" },
     { IMAGES, "launch=graph" },
     { "model=light launch=graph input=decoded workers=1 batch=8 padding=longest", "graphs=latest" },
     { IMAGES, "allocation=direct" },
@@ -266,7 +269,7 @@ static void a_damaged_state_is_refused(void **state)
     check_refused(*state, SMALL, STATUS_BAD_INPUT, "is damaged: its checksum does not match");
     text[32]++;
     write_file(text, bytes);
-    check_refused(*state, SMALL, STATUS_BAD_INPUT, "its format is 3, and this one reads 2");
+    check_refused(*state, SMALL, STATUS_BAD_INPUT, "its format is 4, and this one reads 3");
     free(text);
 }
 

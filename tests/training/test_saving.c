@@ -67,6 +67,7 @@ static void what_is_saved_is_the_state_bit_for_bit(void **state)
         "model=balanced optimizer=unfused save_every=3 save_mode=blocking allocation=direct",
         "model=light launch=eager save_every=3 save_mode=asynchronous precision=bf16",
         "model=light launch=graph save_every=1 save_mode=asynchronous precision=fp32",
+        "model=light launch=graph save_every=3 save_mode=asynchronous precision=fp16",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {

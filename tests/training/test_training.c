@@ -94,6 +94,17 @@ static void the_same_holds_for_sequences_in_bf16(void **state)
             0);
 }
 
+static void the_same_holds_for_sequences_in_fp16(void **state)
+{
+    static const char *const others[] = {
+        "launch=graph",         "input=decoded workers=1", "checkpointing=block",
+        "optimizer=per_tensor", "loss_scaling=host",       "loss_scaling=host clipping=host",
+    };
+
+    compare(*state, "model=light batch=4 launch=eager precision=fp16", others, ARRAY_SIZE(others),
+            0);
+}
+
 static void segments_of_several_blocks_change_no_bit(void **state)
 {
     static const char *const others[] = {
@@ -1033,6 +1044,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_changes_no_arithmetic_changes_no_bit),
         cmocka_unit_test(the_same_holds_for_sequences_in_bf16),
+        cmocka_unit_test(the_same_holds_for_sequences_in_fp16),
         cmocka_unit_test(segments_of_several_blocks_change_no_bit),
         cmocka_unit_test(graphs_of_several_lengths_change_no_bit),
         cmocka_unit_test(another_order_of_sums_changes_little),

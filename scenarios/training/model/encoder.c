@@ -62,7 +62,9 @@ struct model_shape encoder_shape(const struct training_config *config, int class
         .stored_size = images ? config->data.image_size : 0,
         .patch_width = images ? 3 * model->patch * model->patch : 0,
         .vocabulary = images ? 0 : config->data.vocabulary,
-        .dtype = model->precision == PRECISION_BF16 ? DTYPE_BF16 : DTYPE_F32,
+        .dtype = model->precision == PRECISION_BF16   ? DTYPE_BF16
+                 : model->precision == PRECISION_FP16 ? DTYPE_F16
+                                                      : DTYPE_F32,
         .math = model->precision == PRECISION_TF32 ? MATH_TF32 : MATH_STRICT,
     };
 }

@@ -21,8 +21,18 @@ struct optimizer {
     int chunks;
     struct tensor_chunk *table; /* multi-tensor form */
     float *work;                /* unfused form: as long as the longest tensor */
-    float *norm;                /* pinned host memory, where the host decides on clipping */
+    float *read;                /* pinned host memory, where the host decides on something */
 };
+
+static enum dtype dtype_of(const struct optimizer *optimizer)
+{
+    return optimizer->parameters[0].value->dtype;
+}
+
+static bool scales_loss(const struct optimizer *optimizer)
+{
+    return dtype_of(optimizer) == DTYPE_F16;
+}
 
 static int chunks_of(const struct tensor *tensor)
 {
@@ -65,7 +75,9 @@ static enum status allocate(struct optimizer *optimizer)
     TRY(allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, sizeof *optimizer->state,
                         (void **)&optimizer->state));
     TRY(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->state,
-                    &(struct step_state){ .step = -1, .loss_scale = 1 }, sizeof *optimizer->state));
+                    &(struct step_state){
+                        .step = -1, .loss_scale = scales_loss(optimizer) ? LOSS_SCALE_FIRST : 1 },
+                    sizeof *optimizer->state));
 
 out:
     return status;
@@ -126,9 +138,9 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
     TRY(allocate(optimizer));
     if (config->form == OPTIMIZER_MULTI_TENSOR)
         TRY(make_table(optimizer));
-    if (!config->clips_on_device)
-        TRY(host_alloc(stream_device(stream), true, sizeof *optimizer->norm,
-                       (void **)&optimizer->norm));
+    if (!config->clips_on_device || config->reads_overflow)
+        TRY(host_alloc(stream_device(stream), true, sizeof *optimizer->read,
+                       (void **)&optimizer->read));
     *opened = optimizer;
     optimizer = NULL;
 
@@ -149,8 +161,8 @@ void optimizer_close(struct optimizer *optimizer)
     allocator_free(optimizer->allocator, optimizer->work);
     allocator_free(optimizer->allocator, optimizer->table);
     allocator_free(optimizer->allocator, optimizer->state);
-    if (optimizer->norm != NULL)
-        host_free(stream_device(optimizer->stream), true, optimizer->norm);
+    if (optimizer->read != NULL)
+        host_free(stream_device(optimizer->stream), true, optimizer->read);
     free(optimizer->moments);
     free(optimizer);
 }
@@ -172,11 +184,6 @@ enum status optimizer_begin(struct optimizer *optimizer)
                   .width = ROW_MULTIPLE);
 }
 
-static enum dtype dtype_of(const struct optimizer *optimizer)
-{
-    return optimizer->parameters[0].value->dtype;
-}
-
 /* One row that adds the partial sums up and sets the scale of all gradients. */
 static enum status finish_norm(struct optimizer *optimizer, double max_norm)
 {
@@ -193,9 +200,9 @@ static enum status clip_from_host(struct optimizer *optimizer)
     enum status status = STATUS_OK;
 
     TRY(finish_norm(optimizer, 0));
-    TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->norm,
-                    &optimizer->state->gradient_norm, sizeof *optimizer->norm));
-    if (max_norm > 0 && isfinite(*optimizer->norm) && *optimizer->norm > max_norm)
+    TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->read,
+                    &optimizer->state->gradient_norm, sizeof *optimizer->read));
+    if (max_norm > 0 && isfinite(*optimizer->read) && *optimizer->read > max_norm)
         TRY(finish_norm(optimizer, max_norm));
 
 out:
@@ -264,11 +271,10 @@ out:
     return status;
 }
 
-enum status optimizer_update(struct optimizer *optimizer)
+static enum status update_weights(struct optimizer *optimizer)
 {
     enum status status = STATUS_OK;
 
-    TRY(queue_norm(optimizer));
     if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
         TRY(LAUNCH(optimizer->stream, dtype_of(optimizer), adamw_multi, optimizer->chunks,
                    .table = optimizer->table, .state = optimizer->state, .width = CHUNK));
@@ -277,6 +283,50 @@ enum status optimizer_update(struct optimizer *optimizer)
             TRY(optimizer->config.form == OPTIMIZER_PER_TENSOR
                     ? update_tensor(optimizer, i)
                     : update_tensor_unfused(optimizer, i));
+
+out:
+    return status;
+}
+
+/* `if not found_inf.item()`, as torch.amp.GradScaler.step() has it: waits for all work queued so far. */
+static enum status read_overflow(struct optimizer *optimizer, bool *overflow)
+{
+    enum status status = STATUS_OK;
+
+    TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->read,
+                    &optimizer->state->gradient_scale, sizeof *optimizer->read));
+    *overflow = *optimizer->read < 0;
+
+out:
+    return status;
+}
+
+enum status optimizer_update(struct optimizer *optimizer)
+{
+    bool overflow = false; /* The device knows in any case, and skips the update by itself. */
+    enum status status = STATUS_OK;
+
+    TRY(queue_norm(optimizer));
+    if (scales_loss(optimizer) && optimizer->config.reads_overflow)
+        TRY(read_overflow(optimizer, &overflow));
+    if (!overflow)
+        TRY(update_weights(optimizer));
+    if (scales_loss(optimizer))
+        TRY(LAUNCH(optimizer->stream, DTYPE_F32, loss_scale_update, 1, .state = optimizer->state,
+                   .interval = optimizer->config.scale_interval, .width = ROW_MULTIPLE));
+
+out:
+    return status;
+}
+
+enum status optimizer_skipped(struct optimizer *optimizer, int64_t *updates)
+{
+    enum status status = STATUS_OK;
+    int32_t overflows = 0;
+
+    TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, &overflows,
+                    &optimizer->state->overflows, sizeof overflows));
+    *updates = overflows;
 
 out:
     return status;

@@ -1,7 +1,8 @@
 /* AdamW over all parameters, in three forms, with clipping by the gradient's norm.
  *
  * An update is: optimizer_begin() before forward (the step counter, rate and corrections on the
- * device), then optimizer_update() after backward (the norm, then the weights). Both only queue. */
+ * device), then optimizer_update() after backward (the norm, then the weights, in fp16 then the loss
+ * scale). Both only queue, unless the settings have the host read the norm or the overflow. */
 #ifndef SCENARIOS_TRAINING_MODEL_MODEL_OPTIMIZER_H
 #define SCENARIOS_TRAINING_MODEL_MODEL_OPTIMIZER_H
 
@@ -30,5 +31,8 @@ struct step_state *optimizer_state(const struct optimizer *optimizer);
 
 enum status optimizer_begin(struct optimizer *optimizer);
 enum status optimizer_update(struct optimizer *optimizer);
+
+/* Updates skipped so far because a gradient was not finite. Waits for the stream's work. */
+enum status optimizer_skipped(struct optimizer *optimizer, int64_t *updates);
 
 #endif

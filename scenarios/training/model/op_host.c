@@ -4,6 +4,8 @@
  * into it is queued behind the copy out of it. */
 #include "scenarios/training/model/op_build.h"
 
+#include "kernels/half.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +35,11 @@ static void gelu_bf16(uint16_t *values, int64_t count)
     }
 }
 
+static void gelu_f16(uint16_t *values, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) values[i] = half_narrow(gelu(half_widen(values[i])));
+}
+
 enum status host_gelu_pass(const struct op *op, const struct op_context *context)
 {
     const struct tensor *x = op->forward.reads[0], *y = op->forward.writes[0];
@@ -41,6 +48,8 @@ enum status host_gelu_pass(const struct op *op, const struct op_context *context
     TRY(device_copy(context->stream, COPY_DEVICE_TO_HOST, op->host, x->data, tensor_bytes(x)));
     if (x->dtype == DTYPE_BF16)
         gelu_bf16(op->host, x->elements);
+    else if (x->dtype == DTYPE_F16)
+        gelu_f16(op->host, x->elements);
     else
         gelu_f32(op->host, x->elements);
     TRY(device_copy_async(context->stream, COPY_HOST_TO_DEVICE, y->data, op->host,

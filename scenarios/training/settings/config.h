@@ -10,7 +10,7 @@
 /* --- The model. knobs_resolve() replaces 0 by the role's size, from the table in roles.c. --- */
 
 enum model_role { ROLE_LIGHT, ROLE_BALANCED, ROLE_HEAVY };
-enum precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_TF32, PRECISION_BF16 };
+enum precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISION_FP16 };
 enum elementwise { ELEMENTWISE_FUSED, ELEMENTWISE_UNFUSED };
 enum attention { ATTENTION_NAIVE, ATTENTION_FUSED };
 
@@ -116,6 +116,9 @@ struct optimizer_config {
     double max_norm;      /* clipping; 0: none */
     bool clips_on_device; /* no: the host reads the norm and decides */
     int warmup;           /* updates over which the rate rises linearly */
+    bool
+        reads_overflow; /* fp16: the host reads whether to skip the update; no: the device decides */
+    int scale_interval; /* fp16: good updates in a row after which the loss scale is doubled */
 };
 
 /* --- Device memory --- */

@@ -4,6 +4,7 @@
 #include "scenarios/training/settings/knobs.h"
 
 #include "harness/base/nearest.h"
+#include "kernels/kernels.h"
 #include "scenarios/training/settings/knob_values.h"
 
 #include <stdio.h>
@@ -79,10 +80,10 @@ static const struct knob knobs[] = {
     { .name = "precision",
       .kind = KNOB_CHOICE,
       AT(model.precision),
-      .values = "auto|fp32|tf32|bf16",
+      .values = "auto|fp32|tf32|bf16|fp16",
       .healthy = "auto",
-      .text = "storage and matrix products; auto: bf16 where the device has matrix units for it "
-              "and the model is large enough to gain" },
+      .text = "storage and matrix products; fp16 scales the loss; auto: bf16 where the device has "
+              "matrix units for it and the model is large enough" },
     { .name = "elementwise",
       .kind = KNOB_CHOICE,
       AT(model.elementwise),
@@ -224,6 +225,14 @@ static const struct knob knobs[] = {
       .changes_no_result = true,
       .text = "who decides whether the gradients are clipped: the host, which reads their norm in "
               "every step, or the device" },
+    { .name = "loss_scaling",
+      .kind = KNOB_YES_NO,
+      AT(optimizer.reads_overflow),
+      .values = "device|host",
+      .healthy = "device",
+      .changes_no_result = true,
+      .text = "precision=fp16: the device decides to skip an update whose gradients overflow, or "
+              "the host, which reads the flag in every step" },
     { .name = "rate",
       .kind = KNOB_REAL,
       AT(optimizer.rate),
@@ -352,6 +361,7 @@ void knobs_defaults(struct training_config *config)
     config->optimizer.decay = 0.01; /* PyTorch's default for AdamW */
     config->optimizer.max_norm = 1;
     config->optimizer.warmup = 20;
+    config->optimizer.scale_interval = LOSS_SCALE_INTERVAL;
 }
 
 /* --- Finding a knob --- */

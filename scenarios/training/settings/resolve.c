@@ -145,6 +145,9 @@ SETTINGS(graph_keeps_activations,
          config->launch.mode == LAUNCH_GRAPH && config->logging.kept == KEPT_GRAPH)
 SETTINGS(graph_waits_for_host,
          config->launch.mode == LAUNCH_GRAPH && !config->optimizer.clips_on_device)
+SETTINGS(graph_reads_overflow, config->launch.mode == LAUNCH_GRAPH &&
+                                   config->model.precision == PRECISION_FP16 &&
+                                   config->optimizer.reads_overflow)
 SETTINGS(graph_of_host_work, config->launch.mode == LAUNCH_GRAPH && config->model.gelu_on_host)
 SETTINGS(too_far_ahead,
          (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
@@ -208,6 +211,9 @@ static const struct refusal {
     { graph_waits_for_host,
       "{launch} with {clipping}: the host decides nothing while a graph runs; set launch=eager or "
       "clipping=device" },
+    { graph_reads_overflow, "{launch} with {precision} and {loss_scaling}: the host decides "
+                            "nothing while a graph runs; set "
+                            "launch=eager or loss_scaling=device" },
     { graph_of_host_work,
       "{launch} with {gelu}: a graph holds no work of the host; set launch=eager or "
       "gelu=device" },

@@ -54,9 +54,10 @@ static double input(const struct training_config *config)
 
 double step_memory_peak(const struct training_config *config)
 {
-    bool narrow = config->model.precision == PRECISION_BF16;
+    bool narrow =
+        config->model.precision == PRECISION_BF16 || config->model.precision == PRECISION_FP16;
     double bytes = narrow ? 2 : 4;
-    /* value and gradient, AdamW's two moments in fp32, and in bf16 an fp32 master */
+    /* value and gradient, AdamW's two moments in fp32, and in 16 bits an fp32 master */
     double state = 2 * bytes + 2 * sizeof(float) + (narrow ? sizeof(float) : 0);
 
     return parameters(config) * state + activations(config, bytes) + input(config);

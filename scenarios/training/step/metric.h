@@ -48,6 +48,8 @@
       "lines of the log that the loop forces to disk itself")                                      \
     X(LOG_PAUSE, "log_pause", "us", "host time that the loop spends on a line of the log")         \
     X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \
+    X(SKIPPED_UPDATES, "skipped_updates_per_step", "",                                             \
+      "updates skipped because a gradient was not finite; of precision=fp16 only")                 \
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
     X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")        \
     X(MEMORY_GROWTH, "memory_growth_bytes", "B", "device memory that a step leaves allocated")     \

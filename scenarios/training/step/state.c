@@ -14,7 +14,7 @@
 
 #define MAGIC "chokepoint training state"
 
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 struct header {
     char magic[32];

@@ -2,7 +2,7 @@
  *
  * It is one piece of host memory, and a file is that piece: a header, then every parameter's master
  * weights and moments, then the optimizer's own state. The header has the settings, what was trained on, the
- * number of steps and a checksum of everything. Nothing else is needed: parameters in bf16 are the rounded masters, and
+ * number of steps and a checksum of everything. Nothing else is needed: parameters in 16 bits are the rounded masters, and
  * the seed and the number of a step give its samples. Nothing that is random is drawn while training.
  *
  * Numbers are stored as the machine has them; all that the program runs on are little-endian. */

@@ -37,7 +37,8 @@ struct training_counts {
     int64_t log_lines, log_ns; /* the same, without reading the loss */
     int64_t log_syncs;         /* lines that the loop forced to disk */
     int64_t tokens, padded_tokens;
-    int64_t model_flops; /* of forward and backward, without recomputation */
+    int64_t model_flops;     /* of forward and backward, without recomputation */
+    int64_t skipped_updates; /* 0 where they are not counted: other than in fp16 */
 };
 
 /* The cost of a window of steps, which may be timed in several slices. */

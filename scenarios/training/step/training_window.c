@@ -39,6 +39,18 @@ static struct training_counts read_counts(struct training *training)
     };
 }
 
+static bool may_overflow(const struct training *training)
+{
+    return training->config.model.precision == PRECISION_FP16;
+}
+
+/* A copy from the device, which is why it is not read with the others. */
+static enum status read_skipped(struct training *training, struct training_counts *counts)
+{
+    return may_overflow(training) ? optimizer_skipped(training->optimizer, &counts->skipped_updates)
+                                  : STATUS_OK;
+}
+
 /* Adds the difference of two readings. */
 static void add_counts(struct training_counts *sum, const struct training_counts *from,
                        const struct training_counts *to)
@@ -65,6 +77,7 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->padded_tokens += to->padded_tokens - from->padded_tokens;
     sum->model_flops += to->model_flops - from->model_flops;
     sum->left_bytes += to->left_bytes - from->left_bytes;
+    sum->skipped_updates += to->skipped_updates - from->skipped_updates;
 }
 
 static enum status open_events(struct training *training, int64_t steps, struct event ***events)
@@ -166,6 +179,8 @@ static enum status fill_metrics(struct training *training, struct training_windo
         counts->log_lines > 0 ? (double)counts->log_ns / (double)counts->log_lines / 1e3 : NAN;
     metric[METRIC_SAVE_PAUSE] =
         counts->saves > 0 ? (double)counts->save_ns / (double)counts->saves / 1e3 : NAN;
+    metric[METRIC_SKIPPED_UPDATES] =
+        may_overflow(training) ? (double)counts->skipped_updates / steps : NAN;
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
     metric[METRIC_MEMORY_GROWTH] = (double)counts->left_bytes / steps;
@@ -193,7 +208,7 @@ enum status training_window(struct training *training, int64_t steps,
                             struct training_window *window)
 {
     struct event **events = NULL;
-    struct training_counts from, to;
+    struct training_counts from, to, before = { 0 };
     bool fetches = training->ahead != NULL;
     int64_t from_ns, from_cpu_ns, first = training->steps, done;
     enum status status = STATUS_OK;
@@ -201,9 +216,11 @@ enum status training_window(struct training *training, int64_t steps,
     if (steps < 1)
         FAIL(STATUS_BAD_USAGE, "a window has at least 1 step, not %lld", (long long)steps);
     TRY(open_events(training, steps, &events));
+    TRY(read_skipped(training, &before));
     TRY(device_synchronize(training->device));
     training->step_events = events;
     from = read_counts(training);
+    from.skipped_updates = before.skipped_updates;
     from_cpu_ns = clock_process_cpu_ns();
     from_ns = clock_ns();
     TRY(training_run(training, steps));
@@ -214,6 +231,7 @@ enum status training_window(struct training *training, int64_t steps,
     TRY(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
     window->cpu_ns += clock_process_cpu_ns() - from_cpu_ns;
+    TRY(read_skipped(training, &to));
     done = training->steps - first;
     window->steps += done;
     window->samples += done * training->layout.samples;

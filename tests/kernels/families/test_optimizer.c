@@ -389,8 +389,9 @@ static void step_advance_counts_warms_up_and_corrects(void **state)
     static const int warmups[] = { 0, 1, 2, 10, 1000 };
 
     for (size_t i = 0; i < ARRAY_SIZE(warmups); i++) {
-        struct step_state start = { .step = -1, .loss_scale = 1, .overflows = 3 }, got;
-        struct reference_state want = { .step = -1, .loss_scale = 1, .overflows = 3 };
+        /* After as many updates as were skipped. */
+        struct step_state start = { .step = 2, .loss_scale = 1, .overflows = 3 }, got;
+        struct reference_state want = { .step = 2, .loss_scale = 1, .overflows = 3 };
         workbench_case(bench, "step_advance: warm-up %d", warmups[i]);
         struct tensor *step_state = tensor_copy(bench, BYTE, &start, sizeof start);
 
@@ -401,7 +402,7 @@ static void step_advance_counts_warms_up_and_corrects(void **state)
             if (step > 20 && step % 100 != 0)
                 continue;
             tensor_fetch(bench, step_state, &got);
-            assert_int_equal(got.step, step);
+            assert_int_equal(got.step, 3 + step);
             assert_int_equal(got.overflows, 3);
             assert_true(got.loss_scale == 1);
             WITHIN(bench, "rate", relative((double)got.rate, want.rate), 2e-7);
@@ -474,7 +475,43 @@ static void gradient_norm_finish_follows_its_reference(void **state)
     }
 }
 
+/* Halved by an overflow, doubled by INTERVAL good updates in a row, and no further than to what is finite. */
+static void the_loss_scale_follows_what_overflows(void **state)
+{
+    struct workbench *bench = *state;
+    enum { INTERVAL = 3 };
+    static const struct {
+        float scale;
+        const char *updates; /* o: good, x: an overflow */
+        float wanted;
+        int good;
+    } cases[] = {
+        { 1024, "o", 1024, 1 },           { 1024, "oo", 1024, 2 }, { 1024, "ooo", 2048, 0 },
+        { 1024, "ooooooo", 4096, 1 },     { 1024, "x", 512, 0 },   { 1024, "xx", 256, 0 },
+        { 1024, "ooxoo", 512, 2 },        { 1024, "oox", 512, 0 }, { 1024, "xooo", 1024, 0 },
+        { 0x1p127f, "ooo", 0x1p127f, 0 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct step_state start = { .step = 7, .rate = 0.5f, .loss_scale = cases[i].scale }, got;
+
+        for (const char *update = cases[i].updates; *update != '\0'; update++) {
+            workbench_case(bench, "loss_scale_update: %s", cases[i].updates);
+            start.gradient_scale = *update == 'o' ? 1 / start.loss_scale : ADAMW_SKIP;
+            struct tensor *step_state = tensor_copy(bench, BYTE, &start, sizeof start);
+            RUN(bench, loss_scale_update, 1, .state = step_state->data, .interval = INTERVAL,
+                .width = ROW_MULTIPLE);
+            tensor_fetch(bench, step_state, &got);
+            start = got;
+            workbench_settle(bench);
+        }
+        assert_true(got.loss_scale == cases[i].wanted && got.good_updates == cases[i].good);
+        assert_true(got.step == 7 && got.rate == 0.5f && got.overflows == 0);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_loss_scale_follows_what_overflows),
     cmocka_unit_test(step_advance_counts_warms_up_and_corrects),
     cmocka_unit_test(square_sum_takes_what_count_leaves_of_the_last_row),
     cmocka_unit_test(gradient_norm_finish_follows_its_reference),
