@@ -6,13 +6,13 @@ set -eu
 usage()
 {
     cat <<'END'
-usage: scripts/setup.sh [--tests] [--report] [--list]
+usage: scripts/setup.sh [--report] [--tests] [--list]
 
 Installs what is missing to build chokepoint, with apt (Debian 12, Ubuntu 24.04, or newer), as root
 or through sudo. Does nothing when all is there.
 
-  --tests   also what the tests and the checks of .ci/run need
-  --report  also what scripts/plot.py needs
+  --report  also what chokepoint report and scripts/plot.py need
+  --tests   also what the tests and the checks of .ci/run need, a browser among it
   --list    print the packages, one per line, and install nothing
   --help    this text
 
@@ -30,12 +30,13 @@ packages()
 {
     echo gcc g++ libc6-dev cmake ninja-build
     echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libsimdjson-dev zlib1g-dev
-    if [ "$tests" = yes ]; then
-        echo clang-format shellcheck python3 python3-venv python3-numpy python3-scipy
-        echo libbenchmark-tools libbenchmark-dev
+    if [ "$report" = yes ] || [ "$tests" = yes ]; then
+        echo python3 python3-jinja2 python3-matplotlib
     fi
-    if [ "$tests" = yes ] || [ "$report" = yes ]; then
-        echo python3-matplotlib
+    if [ "$tests" = yes ]; then
+        echo clang-format shellcheck python3-venv python3-numpy python3-scipy
+        echo libbenchmark-tools libbenchmark-dev
+        echo chromium chromium-driver python3-selenium
     fi
 }
 

@@ -110,11 +110,11 @@ out:
     return status;
 }
 
-/* argp would take a word with one dash letter by letter. "-h" becomes "--help"; others are refused, except
- * where they are the value of the option before them. */
+/* argp would take a word with one dash letter by letter. "-h" becomes "--help", and "-o" "--out" where there is
+ * such an option; others are refused, except where they are the value of the option before them. */
 static enum status take_single_dashes(const struct command *command, int argc, char **argv)
 {
-    static char help[] = "--help";
+    static char help[] = "--help", out_option[] = "--out";
     enum status status = STATUS_OK;
     const struct option_row *row;
     int prefixed;
@@ -126,6 +126,8 @@ static enum status take_single_dashes(const struct command *command, int argc, c
             continue;
         if (strcmp(word, "-h") == 0) {
             argv[i] = help;
+        } else if (strcmp(word, "-o") == 0 && find(command->options, "out", 3, &prefixed) != NULL) {
+            argv[i++] = out_option;
         } else if (word[1] != '-') {
             snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 1, "="), word + 1);
             row = find(command->options, name, strlen(name), &prefixed);

@@ -1,6 +1,7 @@
 /* The command line of one command: a table of options, a row per option. A row says how its value is
  * read and where it goes; argp splits the command line, and its errors come back as a status that names
- * the option that was probably meant. Options begin with two dashes; -h alone is short, for --help. */
+ * the option that was probably meant. Options begin with two dashes; only -h is short for --help, and -o
+ * for --out. */
 #ifndef HARNESS_CLI_OPTIONS_H
 #define HARNESS_CLI_OPTIONS_H
 

@@ -26,6 +26,7 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
         json_text(json, object, "evidence", finding->evidence);
         json_text(json, object, "advice", finding->advice);
         json_text(json, object, "title", finding->title);
+        json_bool(json, object, "of_whole", finding->of_whole);
     }
 }
 

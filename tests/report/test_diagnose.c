@@ -490,7 +490,8 @@ static void json_has_the_documented_members_and_no_nan(void **state)
                                               "confidence",
                                               "evidence",
                                               "advice",
-                                              "title" };
+                                              "title",
+                                              "of_whole" };
     static const char *const of_idle[] = { "host_wait", "device_wait", "other" };
     static const char *const of_steps[] = { "count",     "mean_ns",     "min_ns", "max_ns",
                                             "median_ns", "untraced_ns", "parts",  "duration_ns" };

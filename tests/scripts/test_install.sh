@@ -33,6 +33,11 @@ expect 0 "explain" "$program" explain item_sync
 says out "$program run item_sync"
 expect 0 "explain, found by PATH" env PATH="$prefix/bin:$PATH" chokepoint explain item_sync
 says out "  chokepoint run item_sync"
+expect 2 "report, which finds its script" "$program" report "$folder/nothing.json"
+says err "nothing.json: No such file"
+mv "$prefix/share/chokepoint/report.py" "$folder"
+expect 3 "report without its script" "$program" report "$folder/nothing.json"
+says err "report.py is not in $prefix/bin/scripts nor in $prefix/bin/../share/chokepoint"
 if [ -e "$build/libchokepoint_cpu.so" ]; then
     expect 0 "train" "$program" train --device=cpu --model=light --steps=5
     says out "samples/s"

@@ -1,0 +1,166 @@
+"use strict";
+// What both kinds of pictures need, and the charts: distributions of step times, memory over time.
+
+function timeText(ns) {
+  const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
+  const [name, size] = units.find(([, size]) => Math.abs(ns) >= 0.9995 * size) || units[3];
+  return `${Number((ns / size).toPrecision(ns >= 1000 * size ? 6 : 4))} ${name}`;
+}
+
+function bytesText(bytes) {
+  const units = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]];
+  const [name, size] = units.find(([, size]) => Math.abs(bytes) >= size) || units[3];
+  return `${Number((bytes / size).toPrecision(3))} ${name}`;
+}
+
+// The colour of a class of the style sheet, "c-copy" say.
+const colours = new Map();
+function colourOf(name) {
+  if (!colours.has(name)) {
+    const probe = document.createElement("i");
+    probe.className = `c-${name}`;
+    document.body.append(probe);
+    const colour = getComputedStyle(probe).backgroundColor;
+    probe.remove();
+    colours.set(name, colour === "rgba(0, 0, 0, 0)" ? variable("--green") : colour);
+  }
+  return colours.get(name);
+}
+
+function variable(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// Black or white, whichever is easier to read on that colour.
+function inkOn(colour) {
+  const [r, g, b] = colour.match(/\d+/g) ? colour.match(/\d+/g).map(Number) : [255, 255, 255];
+  return 0.299 * r + 0.587 * g + 0.114 * b > 120 ? "#000" : "#fff";
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+function svg(parent, name, attributes, text) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  parent.append(element);
+  return element;
+}
+
+// About `count` round numbers from 0 or `low` to `high`.
+function ticks(low, high, count) {
+  const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) || 10 * power;
+  const found = [];
+  for (let at = Math.ceil(low / step) * step; at <= high * (1 + 1e-9); at += step) found.push(at);
+  return found;
+}
+
+function startChart(container, height, label) {
+  container.replaceChildren();
+  const width = Math.max(240, container.clientWidth);
+  return [svg(container, "svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": label }), width];
+}
+
+// Every sample is a line across its strip; a long tail is cut by a logarithmic axis, not by leaving it out.
+function drawDistribution(container, samples) {
+  const names = Object.keys(samples).filter((name) => samples[name].length > 0);
+  if (names.length === 0) { container.replaceChildren(); return; }
+  const all = names.flatMap((name) => samples[name]);
+  const low = Math.min(...all), high = Math.max(...all, low * 1.02);
+  const [chart, width] = startChart(container, 30 * names.length + 26, container.dataset.label);
+  const left = names.length > 1 ? 48 : 8, right = width - 12, logarithmic = high > 4 * low;
+  const scale = (value) => (logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
+  const x = (value) => left + (right - left) * scale(value);
+  names.forEach((name, i) => {
+    if (names.length > 1) svg(chart, "text", { x: 0, y: 30 * i + 19 }, name);
+    svg(chart, "line", { x1: left, x2: right, y1: 30 * i + 28, y2: 30 * i + 28, stroke: variable("--line") });
+    for (const value of samples[name])
+      svg(chart, "line", { x1: x(value), x2: x(value), y1: 30 * i + 6, y2: 30 * i + 24, "stroke-width": 1.5,
+        "stroke-opacity": Math.max(0.4, Math.min(0.9, 40 / samples[name].length)),
+        stroke: variable(name === "before" ? "--vermillion" : "--sky") });
+  });
+  const bottom = 30 * names.length + 18;
+  const marks = logarithmic ? [low, Math.sqrt(low * high), high] : ticks(low, high, Math.max(2, width / 160));
+  for (const value of marks)
+    svg(chart, "text", { x: Math.min(x(value), right), y: bottom,
+      "text-anchor": x(value) > right - 40 ? "end" : x(value) < left + 20 ? "start" : "middle" },
+    timeText(value));
+  const note = `${container.dataset.label}${logarithmic ? "; logarithmic axis" : ""}`;
+  const line = document.createElement("p");
+  line.className = "dim small";
+  line.textContent = note;
+  container.append(line);
+}
+
+// The categories that hold most at the peak have a colour each; the others are together.
+const MEMORY_COLOURS = ["--blue", "--orange", "--green", "--purple", "--sky", "--yellow", "--vermillion", "--grey"];
+
+function stacksOf(device) {
+  const curve = device.curve, most = MEMORY_COLOURS.length - 1;
+  const stacks = device.categories.slice(0, most).map((one) => ({ name: one.name, bytes: one.bytes }));
+  const rest = curve.allocated_bytes.map((bytes, i) => bytes - stacks.reduce((sum, one) => sum + one.bytes[i], 0));
+  if (stacks.length === 0 || rest.some((bytes) => bytes > 0.005 * device.peak_bytes))
+    stacks.push({ name: stacks.length === 0 ? "allocated" : "other", bytes: rest.map((bytes) => Math.max(0, bytes)) });
+  return stacks;
+}
+
+// One picture per trace, beside each other where there is room, of one scale in bytes and in time.
+function drawMemory(container, traces) {
+  const shown = traces.flatMap(([name, trace]) => (trace ? trace.memory : []).slice(0, 4)
+    .filter((device) => device.curve.at_ns.length > 0).map((device) => [name, device]));
+  container.replaceChildren();
+  container.style.display = "grid";
+  container.style.gridTemplateColumns = container.clientWidth > 700 && shown.length > 1 ? "1fr 1fr" : "1fr";
+  container.style.gap = "4px 28px";
+  const high = Math.max(1, ...shown.map(([, device]) => device.peak_bytes));
+  const longest = Math.max(1, ...shown.map(([, device]) => Math.max(device.curve.at_ns.at(-1), device.until_ns)));
+  const colour = new Map();
+  for (const [, device] of shown)
+    for (const one of stacksOf(device))
+      if (!colour.has(one.name)) colour.set(one.name, variable(MEMORY_COLOURS[colour.size % MEMORY_COLOURS.length]));
+  for (const [name, device] of shown) {
+    const box = document.createElement("div");
+    container.append(box);
+    drawMemoryOf(box, name, device, high, longest, colour);
+  }
+  const legend = document.createElement("div");
+  legend.className = "legend";
+  legend.style.gridColumn = "1 / -1";
+  for (const [name, value] of colour) legend.append(legendEntry(name, value));
+  container.append(legend);
+}
+
+function legendEntry(name, colour) {
+  const entry = document.createElement("span"), swatch = document.createElement("i");
+  swatch.className = "swatch";
+  swatch.style.background = colour;
+  entry.append(swatch, name);
+  return entry;
+}
+
+function drawMemoryOf(box, name, device, high, longest, colour) {
+  const label = `Memory${name === "trace" ? "" : ` ${name}`}: peak ${bytesText(device.peak_bytes)}`;
+  const [chart, width] = startChart(box, 170, label);
+  const left = 62, right = width - 6, top = 20, bottom = 146, times = device.curve.at_ns;
+  const x = (ns) => left + (right - left) * ns / longest, y = (bytes) => bottom - (bottom - top) * bytes / high;
+  svg(chart, "text", { x: left, y: 13 }, label);
+  const unit = 1024 ** Math.floor(Math.log2(high) / 10);
+  for (const value of ticks(0, high / unit, 3).map((one) => one * unit)) {
+    svg(chart, "line", { x1: left, x2: right, y1: y(value), y2: y(value), stroke: variable("--line") });
+    svg(chart, "text", { x: left - 5, y: y(value) + 4, "text-anchor": "end" }, bytesText(value));
+  }
+  svg(chart, "text", { x: left, y: 163 }, "0");
+  svg(chart, "text", { x: right, y: 163, "text-anchor": "end" }, timeText(longest));
+  const end = Math.max(times.at(-1), device.until_ns); // the last value holds that long
+  let floor = times.map(() => 0);
+  for (const one of stacksOf(device)) {
+    const roof = floor.map((bytes, i) => bytes + one.bytes[i]);
+    const along = (edge) => times.map((ns, i) => [[x(ns), y(edge[i])],
+      [x(i + 1 < times.length ? times[i + 1] : end), y(edge[i])]]).flat();
+    const points = [...along(roof), ...along(floor).reverse()];
+    svg(svg(chart, "polygon", { points: points.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" "),
+      fill: colour.get(one.name) }), "title", {}, one.name);
+    floor = roof;
+  }
+}

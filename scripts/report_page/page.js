@@ -1,0 +1,137 @@
+"use strict";
+// What the page does: theme, sorting and filtering, and drawing a section when it is opened.
+
+// --- Theme ---
+
+const THEMES = ["auto", "light", "dark"];
+let theme = 0;
+
+function setTheme(next) {
+  const button = document.getElementById("theme"), name = THEMES[next];
+  theme = next;
+  if (name === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  button.textContent = `Theme: ${name}`;
+  button.setAttribute("aria-label", `Theme: ${name === "auto" ? "as the system" : name}`);
+  redrawAll();
+}
+
+// --- The overview ---
+
+function sortTable(table, column, button) {
+  const heading = button.closest("th"), rows = [...table.tBodies[0].rows];
+  const down = heading.getAttribute("aria-sort") !== "descending" && heading.classList.contains("number")
+    || heading.getAttribute("aria-sort") === "ascending";
+  for (const other of table.querySelectorAll("th[aria-sort]")) other.setAttribute("aria-sort", "none");
+  heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+  const value = (row) => row.cells[column].dataset.sort;
+  rows.sort((a, b) => {
+    const left = value(a), right = value(b);
+    if (left === "" || right === "") return (left === "") - (right === ""); // unknown ones last
+    const order = Number.isNaN(Number(left)) ? left.localeCompare(right) : Number(left) - Number(right);
+    return down ? -order : order;
+  });
+  table.tBodies[0].append(...rows);
+}
+
+function filterTable() {
+  const words = document.getElementById("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const verdict = document.getElementById("verdict").value;
+  let shown = 0;
+  for (const row of document.querySelectorAll("#scenarios tbody tr")) {
+    const fits = (verdict === "" || row.dataset.verdict === verdict)
+      && words.every((word) => row.dataset.text.toLowerCase().includes(word));
+    row.hidden = !fits;
+    const section = document.getElementById(`s-${row.dataset.name}`);
+    if (section) section.hidden = !fits;
+    shown += fits;
+  }
+  document.getElementById("shown").textContent = `${shown} scenarios`;
+}
+
+// --- Sections ---
+
+const sections = new Map(); // by element: its data, and what is drawn
+
+async function unpack(section) {
+  const text = section.querySelector("script.data").textContent;
+  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+function drawSection(section) {
+  const drawn = sections.get(section);
+  if (!drawn || !section.open || section.clientWidth === 0) return;
+  const traces = ["before", "after", "trace"].filter((name) => drawn.data[name])
+    .map((name) => [name, drawn.data[name]]);
+  const figure = section.querySelector(".timeline"), memory = section.querySelector(".chart.memory");
+  const distribution = section.querySelector(".chart.distribution");
+  if (figure && !drawn.timeline)
+    drawn.timeline = new Timeline(figure, traces.map(([name, trace]) => [name, trace.timeline]));
+  else if (drawn.timeline) { drawn.timeline.fillLegend(); drawn.timeline.draw(); }
+  if (memory) drawMemory(memory, traces);
+  if (distribution) drawDistribution(distribution, drawn.data.samples);
+}
+
+async function openSection(section) {
+  if (!sections.has(section)) sections.set(section, { data: await unpack(section) });
+  drawSection(section);
+  section.dataset.drawn = "yes";
+}
+
+function redrawAll() {
+  colours.clear();
+  for (const section of sections.keys()) drawSection(section);
+}
+
+// A link to a scenario opens it.
+function openTarget() {
+  const section = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!section || !section.matches("details.scenario")) return;
+  section.open = true;
+  section.scrollIntoView();
+}
+
+// Paper has no sections to open, and is light.
+let closed = [];
+function beforePrint() {
+  closed = [...document.querySelectorAll("details:not([open])")];
+  for (const one of closed) one.open = true;
+  document.documentElement.dataset.theme = "light";
+  redrawAll();
+}
+
+function afterPrint() {
+  for (const one of closed) one.open = false;
+  setTheme(theme);
+}
+
+async function start() {
+  document.getElementById("theme").addEventListener("click", () => setTheme((theme + 1) % THEMES.length));
+  for (const table of document.querySelectorAll("table.sortable"))
+    [...table.tHead.rows[0].cells].forEach((heading, column) => {
+      const button = heading.querySelector("button");
+      if (button) button.addEventListener("click", () => sortTable(table, column, button));
+    });
+  if (document.getElementById("filter")) {
+    document.getElementById("filter").addEventListener("input", filterTable);
+    document.getElementById("verdict").addEventListener("change", filterTable);
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+  window.addEventListener("resize", redrawAll);
+  window.addEventListener("hashchange", openTarget);
+  window.addEventListener("beforeprint", beforePrint);
+  window.addEventListener("afterprint", afterPrint);
+  const all = [...document.querySelectorAll("details.scenario")];
+  for (const section of all)
+    section.addEventListener("toggle", () => { if (section.open) openSection(section); });
+  openTarget();
+  for (const section of all.filter((one) => one.open)) await openSection(section);
+  // The others are unpacked in the background, so that printing finds them.
+  for (const section of all)
+    if (!sections.has(section)) sections.set(section, { data: await unpack(section) });
+  document.documentElement.dataset.ready = "yes";
+}
+
+start();

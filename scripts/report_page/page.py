@@ -1,0 +1,228 @@
+"""From what was gathered to HTML. Figures are shown as they are read: nothing is measured or judged here."""
+import base64
+import difflib
+import hashlib
+import json
+import pathlib
+import zlib
+
+import jinja2
+import markupsafe
+
+from report_page import quantity
+from report_page.sources import VARIANTS, scenarios_of
+
+FOLDER = pathlib.Path(__file__).parent
+SCRIPTS = ("charts.js", "timeline.js", "page.js")
+ROWS_SHOWN = 10
+GAPS_SHOWN = 8
+SAMPLES_DRAWN = 400  # of a variant: a picture cannot show more
+
+PARTS = {"kernel": "kernels", "copy": "copies", "memset": "memsets", "communication": "communication",
+         "runtime": "runtime calls", "data_loading": "data loading", "host": "other host work",
+         "other": "nothing recorded"}
+CAUSES = {"queued": "between queued work", "stalled": "queued work that waited", "unknown": "unknown cause",
+          "outside": "host: code that no event covers", "operators": "host: operators",
+          "loading": "host: loading data", "logging": "host: logging", "saving": "host: saving",
+          "launching": "host: launching", "copying": "host: copying", "allocating": "host: allocating",
+          "waiting": "host: waiting for the device"}
+VERDICTS = {"reproduced": ("good", "✓"), "not reproduced": ("bad", "✗"), "failed": ("bad", "✗"),
+            "undecided": ("doubtful", "?"), "skipped": ("dim", "–")}
+ENVIRONMENT = ("date", "host_name", "cpu_model", "num_cpus", "cores_allowed", "memory_bytes", "kernel",
+               "library_version", "commit", "device_name", "device_isa", "device_memory_bytes",
+               "gemm_library", "cuda_driver", "cuda_runtime", "load_avg")
+
+
+def numbers_of(mapping):
+    return {name: value for name, value in (mapping or {}).items() if isinstance(value, (int, float))}
+
+
+def ratio(part, whole):
+    return part / whole if part is not None and whole else None
+
+
+# --- A trace ---
+
+def stacked(values, names, whole):
+    """The parts of a bar that are something, with their share of `whole`."""
+    return [{"id": name, "name": names.get(name, name), "ns": values[name],
+             "share": ratio(values[name], whole)} for name in names if values.get(name)]
+
+
+def doubts(trace):
+    """Reasons to doubt the figures of a trace."""
+    found = []
+    if trace["partial"]:
+        found.append(f"Partial: {trace['partial_reason']}. The figures cover what was read.")
+    if trace["damaged_events"]:
+        found.append(f"{trace['damaged_events']:,} events are damaged and were skipped.")
+    if trace["dropped_records"]:
+        found.append(f"The recorder dropped {trace['dropped_records']:,} records: its buffer was full.")
+    return found
+
+
+def view_trace(trace):
+    """What the templates show of a diagnosis."""
+    window, steps = trace["window"], trace["steps"]
+    window_ns = window["busy_ns"] + window["idle_ns"]
+    kernels = [row for row in trace["kernels"] if row["kind"] in ("computation", "communication")]
+    copies = [row for row in trace["kernels"] if row["kind"] not in ("computation", "communication")]
+    return {
+        "raw": trace, "doubts": doubts(trace), "steps": steps, "window_ns": window_ns,
+        "busy": ratio(trace["busy_ns"], trace["span_ns"]),
+        "parts": stacked(numbers_of(steps["parts"]), PARTS, steps["mean_ns"]),
+        "device": stacked({"busy": window["busy_ns"], **window["causes"]}, {"busy": "busy", **CAUSES},
+                          window_ns),
+        "kernels": kernels[:ROWS_SHOWN], "kernel_count": len(kernels),
+        "copies": copies[:ROWS_SHOWN], "copy_count": len(copies),
+        "operators": trace["operators"][:ROWS_SHOWN], "operator_count": trace["operator_count"],
+        "gaps": trace["gaps"][:GAPS_SHOWN], "memory": trace["memory"], "findings": trace["findings"],
+        "healthy": trace["healthy"],
+    }
+
+
+def drawn_trace(trace):
+    """What the browser draws of a diagnosis. JavaScript's numbers are doubles, so moments go as text."""
+    timeline = trace["timeline"]
+    return {"timeline": {**timeline, "start_ns": str(timeline["start_ns"]),
+                         "span_ns": timeline["end_ns"] - timeline["start_ns"]},
+            "memory": [{**one, "until_ns": trace["window"]["end_ns"] - one["curve"]["start_ns"],
+                        "curve": {**one["curve"], "start_ns": str(one["curve"]["start_ns"])}}
+                       for one in trace["memory"]]}
+
+
+def packed(data):
+    """As text that no markup can hide in, and that is short."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+# --- A scenario ---
+
+def sample_steps(scenario, variant):
+    """Times of single steps, all or evenly many of the sorted ones; and how many there are."""
+    samples = (scenario.get("samples") or {}).get(variant) or []
+    times = sorted(time for sample in samples for time in sample.get("step_ns") or [])
+    if len(times) <= SAMPLES_DRAWN:
+        return times, len(times)
+    last = len(times) - 1
+    return [times[round(i * last / (SAMPLES_DRAWN - 1))] for i in range(SAMPLES_DRAWN)], len(times)
+
+
+def lines_of(lesson):
+    """The lines of PyTorch, those that the other side lacks marked."""
+    before, after = ((lesson.get("pytorch") or {}).get(variant, "").splitlines() for variant in VARIANTS)
+    lines = {"before": [], "after": []}
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        lines["before"] += [{"text": line, "changed": tag != "equal"} for line in before[a:b]]
+        lines["after"] += [{"text": line, "changed": tag != "equal"} for line in after[c:d]]
+    return lines
+
+
+def threshold_text(expectation):
+    texts = [(expectation.get("at_least"), "at least {}"), (expectation.get("at_most"), "at most {}")]
+    found = [text.format(quantity.factor(value)) for value, text in texts if value is not None]
+    for name, text in (("before_above", "before above {}"), ("after_below", "after below {}")):
+        if expectation.get(name) is not None:
+            found.append(text.format(quantity.metric(expectation[name], expectation.get("unit"))))
+    return ", ".join(found) or ("grows" if expectation.get("direction") == "grows" else "shrinks")
+
+
+def effect_words(expectation):
+    """The factor as `run` prints it: up or down, whichever it is."""
+    factor, grows = expectation.get("effect"), expectation.get("direction") == "grows"
+    if factor is None:
+        return "–"
+    if factor == 1:
+        return "the same"
+    if expectation.get("unit") == "us":
+        return quantity.effect(factor)
+    up = grows == (factor > 1)
+    return f"{'up' if up else 'down'} {quantity.factor(factor if factor > 1 else 1 / factor)}"
+
+
+UTILISATION = {"busy_share": "the device works", "mfu": "model FLOPs utilisation (MFU)",
+               "bandwidth_share": "bandwidth of a copy"}
+
+
+def utilisation(scenario, variant, trace):
+    """The shares that the result states; of how busy the device is, else that of the trace."""
+    stated = (scenario.get("utilisation") or {}).get(variant) or {}
+    shares = {name: stated.get(name) for name in UTILISATION}
+    if shares["busy_share"] is None and trace:
+        shares["busy_share"] = trace["busy"]
+    return shares
+
+
+def view_scenario(gathered, scenario):
+    name = scenario["name"]
+    traces = {variant: view_trace(gathered.traces[name, variant]) if (name, variant) in gathered.traces else None
+              for variant in VARIANTS}
+    findings = scenario.get("findings") or {}
+    samples = {variant: sample_steps(scenario, variant) for variant in VARIANTS}
+    drawn = {variant: drawn_trace(gathered.traces[name, variant]) if traces[variant] else None
+             for variant in VARIANTS}
+    drawn["samples"] = {variant: samples[variant][0] for variant in VARIANTS}
+    lesson = gathered.lessons.get(name, {})
+    tone, sign = VERDICTS.get(scenario.get("verdict"), ("doubtful", "?"))
+    return {
+        "name": name, "raw": scenario, "lesson": lesson, "lines": lines_of(lesson), "tone": tone, "sign": sign,
+        "traces": traces, "missing": {variant: gathered.missing.get((name, variant)) for variant in VARIANTS},
+        "findings": findings, "expected": {row["id"] for row in lesson.get("findings", [])},
+        "tolerated": {row["id"] for row in lesson.get("findings_after", [])},
+        "shares": {variant: utilisation(scenario, variant, traces[variant]) for variant in VARIANTS},
+        "expectations": [{**one, "threshold": threshold_text(one), "words": effect_words(one)}
+                         for one in scenario.get("expectations") or []],
+        "sample_counts": {variant: samples[variant][1] for variant in VARIANTS},
+        "packed": packed(drawn),
+    }
+
+
+def log_place(factor, least, most):
+    """The place of a factor on a logarithmic scale, in percent."""
+    import math
+    if factor is None or factor <= 0:
+        return None
+    low, high = math.log(least), math.log(most)
+    return 100 * min(1, max(0, (math.log(factor) - low) / (high - low)))
+
+
+def effect_scale(scenarios):
+    """The bounds of the overview's scale: all intervals, and 1."""
+    found = [bound for one in scenarios for bound in (one["raw"].get("interval") or [])
+             + [one["raw"].get("effect")] if bound and bound > 0]
+    return min([0.8, *found]), max([1.25, *found])
+
+
+# --- The page ---
+
+def environment():
+    made = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True,
+                              lstrip_blocks=True, undefined=jinja2.ChainableUndefined)
+    made.filters.update(time=quantity.time, us=quantity.microseconds, bytes=quantity.size, share=quantity.share,
+                        factor=quantity.factor, count=quantity.count, metric=quantity.metric,
+                        effect=quantity.effect, label=lambda name: name.replace("_", " "))
+    return made
+
+
+def script_text():
+    return "\n".join((FOLDER / name).read_text() for name in SCRIPTS)
+
+
+def render(gathered):
+    scenarios = [view_scenario(gathered, one) for one in scenarios_of(gathered.result) or []]
+    files = [view_trace(one) for one in gathered.files]
+    least, most = effect_scale(scenarios)
+    context = (gathered.result or {}).get("context")
+    context = context if isinstance(context, dict) else {}
+    script = script_text()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment().get_template("page.html").render(
+        gathered=gathered, scenarios=scenarios, files=files, variants=VARIANTS, context=context,
+        facts=[(name, context[name]) for name in ENVIRONMENT if context.get(name) not in (None, "", "unknown")],
+        utilisation=UTILISATION, place=lambda factor: log_place(factor, least, most), causes=CAUSES,
+        packed_files=[packed({"trace": drawn_trace(one), "samples": {"trace": one["steps"]["duration_ns"]
+                                                                      [:SAMPLES_DRAWN]}})
+                      for one in gathered.files],
+        style=markupsafe.Markup((FOLDER / "style.css").read_text()), script=markupsafe.Markup(script),
+        script_digest=digest)

@@ -1,0 +1,127 @@
+"""Reads what the page shows: result.json, and of traces and lessons what the program says as JSON."""
+import dataclasses
+import json
+import os
+import subprocess
+
+TIMELINE_STEPS = 3
+VARIANTS = ("before", "after")
+
+
+class Unreadable(Exception):
+    """Nothing can be shown; the sentence says why."""
+
+
+@dataclasses.dataclass
+class Gathered:
+    result: dict | None = None  # result.json
+    path: str = ""  # of the result, or of the only trace
+    lessons: dict = dataclasses.field(default_factory=dict)  # by scenario, as `list` has them
+    traces: dict = dataclasses.field(default_factory=dict)  # by (scenario, variant), as `diagnose` has them
+    missing: dict = dataclasses.field(default_factory=dict)  # by the same: why there is none
+    files: list = dataclasses.field(default_factory=list)  # diagnoses of traces without a result
+    is_run: bool = False  # those are ranks of one run
+    troubles: list = dataclasses.field(default_factory=list)  # sentences: what could not be read
+    notes: list = dataclasses.field(default_factory=list)  # sentences: what is missing in the result
+
+
+def ask(program, arguments):
+    """What the program prints as JSON, None where it prints nothing, and its errors, a line each."""
+    asked = subprocess.run([program, *arguments], capture_output=True, check=False)
+    errors = [line.removeprefix("chokepoint: ").removeprefix("diagnose: ")
+              for line in asked.stderr.decode(errors="replace").splitlines()]
+    if asked.returncode < 0:
+        errors.append(f"{arguments[0]} was ended by signal {-asked.returncode}")
+    try:
+        return json.loads(asked.stdout), errors
+    except ValueError:
+        return None, errors
+
+
+def diagnose(program, paths):
+    """The diagnoses of these files, by path, whether they are ranks of one run, and errors."""
+    said, errors = ask(program, ["diagnose", "--format=json", f"--timeline={TIMELINE_STEPS}", "--", *paths])
+    if said is None:
+        return [], False, errors
+    return said["traces"], said["is_run"], errors
+
+
+def read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def result_path(argument):
+    """The result that is meant, "" if it is none."""
+    if os.path.isdir(argument):
+        argument = os.path.join(argument, "result.json")
+    return argument if os.path.basename(argument) == "result.json" and os.path.exists(argument) else ""
+
+
+def scenarios_of(result):
+    """The scenarios of a result; None if it is no result of run."""
+    chokepoint = result.get("chokepoint") if isinstance(result, dict) else None
+    scenarios = chokepoint.get("scenarios") if isinstance(chokepoint, dict) else None
+    return [one for one in scenarios if isinstance(one, dict) and isinstance(one.get("name"), str)] \
+        if isinstance(scenarios, list) else None
+
+
+def trace_path(folder, scenario, variant):
+    """Where a variant's trace is, and why there is none."""
+    traces, tracing = scenario.get("traces") or {}, (scenario.get("tracing") or {}).get(variant) or {}
+    name = traces.get(variant)
+    if not isinstance(name, str):
+        return "", tracing.get("reason") or "the run recorded no trace of it"
+    path = os.path.join(folder, name)
+    return (path, "") if os.path.exists(path) else ("", f"{name} is not beside the result any more")
+
+
+def gather_result(program, path):
+    gathered = Gathered(result=read_json(path), path=path)
+    scenarios = scenarios_of(gathered.result)
+    if scenarios is None:
+        why = "it is no JSON" if gathered.result is None else "it is not a result of chokepoint run"
+        gathered.result = None
+        gathered.troubles.append(f"{path}: {why}")
+        return gathered
+    listed, errors = ask(program, ["list", "--format=json"])
+    gathered.lessons = {lesson["name"]: lesson for lesson in (listed or {}).get("scenarios", [])}
+    gathered.notes += errors
+    folder = os.path.dirname(path)
+    for scenario in scenarios:
+        for variant in VARIANTS:
+            gather_trace(gathered, program, folder, scenario, variant)
+    if not scenarios:
+        gathered.notes.append("The result holds no scenario: the run ended before one was measured.")
+    return gathered
+
+
+def gather_trace(gathered, program, folder, scenario, variant):
+    key = scenario["name"], variant
+    path, why = trace_path(folder, scenario, variant)
+    if path:
+        traces, _, errors = diagnose(program, [path])
+        if traces:
+            gathered.traces[key] = traces[0]
+            return
+        why = "; ".join(errors) or "it could not be read"
+        gathered.troubles.append(why)
+    gathered.missing[key] = why
+
+
+def gather(program, arguments):
+    """What the page shows of these results and traces. Unreadable: nothing."""
+    results = [result_path(argument) for argument in arguments]
+    if len(arguments) == 1 and results[0]:
+        return gather_result(program, results[0])
+    if any(results):
+        raise Unreadable(f"{next(filter(None, results))} is a result: a page has one result, or traces")
+    for argument in arguments:
+        if argument != "-" and not os.path.exists(argument) and "/traces/" not in argument:
+            raise Unreadable(f"{argument}: No such file or directory")
+    gathered = Gathered(path=arguments[0])
+    gathered.files, gathered.is_run, gathered.troubles = diagnose(program, arguments)
+    return gathered

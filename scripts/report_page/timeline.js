@@ -1,0 +1,266 @@
+"use strict";
+// A timeline on a canvas: panels of rows of bars, all on one time scale. What a pixel cannot show is merged
+// already (harness/analysis/excerpt.h), and of bars in one pixel the first is drawn.
+
+const ROW = 20, BAR = 17, HEAD = 20, AXIS = 22;
+
+class Timeline {
+  // `panels`: [title, timeline of diagnose] each.
+  constructor(figure, panels) {
+    this.canvas = figure.querySelector("canvas");
+    this.legend = figure.querySelector(".legend");
+    this.panels = panels;
+    this.whole = Math.max(1, ...panels.map(([, timeline]) => timeline.span_ns));
+    this.from = 0;
+    this.to = this.whole;
+    this.rows = panels.flatMap(([title, timeline]) => [{ head: headOf(title, timeline) },
+      ...timeline.rows.map((row) => ({ ...row, timeline, label: labelOf(row) }))]);
+    this.listen(figure);
+    this.fillLegend();
+    this.draw();
+  }
+
+  height() {
+    return AXIS + this.rows.reduce((sum, row) => sum + (row.head ? HEAD : ROW), 0);
+  }
+
+  left() { return this.width < 560 ? 62 : 110; }
+  x(ns) { return this.left() + (this.width - this.left()) * (ns - this.from) / (this.to - this.from); }
+  ns(x) { return this.from + (this.to - this.from) * (x - this.left()) / (this.width - this.left()); }
+
+  draw() {
+    const ratio = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
+    this.width = this.canvas.clientWidth || 600;
+    this.canvas.style.height = `${this.height()}px`;
+    this.canvas.width = Math.round(this.width * ratio);
+    this.canvas.height = Math.round(this.height() * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = variable("--paper");
+    context.fillRect(0, 0, this.width, this.height());
+    context.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+    context.textBaseline = "middle";
+    this.drawAxis(context);
+    let top = AXIS;
+    for (const row of this.rows) {
+      row.top = top;
+      if (row.head) this.drawHead(context, row);
+      else this.drawRow(context, row);
+      top += row.head ? HEAD : ROW;
+    }
+    this.canvas.dataset.from = Math.round(this.from);
+    this.canvas.dataset.to = Math.round(this.to);
+  }
+
+  drawAxis(context) {
+    const ink = variable("--dim"), line = variable("--line");
+    for (const at of ticks(this.from, this.to, Math.max(2, (this.width - this.left()) / 110))) {
+      const x = this.x(at);
+      context.fillStyle = line;
+      context.fillRect(x, AXIS - 4, 1, this.height() - AXIS + 4);
+      context.fillStyle = ink;
+      context.textAlign = x > this.width - 30 ? "right" : "center";
+      context.fillText(timeText(at), Math.min(x, this.width), 9);
+    }
+  }
+
+  drawHead(context, row) {
+    context.fillStyle = variable("--ink");
+    context.textAlign = "left";
+    context.fillText(row.head, 0, row.top + HEAD / 2 + 2);
+  }
+
+  drawRow(context, row) {
+    context.fillStyle = variable("--dim");
+    context.textAlign = "left";
+    context.fillText(fit(context, row.label, this.left() - 6), 0, row.top + ROW / 2);
+    context.save();
+    context.beginPath();
+    context.rect(this.left(), row.top, Math.max(0, this.x(row.timeline.span_ns) - this.left()), ROW);
+    context.clip();
+    let drawn = -Infinity;
+    for (let i = 0; i < row.start_ns.length; i++) {
+      const start = row.start_ns[i], end = start + row.duration_ns[i];
+      if (end < this.from || start > this.to) continue;
+      const x = this.x(start), width = Math.max(1, this.x(end) - x);
+      if (x + width < drawn + 0.5) continue;
+      drawn = x + width;
+      this.drawBar(context, row, i, x, width);
+    }
+    context.restore();
+  }
+
+  drawBar(context, row, i, x, width) {
+    const category = row.kind === "steps" ? "steps" : row.categories[row.category[i]];
+    const colour = colourOf(category), y = row.top + (ROW - BAR) / 2;
+    context.fillStyle = colour;
+    context.fillRect(x, y, width > 3 ? width - 0.6 : width, BAR);
+    if (row.kind === "idle" && width > 3) hatch(context, x, y, width - 0.6);
+    if (width < 26) return;
+    const seen = Math.max(x, this.left()), room = Math.min(x + width, this.width) - seen - 6;
+    const text = fit(context, nameOf(row, i), room);
+    if (text === "") return;
+    if (row.kind === "idle") {
+      context.fillStyle = colour;
+      context.fillRect(seen + 2, y + 1, context.measureText(text).width + 3, BAR - 2);
+    }
+    context.fillStyle = inkOn(colour);
+    context.textAlign = "left";
+    context.fillText(text, seen + 3, y + BAR / 2 + 0.5);
+  }
+
+  fillLegend() {
+    const seen = new Set(this.rows.filter((row) => !row.head).flatMap((row) => row.categories));
+    this.legend.replaceChildren(...[...seen].map((name) => legendEntry(name, colourOf(name))));
+  }
+
+  // --- Moving ---
+
+  show(from, to) {
+    const span = Math.min(this.whole, Math.max(this.whole / 1e6, 20, to - from));
+    this.from = Math.max(0, Math.min(from, this.whole - span));
+    this.to = this.from + span;
+    this.redraw();
+  }
+
+  zoom(factor, at = (this.from + this.to) / 2) {
+    if (factor === 0) this.show(0, this.whole);
+    else this.show(at - (at - this.from) / factor, at + (this.to - at) / factor);
+  }
+
+  pan(share) {
+    const by = share * (this.to - this.from);
+    this.show(this.from + by, this.to + by);
+  }
+
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+  }
+
+  listen(figure) {
+    const canvas = this.canvas, keys = { ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2),
+      "+": () => this.zoom(1.5), "=": () => this.zoom(1.5), "-": () => this.zoom(1 / 1.5),
+      "0": () => this.zoom(0), Home: () => this.zoom(0) };
+    for (const button of figure.querySelectorAll("button[data-zoom]"))
+      button.addEventListener("click", () => this.zoom(Number(button.dataset.zoom)));
+    for (const button of figure.querySelectorAll("button[data-pan]"))
+      button.addEventListener("click", () => this.pan(Number(button.dataset.pan)));
+    canvas.addEventListener("keydown", (event) => {
+      if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.zoom(Math.exp(-event.deltaY / 300), this.ns(event.offsetX));
+    }, { passive: false });
+    canvas.addEventListener("dblclick", (event) => this.zoom(2, this.ns(event.offsetX)));
+    canvas.addEventListener("pointerdown", (event) => {
+      this.drag = { x: event.clientX, from: this.from, to: this.to };
+      canvas.setPointerCapture(event.pointerId);
+      this.hover(event);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!this.drag) { this.hover(event); return; }
+      const by = (this.drag.x - event.clientX) * (this.drag.to - this.drag.from) / (this.width - this.left());
+      if (Math.abs(this.drag.x - event.clientX) > 2) this.show(this.drag.from + by, this.drag.to + by);
+    });
+    for (const name of ["pointerup", "pointercancel"])
+      canvas.addEventListener(name, () => { this.drag = null; });
+    canvas.addEventListener("pointerleave", () => hideTip());
+    canvas.addEventListener("blur", () => hideTip());
+  }
+
+  // --- What is under the pointer ---
+
+  hover(event) {
+    const row = this.rows.find((one) => !one.head && event.offsetY >= one.top && event.offsetY < one.top + ROW);
+    const i = row && event.offsetX >= this.left() ? nearest(row, this.ns(event.offsetX),
+      2 * (this.to - this.from) / (this.width - this.left())) : -1;
+    if (i < 0) hideTip();
+    else showTip(describe(row, i), event.clientX, event.clientY);
+  }
+}
+
+function headOf(title, timeline) {
+  const steps = timeline.steps;
+  const which = steps.length === 0 ? "the whole trace"
+    : steps.length === 1 ? `step ${steps[0]}` : `steps ${steps[0]} to ${steps.at(-1)}`;
+  const left = timeline.tracks_left_out > 0 ? `; ${timeline.tracks_left_out} threads and streams are left out` : "";
+  return `${title === "trace" ? "" : `${title}: `}${which}, ${timeText(timeline.span_ns)}${left}`;
+}
+
+function labelOf(row) {
+  if (row.kind === "work") return `stream ${row.thread}`;
+  if (row.kind === "idle") return "idle";
+  const depth = row.depth > 0 ? ` ${row.depth + 1}` : "";
+  return row.is_loop || row.kind === "steps" ? `${row.kind}${depth}` : `${row.kind}${depth} ${row.thread}`;
+}
+
+function nameOf(row, i) {
+  if (row.name[i] === null) return row.categories[row.category[i]];
+  return row.timeline.names[row.name[i]];
+}
+
+// As much of the text as fits, "" if that is not worth it.
+function fit(context, text, room) {
+  if (room < 14) return "";
+  if (context.measureText(text).width <= room) return text;
+  let count = Math.max(1, Math.floor(text.length * room / context.measureText(text).width) - 1);
+  while (count > 1 && context.measureText(`${text.slice(0, count)}…`).width > room) count--;
+  return count > 2 ? `${text.slice(0, count)}…` : "";
+}
+
+// Idle time is striped: it is told from work without its colour.
+function hatch(context, x, y, width) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, BAR);
+  context.clip();
+  context.strokeStyle = variable("--paper");
+  context.globalAlpha = 0.6;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  for (let at = Math.max(x, 0) - BAR; at < Math.min(x + width, 5000); at += 6) {
+    context.moveTo(at, y + BAR);
+    context.lineTo(at + BAR, y);
+  }
+  context.stroke();
+  context.restore();
+}
+
+// The bar at a moment, or the closest within `slack`.
+function nearest(row, at, slack) {
+  let best = -1, least = slack;
+  for (let i = 0; i < row.start_ns.length; i++) {
+    const away = Math.max(row.start_ns[i] - at, at - row.start_ns[i] - row.duration_ns[i], 0);
+    if (away < least || (away === 0 && least === 0)) { best = i; least = away; }
+  }
+  return best;
+}
+
+function describe(row, i) {
+  const timeline = row.timeline, file = BigInt(timeline.start_ns) + BigInt(Math.round(row.start_ns[i]));
+  const count = row.count ? row.count[i] : 1;
+  const lines = [row.kind === "idle" ? `device idle: ${row.categories[row.category[i]]}` : nameOf(row, i)];
+  if (count > 1) lines.push(`and ${count - 1} more, together ${timeText(row.covered_ns[i])}`);
+  lines.push(`start ${timeText(row.start_ns[i])} (ts ${Number(file) / 1000} us in the file)`,
+    `duration ${timeText(row.duration_ns[i])}`);
+  if (row.kind !== "steps" && row.kind !== "idle") lines.push(`${row.label}: ${row.categories[row.category[i]]}`);
+  return lines.join("\n");
+}
+
+function showTip(text, x, y) {
+  const tip = document.getElementById("tip");
+  tip.textContent = text;
+  tip.hidden = false;
+  const width = tip.offsetWidth, height = tip.offsetHeight;
+  tip.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - width - 4))}px`;
+  tip.style.top = `${y + 16 + height > window.innerHeight ? Math.max(4, y - height - 10) : y + 16}px`;
+}
+
+function hideTip() {
+  document.getElementById("tip").hidden = true;
+}

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""`chokepoint report`: the page's figures are those of result.json and of diagnose, whatever is broken or missing
+is said on it, and no text can become markup.
+
+usage: test_report.py PROGRAM
+"""
+import base64
+import gzip
+import html.parser
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+EVIL = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page: tag, attributes, and the attributes of all those around."""
+
+    VOID = ("meta", "input", "link", "br", "img")
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.scripts, self.text = [], [], [], []
+        self.feed(text)
+        assert self.open == [], self.open
+
+    def handle_starttag(self, tag, attributes):
+        around = {}
+        for _, of_parent in self.open:
+            around.update(of_parent)
+        self.elements.append((tag, dict(attributes), around))
+        if tag not in self.VOID:
+            self.open.append((tag, dict(attributes)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1][0] == tag, f"</{tag}> closes {self.open[-1:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1][0] == "script":
+            self.scripts[-1] += data
+        else:
+            self.text.append(data)
+
+    def values(self, attribute, **around):
+        """The values of an attribute of all elements within those that have these attributes."""
+        wanted = {name.replace("_", "-"): value for name, value in around.items()}
+        return [attributes[attribute] for _, attributes, parents in self.elements
+                if attribute in attributes and wanted.items() <= {**parents, **attributes}.items()]
+
+    def said(self):
+        return " ".join(" ".join(self.text).split())
+
+    def data(self):
+        """What the browser draws."""
+        return [json.loads(zlib.decompress(base64.b64decode(text)))
+                for (_, attributes, _), text in zip([one for one in self.elements if one[0] == "script"],
+                                                    self.scripts) if attributes.get("class") == "data"]
+
+
+def run(*arguments, expect=0, **more):
+    ran = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False, **more)
+    assert ran.returncode == expect, f"{arguments}: {ran.returncode}, not {expect}: {ran.stderr}"
+    return ran
+
+
+def numbers(values):
+    return [float(value) for value in values]
+
+
+def made_trace(name, rank=None, world=2, steps=4):
+    """Steps of 100 us, each with a kernel of 60 us of that name, launched by a call within an operator."""
+    events = []
+    for step in range(steps):
+        at = 100 * step
+        host = {"pid": 9, "tid": 9, "ph": "X"}
+        events += [
+            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": at, "dur": 100},
+            {**host, "cat": "cpu_op", "name": name, "ts": at + 1, "dur": 20},
+            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 5, "dur": 4,
+             "args": {"correlation": step + 1}},
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at + 10, "dur": 60,
+             "args": {"correlation": step + 1, "grid": [3, 2, 1], "block": [64, 1, 1]}}]
+    head = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": world}}
+    return {**head, "traceEvents": events}
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        ran = subprocess.run([PROGRAM, "run", "launch_overhead", "checkpointing", "too_many_workers",
+                              "--device=cpu", "--quick", "--repetitions=2", f"--out={cls.folder / 'made'}"],
+                             capture_output=True, text=True, check=False)
+        assert ran.returncode in (0, 1), ran.stderr
+
+    def report(self, *inputs, expect=0):
+        out = self.folder / "page.html"
+        out.unlink(missing_ok=True)
+        ran = run("report", *inputs, "-o", out, expect=expect)
+        return Page(out.read_text()), ran
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def copy(self, name):
+        target = self.folder / name
+        shutil.copytree(self.folder / "made", target)
+        return target
+
+    def diagnosis(self, path):
+        return json.loads(run("diagnose", path, "--format=json", "--timeline=3").stdout)["traces"][0]
+
+    def test_figures_are_those_of_the_result_and_of_diagnose(self):
+        page, _ = self.report(self.folder / "made")
+        result = json.loads((self.folder / "made/result.json").read_text())
+        data = page.data()
+        self.assertEqual(len(data), 3)
+        for number, scenario in enumerate(result["chokepoint"]["scenarios"]):
+            name = scenario["name"]
+            row = page.values("data-sort", data_name=name)
+            self.assertIn(scenario["verdict"], row)
+            if scenario["verdict"] == "skipped":
+                self.assertEqual(data[number]["before"], None)
+                continue
+            self.assertEqual(numbers(page.values("data-sort", data_name=name, data_value="effect")),
+                             [scenario["effect"]])
+            for metric in {expectation["metric"] for expectation in scenario["expectations"]}:
+                shown = page.values("data-exact", data_scenario=name, data_metric=metric)
+                wanted = [expectation[key] for expectation in scenario["expectations"]
+                          for key in ("before", "after", "effect") if expectation["metric"] == metric]
+                self.assertEqual([None if one == "None" else float(one) for one in shown], wanted)
+            for variant in ("before", "after"):
+                trace = self.diagnosis(self.folder / "made" / scenario["traces"][variant])
+                self.check_trace(page, trace, data[number][variant], name, variant)
+                samples = sorted(one for sample in scenario["samples"][variant] for one in sample["step_ns"])
+                drawn = data[number]["samples"][variant]
+                self.assertEqual([len(drawn), drawn[0], drawn[-1]],
+                                 [min(400, len(samples)), samples[0], samples[-1]])
+                self.assertEqual(drawn if len(samples) > 400 else samples, [one for one in drawn if one in samples])
+                busy = scenario.get("utilisation", {}).get(variant, {}).get("busy_share")
+                self.assertEqual(numbers(page.values("data-sort", data_name=name, data_value=f"busy-{variant}")),
+                                 [trace["busy_ns"] / trace["span_ns"] if busy is None else busy])
+            gains = [finding["predicted_gain"] for finding in scenario["findings"]["before"]
+                     if finding["predicted_gain"] and finding["predicted_gain"] > 1]
+            self.assertEqual(numbers(page.values("data-exact", data_scenario=name, data_findings="before")), gains)
+            self.assertLessEqual(set(page.values("data-measured", data_scenario=name)),
+                                 {str(scenario["findings"]["measured_gain"])})
+
+    def check_trace(self, page, trace, drawn, name, variant):
+        at = ("before", "after").index(variant)
+        for part, mean in trace["steps"]["parts"].items():
+            shown = page.values("data-exact", data_scenario=name, data_breakdown="steps", data_part=part)
+            self.assertEqual(float(shown[at]) if shown else 0, mean)
+        for cause, idle in {**trace["window"]["causes"], "busy": trace["window"]["busy_ns"]}.items():
+            shown = page.values("data-exact", data_scenario=name, data_breakdown="device", data_part=cause)
+            self.assertEqual(float(shown[at]) if shown else 0, idle)
+        for phase in trace["phases"]:
+            shown = page.values("data-exact", data_scenario=name, data_phase=phase["name"])
+            self.assertEqual(numbers(shown[2 * at:2 * at + 2]), [phase["host_ns"], phase["device_ns"]])
+        kernels = [row for row in trace["kernels"] if row["kind"] in ("computation", "communication")][:10]
+        others = [row for row in trace["kernels"] if row["kind"] not in ("computation", "communication")][:3]
+        shown = page.values("data-exact", data_scenario=name, data_variant=variant)
+        wanted = [row["total_ns"] for row in kernels + others]
+        wanted += [row["device_total_ns"] for row in trace["operators"][:10]]
+        wanted += [row["duration_ns"] for row in trace["gaps"][:8]]
+        self.assertEqual(numbers(shown), wanted)
+        self.assertEqual(drawn["timeline"]["rows"], trace["timeline"]["rows"])
+        self.assertEqual(int(drawn["timeline"]["start_ns"]), trace["timeline"]["start_ns"])
+        self.assertEqual([one["peak_bytes"] for one in drawn["memory"]],
+                         [one["peak_bytes"] for one in trace["memory"]])
+
+    def test_the_page_needs_nothing_else_and_is_small(self):
+        page, _ = self.report(self.folder / "made")
+        text = (self.folder / "page.html").read_text()
+        self.assertLess(len(text.encode()), 3e6 / 10)
+        for tag, attributes, _ in page.elements:
+            self.assertNotIn(tag, ("link", "img", "iframe", "object"))
+            self.assertNotIn("src", attributes)
+            self.assertTrue(attributes.get("href", "#").startswith("#"), attributes)
+        self.assertNotIn("url(", text)
+        self.assertNotIn("@import", text)
+        ids = page.values("id")
+        self.assertEqual(len(ids), len(set(ids)))
+
+    def test_names_cannot_become_markup(self):
+        trace = self.write("evil.json", made_trace(EVIL))
+        healthy, _ = self.report(self.write("plain.json", made_trace("gemm")))
+        page, _ = self.report(trace)
+        count = [tag for tag, _, _ in healthy.elements].count("script")
+        self.assertEqual([tag for tag, _, _ in page.elements].count("script"), count)
+        self.assertNotIn("img", [tag for tag, _, _ in page.elements])
+        self.assertIn(EVIL, page.said())
+        self.assertIn(EVIL, page.data()[0]["trace"]["timeline"]["names"])
+        self.assertFalse(any(name.startswith("on") for _, attributes, _ in page.elements for name in attributes))
+
+        made = self.copy("evil")
+        result = json.loads((made / "result.json").read_text())
+        for scenario in result["chokepoint"]["scenarios"]:
+            scenario.update(reason=EVIL, title=EVIL, knob=EVIL, verdict=EVIL)
+        result["context"]["device_name"] = EVIL
+        self.write("evil/result.json", result)
+        page, _ = self.report(made)
+        self.assertNotIn("img", [tag for tag, _, _ in page.elements])
+        self.assertIn(EVIL, page.said())
+
+    def test_one_trace_and_ranks(self):
+        page, _ = self.report(self.write("plain.json", made_trace("gemm")))
+        self.assertIn("16 events", page.said())
+        self.assertEqual(page.values("data-exact", data_breakdown="steps", data_part="kernel"), ["60000"])
+        ranks = [self.write(f"ranks/rank{rank}.json", made_trace("gemm", rank)) for rank in range(2)]
+        page, _ = self.report(*ranks)
+        self.assertIn("Ranks of one run", page.said())
+        self.assertEqual(len(page.data()), 2)
+        self.assertEqual(self.report(self.folder / "ranks")[0].said().count("rank 1 of 2"), 1)
+        page, _ = self.report(self.folder / "plain.json", ranks[0])
+        self.assertNotIn("Ranks", page.said())
+
+    def test_what_is_missing_is_said(self):
+        made = self.copy("gone")
+        result = json.loads((made / "result.json").read_text())
+        first = result["chokepoint"]["scenarios"][0]
+        os.unlink(made / first["traces"]["after"])
+        page, _ = self.report(made)
+        self.assertIn(f"No trace of after: {first['traces']['after']} is not beside the result any more", page.said())
+        cut = made / first["traces"]["before"]
+        text = gzip.decompress(cut.read_bytes())
+        cut.write_bytes(gzip.compress(text[:len(text) // 2]))
+        self.assertIn("Partial: ", self.report(made)[0].said())
+        cut.write_bytes(b"nonsense")
+        page, ran = self.report(made, expect=2)
+        self.assertIn("not a trace", page.said())
+        self.assertIn("not a trace", ran.stderr)
+        first.update(verdict="failed", reason="it crashed", effect=None, interval=None, expectations=[],
+                     findings=None, traces=None, tracing=None, samples={"before": [], "after": []})
+        del first["balance"], first["losses"]
+        self.write("gone/result.json", result)
+        page, _ = self.report(made)
+        self.assertIn("it crashed", page.said())
+        self.assertIn("failed", page.values("data-verdict"))
+
+    def test_other_files_give_a_page_too(self):
+        for name, content, said in (
+                ("empty/result.json", {"context": {}, "benchmarks": [], "chokepoint": {"schema": 1, "scenarios": []}},
+                 "the run ended before one was measured"),
+                ("other/result.json", {"benchmarks": [{"name": "x"}]}, "not a result of chokepoint run"),
+                ("array/result.json", [1, 2], "not a result of chokepoint run"),
+                ("broken/result.json", '{"context": ', "it is no JSON"),
+                ("bench.json", {"benchmarks": [{"name": "x"}]}, 'without "traceEvents"'),
+                ("nothing.json", "", "not a trace"),
+                ("none.json", {"traceEvents": []}, "The trace holds no device work")):
+            path = self.write(name, content)
+            page, _ = self.report(path, expect=0 if name in ("empty/result.json", "none.json") else 2)
+            self.assertIn(said, page.said(), name)
+        odd = {"chokepoint": {"scenarios": [None, {"name": 1}, {"name": "x"}, {"name": "item_sync", "traces": {}}]}}
+        page, _ = self.report(self.write("odd/result.json", odd))
+        self.assertEqual(page.values("data-name"), ["x", "item_sync"])
+
+    def test_bad_usage_is_one_sentence(self):
+        plain = self.write("plain.json", made_trace("gemm"))
+        for arguments, code, said in (
+                ((), 2, "a result or a trace is missing"),
+                ((self.folder / "nowhere.json",), 2, "nowhere.json: No such file or directory"),
+                ((self.folder / "made", plain), 2, "a page has one result, or traces"),
+                ((plain, "-o", self.folder), 2, "is a folder"),
+                ((plain, "-o", self.folder / "none/page.html"), 2, "cannot be written: No such file"),
+                ((plain, "--outt=x"), 2, "did you mean --out?")):
+            ran = run("report", *arguments, expect=code)
+            self.assertRegex(ran.stderr, "^chokepoint: report: [^\n]*\n$")
+            self.assertIn(said, ran.stderr)
+        without = self.write("without/jinja2.py", "raise ImportError").parent
+        ran = run("report", plain, expect=3,
+                  env={**os.environ, "PYTHONPATH": str(without), "CHOKEPOINT_REPORT_AGAIN": "1"})
+        self.assertRegex(ran.stderr, "^chokepoint: report: [^\n]*Jinja2; scripts/setup.sh --report installs it[^\n]*\n$")
+        ran = run("report", plain, expect=3, env={**os.environ, "PATH": str(self.folder)})
+        self.assertIn("python3 cannot be started", ran.stderr)
+
+
+def has_jinja():
+    return any(subprocess.run([python, "-c", "import jinja2"], capture_output=True, check=False).returncode == 0
+               for python in ("python3", "/usr/bin/python3") if shutil.which(python))
+
+
+if __name__ == "__main__":
+    if not has_jinja():
+        print("skipped: python3 has no Jinja2 (scripts/setup.sh --report installs it)")
+        sys.exit(77)
+    unittest.main()
