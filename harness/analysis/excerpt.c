@@ -129,9 +129,12 @@ static bool merge(const struct drawing *drawing, const struct excerpt_row *row,
                   const struct excerpt_bar *bar)
 {
     const struct excerpt *excerpt = drawing->excerpt;
-    struct excerpt_bar *last = &excerpt->bars[excerpt->bar_count - 1];
+    struct excerpt_bar *last;
 
-    if (excerpt->bar_count == row->first_bar || bar->start_ns < last->start_ns ||
+    if (excerpt->bar_count == row->first_bar)
+        return false;
+    last = &excerpt->bars[excerpt->bar_count - 1];
+    if (bar->start_ns < last->start_ns ||
         interval_later(last->end_ns, bar->end_ns) - last->start_ns >= drawing->narrow_ns)
         return false;
     last->end_ns = interval_later(last->end_ns, bar->end_ns);
