@@ -1,0 +1,278 @@
+#!/usr/bin/python3
+"""The page of `chokepoint report` in a browser: it filters, sorts, zooms and tells what is under the pointer,
+fits a phone and a desk, and has no serious fault for those who use a keyboard or a reader.
+
+usage: test_report_browser.py PROGRAM FOLDER
+
+FOLDER keeps axe (axe-core-python, of PyPI) from run to run.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER = pathlib.Path(sys.argv.pop(2))
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+EVIL = "</script><script>window.evil = 1</script><!--<img src=x onerror='window.evil = 1'>"
+SIZES = ((360, 740), (1440, 900))
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+try:
+    import jinja2  # noqa: F401
+    from selenium import webdriver
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+except ImportError as error:
+    skip(f"{sys.executable} has no {error.name} (scripts/setup.sh --tests installs it)")
+
+
+def axe_source():
+    """The text of axe; "" where it cannot be had."""
+    venv = FOLDER / "axe-venv"
+    if not venv.exists():
+        new = FOLDER / "axe-venv.new"
+        shutil.rmtree(new, ignore_errors=True)
+        for command in ([sys.executable, "-m", "venv", new],
+                        [new / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--retries", "1",
+                         "--timeout", "10", "axe-core-python==0.1.0"]):
+            if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+                return ""
+        os.replace(new, venv)
+    found = list(venv.glob("lib/python*/site-packages/axe_core_python/axe.min.js"))
+    return found[0].read_text(encoding="utf-8") if found else ""
+
+
+def open_browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or skip("there is no chromium")
+    driver = shutil.which("chromedriver") or skip("there is no chromedriver (chromium-driver)")
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--force-prefers-reduced-motion"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(driver))
+
+
+def evil_trace():
+    """Steps of 100 us; in each an operator and a kernel of 60 us, 10 us after its start, with a name like that."""
+    events = []
+    for step in range(4):
+        host = {"pid": 9, "tid": 9, "ph": "X"}
+        events += [
+            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": 100 * step, "dur": 100},
+            {**host, "cat": "cpu_op", "name": EVIL, "ts": 100 * step + 1, "dur": 20},
+            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 100 * step + 5, "dur": 4,
+             "args": {"correlation": step + 1}},
+            {"ph": "X", "cat": "kernel", "name": EVIL, "pid": 0, "tid": 7, "ts": 100 * step + 10, "dur": 60,
+             "args": {"correlation": step + 1}}]
+    return {"traceEvents": events}
+
+
+class Browser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = open_browser()
+        cls.addClassCleanup(cls.browser.quit)
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        made = subprocess.run([PROGRAM, "run", "launch_overhead", "checkpointing", "too_many_workers",
+                               "--device=cpu", "--quick", "--repetitions=2", f"--out={cls.folder / 'made'}"],
+                              capture_output=True, text=True, check=False)
+        assert made.returncode in (0, 1), made.stderr
+        (cls.folder / "evil.json").write_text(json.dumps(evil_trace()))
+        for name, source in (("made", "made"), ("evil", "evil.json")):
+            subprocess.run([PROGRAM, "report", cls.folder / source, "-o", cls.folder / f"{name}.html"],
+                           capture_output=True, check=True)
+
+    def show(self, name, width=1440, height=900, dark=False, fragment=""):
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        self.browser.get("about:blank")
+        self.browser.get(f"file://{self.folder / name}.html{fragment}")
+        self.wait("return document.documentElement.dataset.ready === 'yes'")
+
+    def wait(self, script, *arguments):
+        WebDriverWait(self.browser, 60).until(lambda browser: browser.execute_script(script, *arguments))
+
+    def open_all(self):
+        self.browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+        self.wait("return [...document.querySelectorAll('details.scenario')].every((one) => one.dataset.drawn)")
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def names(self):
+        return [row.get_dom_attribute("data-name") for row in
+                self.browser.find_elements(By.CSS_SELECTOR, "#scenarios tbody tr") if row.is_displayed()]
+
+    def tearDown(self):
+        severe = [entry for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
+        self.assertEqual(severe, [])
+
+    # --- The overview ---
+
+    def test_rows_are_filtered_by_text_and_by_verdict(self):
+        self.show("made")
+        self.assertEqual(len(self.names()), 3)
+        self.find("#filter").send_keys("check")
+        self.assertEqual(self.names(), ["checkpointing"])
+        self.assertEqual(self.find("#shown").text, "1 scenarios")
+        self.assertFalse(self.find("#s-launch_overhead").is_displayed())
+        self.find("#filter").send_keys(Keys.CONTROL, "a", Keys.DELETE)
+        Select(self.find("#verdict")).select_by_visible_text("skipped")
+        self.assertEqual(self.names(), ["too_many_workers"])
+
+    def test_a_heading_sorts_and_unknown_effects_come_last(self):
+        self.show("made")
+        heading = self.find("#scenarios th:nth-child(2)")
+        for order, wanted in (("descending", True), ("ascending", False)):
+            heading.find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
+            self.assertEqual(heading.get_attribute("aria-sort"), order)
+            values = self.browser.execute_script(
+                "return [...document.querySelectorAll('#scenarios tbody tr')].map((row) => row.cells[1].dataset.sort)")
+            self.assertEqual(values[2], "")
+            self.assertEqual(sorted(map(float, values[:2]), reverse=wanted), list(map(float, values[:2])))
+
+    def test_a_row_opens_its_scenario(self):
+        self.show("made")
+        self.find("a[href='#s-checkpointing']").click()
+        self.wait("return document.getElementById('s-checkpointing').dataset.drawn === 'yes'")
+        self.assertTrue(self.find("#s-checkpointing .chart.memory svg").is_displayed())
+
+    # --- The timeline ---
+
+    def view(self, canvas):
+        return [float(canvas.get_attribute(f"data-{end}")) for end in ("from", "to")]
+
+    def zoomed(self, canvas, before):
+        WebDriverWait(self.browser, 30).until(lambda _: self.view(canvas) != before)
+        return self.view(canvas)
+
+    def test_the_timeline_zooms_and_pans_by_button_key_wheel_and_pointer(self):
+        self.show("made", fragment="#s-launch_overhead")
+        canvas = self.find("#s-launch_overhead canvas")
+        whole = at = self.view(canvas)
+        self.find("#s-launch_overhead button[data-zoom='2']").click()
+        at = self.zoomed(canvas, at)
+        self.assertAlmostEqual(at[1] - at[0], (whole[1] - whole[0]) / 2, delta=2)
+        canvas.send_keys("+")
+        span = at[1] - at[0]
+        at = self.zoomed(canvas, at)
+        self.assertAlmostEqual(at[1] - at[0], span / 1.5, delta=2)
+        for key, sign in ((Keys.ARROW_LEFT, -1), (Keys.ARROW_RIGHT, 1)):
+            before = at
+            canvas.send_keys(key)
+            at = self.zoomed(canvas, at)
+            self.assertGreater(sign * (at[0] - before[0]), 0)
+            self.assertAlmostEqual(at[1] - at[0], before[1] - before[0], delta=2)
+        before = at
+        ActionChains(self.browser).drag_and_drop_by_offset(canvas, -60, 0).perform()
+        at = self.zoomed(canvas, at)
+        self.assertGreater(at[0], before[0])
+        before = at
+        ActionChains(self.browser).key_down(Keys.CONTROL).scroll_from_origin(
+            webdriver.common.actions.wheel_input.ScrollOrigin.from_element(canvas), 0, -100).key_up(
+            Keys.CONTROL).perform()
+        at = self.zoomed(canvas, at)
+        self.assertLess(at[1] - at[0], before[1] - before[0])
+        picture = self.browser.execute_script("return arguments[0].toDataURL()", canvas)
+        canvas.send_keys("0")
+        self.assertEqual(self.zoomed(canvas, at), whole)
+        self.assertNotEqual(picture, self.browser.execute_script("return arguments[0].toDataURL()", canvas))
+
+    # Steps 0 to 2 are drawn: 300 us over the canvas, from the labels' 110 px on. The middle of the first kernel is at
+    # 40 us. Rows of 20 px, below an axis of 22 and a head of 20: steps, operators, calls, the stream.
+    def test_the_pointer_is_told_name_start_and_duration(self):
+        self.show("evil")
+        canvas = self.find("canvas")
+        size = canvas.size
+        x, y = 110 + (size["width"] - 110) * 40 / 300, 22 + 20 + 3 * 20 + 10
+        ActionChains(self.browser).move_to_element_with_offset(
+            canvas, int(x - size["width"] / 2), int(y - size["height"] / 2)).perform()
+        text = self.find("#tip").text
+        self.assertIn(EVIL, text)
+        self.assertIn("start 10 us (ts 10 us in the file)", text)
+        self.assertIn("duration 60 us", text)
+        self.assertIn("stream 7: computation", text)
+        ActionChains(self.browser).move_to_element(self.find("h1")).perform()
+        self.assertFalse(self.find("#tip").is_displayed())
+
+    # --- The page ---
+
+    def test_names_of_traces_run_nothing(self):
+        self.show("evil")
+        self.open_all()
+        self.assertIsNone(self.browser.execute_script("return window.evil"))
+        self.assertIn(EVIL, self.find("main").text)
+
+    def test_the_theme_changes_and_the_pictures_with_it(self):
+        self.show("made", fragment="#s-checkpointing")
+        look = "return [getComputedStyle(document.body).backgroundColor, arguments[0].toDataURL()]"
+        canvas = self.find("#s-checkpointing canvas")
+        seen = [self.browser.execute_script(look, canvas)]
+        for name in ("light", "dark", "auto"):
+            self.find("#theme").click()
+            self.assertEqual(self.find("#theme").text, f"Theme: {name}")
+            seen.append(self.browser.execute_script(look, canvas))
+        self.assertEqual(seen[0], seen[1])
+        self.assertNotEqual(seen[1][0], seen[2][0])
+        self.assertNotEqual(seen[1][1], seen[2][1])
+        self.assertEqual(seen[3], seen[0])
+
+    def test_nothing_overflows_and_no_text_is_small(self):
+        for name in ("made", "evil"):
+            for width, height in SIZES:
+                self.show(name, width, height)
+                self.open_all()
+                self.assertLessEqual(self.browser.execute_script("return document.documentElement.scrollWidth"), width)
+                wide = self.browser.execute_script("""
+                    const inside = (one) => one.closest('.scroll, pre');
+                    return [...document.querySelectorAll('main *')].filter((one) => !inside(one)
+                        && one.getBoundingClientRect().right > window.innerWidth + 1).map((one) => one.outerHTML)""")
+                self.assertEqual(wide, [], (name, width))
+                small = self.browser.execute_script("""
+                    return [...document.querySelectorAll('body *')].filter((one) => [...one.childNodes].some((node) =>
+                        node.nodeType === 3 && node.textContent.trim()) && !['SCRIPT', 'STYLE'].includes(one.tagName)
+                        && parseFloat(getComputedStyle(one).fontSize) < 12).map((one) => one.outerHTML)""")
+                self.assertEqual(small, [], (name, width))
+
+    def test_it_prints_every_section(self):
+        self.show("made")
+        closed = "return document.querySelectorAll('details:not([open])').length"
+        before = self.browser.execute_script(closed)
+        self.assertGreater(before, 1)
+        self.browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(self.browser.execute_script(closed), 0)
+        self.wait("return [...document.querySelectorAll('canvas')].every((one) => one.dataset.to > 0)")
+        self.browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.browser.execute_script(closed), before)
+
+    def test_axe_finds_no_serious_fault(self):
+        axe = axe_source()
+        if not axe:
+            self.skipTest("pip could not install axe-core-python")
+        for name, width, dark in (("made", 1440, False), ("made", 360, True), ("evil", 1440, True)):
+            self.show(name, width, dark=dark)
+            self.open_all()
+            self.browser.execute_script(axe)
+            found = self.browser.execute_async_script("axe.run().then(arguments[0])")
+            self.assertGreater(len(found["passes"]), 10)
+            serious = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]], one["nodes"][0]["failureSummary"])
+                       for one in found["violations"] if one["impact"] in ("serious", "critical")]
+            self.assertEqual(serious, [], (name, width, dark))
+
+
+unittest.main()
