@@ -16,9 +16,9 @@ import sys
 sys.dont_write_bytecode = True  # the checkout stays as it is
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from plots import effects, lesson, read, roofline, steps, style, sweep, trend
+from plots import effects, lesson, memory, read, roofline, steps, style, sweep, timeline, trend
 
-KINDS = {kind.NAME: kind for kind in (effects, steps, roofline, sweep, trend, lesson)}
+KINDS = {kind.NAME: kind for kind in (effects, lesson, steps, timeline, memory, roofline, sweep, trend)}
 
 EPILOG = ("A folder stands for the result.json in it. Exit codes: 0 the picture is written; 2 bad usage or "
           "bad input; 3 matplotlib or chokepoint is missing.")
@@ -58,7 +58,11 @@ def main(texts):
     if ending not in (".svg", ".png", ".json"):
         raise read.InputError(f"-o {options.out}: give a name that ends in .svg, .png or .json")
     kind = KINDS[options.kind]
-    found = kind.data(options)
+    try:
+        found = kind.data(options)
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise read.InputError(f"{', '.join(options.inputs)}: not as this version of chokepoint writes it "
+                              f"({type(error).__name__}: {error})") from None
     try:
         if ending == ".json":
             pathlib.Path(options.out).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

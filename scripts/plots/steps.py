@@ -85,7 +85,8 @@ def legend(figure, theme, found, top):
     colors, (width, height), at = style.THEMES[theme], figure.get_size_inches(), style.EDGE
     for variant in ("before", "after"):
         time = read.quantity(found["step_time"].get(variant), "us")
-        text = style.shorten(figure, f"■ {variant_label(found, variant)}, {time}", width / 2 - style.EDGE)
+        text = style.shorten(figure, f"■ {variant_label(found, variant)}, {time}", width / 2 - 0.5,
+                             weight="bold")
         figure.text(at / width, 1 - top / height, text, color=colors[variant], fontweight="bold", va="top",
                     fontsize=style.TEXT)
         at += style.text_width(figure, text, style.TEXT, "bold") + 0.4

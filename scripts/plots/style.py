@@ -16,7 +16,8 @@ ROW = 0.36  # inches of a row of text
 EDGE = 0.3  # inches around everything
 
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
-BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#999999"
+BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+GREY, DARK, BROWN = "#999999", "#5c5c5c", "#8c6239"  # where eight are not enough
 
 THEMES = {
     "light": {"background": "#ffffff", "text": "#1a1a1a", "muted": "#595959", "grid": "#d4d4d4",
@@ -53,8 +54,8 @@ def themed(theme):
         "axes.labelsize": TEXT, "xtick.labelsize": TEXT, "ytick.labelsize": TEXT,
         "axes.spines.top": False, "axes.spines.right": False,
         "hatch.color": colors["background"],
-        # Text stays text, and ids are the same in every run.
-        "svg.fonttype": "none", "svg.hashsalt": "chokepoint",
+        # Text stays text, a $ in it is one, and ids are the same in every run.
+        "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "chokepoint",
     })
 
 
@@ -74,11 +75,11 @@ def text_width(figure, text, size=TEXT, weight="normal"):
     return width
 
 
-def shorten(figure, text, width, size=TEXT):
+def shorten(figure, text, width, size=TEXT, weight="normal"):
     """`text`, or as much of its beginning as takes at most `width` inches."""
-    if text_width(figure, text, size) <= width:
+    if text_width(figure, text, size, weight) <= width:
         return text
-    while text and text_width(figure, text + "…", size) > width:
+    while text and text_width(figure, text + "…", size, weight) > width:
         text = text[:-1]
     return text.rstrip() + "…"
 
@@ -97,7 +98,7 @@ def head(figure, theme, title, *lines):
     rows = [(title, TITLE, "bold", colors["text"], 0.36)]
     rows += [(line, TEXT, "normal", colors["muted"], 0.27) for line in lines if line]
     for text, size, weight, color, inches in rows:
-        figure.text(EDGE / width, 1 - used / height, shorten(figure, text, width - 2 * EDGE, size * 1.03),
+        figure.text(EDGE / width, 1 - used / height, shorten(figure, text, width - 2 * EDGE, size, weight),
                     fontsize=size, fontweight=weight, color=color, va="top")
         used += inches
     return used + 0.1
@@ -110,6 +111,18 @@ def legend(figure, axes, used):
     figure.legend(handles, names, ncols=len(names), loc="upper left", borderpad=0, borderaxespad=0,
                   bbox_to_anchor=(EDGE / WIDTH, 1 - used / height))
     return used + 0.4
+
+
+def swatches(figure, theme, bottom, title, named):
+    """A line of a legend, so many inches above the bottom: names in front of which are their colours."""
+    colors, (width, height), at = THEMES[theme], figure.get_size_inches(), EDGE
+    for text, color in [(title, None), *named]:
+        if color:
+            figure.text(at / width, bottom / height, "■", color=color, va="center", fontsize=TEXT)
+            at += 0.2
+        figure.text(at / width, bottom / height, text, va="center", fontsize=SMALL,
+                    color=colors["text" if color else "muted"])
+        at += text_width(figure, text, SMALL) + 0.2
 
 
 def bare(axes, grid="x"):

@@ -2,7 +2,7 @@
 """scripts/plot.py: every kind of plot draws in both themes and forms, draws the figures of its files and
 nothing else, keeps its texts apart, and answers bad input with one sentence.
 
-usage: test_plots.py CHECKOUT
+usage: test_plots.py PROGRAM CHECKOUT
 """
 import json
 import os
@@ -14,7 +14,7 @@ import unittest
 import unittest.mock
 import xml.etree.ElementTree
 
-checkout = pathlib.Path(sys.argv.pop(1)).resolve()
+program, checkout = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 try:
     import matplotlib
 except ImportError:
@@ -42,7 +42,8 @@ def scenario(number):
     before = 50 * 1.5 ** (number % 25)
     steps = [[[int(1e3 * before * (1 + (7 * i + 3 * window + number) % 11 / (4 + side))) for i in range(13)]
               for window in range(9)] for side in range(2)]
-    return {"name": f"a_scenario_of_long_name_{number}", "title": f"Doing what number {number} should not",
+    return {"name": f"a_scenario_of_long_name_{number}",
+            "title": f"Doing what number {number} should not <b>&amp;</b>, for $1 or $_2",
             "verdict": "reproduced", "reason": "", "knob": "some_setting", "before": "0", "after": "many",
             "effect": effect, "interval": [0.9 * effect, 1.1 * effect],
             "step_time": {"before": before, "after": before / effect, "unit": "us"},
@@ -84,11 +85,58 @@ def bench(number=0):
             "benchmarks": [*rows, aggregate("copy", number)]}
 
 
-def sweep():
-    values = [{"value": str(2 ** i), "refusal": None,
-               "rounds": [{"step_time": 900.0 / (1 + i) + 17 * k} for k in (2, 0, 1)]} for i in range(12)]
-    values.append({"value": "65536", "refusal": "too many", "rounds": []})
-    return {"device": CONTEXT["device_name"], "knob": "workers", "interrupted": False, "values": values}
+PHASES = {"forward": 400, "backward": 500}  # us
+MEMORY = [100, 300, 500, 700, 600, 400, 200, 100]  # KiB of activations, at equal distances in a step
+
+
+def trace(steps=4):
+    """A small trace of chokepoint's kind: phases, launches, kernels, a thread that loads, and memory."""
+    def event(name, category, start, duration, thread, process=7, **more):
+        return {"ph": "X", "cat": category, "name": name, "pid": process, "tid": thread, "ts": start,
+                "dur": duration, "args": more}
+
+    events, launch = [], 0
+    for step in range(steps):
+        begin = 10000 + 1000 * step
+        events.append(event(f"ProfilerStep#{step}", "user_annotation", begin, 1000, 7))
+        events.append(event("DataLoader <script>", "cpu_op", begin + 20, 700, 8))
+        at = begin + 10
+        for phase, duration in PHASES.items():
+            events.append(event(phase, "user_annotation", at, duration, 7))
+            for i in range(4):
+                launch += 1
+                events.append(event("cudaLaunchKernel", "cuda_runtime", at + 20 + 90 * i, 30, 7,
+                                    correlation=launch))
+                events.append(event("a_kernel", "kernel", at + 60 + 90 * i, 50, 1, 0, correlation=launch,
+                                    device=0, stream=1))
+            at += duration
+        for i, kib in enumerate(MEMORY):
+            events.append({"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 7, "tid": 7,
+                           "s": "t", "ts": begin + 15 + 110 * i,
+                           "args": {"Device Type": 1, "Device Id": 0, "Addr": 1, "Bytes": 1024,
+                                    "Total Allocated": (kib + 50) * 1024, "Total Reserved": 1 << 20,
+                                    "Category": "activations", "Category Allocated": kib * 1024}})
+    return {"schemaVersion": 1, "traceEvents": events,
+            "deviceProperties": [{"id": 0, "name": CONTEXT["device_name"]}]}
+
+
+def sweep(second=(None,)):
+    """Of two knobs where `second` has values of the other."""
+    values, rows = [], []
+    for column in range(12):
+        for other in second:
+            settings = {"workers": str(2 ** column), **({} if other is None else {"batch": str(other)})}
+            rates = [1e4 * (1 + column) / (4 + column) + 17 * k + (other or 0) for k in (2, 0, 1)]
+            values.append({"settings": settings, "refusal": None,
+                           "rounds": [{"items_per_second": rate} for rate in rates]})
+            name = "/".join(["train", *(f"{knob}:{value}" for knob, value in settings.items())])
+            rows.append({**aggregate(name, 0), "items_per_second": rates[2]})
+    if len(second) == 1:
+        values.append({"settings": {"workers": "65536"}, "refusal": "too many", "rounds": []})
+    return {"context": CONTEXT, "benchmarks": rows, "interrupted": False, "values": values}
+
+
+KNEE = {"enough": "workers=512", "best": "workers=2048", "share": 0.955, "is_clear": True}
 
 
 scratch = tempfile.TemporaryDirectory(prefix="plots.")
@@ -103,6 +151,13 @@ def put(name, content):
 
 result, sweep_file = put("result.json", catalogue()), put("sweep.json", sweep())
 benches = [put(f"bench-{i}.json", bench(i)) for i in (2, 0, 1, *range(3, 20))]
+for variant in ("before", "after"):
+    put(f"{variant}.json", trace())
+with_traces = catalogue()
+with_traces["chokepoint"]["scenarios"][9]["traces"] = {"before": "before.json", "after": "after.json"}
+with_traces["chokepoint"]["scenarios"][10]["traces"] = {"before": "before.json", "after": "gone.json"}
+result_of_traces = put("result-of-traces.json", with_traces)
+READER = ["--program", str(program)]
 # Each kind with the arguments that it is tried with.
 CASES = [["effects", result], ["effects", result, "--scenario", "a_scenario_of_long_name_9"],
          ["steps", result, "--scenario", "a_scenario_of_long_name_9"],
@@ -110,7 +165,11 @@ CASES = [["effects", result], ["effects", result, "--scenario", "a_scenario_of_l
          ["lesson", result, "--scenario", "a_scenario_of_long_name_9"],
          ["lesson", result, "--scenario", "a_scenario_of_long_name_5"],
          ["lesson", result, "--scenario", "a_scenario_of_long_name_3"],
-         ["roofline", benches[0]], ["sweep", sweep_file], ["trend", *benches, "--row", "copy"]]
+         ["roofline", benches[0]], ["sweep", sweep_file], ["trend", *benches, "--row", "copy"],
+         ["sweep", put("grid.json", {**sweep((4, 8, 600)), "knee": KNEE})],
+         *([kind, result_of_traces, "--scenario", f"a_scenario_of_long_name_{number}", *READER]
+           for kind in ("timeline", "memory") for number in (9, 10)),
+         ["timeline", str(folder / "before.json"), *READER], ["memory", str(folder / "before.json"), *READER]]
 
 
 def figure_of(case, theme="light"):
@@ -144,17 +203,16 @@ def run(*arguments, **environment):
 
 
 class Plots(unittest.TestCase):
-    def test_each_kind_draws_in_both_themes_and_forms_and_twice_the_same(self):
+    def test_each_kind_draws_in_both_themes_and_forms_twice_the_same(self):
         self.assertEqual({case[0] for case in CASES}, set(plot.KINDS))
         for case in CASES:
-            for theme in style.THEMES:
-                for ending in ("svg", "png"):
-                    with self.subTest(case=case[0], theme=theme, ending=ending):
-                        files = [folder / f"{i}.{ending}" for i in range(2 if theme == "light" else 1)]
-                        for file in files:
-                            plot.main([*case, "-o", str(file), "--theme", theme])
-                        self.assertEqual(files[0].read_bytes(), files[-1].read_bytes())
-                        self.look(case, files[0])
+            for theme, ending, times in (("light", "svg", 2), ("light", "png", 1), ("dark", "svg", 1)):
+                with self.subTest(case=case[0], theme=theme, ending=ending):
+                    files = [folder / f"{i}.{ending}" for i in range(times)]
+                    for file in files:
+                        plot.main([*case, "-o", str(file), "--theme", theme])
+                    self.assertEqual(files[0].read_bytes(), files[-1].read_bytes())
+                    self.look(case, files[0])
 
     def look(self, case, file):
         options = plot.arguments([*case, "-o", "unused.svg"])
@@ -244,13 +302,58 @@ class Plots(unittest.TestCase):
                                        if "flops_per_second" in row))
 
     def test_rounds_and_knee_of_a_sweep_are_those_of_the_file(self):
-        found, figure = figure_of(CASES[8])
+        _, figure = figure_of(CASES[8])
         line = next(line for line in figure.axes[0].lines if line.get_linestyle() == "-")
-        self.assertEqual(list(line.get_ydata())[:12], [900.0 / (1 + i) + 17 for i in range(12)])
+        medians = [row["items_per_second"] for row in sweep()["benchmarks"]]
+        self.assertEqual(list(line.get_ydata())[:12], medians)
+        dots = sorted(y for line in figure.axes[0].lines if line.get_marker() == "o"
+                      for y in line.get_ydata())
+        self.assertEqual(dots, sorted(one["items_per_second"] for value in sweep()["values"]
+                                      for one in value["rounds"]))
         self.assertIn("refused", [text for text, _ in texts_of(figure)])
-        self.assertNotIn("knee", " ".join(text for text, _ in texts_of(figure)))
-        with_knee = figure_of(["sweep", put("knee.json", {**sweep(), "knee": {"enough": "workers=8"}})])[1]
-        self.assertIn("knee: workers 8 is enough", [text for text, _ in texts_of(with_knee)])
+        self.assertNotIn("Knee", " ".join(text for text, _ in texts_of(figure)))
+        knee = figure_of(["sweep", put("knee.json", {**sweep(), "knee": KNEE})])[1]
+        self.assertIn("Knee: workers=512 is enough, 96% of the best, workers=2048",
+                      [text for text, _ in texts_of(knee)])
+        ring = next(line for line in knee.axes[0].lines if line.get_label() == "knee: enough")
+        self.assertEqual([*ring.get_xdata(), *ring.get_ydata()], [9, medians[9]])
+
+    def diagnosis(self, steps):
+        done = subprocess.run([program, "diagnose", "--format=json", f"--timeline={steps}",
+                               folder / "before.json"], capture_output=True, check=True)
+        return json.loads(done.stdout)["traces"][0]
+
+    def test_a_timeline_is_that_of_the_diagnosis(self):
+        found, figure = figure_of([*CASES[-2], "--steps", "2"])
+        facts, lanes = self.diagnosis(2)["timeline"], found["panels"][0]["lanes"]
+        self.assertEqual(found["panels"][0]["duration_ns"], 2_000_000)
+        self.assertEqual([lane["label"] for lane in lanes], ["loop: phases", "loop: calls",
+                                                             "thread 1: operators", "stream 1",
+                                                             "device idle"])
+        for lane, row in zip(lanes, (row for row in facts["rows"] if row["kind"] != "steps")):
+            self.assertEqual(lane["kind"], row["kind"])
+            self.assertEqual([bar[:2] for bar in lane["bars"]],
+                             [[start, min(duration, 2_000_000 - start)]  # an idle bar may end later
+                              for start, duration in zip(row["start_ns"], row["duration_ns"])])
+        self.assertEqual({bar[2] for bar in lanes[0]["bars"]}, set(PHASES))
+        drawn = sum(len(bars.get_paths()) for bars in figure.axes[0].collections)
+        idle = len(lanes[-1]["bars"])  # drawn once more, behind the stream
+        self.assertEqual(drawn, sum(len(lane["bars"]) for lane in lanes) + idle + len(lanes))
+
+    def test_memory_is_that_of_the_diagnosis(self):
+        found, _ = figure_of([*CASES[-1], "--steps", "2"])
+        one, facts = found["panels"][0], self.diagnosis(2)["memory"][0]
+        self.assertEqual(one["categories"]["activations"], [1024 * kib for kib in 2 * MEMORY])
+        self.assertEqual(one["allocated_bytes"], [1024 * (50 + kib) for kib in 2 * MEMORY])
+        self.assertEqual(one["peak_bytes"], facts["peak_bytes"])
+        self.assertEqual(plot.memory.layers(one)["uncategorised"], [50 * 1024] * 2 * len(MEMORY))
+        self.assertEqual([name for name, _, _ in plot.memory.runs(one["phases"])], 2 * list(PHASES))
+
+    def test_a_trace_that_is_missing_is_told(self):
+        for kind in ("timeline", "memory"):
+            case = [kind, result_of_traces, "--scenario", "a_scenario_of_long_name_10", *READER]
+            texts = " ".join(text for text, _ in texts_of(figure_of(case)[1]))
+            self.assertIn("gone.json is not there", texts)
 
     def test_a_trend_is_in_the_order_of_its_dates(self):
         found, figure = figure_of(CASES[9])
@@ -266,14 +369,22 @@ class Plots(unittest.TestCase):
                  (["effects", put("other", {"traceEvents": []})], "no result of chokepoint run"),
                  (["effects", put("list", "[1]")], "no file of chokepoint"),
                  (["effects", benches[0]], "no result of chokepoint run"),
+                 (["effects", put("odd", {"chokepoint": {"scenarios": [{"name": "a", "expectations": 1}]}})],
+                  "not as this version of chokepoint writes it"),
                  (["effects", put("none", {"chokepoint": {"scenarios": []}})], "measured no scenario"),
                  (["effects", str(folder / "absent")], "No such file"),
                  (["effects", str(folder), "--scenario", "nowhere"], "no scenario nowhere"),
                  (["steps", result], "which scenario? Give --scenario: a_scenario"),
                  (["roofline", result], "no limits of the device"),
                  (["roofline", put("roof", {**bench(), "benchmarks": []})], "no row of it"),
-                 (["sweep", result], "no output of chokepoint train --sweep"),
-                 (["sweep", put("void", {"knob": "workers", "values": []})], "no value of workers"),
+                 (["sweep", benches[0]], "no output of chokepoint train --sweep"),
+                 (["sweep", put("void", {**sweep(), "values": []})], "no value was measured"),
+                 (["timeline", result_of_traces, "--scenario", "a_scenario_of_long_name_3"], "no trace of"),
+                 (["timeline", str(folder / "empty"), *READER], "empty"),
+                 (["timeline", result, *READER], "which scenario?"),
+                 (["timeline", *3 * [str(folder / "before.json")]], "give one trace or two"),
+                 (["memory", put("bare.json", {"traceEvents": trace()["traceEvents"][:2]}), *READER],
+                  "does not have memory"),
                  (["trend", result, "--row", "copy"], "no file has the row copy")]
         (folder / "binary").write_bytes(b"\x89PNG\xff\xfe")
         cases.append((["effects", str(folder / "binary")], "no JSON"))
@@ -285,6 +396,8 @@ class Plots(unittest.TestCase):
                 self.assertIn(sentence, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1)
                 self.assertFalse(out.exists())
+        self.assertEqual(run("timeline", folder / "before.json", "--program", "/nonexistent", "-o",
+                             folder / "never.svg").returncode, 3)
         self.assertEqual(run("effects", result, "-o", "picture.gif").returncode, 2)
         self.assertEqual(run("effects", result, "-o", folder / "no/folder.svg").returncode, 2)
         self.assertEqual(run("pie", result, "-o", "picture.svg").returncode, 2)
