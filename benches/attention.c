@@ -226,8 +226,11 @@ out:
 
 static const char *lack_library(const struct bench *bench, const struct device_properties *device)
 {
-    (void)bench;
-    return device->fused_attention ? NULL : "the device has no library with fused attention";
+    if (!device->fused_attention)
+        return "the device has no library with fused attention";
+    return device->is_gpu && bench->dtype == DTYPE_F32
+               ? "cuDNN's fused attention does not take fp32, only bf16 and fp16"
+               : NULL;
 }
 
 #define ATTENTION(form, suffix, dtype_, lack_, text_)                                              \
@@ -250,5 +253,7 @@ ATTENTION(naive, bf16, DTYPE_BF16, NULL,
           "attention over N tokens, 4 heads, with its scores in memory");
 ATTENTION(tiled, fp32, DTYPE_F32, NULL, "attention over N tokens, 4 heads, tile by tile");
 ATTENTION(tiled, bf16, DTYPE_BF16, NULL, "attention over N tokens, 4 heads, tile by tile");
+ATTENTION(fused, fp32, DTYPE_F32, lack_library,
+          "attention over N tokens, 4 heads, by the device's library");
 ATTENTION(fused, bf16, DTYPE_BF16, lack_library,
           "attention over N tokens, 4 heads, by the device's library");

@@ -39,7 +39,7 @@
     TYPES(X, gemm_down)                                                                            \
     TYPES(X, attention_naive)                                                                      \
     TYPES(X, attention_tiled)                                                                      \
-    X(attention_fused_bf16)                                                                        \
+    TYPES(X, attention_fused)                                                                      \
     KERNEL(X, layernorm)                                                                           \
     KERNEL(X, softmax)                                                                             \
     KERNEL(X, gelu)                                                                                \

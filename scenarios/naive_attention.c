@@ -2,9 +2,14 @@
  *
  * Every token attends to every token, so the scores are a square: twice the tokens, four times the
  * bytes. Naive attention writes them, reads them and writes them again as probabilities, and keeps those
- * for backward. Tiled attention goes over the keys one tile at a time with a running maximum and sum (an
- * online softmax), so scores never leave the registers. It keeps one number per query, and backward
- * computes the scores again. That adds arithmetic, and saves far more memory traffic. */
+ * for backward. Fused attention computes a block of them at a time, with a running maximum and sum (an
+ * online softmax), so scores never leave the registers of a GPU or the cache of a CPU. It keeps one number
+ * per query, and backward computes the scores again: seven products in place of six, and far less memory
+ * traffic.
+ *
+ * So it gains time only where that traffic costs some. On a server's CPU with 32 MiB of last-level cache it
+ * is level with naive attention at 500 to 1000 tokens, where the scores of a few heads still fit, 1.2 times as
+ * fast from 1300 tokens on (heads of 32), and 0.8 to 0.9 times as fast below 300. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_naive_attention = {
@@ -16,7 +21,7 @@ const struct scenario scenario_naive_attention = {
     .fix = "use fused attention (scaled_dot_product_attention, FlashAttention)",
     .look = "three products and a softmax per block before, one operator after; the memory curve",
     .cost = "the probabilities cannot be looked at; gains little for sequences of a few hundred "
-            "tokens",
+            "tokens, and on a CPU, whose cache holds their scores, it is up to a fifth slower",
     .pytorch =
         {
             .before =
@@ -27,17 +32,16 @@ const struct scenario scenario_naive_attention = {
             "def attention(q, k, v):\n"
             "    return F.scaled_dot_product_attention(q, k, v)\n",
         },
-    .base = "model=heavy tokens=1025 blocks=1 loss_every=3",
+    .base = "model=heavy tokens=1297 blocks=1 batch=1 loss_every=3",
     .knob = "attention",
     .before = "naive",
     .after = "fused",
     .loss = LOSS_ORDER,
     .expect =
         {
-            /* On the CPU device in every repetition: 2.55 for activations; for the peak 1.68 in fp32 and
-             * 1.40 in bf16. The price there is time, because backward computes the scores again: 1.3
-             * times more in fp32, and 1.6 to 2.0 in bf16 with AMX, which the products of naive attention
-             * use and the tiled kernel does not. */
+            /* On the CPU device in fp32: 2.94 for activations and 1.83 for the peak in every repetition, and
+             * 1.07 to 1.23 for time on an EPYC (Zen 5) that other programs used as well. Not measured yet with
+             * AMX, whose products in bf16 are so fast that the rest decides. */
             { METRIC_ACTIVATION_PEAK,
               SHRINKS,
               .at_least = 2,
@@ -51,7 +55,7 @@ const struct scenario scenario_naive_attention = {
               .where = WHERE_CUDA,
               .exact = true },
             { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.2, .exact = true },
-            { METRIC_STEP_TIME, GROWS, .at_most = 2.4, .where = WHERE_CPU_DEVICE, .is_cost = true },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.04, .where = WHERE_CPU_VECTORS },
         },
     .accept = { { "naive_attention", ANYWHERE } },
 };

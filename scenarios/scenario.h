@@ -25,6 +25,8 @@ enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
     X(WHERE_CUDA, "cuda", "on CUDA", device->is_gpu)                                               \
     X(WHERE_CPU_BF16_UNITS, "cpu_bf16_units", "on a CPU with matrix units for bf16 (AMX)",         \
       !device->is_gpu && device->bf16_matrix_units)                                                \
+    X(WHERE_CPU_VECTORS, "cpu_vectors", "on a CPU without matrix units (AMX)",                     \
+      !device->is_gpu && !device->bf16_matrix_units)                                               \
     X(WHERE_CUDA_BF16_UNITS, "cuda_bf16_units", "on CUDA with matrix units for bf16",              \
       device->is_gpu && device->bf16_matrix_units)                                                 \
     X(WHERE_TF32, "tf32", "on a GPU with tf32", device->is_gpu && device->tf32)                    \

@@ -8,10 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 3, HEADS = 2, TOKENS = 40, WIDTH = 32 };
-enum { QUERIES = SAMPLES * HEADS * TOKENS, ELEMENTS = QUERIES * WIDTH };
+/* MANY tokens are more than a block of the CPU device's has. */
+enum { SAMPLES = 3, HEADS = 2, TOKENS = 40, MANY = 1037, WIDTH = 32 };
+enum { QUERIES_MOST = SAMPLES * HEADS * MANY, ELEMENTS_MOST = QUERIES_MOST * WIDTH };
 
 static const struct attention_shape shape = { SAMPLES, HEADS, TOKENS, WIDTH, true, DTYPE_BF16 };
+
+static size_t queries_of(const struct attention_shape *of)
+{
+    return (size_t)(SAMPLES * HEADS) * (size_t)of->tokens;
+}
+
+static size_t bytes_of(const struct attention_shape *of)
+{
+    return queries_of(of) * WIDTH * dtype_bytes(of->dtype);
+}
 
 /* Device memory: what one attention reads, what a library's and ours write. */
 struct tensors {
@@ -31,46 +42,51 @@ static bool has_attention(const struct cpu_device_test *test)
     return false;
 }
 
-static void *normal(struct cpu_device_test *test, struct random *random)
+static void *normal(struct cpu_device_test *test, const struct attention_shape *of,
+                    struct random *random)
 {
-    uint16_t *bits = malloc(ELEMENTS * sizeof *bits);
-    void *memory = cpu_device_memory(test->device, ELEMENTS * sizeof *bits);
+    size_t bytes = bytes_of(of), size = dtype_bytes(of->dtype);
+    char *values = malloc(bytes);
+    void *memory = cpu_device_memory(test->device, bytes);
 
-    for (int i = 0; i < ELEMENTS; i++) {
+    for (size_t at = 0; at < bytes; at += size) {
         float x = random_normal(random);
-        uint32_t whole;
-        memcpy(&whole, &x, sizeof whole);
-        bits[i] = (uint16_t)(whole >> 16);
+        memcpy(values + at, (const char *)&x + sizeof x - size, size); /* bf16: its upper half */
     }
-    OK(device_copy(test->stream, COPY_HOST_TO_DEVICE, memory, bits, ELEMENTS * sizeof *bits));
-    free(bits);
+    OK(device_copy(test->stream, COPY_HOST_TO_DEVICE, memory, values, bytes));
+    free(values);
     return memory;
 }
 
-static struct tensors tensors_make(struct cpu_device_test *test, size_t workspace_bytes)
+/* Anything that a library leaves unwritten, beyond a sample's length, is no number. */
+static void *unwritten(struct cpu_device_test *test, size_t bytes)
 {
-    static const int32_t lengths[SAMPLES] = { TOKENS, 1, 23 };
+    void *memory = cpu_device_memory(test->device, bytes);
+
+    OK(device_memset(test->stream, memory, 0xff, bytes));
+    return memory;
+}
+
+static struct tensors tensors_make(struct cpu_device_test *test, const struct attention_shape *of,
+                                   size_t workspace_bytes)
+{
+    const int32_t lengths[SAMPLES] = { of->tokens, 1, of->tokens * 23 / 40 };
     struct random random = random_seed(11, 0);
-    struct tensors t = { .q = normal(test, &random),
-                         .k = normal(test, &random),
-                         .v = normal(test, &random),
-                         .dy = normal(test, &random) };
+    struct tensors t = { .q = normal(test, of, &random),
+                         .k = normal(test, of, &random),
+                         .v = normal(test, of, &random),
+                         .dy = normal(test, of, &random) };
 
     t.lengths = cpu_device_memory(test->device, sizeof lengths);
     OK(device_copy(test->stream, COPY_HOST_TO_DEVICE, t.lengths, lengths, sizeof lengths));
-    /* Anything that a library leaves unwritten, beyond a sample's length, is then no number. */
     for (int i = 0; i < 2; i++) {
-        t.y[i] = cpu_device_memory(test->device, ELEMENTS * 2);
-        t.dq[i] = cpu_device_memory(test->device, ELEMENTS * 2);
-        t.dk[i] = cpu_device_memory(test->device, ELEMENTS * 2);
-        t.dv[i] = cpu_device_memory(test->device, ELEMENTS * 2);
-        t.statistics[i] = cpu_device_memory(test->device, QUERIES * sizeof(float));
-        OK(device_memset(test->stream, t.y[i], 0xff, ELEMENTS * 2));
-        OK(device_memset(test->stream, t.dq[i], 0xff, ELEMENTS * 2));
-        OK(device_memset(test->stream, t.dk[i], 0xff, ELEMENTS * 2));
-        OK(device_memset(test->stream, t.dv[i], 0xff, ELEMENTS * 2));
+        t.y[i] = unwritten(test, bytes_of(of));
+        t.dq[i] = unwritten(test, bytes_of(of));
+        t.dk[i] = unwritten(test, bytes_of(of));
+        t.dv[i] = unwritten(test, bytes_of(of));
+        t.statistics[i] = unwritten(test, queries_of(of) * sizeof(float));
     }
-    t.delta = cpu_device_memory(test->device, QUERIES * sizeof(float));
+    t.delta = cpu_device_memory(test->device, queries_of(of) * sizeof(float));
     t.workspace = cpu_device_memory(test->device, workspace_bytes);
     return t;
 }
@@ -99,22 +115,23 @@ static void tensors_free(struct cpu_device_test *test, struct tensors *t)
         OK(device_free(test->device, NULL, ALLOCATE_DIRECT, all[i]));
 }
 
-static void run_ours(struct cpu_device_test *test, const struct tensors *t, const int32_t *lengths)
+static void run_ours(struct cpu_device_test *test, const struct tensors *t,
+                     const struct attention_shape *of, const int32_t *lengths)
 {
-    long tiles = ATTENTION_TILES(SAMPLES * HEADS, TOKENS);
+    long tiles = ATTENTION_TILES(SAMPLES * HEADS, of->tokens);
     float scale = 1 / sqrtf(WIDTH);
 
-    OK(LAUNCH(test->stream, DTYPE_BF16, tiled_attention_forward, tiles, .y = t->y[0],
+    OK(LAUNCH(test->stream, of->dtype, tiled_attention_forward, tiles, .y = t->y[0],
               .lse = t->statistics[0], .q = t->q, .k = t->k, .v = t->v, .lengths = lengths,
-              .scale = scale, .width = WIDTH, .heads = HEADS, .tokens = TOKENS));
-    OK(LAUNCH(test->stream, DTYPE_BF16, tiled_attention_backward_query, tiles, .dq = t->dq[0],
+              .scale = scale, .width = WIDTH, .heads = HEADS, .tokens = of->tokens));
+    OK(LAUNCH(test->stream, of->dtype, tiled_attention_backward_query, tiles, .dq = t->dq[0],
               .delta = t->delta, .q = t->q, .k = t->k, .v = t->v, .y = t->y[0], .dy = t->dy,
               .lse = t->statistics[0], .lengths = lengths, .scale = scale, .width = WIDTH,
-              .heads = HEADS, .tokens = TOKENS));
-    OK(LAUNCH(test->stream, DTYPE_BF16, tiled_attention_backward_key, tiles, .dk = t->dk[0],
+              .heads = HEADS, .tokens = of->tokens));
+    OK(LAUNCH(test->stream, of->dtype, tiled_attention_backward_key, tiles, .dk = t->dk[0],
               .dv = t->dv[0], .q = t->q, .k = t->k, .v = t->v, .dy = t->dy, .lse = t->statistics[0],
               .delta = t->delta, .lengths = lengths, .scale = scale, .width = WIDTH, .heads = HEADS,
-              .tokens = TOKENS));
+              .tokens = of->tokens));
 }
 
 static enum status run_librarys(struct stream *stream, const struct tensors *t,
@@ -145,66 +162,84 @@ out:
     return status;
 }
 
-static void assert_close(struct cpu_device_test *test, const char *what, const void *ours,
-                         const void *librarys)
+static double value_of(const char *values, enum dtype dtype)
 {
-    static uint16_t bits[2][ELEMENTS];
+    size_t size = dtype_bytes(dtype);
+    float x = 0;
+
+    memcpy((char *)&x + sizeof x - size, values, size);
+    return (double)x;
+}
+
+static void assert_close(struct cpu_device_test *test, const struct attention_shape *of,
+                         const char *what, const void *ours, const void *librarys)
+{
+    static char values[2][ELEMENTS_MOST * sizeof(float)];
     const void *from[2] = { ours, librarys };
-    double squares = 0, size = 0;
+    double limit = of->dtype == DTYPE_F32 ? 1e-5 : 0.01, squares = 0, size = 0;
 
     for (int i = 0; i < 2; i++)
-        OK(device_copy(test->stream, COPY_DEVICE_TO_HOST, bits[i], from[i], sizeof bits[i]));
-    for (int i = 0; i < ELEMENTS; i++) {
-        float x[2];
-        for (int side = 0; side < 2; side++) {
-            uint32_t whole = (uint32_t)bits[side][i] << 16;
-            memcpy(&x[side], &whole, sizeof whole);
-        }
-        squares += pow((double)x[0] - (double)x[1], 2);
-        size += pow((double)x[0], 2);
+        OK(device_copy(test->stream, COPY_DEVICE_TO_HOST, values[i], from[i], bytes_of(of)));
+    for (size_t at = 0; at < bytes_of(of); at += dtype_bytes(of->dtype)) {
+        double x = value_of(values[0] + at, of->dtype);
+        squares += pow(x - value_of(values[1] + at, of->dtype), 2);
+        size += pow(x, 2);
     }
-    if (!(sqrt(squares) <= 0.01 * sqrt(size) && size > 0))
+    if (!(sqrt(squares) <= limit * sqrt(size) && size > 0))
         fail_msg("%s differs by %g of its size", what, sqrt(squares / size));
 }
 
-static void assert_all_close(struct cpu_device_test *test, const struct tensors *t)
+static void assert_all_close(struct cpu_device_test *test, const struct attention_shape *of,
+                             const struct tensors *t)
 {
-    static float statistics[2][QUERIES];
+    static float statistics[2][QUERIES_MOST];
 
-    assert_close(test, "y", t->y[0], t->y[1]);
-    assert_close(test, "dq", t->dq[0], t->dq[1]);
-    assert_close(test, "dk", t->dk[0], t->dk[1]);
-    assert_close(test, "dv", t->dv[0], t->dv[1]);
+    assert_close(test, of, "y", t->y[0], t->y[1]);
+    assert_close(test, of, "dq", t->dq[0], t->dq[1]);
+    assert_close(test, of, "dk", t->dk[0], t->dk[1]);
+    assert_close(test, of, "dv", t->dv[0], t->dv[1]);
     for (int i = 0; i < 2; i++)
         OK(device_copy(test->stream, COPY_DEVICE_TO_HOST, statistics[i], t->statistics[i],
-                       sizeof statistics[i]));
-    for (int i = 0; i < QUERIES; i++)
+                       queries_of(of) * sizeof(float)));
+    for (size_t i = 0; i < queries_of(of); i++)
         assert_true(fabs((double)statistics[0][i] - (double)statistics[1][i]) <= 1e-3);
+}
+
+static void assert_like_ours(struct cpu_device_test *test, const struct attention_shape *of)
+{
+    size_t bytes = 0, again = 0;
+    struct tensors t;
+    const int32_t *lengths;
+
+    OK(device_attention_plan(test->device, of, &bytes));
+    OK(device_attention_plan(test->device, of, &again));
+    assert_int_equal(bytes, again);
+    t = tensors_make(test, of, bytes);
+    lengths = of->lengths ? t.lengths : NULL;
+    run_ours(test, &t, of, lengths);
+    OK(run_librarys(test->stream, &t, of, lengths));
+    assert_all_close(test, of, &t);
+    tensors_free(test, &t);
 }
 
 static void the_librarys_attention_is_ours_to_rounding(void **state)
 {
+    static const int tokens[] = { TOKENS, MANY };
     struct cpu_device_test *test = *state;
+    struct attention_shape of = shape;
 
     if (!has_attention(test))
         skip();
-    for (int with_lengths = 0; with_lengths < 2; with_lengths++) {
-        struct attention_shape of = shape;
-        size_t bytes = 0, again = 0;
-        struct tensors t;
-        const int32_t *lengths;
-
-        of.lengths = with_lengths;
-        OK(device_attention_plan(test->device, &of, &bytes));
-        OK(device_attention_plan(test->device, &of, &again));
-        assert_int_equal(bytes, again);
-        t = tensors_make(test, bytes);
-        lengths = with_lengths ? t.lengths : NULL;
-        run_ours(test, &t, lengths);
-        OK(run_librarys(test->stream, &t, &of, lengths));
-        assert_all_close(test, &t);
-        tensors_free(test, &t);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(tokens); i++)
+        for (int with_lengths = 0; with_lengths < 2; with_lengths++) {
+            of.tokens = tokens[i];
+            of.lengths = with_lengths;
+            of.dtype = DTYPE_BF16;
+            assert_like_ours(test, &of);
+            of.dtype = DTYPE_F32;
+            if (!device_properties(test->device)->is_gpu)
+                assert_like_ours(test, &of);
+        }
 }
 
 static void a_graph_captures_it(void **state)
@@ -217,14 +252,14 @@ static void a_graph_captures_it(void **state)
     if (!has_attention(test))
         skip();
     OK(device_attention_plan(test->device, &shape, &bytes));
-    t = tensors_make(test, bytes);
-    run_ours(test, &t, t.lengths);
+    t = tensors_make(test, &shape, bytes);
+    run_ours(test, &t, &shape, t.lengths);
     OK(graph_begin(test->stream));
     OK(run_librarys(test->stream, &t, &shape, t.lengths));
     OK(graph_end(test->stream, &graph));
     for (int i = 0; i < 2; i++) OK(graph_launch(test->stream, graph));
     OK(stream_synchronize(test->stream));
-    assert_all_close(test, &t);
+    assert_all_close(test, &shape, &t);
     graph_destroy(graph);
     tensors_free(test, &t);
 }
@@ -232,18 +267,23 @@ static void a_graph_captures_it(void **state)
 static void what_it_cannot_do_is_said(void **state)
 {
     struct cpu_device_test *test = *state;
-    struct attention_shape fp32 = shape, unplanned = shape;
+    struct attention_shape other = shape, unplanned = shape;
     struct tensors t = { 0 };
     size_t bytes = 77;
+    bool is_gpu = device_properties(test->device)->is_gpu;
 
-    fp32.dtype = DTYPE_F32;
-    assert_int_equal(device_attention_plan(test->device, &fp32, &bytes), STATUS_UNSUPPORTED);
+    other.dtype = DTYPE_F32;
+    if (!is_gpu)
+        other.width = 40;
+    assert_int_equal(device_attention_plan(test->device, &other, &bytes), STATUS_UNSUPPORTED);
     assert_int_equal(bytes, 77);
-    assert_error_says(device_properties(test->device)->fused_attention ? "fp32"
-                                                                       : "no library with fused");
+    if (!device_properties(test->device)->fused_attention)
+        assert_error_says("no library with fused");
+    else
+        assert_error_says(is_gpu ? "fp32" : "40");
     if (!device_properties(test->device)->fused_attention)
         return;
-    unplanned.tokens++;
+    unplanned.heads++;
     assert_int_equal(run_librarys(test->stream, &t, &unplanned, NULL), STATUS_BAD_USAGE);
     assert_error_says("planned");
 }
@@ -311,7 +351,7 @@ static void each_failing_call_is_an_error(void **state)
         status = device_attention_plan(device, &shape, &bytes);
         if (status == STATUS_OK) {
             struct cpu_device_test other = { .device = device, .stream = stream };
-            struct tensors t = tensors_make(&other, bytes);
+            struct tensors t = tensors_make(&other, &shape, bytes);
             status = run_librarys(stream, &t, &shape, t.lengths);
             if (status != STATUS_OK)
                 assert_error_says("the stand-in's reason");

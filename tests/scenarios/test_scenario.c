@@ -148,6 +148,7 @@ static void where_follows_the_device(void **state)
         { WHERE_CPU_DEVICE, true, true, false, false, "cpu_device" },
         { WHERE_CUDA, false, false, true, true, "cuda" },
         { WHERE_CPU_BF16_UNITS, false, true, false, false, "cpu_bf16_units" },
+        { WHERE_CPU_VECTORS, true, false, false, false, "cpu_vectors" },
         { WHERE_CUDA_BF16_UNITS, false, false, false, true, "cuda_bf16_units" },
         { WHERE_TWO_CORES, true, true, true, true, "two_cores" },
         { WHERE_FOUR_CORES, false, true, true, true, "four_cores" },

@@ -8,6 +8,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/machine.h"
 #include "harness/base/statistics.h"
+#include "harness/device/cpu/cpu_attention.h"
 #include "harness/device/cpu/cpu_gemm.h"
 #include "harness/device/cpu/cpu_memory.h"
 #include "harness/device/cpu/host_health.h"
@@ -55,6 +56,7 @@ static void fill_properties(struct cpu_device *device)
     properties->spin_ns = device->spin_ns;
     properties->doorbell = device->doorbell;
     properties->bf16_matrix_units = gemm_has_bf16_tiles();
+    properties->fused_attention = true;
 }
 
 static enum status run_nothing(struct cpu_stream *stream, const struct item *item)
@@ -120,6 +122,7 @@ static void cpu_close(struct device *base)
 
     while (device->streams != NULL) cpu_stream_destroy(&device->streams->base);
     cpu_memory_close(device->memory);
+    cpu_attentions_close(device->attentions);
     cpu_gemms_close(device->gemms);
     pthread_rwlock_destroy(&device->streams_lock);
     pthread_mutex_destroy(&device->failure_lock);
@@ -154,6 +157,8 @@ static const struct device_driver driver = {
     .memset = cpu_memset,
     .launch = cpu_launch,
     .gemm = cpu_gemm,
+    .attention_plan = cpu_attention_plan,
+    .attention = cpu_attention,
     .graph_begin = cpu_graph_begin,
     .graph_end = cpu_graph_end,
     .graph_launch = cpu_graph_launch,
@@ -186,6 +191,7 @@ static enum status cpu_open(struct device **result, int index, const struct driv
     device->base.properties.memory_bytes = capacity;
     TRY(cpu_memory_open(&device->memory, capacity));
     TRY(cpu_gemms_open(&device->gemms));
+    TRY(cpu_attentions_open(&device->attentions));
     TRY(measure_launch(device));
     device->last_stream = 0; /* The stream that was measured with does not count. */
     device->sink = options->sink;

@@ -1,7 +1,7 @@
 /* The CPU device from the inside: declarations that its parts share.
  *
- * cpu.c opens it. A stream (stream.c) is a queue with a worker; launches (launch.c, cpu_gemm.c), copies
- * (copy.c), events (event.c) and graphs (graph.c) put items into it. cpu_memory.c owns the device's
+ * cpu.c opens it. A stream (stream.c) is a queue with a worker; launches (launch.c, cpu_gemm.c,
+ * cpu_attention.c), copies (copy.c), events (event.c) and graphs (graph.c) put items into it. cpu_memory.c owns the device's
  * memory, trace.c makes records of the host's calls. */
 #ifndef HARNESS_DEVICE_CPU_CPU_H
 #define HARNESS_DEVICE_CPU_CPU_H
@@ -16,6 +16,7 @@
 
 struct cpu_memory;
 struct cpu_gemms;
+struct cpu_attentions;
 struct gemm_scratch;
 
 struct cpu_device {
@@ -30,6 +31,7 @@ struct cpu_device {
 
     struct cpu_memory *memory;
     struct cpu_gemms *gemms;
+    struct cpu_attentions *attentions;
 
     pthread_mutex_t failure_lock;
     atomic_bool failed; /* for good: `failure` is constant from then on */
@@ -75,11 +77,14 @@ void stream_run(struct cpu_stream *stream, const struct item *item, uint32_t cor
 void device_wait_all(struct cpu_device *device);       /* until everything queued by now is done */
 enum status device_failure(struct cpu_device *device); /* the error of queued work, if any */
 
-/* --- launch.c, cpu_gemm.c, copy.c, event.c, graph.c: the driver's functions --- */
+/* --- launch.c, cpu_gemm.c, cpu_attention.c, copy.c, event.c, graph.c: the driver's functions --- */
 
 enum status cpu_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                        const void *arguments, size_t size);
 enum status cpu_gemm(struct stream *stream, const struct gemm *gemm);
+enum status cpu_attention_plan(struct device *device, const struct attention_shape *shape,
+                               size_t *workspace_bytes);
+enum status cpu_attention(struct stream *stream, const struct fused_attention *attention);
 enum status cpu_copy(struct stream *stream, enum copy_kind kind, bool asynchronous, void *to,
                      const void *from, size_t bytes, bool *waited);
 enum status cpu_memset(struct stream *stream, void *memory, int byte, size_t bytes);

@@ -10,6 +10,7 @@ struct cpu_stream;
 struct cpu_event;
 struct cpu_graph;
 struct gemm_plan;
+struct attention_plan;
 struct item;
 
 /* A kind of work. `run` is called on the stream's worker. `show` fills what is this kind's own in a
@@ -40,6 +41,11 @@ struct gemm_item {
     const struct gemm_plan *plan;
     void *c;
     const void *a, *b;
+};
+
+struct attention_item {
+    const struct attention_plan *plan;
+    struct fused_attention given;
 };
 
 /* A part of a copy: all of it, or the chunk that fits a staging buffer. */
@@ -74,6 +80,7 @@ struct item {
     union {
         struct kernel_item kernel;
         struct gemm_item gemm;
+        struct attention_item attention;
         struct copy_item copy;
         struct memset_item memset;
         struct event_item event;

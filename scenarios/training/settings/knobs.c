@@ -105,7 +105,7 @@ static const struct knob knobs[] = {
       .values = "naive|fused",
       .healthy = "naive",
       .text = "naive: all scores in device memory; fused: in tiles with an online softmax, by "
-              "cuDNN where it can, else by our kernels" },
+              "the device's library where it can, else by our kernels" },
     { .name = "checkpointing",
       .kind = KNOB_COUNT,
       AT(model.checkpointing),
