@@ -177,6 +177,7 @@ struct scenario {
     struct expectation expect[SCENARIO_EXPECTATIONS];           /* ends where none is named */
     struct accepted_finding accept[SCENARIO_FINDINGS];          /* ends with a NULL id */
     struct accepted_finding tolerated_after[SCENARIO_FINDINGS]; /* ends with a NULL id */
+    bool is_own; /* in no list, so a child gets its settings as text (own_scenario.h) */
 };
 
 extern const struct scenario *const scenarios[]; /* ends with NULL; core ones first */

@@ -7,6 +7,7 @@
 #include "harness/cli/written_trace.h"
 #include "harness/experiment/child/timing.h"
 #include "harness/experiment/child/tracing.h"
+#include "harness/experiment/own_scenario.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ struct exec {
     int jpeg_pixels;     /* 0: not given */
     double step_seconds; /* 0: not given */
     int record_fd;
+    const char *own; /* text of a scenario that is in no list; NULL: none */
 };
 
 static enum status take_descriptor(void *member, const struct option_row *row, const char *value)
@@ -92,9 +94,15 @@ static enum status run_exec(void *context, int *exit_code)
     enum status status = STATUS_OK;
     struct exec *exec = context;
     const struct scenario *scenario;
+    struct own_scenario own;
 
     (void)exit_code;
-    TRY(choose_only(&scenario, &exec->flags, "exec"));
+    if (exec->own != NULL && exec->flags.argument_count == 1) {
+        TRY(own_scenario_parse(&own, exec->flags.arguments[0], exec->own));
+        scenario = &own.scenario;
+    } else {
+        TRY(choose_only(&scenario, &exec->flags, "exec"));
+    }
     TRY(exec->trace != NULL ? trace_scenario(exec, scenario) : time_scenario(exec, scenario));
 
 out:
@@ -126,6 +134,7 @@ static const struct option_row options[] = {
       AT(step_seconds), .most = 600 },
     { "record-fd", "N", "write the records to this open descriptor; standard output if not given",
       3, take_descriptor, AT(record_fd), .most = 1 << 20 },
+    { "own", "TEXT", NULL, 3, value_text, AT(own) },
     FLAG_VERBOSE,
     OPTIONS_END,
 };

@@ -7,6 +7,7 @@
 #include "harness/cli/interrupt.h"
 #include "harness/cli/measure.h"
 #include "harness/cli/sweep.h"
+#include "harness/cli/train_ladder.h"
 #include "harness/cli/train_output.h"
 #include "harness/cli/written_trace.h"
 #include "harness/diagnosis/diagnosis.h"
@@ -30,7 +31,7 @@ enum {
     LOSS_LINES = 10,
 };
 
-static const double SECONDS = 3;
+static const double SECONDS = 3, LADDER_SECONDS = 180;
 
 struct train {
     struct flags flags;
@@ -38,6 +39,8 @@ struct train {
     int steps;         /* 0: by time */
     const char *trace; /* a file to write; NULL: none */
     struct knob_sweep sweep;
+    bool ladder;
+    double budget_seconds; /* of the ladder */
 };
 
 /* --- The command line --- */
@@ -103,6 +106,13 @@ static const struct option_row own[] = {
       "cheapest "
       "first. Given twice: with each pair of values of two knobs",
       1, take_sweep, AT(sweep) },
+    { "ladder", NULL,
+      "profile, apply the fix of the first finding, measure it, and go on until nothing is found; "
+      "from "
+      "everything wrong if no setting is given",
+      1, value_boolean, AT(ladder) },
+    { "time-budget", "SECONDS", "most time that a ladder takes; 180 if not given", 1, value_seconds,
+      AT(budget_seconds), .most = 86400 },
     FLAG_REPETITIONS("rounds of a sweep; 3 if not given", 1),
     { "trace", "FILE",
       "record a few more steps after those that are timed, write FILE.json.gz or FILE.json for "
@@ -353,6 +363,7 @@ static void prepare(void *context)
 
     make_options();
     knobs_defaults(&train->config);
+    train->budget_seconds = LADDER_SECONDS;
 }
 
 static bool is_saved(const struct train *train)
@@ -389,10 +400,19 @@ static enum status run_train(void *context, int *exit_code)
         FAIL(STATUS_BAD_USAGE,
              "--save and --resume are for one configuration, --sweep trains several: leave one of "
              "them out");
+    if (train->ladder && (train->trace != NULL || train->sweep.knobs > 0 || is_saved(train) ||
+                          train->steps > 0 || train->flags.repetitions > 0))
+        FAIL(STATUS_BAD_USAGE, "--ladder plans what it measures: leave out --sweep, --trace, "
+                               "--save, --resume, --steps "
+                               "and --repetitions");
     if (train->trace != NULL)
         TRY(written_trace_try(train->trace));
     if (train->config.saving.folder[0] != '\0')
         TRY(try_folder(train->config.saving.folder));
+    if (train->ladder) {
+        TRY(train_ladder(&train->flags, &train->config, train->budget_seconds));
+        goto out;
+    }
     TRY(flags_open_device(&device, &train->flags));
     TRY(train->sweep.knobs > 0 ? train_sweep(train, device, &page)
                                : train_one(train, &device, &page));
@@ -411,7 +431,7 @@ static void release(void *context)
 
 const struct command command_train = {
     .name = "train",
-    .text = "one configuration, or a sweep over one knob or two",
+    .text = "one configuration, or a sweep over one knob or two, or a ladder of fixes",
     .help = "Trains one configuration and measures it. Every setting is a flag; auto values "
             "depend on the device and the model's role. Ctrl-C prints what was measured so far.\v"
             "Examples:\n"
@@ -420,6 +440,7 @@ const struct command command_train = {
             "  chokepoint train --loss-every=1 --trace=mine.json.gz    with its diagnosis\n"
             "  chokepoint train --input=decoded --sweep workers=0,1,2,4\n"
             "  chokepoint train --input=decoded --sweep workers=0,1,2 --sweep batch=8,16\n"
+            "  chokepoint train --ladder    from everything wrong to tuned settings\n"
             "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
             "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
     .options = options,

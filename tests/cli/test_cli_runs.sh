@@ -31,6 +31,18 @@ says out '"enough":'
 cp "$folder/out" "$folder/grid.json"
 expect any "sweeps are compared" "$program" compare "$folder/grid.json" "$folder/grid.json"
 says out "train/allocation:direct/launch:eager "
+# On a busy machine it may keep nothing. That is no failure of the program.
+expect 0 "a ladder" "$program" train --device=cpu --ladder --model=light --batch=1 --tokens=4 --launch=eager \
+    --elementwise=unfused --optimizer=unfused --loss-every=1 --time-budget=15
+says out "From the settings that were given"
+says out "launch eager -> graph"
+says out "The tuned settings"
+says out "train --device=cpu --model=light --batch=1 --tokens=4"
+is_empty err
+expect 0 "a ladder as JSON" "$program" train --device=cpu --ladder --time-budget=1 --format=json
+says out '"end":	"'
+says out '"from":	"model=balanced data=images'
+says out "workers=0"
 # Memory that ran out in a later round leaves the figures of the rounds before it.
 found=
 for call in 1 2 3 4 5 6 7 8 9 10 11 12; do

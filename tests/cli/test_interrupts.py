@@ -107,6 +107,17 @@ def a_sweep_says_which_values_it_did_not_reach():
     check(output.count("not measured") == 2, "sweep: it should have reached one value", output)
 
 
+def a_ladder_prints_the_rungs_that_are_finished(folder):
+    os.environ["TMPDIR"] = folder
+    code, output, errors = run_until("loss_every 1 -> 20", signal.SIGINT, "train", "--device=cpu", "--model=light",
+                                     "--batch=1", "--tokens=4", "--launch=graph", "--loss-every=1", "--ladder")
+    del os.environ["TMPDIR"]
+    check(code == 130, f"ladder: exit code {code}", output, errors)
+    check("interrupted" in errors, "ladder: it does not say why", errors)
+    check("The tuned settings" in output, "ladder: the settings are missing", output)
+    check(not [name for name in os.listdir(folder) if "ladder" in name], "ladder: its folder is left", folder)
+
+
 def bench_prints_and_writes_the_rows_so_far(folder):
     path = os.path.join(folder, "rows.json")
     code, output, errors = run_until("% done", signal.SIGTERM, "bench", "--device=cpu",
@@ -174,6 +185,7 @@ with tempfile.TemporaryDirectory() as place:
     an_interrupt_while_the_trace_is_recorded_is_not_forgotten(place)
     a_sweep_prints_the_rounds_that_are_finished()
     a_sweep_says_which_values_it_did_not_reach()
+    a_ladder_prints_the_rungs_that_are_finished(place)
     bench_prints_and_writes_the_rows_so_far(place)
     bench_row_after_row_keeps_finished_rows_through_a_kill(place)
     bench_leaves_an_older_file_until_a_row_is_done(place)

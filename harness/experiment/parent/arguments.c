@@ -29,6 +29,10 @@ static int add_first(struct arguments *arguments, const struct scenario *scenari
 
     memset(arguments, 0, sizeof *arguments);
     add(arguments, &count, "exec", scenario->name);
+    if (scenario->is_own) {
+        own_scenario_print(arguments->own, scenario);
+        add(arguments, &count, "--own", arguments->own);
+    }
     add(arguments, &count, "--device", protocol->device);
     if (protocol->device_memory > 0)
         add_integer(arguments, &count, "--device-memory", (uint64_t)protocol->device_memory);

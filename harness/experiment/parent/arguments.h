@@ -2,6 +2,7 @@
 #ifndef HARNESS_EXPERIMENT_PARENT_ARGUMENTS_H
 #define HARNESS_EXPERIMENT_PARENT_ARGUMENTS_H
 
+#include "harness/experiment/own_scenario.h"
 #include "harness/experiment/protocol.h"
 #include "scenarios/scenario.h"
 
@@ -10,6 +11,7 @@ enum { ARGUMENTS_MOST = 30 };
 struct arguments {
     const char *list[ARGUMENTS_MOST]; /* from argv[1] on; ends with NULL */
     char texts[ARGUMENTS_MOST][32];   /* numbers that the list points to: do not copy the struct */
+    char own[OWN_SCENARIO_TEXT];      /* a scenario that is in no list */
 };
 
 /* The arguments of a timing child. They point into `scenario` and `protocol`, which must live as long. */

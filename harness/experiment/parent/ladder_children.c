@@ -1,0 +1,122 @@
+#include "harness/experiment/parent/ladder_children.h"
+
+#include "harness/base/clock.h"
+#include "harness/experiment/parent/variant_diagnosis.h"
+#include "harness/experiment/parent/variant_traces.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A rung gets at least so much time, though the ladder's ends before; and at most as much, or a quarter of
+ * the ladder's if that is more: one that takes longer is left out. */
+static const double SECONDS_LEAST = 10, SECONDS_MOST = 30;
+
+enum status ladder_children_open(struct ladder_children *children)
+{
+    enum status status = STATUS_OK;
+    const char *parent = getenv("TMPDIR");
+
+    children->begin_ns = clock_ns();
+    if ((size_t)snprintf(children->folder, sizeof children->folder, "%s/chokepoint-ladder-XXXXXX",
+                         parent != NULL && parent[0] != '\0' ? parent : "/tmp") >=
+            sizeof children->folder ||
+        mkdtemp(children->folder) == NULL) {
+        children->folder[0] = '\0';
+        FAIL(STATUS_IO, "cannot create a folder for traces in %.200s: %s",
+             parent != NULL ? parent : "/tmp", strerror(errno));
+    }
+    children->protocol.traces = children->folder;
+
+out:
+    return status;
+}
+
+static void trace_path(const struct ladder_children *children, const char *file, char path[256])
+{
+    snprintf(path, 256, "%s/%s", children->folder, file);
+}
+
+static enum status diagnose(void *context, const struct scenario *now, struct findings *findings,
+                            double *step_time_us)
+{
+    enum status status = STATUS_OK;
+    struct ladder_children *children = context;
+    struct scenario_result *result = calloc(1, sizeof *result);
+    struct variant_diagnosis *made;
+    char path[256];
+
+    if (result == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a diagnosis");
+    result->scenario = now;
+    result->protocol = children->protocol;
+    made = &result->diagnoses[VARIANT_BEFORE];
+    TRY(variant_trace_make(result, VARIANT_BEFORE, children->program, children->stop));
+    if (children->stop != NULL && *children->stop != 0)
+        FAIL(STATUS_INTERRUPTED, "interrupted while the settings were traced");
+    if (result->tracing[VARIANT_BEFORE].file[0] == '\0')
+        FAIL(STATUS_INTERNAL, "the settings could not be traced: %s",
+             result->tracing[VARIANT_BEFORE].reason);
+    variant_diagnosis_make(result);
+    trace_path(children, result->tracing[VARIANT_BEFORE].file, path);
+    unlink(path);
+    if (!made->made)
+        FAIL(STATUS_INTERNAL, "the trace could not be judged: %s", made->reason);
+    *findings = made->findings;
+    memset(&made->findings, 0, sizeof made->findings);
+    *step_time_us = result->tracing[VARIANT_BEFORE].step_time_us;
+
+out:
+    if (result != NULL)
+        scenario_result_release(result);
+    free(result);
+    return status;
+}
+
+static enum status compare(void *context, const struct scenario *rung, double left,
+                           struct scenario_result *result)
+{
+    struct ladder_children *children = context;
+    struct protocol protocol = children->protocol;
+
+    protocol.traces = NULL;
+    protocol.timeout_seconds =
+        fmin(fmax(SECONDS_MOST, children->budget_seconds / 4), fmax(left, SECONDS_LEAST));
+    return experiment_run_program(result, children->program, rung, &protocol, children->progress,
+                                  children->progress_context, children->stop);
+}
+
+static double seconds(void *context)
+{
+    const struct ladder_children *children = context;
+
+    return (double)(clock_ns() - children->begin_ns) * 1e-9;
+}
+
+static void report(void *context, const struct rung *rung)
+{
+    const struct ladder_children *children = context;
+
+    if (children->report != NULL)
+        children->report(children->report_context, rung);
+}
+
+struct ladder_probe ladder_children_probe(struct ladder_children *children)
+{
+    return (struct ladder_probe){ diagnose, compare, seconds, report, children };
+}
+
+void ladder_children_close(struct ladder_children *children)
+{
+    char path[256];
+
+    if (children->folder[0] == '\0')
+        return;
+    trace_path(children, "ladder.before.json.gz", path); /* of a child that was stopped */
+    unlink(path);
+    rmdir(children->folder);
+    children->folder[0] = '\0';
+}
