@@ -22,6 +22,7 @@
     X(graph_recapture)                                                                             \
     X(launch_blocking)                                                                             \
     X(host_clipping)                                                                               \
+    X(loss_scaling)                                                                                \
     X(strict_fp32)                                                                                 \
     X(naive_attention)                                                                             \
     X(unfused_elementwise)                                                                         \
