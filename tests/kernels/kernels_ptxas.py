@@ -29,7 +29,7 @@ import tempfile
 # Threads that an SM holds at most ("CUDA C++ Programming Guide", "Technical Specifications per Compute
 # Capability"). All have 65536 registers, handed out to a warp 256 at a time.
 THREADS = {"75": 1024, "80": 2048, "86": 1536, "89": 1536, "90": 2048, "100": 2048}
-TYPES = ("f32", "bf16")
+TYPES = ("f32", "bf16", "f16")
 SM_REGISTERS, REGISTER_UNIT, WARP, BLOCK = 65536, 256, 32, 256
 TABLE = "kernels/registers.txt"
 COUNTED = "90"  # the architecture whose PTX the table counts accesses of
