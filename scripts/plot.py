@@ -12,6 +12,7 @@ import hashlib
 import json
 import pathlib
 import sys
+import warnings
 
 sys.dont_write_bytecode = True  # the checkout stays as it is
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -31,7 +32,8 @@ def figures_hash(found):
 
 def write(kind, found, path, theme):
     """Draws `found` into `path`, whose ending says how."""
-    with style.themed(theme):
+    with style.themed(theme), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font lacks
         style.save(kind.draw(found, theme), path, f"figures sha256:{figures_hash(found)}")
 
 

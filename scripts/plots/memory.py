@@ -112,6 +112,8 @@ def draw(found, theme):
     for number, one in enumerate(found["panels"]):
         left = 0.9 + number * panel_width
         text = one["missing"] or f"peak of the trace {read.quantity(one['peak_bytes'], 'B')}"
+        if one.get("stated") is False:
+            text += ", counted from the trace's begin"
         if one.get("limit_bytes") in limits:
             text += f", dashed: limit of {read.quantity(one['limit_bytes'], 'B')}"
         for line, words, weight, color in ((0, one["label"], "bold", "text"), (1, text, "normal", "muted")):

@@ -143,6 +143,7 @@ def save(figure, path, description):
     drawn = io.BytesIO()
     figure.savefig(drawn, format=form, dpi=110, metadata=metadata)
     content = drawn.getvalue()
-    if form == "svg":  # a hundredth of a point is enough, and nobody reads the indentation
+    if form == "svg":  # XML has no control characters, and a picture no thousandths of a point
+        content = re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", b"", content)
         content = re.sub(rb"\n\s+", b"\n", re.sub(rb"(\d\.\d\d)\d+", rb"\1", content))
     pathlib.Path(path).write_bytes(content)

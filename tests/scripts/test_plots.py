@@ -362,6 +362,15 @@ class Plots(unittest.TestCase):
         lacking = figure_of(["trend", result, *benches[:2], "--row", "copy"])[1]
         self.assertIn("1 of the files lack this row", [text for text, _ in texts_of(lacking)])
 
+    def test_names_may_hold_anything(self):
+        device = "bell \u0007, \u4e2d, $x_1$, </text><script>"
+        odd = {**catalogue(), "context": {**CONTEXT, "device_name": device}}
+        done = run("effects", put("odd-names.json", odd), "-o", folder / "odd.svg")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        drawn = xml.etree.ElementTree.parse(folder / "odd.svg").getroot()
+        self.assertIn("bell , \u4e2d, $x_1$, </text><script>", "".join(drawn.itertext()))
+        self.assertFalse([one for one in drawn.iter() if one.tag.endswith("script")])
+
     def test_bad_input_is_one_sentence(self):
         whole = json.dumps(catalogue())
         cases = [(["effects", put("empty", "")], "the file is empty"),
