@@ -128,17 +128,18 @@ def threshold_text(expectation):
     return ", ".join(found) or ("grows" if expectation.get("direction") == "grows" else "shrinks")
 
 
-def effect_words(expectation):
-    """The factor as `run` prints it: up or down, whichever it is."""
-    factor, grows = expectation.get("effect"), expectation.get("direction") == "grows"
-    if factor is None:
-        return "–"
-    if factor == 1:
-        return "the same"
-    if expectation.get("unit") == "us":
-        return quantity.effect(factor)
-    up = grows == (factor > 1)
-    return f"{'up' if up else 'down'} {quantity.factor(factor if factor > 1 else 1 / factor)}"
+def in_words(expectation):
+    """The factor and its interval as `run` prints them: up or down, faster or slower, and more than 1."""
+    factor, (low, high) = expectation.get("effect"), expectation.get("interval") or (None, None)
+    grows = expectation.get("direction") == "grows"
+    if not factor:
+        return {"words": quantity.UNKNOWN, "range": quantity.UNKNOWN}
+    if factor < 1:
+        factor, low, high, grows = 1 / factor, high and 1 / high, low and 1 / low, not grows
+    words = ("slower" if grows else "faster") if expectation.get("unit") == "us" else ("up" if grows else "down")
+    text = quantity.factor(factor)
+    return {"words": "the same" if factor == 1 else f"{text} {words}" if words.endswith("er") else f"{words} {text}",
+            "range": f"{quantity.factor(low)} to {quantity.factor(high)}" if low and high else quantity.UNKNOWN}
 
 
 UTILISATION = {"busy_share": "the device works", "mfu": "model FLOPs utilisation (MFU)",
@@ -171,7 +172,7 @@ def view_scenario(gathered, scenario):
         "findings": findings, "expected": {row["id"] for row in lesson.get("findings", [])},
         "tolerated": {row["id"] for row in lesson.get("findings_after", [])},
         "shares": {variant: utilisation(scenario, variant, traces[variant]) for variant in VARIANTS},
-        "expectations": [{**one, "threshold": threshold_text(one), "words": effect_words(one)}
+        "expectations": [{**one, "threshold": threshold_text(one), **in_words(one)}
                          for one in scenario.get("expectations") or []],
         "sample_counts": {variant: samples[variant][1] for variant in VARIANTS},
         "packed": packed(drawn),

@@ -64,6 +64,8 @@ class Timeline {
   }
 
   drawHead(context, row) {
+    context.fillStyle = variable("--paper");
+    context.fillRect(0, row.top, context.measureText(row.head).width + 6, HEAD);
     context.fillStyle = variable("--ink");
     context.textAlign = "left";
     context.fillText(row.head, 0, row.top + HEAD / 2 + 2);

@@ -265,8 +265,8 @@ class Browser(unittest.TestCase):
         if not axe:
             self.skipTest("pip could not install axe-core-python")
         for name, width, dark in (("made", 1440, False), ("made", 360, True), ("evil", 1440, True)):
-            self.show(name, width, dark=dark)
-            self.open_all()
+            self.show(name, width, dark=dark, fragment="#s-checkpointing")
+            self.wait("return document.querySelector('[data-drawn]') !== null")
             self.browser.execute_script(axe)
             found = self.browser.execute_async_script("axe.run().then(arguments[0])")
             self.assertGreater(len(found["passes"]), 10)
