@@ -25,6 +25,7 @@
     X(loss_scaling)                                                                                \
     X(strict_fp32)                                                                                 \
     X(naive_attention)                                                                             \
+    X(layout_copies)                                                                               \
     X(unfused_elementwise)                                                                         \
     X(unfused_optimizer)                                                                           \
     X(optimizer_every_step)                                                                        \

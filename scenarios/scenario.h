@@ -30,6 +30,8 @@ enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
     X(WHERE_CUDA_BF16_UNITS, "cuda_bf16_units", "on CUDA with matrix units for bf16",              \
       device->is_gpu && device->bf16_matrix_units)                                                 \
     X(WHERE_TF32, "tf32", "on a GPU with tf32", device->is_gpu && device->tf32)                    \
+    X(WHERE_ATTENTION_LIBRARY, "attention_library", "on a device whose library has attention",     \
+      device->fused_attention)                                                                     \
     X(WHERE_TWO_CORES, "two_cores", "on a GPU, or on a host with at least two cores",              \
       !device->shares_host_cores || device->host_cores >= 2)                                       \
     X(WHERE_FOUR_CORES, "four_cores", "on a GPU, or on a host with at least four cores",           \

@@ -138,7 +138,9 @@ struct gemm {
 };
 
 /* Attention by a library of the device: y = softmax(scale * q k') v, for each head of each sample,
- * without its scores in memory. q, k, v, y and their gradients are [samples, heads, tokens, width].
+ * without its scores in memory. q, k, v, y and their gradients are [samples, heads, tokens, width]; or, where
+ * `packed`, q, k and v are parts of one tensor [samples, tokens, 3, heads, width], their gradients of another,
+ * and y and dy are [samples, tokens, heads, width], as the linear layers around attention have them.
  * Forward writes y and statistics, fp32 [samples, heads, tokens], which backward reads; backward
  * writes dq, dk, dv. `lengths` [samples] says how many keys count; it is NULL, and all count, exactly where
  * shape.lengths is false. `workspace` has the size that device_attention_plan() gave and must live until
@@ -147,6 +149,7 @@ struct attention_shape {
     int samples, heads, tokens, width;
     bool lengths;
     enum dtype dtype;
+    bool packed;
 };
 struct fused_attention {
     struct attention_shape shape;

@@ -12,7 +12,9 @@
 enum { SAMPLES = 3, HEADS = 2, TOKENS = 40, MANY = 1037, WIDTH = 32 };
 enum { QUERIES_MOST = SAMPLES * HEADS * MANY, ELEMENTS_MOST = QUERIES_MOST * WIDTH };
 
-static const struct attention_shape shape = { SAMPLES, HEADS, TOKENS, WIDTH, true, DTYPE_BF16 };
+static const struct attention_shape shape = {
+    SAMPLES, HEADS, TOKENS, WIDTH, true, DTYPE_BF16, false
+};
 
 static size_t queries_of(const struct attention_shape *of)
 {
@@ -134,6 +136,19 @@ static void run_ours(struct cpu_device_test *test, const struct tensors *t,
               .tokens = of->tokens));
 }
 
+static enum status both_passes(struct stream *stream, struct fused_attention attention)
+{
+    enum status status = STATUS_OK;
+
+    attention.backward = false;
+    TRY(device_attention(stream, &attention));
+    attention.backward = true;
+    TRY(device_attention(stream, &attention));
+
+out:
+    return status;
+}
+
 static enum status run_librarys(struct stream *stream, const struct tensors *t,
                                 const struct attention_shape *of, const int32_t *lengths)
 {
@@ -152,14 +167,8 @@ static enum status run_librarys(struct stream *stream, const struct tensors *t,
         .dv = t->dv[1],
         .workspace = t->workspace,
     };
-    enum status status = STATUS_OK;
 
-    TRY(device_attention(stream, &attention));
-    attention.backward = true;
-    TRY(device_attention(stream, &attention));
-
-out:
-    return status;
+    return both_passes(stream, attention);
 }
 
 static double value_of(const char *values, enum dtype dtype)
@@ -240,6 +249,97 @@ static void the_librarys_attention_is_ours_to_rounding(void **state)
             if (!device_properties(test->device)->is_gpu)
                 assert_like_ours(test, &of);
         }
+}
+
+/* The tensors of the linear layers around attention: qkv, y, dqkv and dy of as many samples. */
+struct packed {
+    char *qkv, *y, *dqkv, *dy;
+};
+
+static enum status run_packed(struct stream *stream, const struct tensors *t,
+                              const struct attention_shape *of, const struct packed *packed)
+{
+    size_t part = (size_t)HEADS * WIDTH * dtype_bytes(of->dtype);
+    struct fused_attention attention = {
+        .shape = *of,
+        .scale = 1 / sqrtf(WIDTH),
+        .y = packed->y,
+        .statistics = t->statistics[1],
+        .q = packed->qkv,
+        .k = packed->qkv + part,
+        .v = packed->qkv + 2 * part,
+        .lengths = t->lengths,
+        .dy = packed->dy,
+        .dq = packed->dqkv,
+        .dk = packed->dqkv + part,
+        .dv = packed->dqkv + 2 * part,
+        .workspace = t->workspace,
+    };
+
+    attention.shape.packed = true;
+    return both_passes(stream, attention);
+}
+
+static struct packed packed_make(struct cpu_device_test *test, const struct tensors *t,
+                                 const struct attention_shape *of)
+{
+    long rows = (long)SAMPLES * of->tokens;
+    struct packed packed = { .qkv = unwritten(test, 3 * bytes_of(of)),
+                             .y = unwritten(test, bytes_of(of)),
+                             .dqkv = unwritten(test, 3 * bytes_of(of)),
+                             .dy = unwritten(test, bytes_of(of)) };
+
+    OK(LAUNCH(test->stream, of->dtype, split_heads_backward, rows, .dqkv = (void *)packed.qkv,
+              .dq = t->q, .dk = t->k, .dv = t->v, .width = HEADS * WIDTH, .heads = HEADS,
+              .tokens = of->tokens));
+    OK(LAUNCH(test->stream, of->dtype, merge_heads_forward, rows, .y = (void *)packed.dy,
+              .x = t->dy, .width = HEADS * WIDTH, .heads = HEADS, .tokens = of->tokens));
+    return packed;
+}
+
+/* What the library computed from packed tensors becomes result 1 of `t`, in its order. */
+static void unpack(struct cpu_device_test *test, const struct tensors *t,
+                   const struct attention_shape *of, const struct packed *packed)
+{
+    long rows = (long)SAMPLES * of->tokens;
+
+    OK(LAUNCH(test->stream, of->dtype, split_heads_forward, rows, .q = t->dq[1], .k = t->dk[1],
+              .v = t->dv[1], .qkv = (void *)packed->dqkv, .width = HEADS * WIDTH, .heads = HEADS,
+              .tokens = of->tokens));
+    OK(LAUNCH(test->stream, of->dtype, merge_heads_backward, rows, .dx = t->y[1],
+              .dy = (void *)packed->y, .width = HEADS * WIDTH, .heads = HEADS,
+              .tokens = of->tokens));
+}
+
+static void packed_heads_need_no_copies(void **state)
+{
+    static const int tokens[] = { TOKENS, MANY };
+    struct cpu_device_test *test = *state;
+
+    if (!has_attention(test))
+        skip();
+    for (size_t i = 0; i < ARRAY_SIZE(tokens); i++) {
+        struct attention_shape of = shape, other;
+        struct packed packed;
+        struct tensors t;
+        size_t bytes;
+
+        of.tokens = tokens[i];
+        other = of;
+        other.packed = true;
+        OK(device_attention_plan(test->device, &other, &bytes));
+        t = tensors_make(test, &of, bytes);
+        packed = packed_make(test, &t, &of);
+        run_ours(test, &t, &of, t.lengths);
+        OK(run_packed(test->stream, &t, &of, &packed));
+        unpack(test, &t, &of, &packed);
+        assert_all_close(test, &of, &t);
+        tensors_free(test, &t);
+        OK(device_free(test->device, NULL, ALLOCATE_DIRECT, packed.qkv));
+        OK(device_free(test->device, NULL, ALLOCATE_DIRECT, packed.y));
+        OK(device_free(test->device, NULL, ALLOCATE_DIRECT, packed.dqkv));
+        OK(device_free(test->device, NULL, ALLOCATE_DIRECT, packed.dy));
+    }
 }
 
 static void a_graph_captures_it(void **state)
@@ -374,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_librarys_attention_is_ours_to_rounding),
+        cmocka_unit_test(packed_heads_need_no_copies),
         cmocka_unit_test(a_graph_captures_it),
         cmocka_unit_test(what_it_cannot_do_is_said),
         cmocka_unit_test(an_engine_that_fails_is_passed_over),

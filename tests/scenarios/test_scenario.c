@@ -137,7 +137,9 @@ static void where_follows_the_device(void **state)
                                           large = { .shares_host_cores = true,
                                                     .host_cores = 4,
                                                     .bf16_matrix_units = true },
-                                          gpu = { .is_gpu = true, .host_cores = 2 },
+                                          gpu = { .is_gpu = true,
+                                                  .host_cores = 2,
+                                                  .fused_attention = true },
                                           bf16_gpu = { .is_gpu = true, .bf16_matrix_units = true };
     static const struct {
         enum where where;
@@ -150,6 +152,7 @@ static void where_follows_the_device(void **state)
         { WHERE_CPU_BF16_UNITS, false, true, false, false, "cpu_bf16_units" },
         { WHERE_CPU_VECTORS, true, false, false, false, "cpu_vectors" },
         { WHERE_CUDA_BF16_UNITS, false, false, false, true, "cuda_bf16_units" },
+        { WHERE_ATTENTION_LIBRARY, false, false, true, false, "attention_library" },
         { WHERE_TWO_CORES, true, true, true, true, "two_cores" },
         { WHERE_FOUR_CORES, false, true, true, true, "four_cores" },
     };

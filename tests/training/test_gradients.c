@@ -151,6 +151,12 @@ static void image_model_with_fused_attention(void **state)
                         "attention=fused");
 }
 
+static void image_model_with_strided_heads(void **state)
+{
+    check_model(*state, "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager "
+                        "attention=fused heads=strided");
+}
+
 static void sequence_model_with_fused_attention_checkpointed(void **state)
 {
     check_model(*state, "model=light tokens=40 batch=6 precision=fp32 rate=0.01 launch=eager "
@@ -165,6 +171,7 @@ int main(void)
         cmocka_unit_test(sequence_model),
         cmocka_unit_test(sequence_model_accumulated_and_checkpointed),
         cmocka_unit_test(image_model_with_fused_attention),
+        cmocka_unit_test(image_model_with_strided_heads),
         cmocka_unit_test(sequence_model_with_fused_attention_checkpointed),
     };
     return cmocka_run_group_tests_name("gradients", tests, open_device, close_device);

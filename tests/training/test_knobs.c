@@ -517,7 +517,8 @@ static bool moves_others(const char *knob)
     return false;
 }
 
-#define TURNED "input=decoded" /* so that collate=loop is possible */
+/* So that collate=loop and heads=strided are possible. */
+#define TURNED "input=decoded attention=fused"
 
 /* Whether the knob takes the value, it is another than the usual one, and nothing else is changed by it. */
 static bool turns_alone(const char *name, const char *value)
@@ -592,6 +593,9 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "patch=256 tokens=26", "",
           "patch=256 with tokens=26 and crop=1: images of 1280 x 1280 pixels are larger than the "
           "1024 x 1024 that are supported; set patch, tokens or crop lower" },
+        { &cpu, "heads=strided", "",
+          "heads=strided with attention=naive: the matrices of a batched product are one distance "
+          "apart, heads and samples two; set attention=fused or heads=copied" },
         { &cpu, "width=100", "",
           "width=100 on CPU device (a test): kernels need rows of a multiple of 32 elements; "
           "set width to such a multiple" },

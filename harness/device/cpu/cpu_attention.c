@@ -101,7 +101,8 @@ static size_t lay_out(struct workspace *space, const struct attention_plan *plan
 static bool same(const struct attention_shape *a, const struct attention_shape *b)
 {
     return a->samples == b->samples && a->heads == b->heads && a->tokens == b->tokens &&
-           a->width == b->width && a->lengths == b->lengths && a->dtype == b->dtype;
+           a->width == b->width && a->lengths == b->lengths && a->dtype == b->dtype &&
+           a->packed == b->packed;
 }
 
 static struct attention_plan *find(struct cpu_attentions *attentions,
@@ -194,8 +195,13 @@ void cpu_attentions_close(struct cpu_attentions *attentions)
 
 /* --- Running --- */
 
-/* One head of one sample, and the block at hand: queries from `query` on, keys from `key` on. Rows of q, k,
- * v, y and their gradients are `ld` elements apart. */
+/* The vectors of one head of one sample, `ld` elements apart. */
+struct vectors {
+    const char *at;
+    int ld;
+};
+
+/* One head of one sample, and the block at hand: queries from `query` on, keys from `key` on. */
 struct head {
     struct gemm_scratch *scratch;
     const struct row_functions *rows;
@@ -203,30 +209,35 @@ struct head {
     struct attention_sums so_far;
     struct attention_rows block;
     int query, key;
-    int width, tokens, length, ld;
+    int width, tokens, length;
     enum dtype dtype;
-    const char *q, *k, *v, *y, *dy;
-    char *dq, *dk, *dv, *to; /* `to` is y, written */
+    struct vectors q, k, v, y, dy, dq, dk, dv;
     float *lse;
 };
 
-static size_t bytes_at(const struct head *head, int row)
+static const char *vector(const struct head *head, struct vectors of, int token)
 {
-    return (size_t)row * (size_t)head->ld * dtype_bytes(head->dtype);
+    return of.at + (size_t)token * (size_t)of.ld * dtype_bytes(head->dtype);
+}
+
+/* The same of vectors that are results. */
+static char *result(const struct head *head, struct vectors of, int token)
+{
+    return (char *)(uintptr_t)vector(head, of, token);
 }
 
 /* c [queries, keys] = x [queries, width] y' [width, keys]: scores, or their gradients. */
-static enum status outer(const struct head *head, float *c, const char *x, const char *y)
+static enum status outer(const struct head *head, float *c, struct vectors x, struct vectors y)
 {
     return gemm_compute(head->scratch, &(struct gemm){ .c = c,
-                                                       .a = x + bytes_at(head, head->query),
-                                                       .b = y + bytes_at(head, head->key),
+                                                       .a = vector(head, x, head->query),
+                                                       .b = vector(head, y, head->key),
                                                        .m = head->block.rows,
                                                        .n = head->block.keys,
                                                        .k = head->width,
                                                        .batch = 1,
-                                                       .lda = head->ld,
-                                                       .ldb = head->ld,
+                                                       .lda = x.ld,
+                                                       .ldb = y.ld,
                                                        .ldc = head->block.stride,
                                                        .transpose_b = true,
                                                        .dtype_ab = head->dtype,
@@ -234,17 +245,17 @@ static enum status outer(const struct head *head, float *c, const char *x, const
 }
 
 /* c [queries, width] += p [queries, keys] x [keys, width]; the first keys define it. */
-static enum status inner(const struct head *head, float *c, const void *p, const char *x)
+static enum status inner(const struct head *head, float *c, const void *p, struct vectors x)
 {
     return gemm_compute(head->scratch, &(struct gemm){ .c = c,
                                                        .a = p,
-                                                       .b = x + bytes_at(head, head->key),
+                                                       .b = vector(head, x, head->key),
                                                        .m = head->block.rows,
                                                        .n = head->width,
                                                        .k = head->block.keys,
                                                        .batch = 1,
                                                        .lda = head->block.stride,
-                                                       .ldb = head->ld,
+                                                       .ldb = x.ld,
                                                        .ldc = head->width,
                                                        .accumulate = head->key > 0,
                                                        .dtype_ab = head->dtype,
@@ -253,18 +264,18 @@ static enum status inner(const struct head *head, float *c, const void *p, const
 
 /* Of c [tokens, width] the keys' rows += p' [keys, queries] x [queries, width]; the first queries define
  * them. */
-static enum status add_up(const struct head *head, float *c, const void *p, const char *x)
+static enum status add_up(const struct head *head, float *c, const void *p, struct vectors x)
 {
     return gemm_compute(head->scratch,
                         &(struct gemm){ .c = c + (size_t)head->key * (size_t)head->width,
                                         .a = p,
-                                        .b = x + bytes_at(head, head->query),
+                                        .b = vector(head, x, head->query),
                                         .m = head->block.keys,
                                         .n = head->width,
                                         .k = head->block.rows,
                                         .batch = 1,
                                         .lda = head->block.stride,
-                                        .ldb = head->ld,
+                                        .ldb = x.ld,
                                         .ldc = head->width,
                                         .transpose_a = true,
                                         .accumulate = head->query > 0,
@@ -311,12 +322,11 @@ static int smaller(int a, int b)
 static enum status run_queries(struct head *head, int keys, bool backward)
 {
     enum status status = STATUS_OK;
-    size_t at = bytes_at(head, head->query);
     int rows = head->block.rows;
 
     if (backward)
-        head->rows->delta(head->space.delta, head->y + at, head->dy + at, rows, head->width,
-                          head->ld);
+        head->rows->delta(head->space.delta, vector(head, head->y, head->query),
+                          vector(head, head->dy, head->query), rows, head->width, head->y.ld);
     for (head->key = 0; head->key < head->length; head->key += head->block.keys) {
         int left = head->length - head->key;
         int rounded = (left + KEYS_STEP - 1) / KEYS_STEP * KEYS_STEP;
@@ -325,9 +335,11 @@ static enum status run_queries(struct head *head, int keys, bool backward)
         TRY(backward ? backward_block(head) : forward_block(head));
     }
     if (backward)
-        head->rows->store(head->dq + at, head->space.y, rows, head->width, head->ld);
+        head->rows->store(result(head, head->dq, head->query), head->space.y, rows, head->width,
+                          head->dq.ld);
     else
-        head->rows->finish(head->to + at, head->lse + head->query, &head->so_far, rows, head->ld);
+        head->rows->finish(result(head, head->y, head->query), head->lse + head->query,
+                           &head->so_far, rows, head->y.ld);
 
 out:
     return status;
@@ -337,14 +349,27 @@ out:
 static void store_keys(const struct head *head)
 {
     float *const sums[] = { head->space.dk, head->space.dv };
-    char *const to[] = { head->dk, head->dv };
+    const struct vectors to[] = { head->dk, head->dv };
     size_t row = (size_t)head->width * sizeof(float);
 
     for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
         memset((char *)sums[i] + (size_t)head->key * row, 0,
                (size_t)(head->tokens - head->key) * row);
-        head->rows->store(to[i], sums[i], head->tokens, head->width, head->ld);
+        head->rows->store(result(head, to[i], 0), sums[i], head->tokens, head->width, to[i].ld);
     }
+}
+
+/* The vectors of head `matrix` in `x`, where a token has `parts` of every head if packed. */
+static struct vectors vectors_of(const struct attention_shape *shape, const void *x, int matrix,
+                                 int parts)
+{
+    int ld = shape->packed ? parts * shape->heads * shape->width : shape->width;
+    size_t sample = (size_t)(matrix / shape->heads), head = (size_t)(matrix % shape->heads);
+    size_t token = sample * (size_t)shape->tokens;
+    size_t at = shape->packed ? token * (size_t)ld + head * (size_t)shape->width
+                              : (size_t)matrix * (size_t)shape->tokens * (size_t)ld;
+
+    return (struct vectors){ (const char *)x + at * dtype_bytes(shape->dtype), ld };
 }
 
 static struct head head_of(struct cpu_stream *stream, const struct item *item, int matrix)
@@ -352,8 +377,6 @@ static struct head head_of(struct cpu_stream *stream, const struct item *item, i
     const struct attention_plan *plan = item->attention.plan;
     const struct fused_attention *given = &item->attention.given;
     const struct attention_shape *shape = &plan->shape;
-    long vectors = (long)matrix * shape->tokens;
-    size_t at = (size_t)(vectors * shape->width) * dtype_bytes(shape->dtype);
     struct head head = {
         .scratch = stream->gemm_scratch,
         .rows = &functions[shape->dtype],
@@ -361,21 +384,19 @@ static struct head head_of(struct cpu_stream *stream, const struct item *item, i
         .width = shape->width,
         .tokens = shape->tokens,
         .length = shape->lengths ? given->lengths[matrix / shape->heads] : shape->tokens,
-        .ld = shape->width,
         .dtype = shape->dtype,
-        .q = (const char *)given->q + at,
-        .k = (const char *)given->k + at,
-        .v = (const char *)given->v + at,
-        .y = (const char *)given->y + at,
-        .to = (char *)given->y + at,
-        .lse = given->statistics + vectors,
+        .q = vectors_of(shape, given->q, matrix, 3),
+        .k = vectors_of(shape, given->k, matrix, 3),
+        .v = vectors_of(shape, given->v, matrix, 3),
+        .y = vectors_of(shape, given->y, matrix, 1),
+        .lse = given->statistics + (size_t)matrix * (size_t)shape->tokens,
     };
 
     if (given->backward) {
-        head.dy = (const char *)given->dy + at;
-        head.dq = (char *)given->dq + at;
-        head.dk = (char *)given->dk + at;
-        head.dv = (char *)given->dv + at;
+        head.dy = vectors_of(shape, given->dy, matrix, 1);
+        head.dq = vectors_of(shape, given->dq, matrix, 3);
+        head.dk = vectors_of(shape, given->dk, matrix, 3);
+        head.dv = vectors_of(shape, given->dv, matrix, 3);
     }
     lay_out(&head.space, plan, given->workspace);
     head.so_far = (struct attention_sums){ .maxima = head.space.maxima,

@@ -233,7 +233,8 @@ static enum status failure_of(enum status status)
 static bool same(const struct attention_shape *a, const struct attention_shape *b)
 {
     return a->samples == b->samples && a->heads == b->heads && a->tokens == b->tokens &&
-           a->width == b->width && a->lengths == b->lengths && a->dtype == b->dtype;
+           a->width == b->width && a->lengths == b->lengths && a->dtype == b->dtype &&
+           a->packed == b->packed;
 }
 
 static struct plan *find(struct attentions *attentions, const struct attention_shape *shape)

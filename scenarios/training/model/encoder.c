@@ -62,6 +62,7 @@ struct model_shape encoder_shape(const struct training_config *config, int class
         .stored_size = images ? config->data.image_size : 0,
         .patch_width = images ? 3 * model->patch * model->patch : 0,
         .vocabulary = images ? 0 : config->data.vocabulary,
+        .strided_heads = model->strided_heads,
         .dtype = model->precision == PRECISION_BF16   ? DTYPE_BF16
                  : model->precision == PRECISION_FP16 ? DTYPE_F16
                                                       : DTYPE_F32,
@@ -240,16 +241,57 @@ static void add_naive_attention(struct builder *builder, struct tensor *heads, s
     add_op(builder, "weighted_values", op_weighted_values(shape, heads, scores, v));
 }
 
+static struct tensor *lse_tensor(struct builder *builder)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+
+    return add_tensor(builder, "lse", DTYPE_F32, MEMORY_ACTIVATIONS,
+                      (int64_t)shape->rows * shape->heads);
+}
+
 static void add_fused_attention(struct builder *builder, struct tensor *heads, struct tensor *q,
                                 struct tensor *k, struct tensor *v)
 {
     const struct model_shape *shape = &builder->encoder->shape;
-    struct tensor *lse = add_tensor(builder, "lse", DTYPE_F32, MEMORY_ACTIVATIONS,
-                                    (int64_t)shape->rows * shape->heads);
+    struct tensor *lse = lse_tensor(builder);
 
     add_op(builder, builder->library_attention ? "fused_attention" : "tiled_attention",
            op_fused_attention(shape, heads, lse, q, k, v, builder->attention_scratch,
                               builder->library_attention));
+}
+
+/* y = attention of qkv, whose heads are copied into an order of their own, and the result's back. `bias`,
+ * which is still to be added to qkv where it is not NULL, is added on the way. */
+static void add_copied_heads(struct builder *builder, struct tensor *merged, struct tensor *qkv,
+                             struct tensor *qkv_bias)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    int width = shape->width, rows = shape->rows;
+    struct tensor *q = activation(builder, "q", rows, width);
+    struct tensor *k = activation(builder, "k", rows, width),
+                  *v = activation(builder, "v", rows, width);
+    struct tensor *heads = activation(builder, "heads", rows, width);
+
+    add_op(builder, "split_heads", op_split_heads(shape, q, k, v, qkv, qkv_bias, builder->partial));
+    if (builder->attention_scratch != NULL)
+        add_fused_attention(builder, heads, q, k, v);
+    else
+        add_naive_attention(builder, heads, q, k, v);
+    add_op(builder, "merge_heads", op_merge_heads(shape, merged, heads));
+}
+
+/* The same where qkv and the result are, without a copy: so the bias takes an op of its own. */
+static void add_strided_heads(struct builder *builder, struct tensor *merged, struct tensor *qkv,
+                              struct tensor *qkv_bias)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+
+    if (qkv_bias != NULL)
+        add_op(builder, "qkv_bias",
+               op_bias(shape, qkv, qkv_bias, builder->partial, shape->rows, 3 * shape->width));
+    add_op(
+        builder, "fused_attention",
+        op_strided_attention(shape, merged, lse_tensor(builder), qkv, builder->attention_scratch));
 }
 
 /* From the normalised input `n` to the projected output, whose bias comes back in *projection_bias
@@ -260,21 +302,15 @@ static struct tensor *add_attention(struct builder *builder, struct tensor *n,
     const struct model_shape *shape = &builder->encoder->shape;
     int width = shape->width, rows = shape->rows;
     struct tensor *qkv = activation(builder, "qkv", rows, 3 * width);
-    struct tensor *qkv_bias, *q = activation(builder, "q", rows, width);
-    struct tensor *k = activation(builder, "k", rows, width),
-                  *v = activation(builder, "v", rows, width);
-    struct tensor *heads = activation(builder, "heads", rows, width);
-    struct tensor *merged = activation(builder, "merged", rows, width);
+    struct tensor *merged = activation(builder, "merged", rows, width), *qkv_bias;
     struct tensor *projected =
         activation_sharing(builder, "projected", rows, width, builder->stream);
 
     qkv_bias = add_linear(builder, "qkv", qkv, n, width, 3 * width, 1);
-    add_op(builder, "split_heads", op_split_heads(shape, q, k, v, qkv, qkv_bias, builder->partial));
-    if (builder->attention_scratch != NULL)
-        add_fused_attention(builder, heads, q, k, v);
+    if (shape->strided_heads)
+        add_strided_heads(builder, merged, qkv, qkv_bias);
     else
-        add_naive_attention(builder, heads, q, k, v);
-    add_op(builder, "merge_heads", op_merge_heads(shape, merged, heads));
+        add_copied_heads(builder, merged, qkv, qkv_bias);
     *projection_bias = add_linear(builder, "projection", projected, merged, width, width,
                                   1 / sqrt(2.0 * shape->blocks));
     return projected;
@@ -371,7 +407,8 @@ static void say_own_attention(const char *context, const char *why)
                 context[0] != '\0' ? ": " : "", why);
 }
 
-/* Chooses the library's attention or our own, and the scratch memory that it needs. */
+/* Chooses the library's attention or our own, and the scratch memory that it needs. Only a library's takes
+ * strides. */
 static enum status choose_attention(struct builder *builder, const struct training_config *config,
                                     struct device *device)
 {
@@ -384,13 +421,13 @@ static enum status choose_attention(struct builder *builder, const struct traini
     builder->scratch_floats = (int64_t)shape->rows * shape->heads;
     if (config->model.attention != ATTENTION_FUSED)
         return STATUS_OK;
-    if (!properties->fused_attention) {
+    if (!properties->fused_attention && !shape->strided_heads) {
         if (properties->attention_library[0] != '\0')
             say_own_attention("", properties->attention_library);
         return STATUS_OK;
     }
     status = device_attention_plan(device, &wanted, &bytes);
-    if (status == STATUS_UNSUPPORTED) {
+    if (status == STATUS_UNSUPPORTED && !shape->strided_heads) {
         say_own_attention(status_last()->context, status_last()->text);
         return STATUS_OK;
     }
@@ -399,6 +436,8 @@ static enum status choose_attention(struct builder *builder, const struct traini
     builder->scratch_floats = (int64_t)(bytes / sizeof(float)) + 1;
 
 out:
+    if (status == STATUS_UNSUPPORTED)
+        status_context("heads=strided, which our own kernels do not take");
     return status;
 }
 

@@ -40,6 +40,7 @@ struct model_shape {
     int column_bytes;                   /* of a row that one warp sums up; 0: all */
     enum dtype dtype;
     enum math math;
+    bool strided_heads; /* attention reads qkv and writes its result where they are */
 };
 
 /* Where a pass runs, and on which part of the input. */
@@ -132,6 +133,9 @@ struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,
 struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, struct tensor *lse,
                              struct tensor *q, struct tensor *k, struct tensor *v,
                              struct tensor *scratch, bool library);
+/* The same by the library, with q, k and v as parts of qkv, and y a row per token, nothing copied. */
+struct op op_strided_attention(const struct model_shape *shape, struct tensor *y,
+                               struct tensor *lse, struct tensor *qkv, struct tensor *scratch);
 struct attention_shape attention_shape(const struct model_shape *shape, bool lengths);
 struct op op_merge_heads(const struct model_shape *shape, struct tensor *y, struct tensor *x);
 

@@ -50,6 +50,7 @@ struct attention_shape attention_shape(const struct model_shape *shape, bool len
         .width = shape->head_width,
         .lengths = lengths,
         .dtype = shape->dtype,
+        .packed = shape->strided_heads,
     };
 }
 
@@ -113,5 +114,69 @@ struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, 
                                  0,
                                  5 * attention_product_flops(shape) };
     op.repeated_flops = attention_product_flops(shape);
+    return op;
+}
+
+/* The part of qkv, or of its gradient, where the vectors of q (0), k (1) or v (2) begin. */
+static void *part(const struct model_shape *shape, const struct tensor *qkv, int index)
+{
+    return (char *)qkv->data + (size_t)(index * shape->width) * dtype_bytes(qkv->dtype);
+}
+
+static struct fused_attention strided(const struct op *op, const struct op_context *context,
+                                      const struct tensor *qkv)
+{
+    const struct model_shape *shape = op->shape;
+
+    return (struct fused_attention){
+        .shape = attention_shape(shape, context->lengths != NULL),
+        .scale = attention_scale(shape),
+        .q = part(shape, qkv, 0),
+        .k = part(shape, qkv, 1),
+        .v = part(shape, qkv, 2),
+        .lengths = context->lengths,
+    };
+}
+
+static enum status strided_forward(const struct op *op, const struct op_context *context)
+{
+    struct tensor *const *writes = op->forward.writes;
+    struct fused_attention attention = strided(op, context, op->forward.reads[0]);
+
+    attention.y = writes[0]->data;
+    attention.statistics = writes[1]->data;
+    attention.workspace = writes[2]->data;
+    return device_attention(context->stream, &attention);
+}
+
+static enum status strided_backward(const struct op *op, const struct op_context *context)
+{
+    struct tensor *const *reads = op->backward.reads, *const *writes = op->backward.writes;
+    struct fused_attention attention = strided(op, context, reads[1]);
+
+    attention.backward = true;
+    attention.y = reads[2]->data;
+    attention.statistics = reads[3]->data;
+    attention.dy = reads[0]->data;
+    attention.dq = part(op->shape, writes[0], 0);
+    attention.dk = part(op->shape, writes[0], 1);
+    attention.dv = part(op->shape, writes[0], 2);
+    attention.workspace = writes[1]->data;
+    return device_attention(context->stream, &attention);
+}
+
+struct op op_strided_attention(const struct model_shape *shape, struct tensor *y,
+                               struct tensor *lse, struct tensor *qkv, struct tensor *scratch)
+{
+    struct op op = { .shape = shape };
+
+    op.forward = (struct pass){
+        strided_forward, { qkv }, { y, lse, scratch }, 0, 2 * attention_product_flops(shape)
+    };
+    op.backward = (struct pass){ strided_backward,
+                                 { y->gradient, qkv, y, lse },
+                                 { qkv->gradient, scratch },
+                                 0,
+                                 5 * attention_product_flops(shape) };
     return op;
 }

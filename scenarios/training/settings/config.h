@@ -28,6 +28,7 @@ struct model_config {
     enum elementwise elementwise;
     bool gelu_on_host; /* forward only */
     enum attention attention;
+    bool strided_heads;
     int checkpointing; /* blocks per segment: only its input is kept, and backward computes the rest
                           again (Megatron-LM's --recompute-method=uniform with so many
                           --recompute-num-layers); 0: all activations are kept */

@@ -106,6 +106,14 @@ static const struct knob knobs[] = {
       .healthy = "naive",
       .text = "naive: all scores in device memory; fused: in tiles with an online softmax, by "
               "the device's library where it can, else by our kernels" },
+    { .name = "heads",
+      .kind = KNOB_YES_NO,
+      AT(model.strided_heads),
+      .values = "copied|strided",
+      .healthy = "copied",
+      .text = "q, k, v and the result of attention head by head: copied into that order, or read "
+              "and written where they are, by strides, which fused attention of the device's "
+              "library takes" },
     { .name = "checkpointing",
       .kind = KNOB_COUNT,
       AT(model.checkpointing),

@@ -130,6 +130,8 @@ SETTINGS(patches_not_square, is_images(config) && config->data.image_size == 0)
 SETTINGS(image_too_large, config->data.image_size > IMAGE_MOST)
 SETTINGS(width_not_of_packs, config->model.width % ROW_MULTIPLE != 0)
 SETTINGS(width_not_of_heads, config->model.width % config->model.head_width != 0)
+SETTINGS(strides_of_products,
+         config->model.strided_heads && config->model.attention != ATTENTION_FUSED)
 SETTINGS(batch_not_divided, config->model.batch % config->launch.accumulate != 0)
 SETTINGS(too_many_rows, (int64_t)config->model.batch / config->launch.accumulate *
                                 config->model.tokens * config->model.width /
@@ -191,6 +193,9 @@ static const struct refusal {
       "width to such a multiple" },
     { width_not_of_heads, "{width} on {device}: attention heads have {head_width} elements on this "
                           "device; set width to a multiple of {head_width}" },
+    { strides_of_products, "{heads} with {attention}: the matrices of a batched product are one "
+                           "distance apart, heads and samples two; set attention=fused or "
+                           "heads=copied" },
     { batch_not_divided, "{batch} with {accumulate}: all micro-batches of an update "
                          "have the same size; set batch to a multiple of accumulate" },
     { too_many_rows, "{batch} with {tokens} and {width}: more than 2147483647 rows of attention "

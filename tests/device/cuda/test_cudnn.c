@@ -30,11 +30,12 @@ static void every_graph_is_accepted(void **state)
     static const int tokens[] = { 1, 197, 1024 };
     (void)state;
 
-    for (int i = 0; i < 3 * 16; i++) {
+    for (int i = 0; i < 3 * 32; i++) {
         bool backward = i % 2, lengths = i / 2 % 2;
         int width = i / 8 % 2 ? 32 : 64;
-        struct attention_shape shape = { 4,     12,      tokens[i / 16],
-                                         width, lengths, i / 4 % 2 ? DTYPE_F16 : DTYPE_BF16 };
+        struct attention_shape shape = { 4,         12,      tokens[i / 32],
+                                         width,     lengths, i / 4 % 2 ? DTYPE_F16 : DTYPE_BF16,
+                                         i / 16 % 2 };
         struct attention_graph graph;
         enum status status = attention_graph_build(&graph, cudnn, NULL, &shape, backward);
 

@@ -137,11 +137,34 @@ static struct form transposed(struct form form)
     return form;
 }
 
-/* [samples, heads, tokens, width] as q is. */
-static struct form vectors(const struct builder *builder)
+/* [samples, heads, tokens, width], where a token has `parts` such vectors of every head if packed. */
+static struct form vectors(const struct builder *builder, int parts)
 {
-    return matrix(builder, builder->shape->tokens, builder->shape->width,
-                  types[builder->shape->dtype]);
+    const struct attention_shape *shape = builder->shape;
+    struct form form = matrix(builder, shape->tokens, shape->width, types[shape->dtype]);
+    int64_t token = (int64_t)parts * shape->heads * shape->width;
+
+    if (shape->packed) {
+        form.strides[0] = shape->tokens * token;
+        form.strides[1] = shape->width;
+        form.strides[2] = token;
+    }
+    return form;
+}
+
+static struct form inputs(const struct builder *builder) /* q, k, v and their gradients */
+{
+    return vectors(builder, 3);
+}
+
+static struct form outputs(const struct builder *builder) /* y and dy */
+{
+    return vectors(builder, 1);
+}
+
+static struct form float_vectors(const struct builder *builder)
+{
+    return matrix(builder, builder->shape->tokens, builder->shape->width, CUDNN_DATA_FLOAT);
 }
 
 static struct form numbers(const struct builder *builder) /* one a query */
@@ -295,8 +318,8 @@ struct shared {
 static struct shared shared_tensors(struct builder *builder)
 {
     return (struct shared){
-        .q = in_memory(builder, vectors(builder), ATTENTION_Q),
-        .k_transposed = in_memory(builder, transposed(vectors(builder)), ATTENTION_K),
+        .q = in_memory(builder, inputs(builder), ATTENTION_Q),
+        .k_transposed = in_memory(builder, transposed(inputs(builder)), ATTENTION_K),
         .query_lengths = lengths(builder, ATTENTION_QUERY_LENGTHS),
         .key_lengths = lengths(builder, ATTENTION_KEY_LENGTHS),
         .scale = host_float(builder, ATTENTION_SCALE),
@@ -358,20 +381,19 @@ static void forward(struct builder *builder)
            in_memory(builder, numbers(builder), ATTENTION_STATISTICS));
     p = floats(builder, CUDNN_POINTWISE_DIV, e, sum,
                in_kernel(builder, scores(builder, types[builder->shape->dtype])));
-    multiply(builder, p, in_memory(builder, vectors(builder), ATTENTION_V), shared.query_lengths,
-             NULL, shared.key_lengths, in_memory(builder, vectors(builder), ATTENTION_Y));
+    multiply(builder, p, in_memory(builder, inputs(builder), ATTENTION_V), shared.query_lengths,
+             NULL, shared.key_lengths, in_memory(builder, outputs(builder), ATTENTION_Y));
 }
 
 /* The row sums of dy * y, in memory. */
 static descriptor delta(struct builder *builder, descriptor dy)
 {
-    struct form products = vectors(builder);
-    descriptor y = in_memory(builder, vectors(builder), ATTENTION_Y), sum;
+    descriptor y = in_memory(builder, outputs(builder), ATTENTION_Y), sum;
 
-    products.type = CUDNN_DATA_FLOAT;
-    sum = reduce(builder, CUDNN_REDUCE_TENSOR_ADD,
-                 floats(builder, CUDNN_POINTWISE_MUL, dy, y, in_kernel(builder, products)),
-                 in_kernel(builder, numbers(builder)));
+    sum = reduce(
+        builder, CUDNN_REDUCE_TENSOR_ADD,
+        floats(builder, CUDNN_POINTWISE_MUL, dy, y, in_kernel(builder, float_vectors(builder))),
+        in_kernel(builder, numbers(builder)));
     return floats(builder, CUDNN_POINTWISE_MUL, sum, host_float(builder, ATTENTION_ONE),
                   in_memory(builder, numbers(builder), ATTENTION_DELTA));
 }
@@ -383,7 +405,7 @@ static void transpose_multiply(struct builder *builder, const struct shared *sha
     struct form form = transposed(scores(builder, types[builder->shape->dtype]));
 
     multiply(builder, reshape(builder, x, in_kernel(builder, form)), by, shared->key_lengths, NULL,
-             shared->query_lengths, in_memory(builder, vectors(builder), to));
+             shared->query_lengths, in_memory(builder, inputs(builder), to));
 }
 
 /* Computes p again from the statistics, p = exp(s - statistics), so no scores were stored. Then
@@ -391,29 +413,27 @@ static void transpose_multiply(struct builder *builder, const struct shared *sha
 static void backward(struct builder *builder)
 {
     struct shared shared = shared_tensors(builder);
-    descriptor dy = in_memory(builder, vectors(builder), ATTENTION_DY);
+    descriptor dy = in_memory(builder, outputs(builder), ATTENTION_DY);
     descriptor row_sums = delta(builder, dy);
     descriptor statistics = in_memory(builder, numbers(builder), ATTENTION_STATISTICS);
     descriptor s = floats(builder, CUDNN_POINTWISE_SUB, scaled_scores(builder, &shared), statistics,
                           scores_tensor(builder));
     descriptor p = floats(builder, CUDNN_POINTWISE_EXP, masked(builder, &shared, s), NULL,
                           scores_tensor(builder));
-    struct form sums = vectors(builder);
     descriptor ds, k, dq;
 
     transpose_multiply(builder, &shared, p, dy, ATTENTION_DV);
-    ds = multiply(builder, dy, in_memory(builder, transposed(vectors(builder)), ATTENTION_V),
+    ds = multiply(builder, dy, in_memory(builder, transposed(inputs(builder)), ATTENTION_V),
                   shared.query_lengths, shared.key_lengths, NULL, scores_tensor(builder));
     ds = floats(builder, CUDNN_POINTWISE_SUB, ds, row_sums, scores_tensor(builder));
     ds = floats(builder, CUDNN_POINTWISE_MUL, ds, p, scores_tensor(builder));
     ds = floats(builder, CUDNN_POINTWISE_MUL, ds, shared.scale, scores_tensor(builder));
     transpose_multiply(builder, &shared, ds, shared.q, ATTENTION_DK);
-    k = reshape(builder, shared.k_transposed, in_kernel(builder, vectors(builder)));
-    sums.type = CUDNN_DATA_FLOAT;
+    k = reshape(builder, shared.k_transposed, in_kernel(builder, inputs(builder)));
     dq = multiply(builder, ds, k, shared.query_lengths, NULL, shared.key_lengths,
-                  in_memory(builder, sums, ATTENTION_DQ_SUMS));
+                  in_memory(builder, float_vectors(builder), ATTENTION_DQ_SUMS));
     floats(builder, CUDNN_POINTWISE_IDENTITY, dq, NULL,
-           in_memory(builder, vectors(builder), ATTENTION_DQ));
+           in_memory(builder, inputs(builder), ATTENTION_DQ));
 }
 
 enum status attention_graph_build(struct attention_graph *graph, const struct cudnn *cudnn,
