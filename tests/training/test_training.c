@@ -72,6 +72,7 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
         "allocation=stream_ordered",
         "allocation=direct",
         "empty_cache_every=1",
+        "empty_cache_every=1 launch=graph",
         "segments=exact",
         "segments=pooled",
         "checkpointing=block",

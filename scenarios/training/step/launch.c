@@ -68,13 +68,15 @@ out:
 }
 
 /* During a capture the device cannot be asked for memory. If steps of other lengths have since added to
- * the allocator's, blocks are cut in another way, and even a step that has run before may need more. */
+ * the allocator's, blocks are cut in another way, and even a step that has run before may need more. Where
+ * the cache is emptied, nothing of it may be left. */
 static enum status reserve(struct training *training, struct step_graph *own)
 {
     enum status status = STATUS_OK;
 
-    if (training->layout.tokens == 0 ||
-        own->device_allocations == allocator_statistics(training->allocator).device_allocations)
+    if (training->config.allocator.empty_cache_every == 0 &&
+        (training->layout.tokens == 0 ||
+         own->device_allocations == allocator_statistics(training->allocator).device_allocations))
         goto out;
     TRY(program_reserve(micro_batch_encoder(training->micro_batches, 0)->train,
                         training->allocator));
