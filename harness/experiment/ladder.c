@@ -240,7 +240,8 @@ static void take_result(struct ladder *ladder, struct rung *rung,
                  "it is not measurably worse, and %s=%s is refused without it",
                  rung->needed_by->knob, rung->needed_by->after);
     } else if (rung->end == RUNG_TAKEN_BACK && result->losses_agree)
-        snprintf(rung->reason, sizeof rung->reason, "it does not measurably help");
+        snprintf(rung->reason, sizeof rung->reason, "%s",
+                 rung->effect.high < 1 ? "it is measurably worse" : "it does not measurably help");
     else if (rung->end != RUNG_KEPT)
         snprintf(rung->reason, sizeof rung->reason, "%s", result->reason);
     if (rung->end == RUNG_FAILED || knobs_resolve(&resolved, &ladder->device) != STATUS_OK)
