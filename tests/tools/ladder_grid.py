@@ -48,7 +48,7 @@ def main():
 
     def speed(settings):
         found = train(options.program, *device, *flags_of(settings), f"--steps={options.steps}")
-        return found["samples_per_second"] if found else None
+        return found["items_per_second"] if found else None
 
     ladders, axes = [], {}
     for run in range(options.runs):
