@@ -147,7 +147,8 @@ static const char *advice_on_host_memory(void)
 static enum status map(struct cpu_memory *memory, size_t bytes, unsigned char **address)
 {
     enum status status = STATUS_OK;
-    void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
     if (mapping == MAP_FAILED)
         FAIL(STATUS_OUT_OF_MEMORY, "the host has no %zu bytes left for the CPU device; %s", bytes,
