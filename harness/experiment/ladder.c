@@ -48,7 +48,7 @@ static bool accepts(const struct scenario *scenario, const char *id,
 enum { PERIOD_MOST = 100 };
 
 /* Whether a scenario's bottleneck can show in `config`, which shares no base with it: some need
- * micro-batches, padding or saving. */
+ * micro-batches, padding, saving or fp16. */
 static bool can_show(const struct scenario *scenario, const struct training_config *config,
                      const struct device_properties *device)
 {
@@ -60,7 +60,8 @@ static bool can_show(const struct scenario *scenario, const struct training_conf
            scenario_config(scenario, VARIANT_AFTER, &own) == STATUS_OK &&
            own.launch.accumulate == config->launch.accumulate &&
            own.loader.batching.padding == config->loader.batching.padding &&
-           own.saving.save_every == config->saving.save_every;
+           own.saving.save_every == config->saving.save_every &&
+           (own.model.precision != PRECISION_FP16 || config->model.precision == PRECISION_FP16);
 }
 
 void ladder_set_all_wrong(struct training_config *config, const struct device_properties *device)

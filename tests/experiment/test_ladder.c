@@ -345,6 +345,7 @@ static void everything_wrong_is_possible_and_has_fixes(void **state)
         assert_int_equal(config.loader.workers, 0);
         assert_int_equal(config.logging.loss_every, 1);
         assert_int_equal(config.saving.save_every, 0);
+        assert_int_equal(config.optimizer.reads_overflow, defaults.optimizer.reads_overflow);
         assert_true(gpu || config.loader.persistent_workers); /* an epoch is 128 steps */
     }
 }
