@@ -23,6 +23,8 @@ struct sweep {
     const struct host_activity *activity;
     int64_t busy_ns;         /* so far */
     int64_t busy_drained_ns; /* its value when the last drained gap began */
+    int64_t waited_ns;       /* the host's wait for the device before that gap */
+    int64_t coverable_ns;    /* its part in which the host could have loaded */
     int64_t *queued;         /* short gaps before queued work of eager launches */
     int64_t queued_count;
     const struct trace_event *last_call;
@@ -121,7 +123,7 @@ static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t tra
 
 /* Charges a gap to what the host did up to the return of the call that launched its end; the rest, until the
  * work begins, is launching. The gap is drained if the host was waiting when it began. */
-static void split_host(const struct sweep *sweep, struct idle_time *time, const struct gap *gap)
+static void split_host(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
     uint32_t track = gap->work != NULL ? gap->work->call->track : sweep->activity->loop;
     int64_t called_ns =
@@ -129,9 +131,24 @@ static void split_host(const struct sweep *sweep, struct idle_time *time, const 
     const struct trace_event *wait = wait_at(sweep, track, gap->start_ns);
     int64_t *ns = wait != NULL ? time->drained_ns : time->free_ns;
 
-    time->drained_count += wait != NULL;
+    if (wait != NULL) {
+        time->drained_count++;
+        sweep->waited_ns = gap->start_ns - wait->start_ns;
+    }
     host_activity_between(sweep->activity, track, gap->start_ns, called_ns, ns);
     ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
+}
+
+/* Where the host waits amid a step (for a flag, say) and launches the rest of the step before it loads, the
+ * next gap in which it loads is not drained. Without the wait it would have loaded earlier by as much as it
+ * waited. */
+static void hide_next_load(struct sweep *sweep, struct idle_time *time)
+{
+    if (time->free_ns[HOST_LOADING] == 0)
+        return;
+    time->hidable_ns = interval_earlier(time->free_ns[HOST_LOADING], sweep->coverable_ns);
+    time->hidable_loading_ns = time->hidable_ns;
+    sweep->coverable_ns = 0;
 }
 
 /* Without the wait, the host could have done its part of this gap while the device did the work since the
@@ -141,8 +158,10 @@ static void find_hidable(struct sweep *sweep, struct idle_time *time)
 {
     int64_t host_ns = 0, device_ns = sweep->busy_ns - sweep->busy_drained_ns;
 
-    if (time->drained_count == 0)
+    if (time->drained_count == 0) {
+        hide_next_load(sweep, time);
         return;
+    }
     for (int i = 0; i < HOST_DOING_COUNT; i++)
         if (i != HOST_WAITING && i != HOST_LOGGING && i != HOST_SAVING)
             host_ns += time->drained_ns[i];
@@ -151,6 +170,8 @@ static void find_hidable(struct sweep *sweep, struct idle_time *time)
         time->hidable_loading_ns =
             (int64_t)((double)time->hidable_ns * (double)time->drained_ns[HOST_LOADING] /
                       (double)host_ns);
+    sweep->coverable_ns =
+        interval_later(0, interval_earlier(sweep->waited_ns, device_ns) - time->hidable_ns);
     sweep->busy_drained_ns = sweep->busy_ns;
 }
 

@@ -8,7 +8,8 @@
  * A gap is drained if the host was waiting for the device when it began: because the host waited, it had
  * queued nothing more. Between the end of its wait and its next launch the host does something that it
  * could have done earlier, while the device did the work before the gap, unless it logs or saves what it
- * waited for. `hidable` is how much of that time the device's work would have covered.
+ * waited for. `hidable` is how much of that time the device's work would have covered. If the host waits amid
+ * a step, its next load may be in a later gap, which is not drained; the rest of the wait would have covered it.
  *
  * The window goes from the start of the first step to the end of the last step or of the last work. It
  * counts as one turn of a loop, so the idle time before the first work and that after the last are one gap.
@@ -30,7 +31,8 @@ struct idle_time {
     int64_t unknown_ns;                   /* its call is not in the trace */
     int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
     int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
-    int64_t hidable_ns; /* of drained_ns, without HOST_WAITING, HOST_LOGGING and HOST_SAVING */
+    /* Of drained_ns without HOST_WAITING, HOST_LOGGING and HOST_SAVING, and of the loading in free_ns. */
+    int64_t hidable_ns;
     int64_t hidable_loading_ns; /* its part that is HOST_LOADING */
     int64_t drained_count;
     int64_t longest_ns; /* gap */

@@ -166,18 +166,26 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     return true;
 }
 
-/* Steps in a row that load for long begin with this one. */
-static bool begins_long_load(const struct facts *facts, int64_t step, double long_ns)
-{
-    return loading_of(facts, step) >= long_ns &&
-           !(step > 0 && loading_of(facts, step - 1) >= long_ns);
-}
+enum {
+    EPOCH_LEAST = 10, /* steps; what comes more often is no border */
+    BORDER_STEPS = EPOCH_LEAST / 2,
+};
 
-enum { EPOCH_LEAST = 10 }; /* steps; what comes more often is no border */
+/* New workers load their first batches side by side, and the loop waits for some of these. So a step that
+ * loads for long, up to BORDER_STEPS after another, belongs to the same border. */
+static bool begins_border(const struct facts *facts, int64_t step, double long_ns)
+{
+    if (loading_of(facts, step) < long_ns)
+        return false;
+    for (int64_t i = 1; i <= BORDER_STEPS && i <= step; i++)
+        if (loading_of(facts, step - i) >= long_ns)
+            return false;
+    return true;
+}
 
 /* Whether the steps that wait most are at the borders of epochs, or of shards. These are equally long, so all
  * the waits come at equal distances, and none that would be in the trace is missing: each is half a step or
- * more. One alone may be anything. New workers load their first batches at once, so steps in a row are one. */
+ * more. One alone may be anything. */
 static bool at_borders(const struct facts *facts)
 {
     int64_t count = facts->summary->steps.count, border = -1, epoch = count;
@@ -185,7 +193,7 @@ static bool at_borders(const struct facts *facts)
     double long_ns = facts->summary->idle.loadings[count - steps_that_wait(facts)];
 
     for (int64_t i = 0; i < count; i++)
-        if (begins_long_load(facts, i, long_ns)) {
+        if (begins_border(facts, i, long_ns)) {
             if (border >= 0 && i - border < epoch)
                 epoch = i - border;
             border = i;
@@ -194,7 +202,7 @@ static bool at_borders(const struct facts *facts)
         return false;
     for (int64_t i = 0; i < count; i++)
         if ((i - border) % epoch == 0 ? !(loading_of(facts, i) > half_ns)
-                                      : begins_long_load(facts, i, long_ns))
+                                      : begins_border(facts, i, long_ns))
             return false;
     return true;
 }

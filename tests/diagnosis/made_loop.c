@@ -169,6 +169,8 @@ static void run_step(struct run *run, int number)
     for (int i = 0; i < loop->trips; i++) go_round(run);
     if (loop->communication > 0)
         launch(run, 0, "ncclDevKernel_AllReduce", loop->communication);
+    if (loop->wait_amid > 0 && (number + 1) % loop->wait_amid == 0)
+        wait(run, "cudaStreamSynchronize");
     optimize(run);
     if (loop->wait_every > 0 && (number + 1) % loop->wait_every == 0)
         wait(run, "cudaStreamSynchronize");

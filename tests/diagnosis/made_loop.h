@@ -31,6 +31,7 @@ struct made_loop {
     int communication;                        /* a kernel on the same stream */
     int trips;                                /* to the host and back amid the step, 1 MiB */
     int wait_every;                           /* steps; 0: only at the end of all */
+    int wait_amid;                            /* steps, before the optimizer; 0: none */
     int wait_launches;                        /* waits after every so many launches too; 0: none */
     int logging, saving;                      /* after the wait */
     int allocations, allocation; /* calls before the launches, releases in turns, each one's time */
