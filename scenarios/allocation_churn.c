@@ -39,8 +39,9 @@ const struct scenario scenario_allocation_churn = {
         {
             /* 83 per step on the CPU device, and none. */
             { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 50, .after_below = 0.5 },
-            /* Twelve quick runs on two busy cores of a Xeon: 2.31 to 3.48. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CPU_DEVICE },
+            /* Quick runs on two cores: 6.0 to 6.7 on an EPYC, 2.31 to 3.48 on a busy Xeon, measured when
+             * memory came with its first access. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.7, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
         },
     .accept = { { "allocation_churn", ANYWHERE } },

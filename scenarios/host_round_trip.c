@@ -32,7 +32,7 @@ const struct scenario scenario_host_round_trip = {
     .expect =
         {
             /* A block's hidden state goes to the host, in every block; then only the loss does. */
-            { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 300000, .exact = true },
+            { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 330000, .exact = true },
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 60, .exact = true },
             /* Quick runs on two cores of an EPYC: 1.75 to 2.00, and 1.02 once; busy cores 0.95 to 1.60,
              * as a wait may lose the core. So nothing is promised on the CPU device. */

@@ -52,12 +52,12 @@ const struct scenario scenario_loss_scaling = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* 1.05 per step, then the 0.05 of reading the loss. The time that this saves is host_clipping's,
-             * which promises it. Here it has only been measured where other programs had most of the two
-             * cores: 40 pairs on an EPYC, 1.04 to 1.07. So none is promised. */
-            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10 },
+            /* 1.05 per step, then the 0.05 of reading the loss. */
+            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 11 },
             /* The flag, 4 bytes, and every 20th step the loss. */
-            { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 10 },
+            { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 11 },
+            /* Ten quiet runs on two cores of an EPYC: 1.41 to 1.71; on busy cores 1.04 to 1.07. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
         },
     .accept = { { "host_sync", ANYWHERE } },
     /* The loop still loads its data and launches kernel by kernel; the device's work hides most of it. */

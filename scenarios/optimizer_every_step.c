@@ -40,8 +40,8 @@ const struct scenario scenario_optimizer_every_step = {
     .loss = LOSS_ORDER,
     .expect =
         {
-            /* Undisturbed steps on two busy cores of an EPYC: 0.43, then 0.09. */
-            { METRIC_OPTIMIZER_SHARE, SHRINKS, .at_least = 2 },
+            /* Ten quiet runs on two cores of an EPYC: 3.9 to 4.8, 5.2 to 6.9, and 1.26 to 1.49. */
+            { METRIC_OPTIMIZER_SHARE, SHRINKS, .at_least = 2.2 },
             { METRIC_OPTIMIZER_TIME, SHRINKS, .at_least = 4 },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2 },
         },

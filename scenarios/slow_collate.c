@@ -45,12 +45,12 @@ const struct scenario scenario_slow_collate = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Four quick runs on two cores of an EPYC: 2.1 to 2.6; on busy cores up to 14. All batches are
-             * late before. */
-            { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.3, .before_above = 0.99 },
-            /* The same runs: 3.6, on busy cores 2.0 to 8.4; and 1.71 to 1.84. Where other programs take the
+            /* Ten quiet runs on two cores of an EPYC: 2.3 to 3.3; on busy cores 2.1 to 14. All batches are late
+             * before. */
+            { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.45, .before_above = 0.99 },
+            /* The same runs: 3.1 to 4.3, on busy cores 2.0 to 8.4; and 1.6 to 1.8. Where other programs take the
              * cores, the workers' time is the loop's. */
-            { METRIC_DATA_WAIT, SHRINKS, .at_least = 1.8 },
+            { METRIC_DATA_WAIT, SHRINKS, .at_least = 1.9 },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CUDA },
         },
