@@ -178,5 +178,6 @@ struct op op_strided_attention(const struct model_shape *shape, struct tensor *y
                                  { qkv->gradient, scratch },
                                  0,
                                  5 * attention_product_flops(shape) };
+    op.repeated_flops = attention_product_flops(shape);
     return op;
 }
