@@ -39,16 +39,23 @@ static void add_findings(struct json *json, cJSON *to, const char *name,
 /* The condition itself is asked, about devices that have everything else. */
 static void add_needs(struct json *json, cJSON *to, enum where needs)
 {
-    struct device_properties cpu = { .shares_host_cores = true, .bf16_matrix_units = true };
-    const struct device_properties gpu = { .is_gpu = true, .bf16_matrix_units = true };
+    struct device_properties cpu = { .shares_host_cores = true,
+                                     .host_cores = 1,
+                                     .bf16_matrix_units = true,
+                                     .fused_attention = true };
+    const struct device_properties gpu = {
+        .is_gpu = true, .bf16_matrix_units = true, .tf32 = true, .fused_attention = true
+    };
     cJSON *devices = json_array(json, to, "devices");
 
     while (cpu.host_cores < MOST_CORES && !where_holds(needs, &cpu)) cpu.host_cores++;
     if (where_holds(needs, &cpu))
         json_text(json, devices, NULL, "cpu");
+    else
+        cpu.host_cores = 1;
     if (where_holds(needs, &gpu))
         json_text(json, devices, NULL, "cuda");
-    json_integer(json, to, "least_cores", cpu.host_cores > 1 ? cpu.host_cores : 1);
+    json_integer(json, to, "least_cores", cpu.host_cores);
 }
 
 static void add_scenario(struct json *json, cJSON *array, const struct scenario *scenario,

@@ -146,6 +146,8 @@ assert row["devices"] == ["cpu", "cuda"] and row["least_cores"] == 2
 assert row["expectations"][0]["metric"] == "syncs_per_step" and row["expectations"][0]["at_least"] == 10
 assert row["findings"] == [{"id": "host_sync", "where": "anywhere"}]
 assert rows["precision"]["least_cores"] == 1
+assert all(row["devices"] and row["least_cores"] <= 4 for row in rows.values())
+assert rows["strict_fp32"]["devices"] == ["cuda"] and rows["layout_copies"]["devices"] == ["cpu", "cuda"]
 assert not rows["naive_attention"]["core"]' "$folder/out" "$folder/list" >"$folder/err" 2>&1 ||
         fail "the JSON is not right"
 fi
