@@ -18,7 +18,8 @@ enum direction { SHRINKS, GROWS };
 enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
 
 /* Where a scenario, an expectation or an accepted finding holds: id, name in result files, words, and
- * the condition on `device`. The words are empty for anywhere. */
+ * the condition on `device`. The words are empty for anywhere. cuDNN's attention takes 16 bits only, and
+ * precision=auto is fp32 on a GPU without matrix units for bf16. */
 #define WHERES(X)                                                                                  \
     X(ANYWHERE, "anywhere", "", true)                                                              \
     X(WHERE_CPU_DEVICE, "cpu_device", "on the CPU device", !device->is_gpu)                        \
@@ -30,8 +31,9 @@ enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
     X(WHERE_CUDA_BF16_UNITS, "cuda_bf16_units", "on CUDA with matrix units for bf16",              \
       device->is_gpu && device->bf16_matrix_units)                                                 \
     X(WHERE_TF32, "tf32", "on a GPU with tf32", device->is_gpu && device->tf32)                    \
-    X(WHERE_ATTENTION_LIBRARY, "attention_library", "on a device whose library has attention",     \
-      device->fused_attention)                                                                     \
+    X(WHERE_ATTENTION_LIBRARY, "attention_library",                                                \
+      "on a device whose library has attention for precision=auto",                                \
+      device->fused_attention && (!device->is_gpu || device->bf16_matrix_units))                   \
     X(WHERE_TWO_CORES, "two_cores", "on a GPU, or on a host with at least two cores",              \
       !device->shares_host_cores || device->host_cores >= 2)                                       \
     X(WHERE_FOUR_CORES, "four_cores", "on a GPU, or on a host with at least four cores",           \

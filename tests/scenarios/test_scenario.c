@@ -132,15 +132,16 @@ static void no_metric_is_called_nothing(void **state)
 
 static void where_follows_the_device(void **state)
 {
-    static const struct device_properties single = { .shares_host_cores = true, .host_cores = 1 };
-    static const struct device_properties small = { .shares_host_cores = true, .host_cores = 2 },
-                                          large = { .shares_host_cores = true,
-                                                    .host_cores = 4,
-                                                    .bf16_matrix_units = true },
-                                          gpu = { .is_gpu = true,
-                                                  .host_cores = 2,
-                                                  .fused_attention = true },
-                                          bf16_gpu = { .is_gpu = true, .bf16_matrix_units = true };
+    static const struct device_properties single = { .shares_host_cores = true,
+                                                     .host_cores = 1,
+                                                     .fused_attention = true };
+    static const struct device_properties no_library = { .is_gpu = true,
+                                                         .bf16_matrix_units = true };
+    static const struct device_properties
+        small = { .shares_host_cores = true, .host_cores = 2 },
+        large = { .shares_host_cores = true, .host_cores = 4, .bf16_matrix_units = true },
+        gpu = { .is_gpu = true, .host_cores = 2, .fused_attention = true },
+        bf16_gpu = { .is_gpu = true, .bf16_matrix_units = true, .fused_attention = true };
     static const struct {
         enum where where;
         bool small, large, gpu, bf16_gpu;
@@ -152,7 +153,7 @@ static void where_follows_the_device(void **state)
         { WHERE_CPU_BF16_UNITS, false, true, false, false, "cpu_bf16_units" },
         { WHERE_CPU_VECTORS, true, false, false, false, "cpu_vectors" },
         { WHERE_CUDA_BF16_UNITS, false, false, false, true, "cuda_bf16_units" },
-        { WHERE_ATTENTION_LIBRARY, false, false, true, false, "attention_library" },
+        { WHERE_ATTENTION_LIBRARY, false, false, false, true, "attention_library" },
         { WHERE_TWO_CORES, true, true, true, true, "two_cores" },
         { WHERE_FOUR_CORES, false, true, true, true, "four_cores" },
     };
@@ -167,6 +168,8 @@ static void where_follows_the_device(void **state)
         assert_int_equal(wheres[cases[i].where].text[0] == '\0', cases[i].where == ANYWHERE);
     }
     assert_false(where_holds(WHERE_TWO_CORES, &single));
+    assert_true(where_holds(WHERE_ATTENTION_LIBRARY, &single));
+    assert_false(where_holds(WHERE_ATTENTION_LIBRARY, &no_library));
 }
 
 static void names_are_those_of_the_result_files(void **state)

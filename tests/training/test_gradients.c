@@ -151,8 +151,11 @@ static void image_model_with_fused_attention(void **state)
                         "attention=fused");
 }
 
+/* A GPU's library does not take fp32. */
 static void image_model_with_strided_heads(void **state)
 {
+    if (device_properties(*state)->is_gpu)
+        skip();
     check_model(*state, "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager "
                         "attention=fused heads=strided");
 }
