@@ -364,6 +364,22 @@ static void a_graph_captures_it(void **state)
     tensors_free(test, &t);
 }
 
+static void nothing_is_planned_during_a_capture(void **state)
+{
+    struct cpu_device_test *test = *state;
+    struct graph *graph = NULL;
+    size_t bytes = 77;
+
+    if (!has_attention(test))
+        skip();
+    OK(graph_begin(test->stream));
+    assert_int_equal(device_attention_plan(test->device, &shape, &bytes), STATUS_CAPTURE);
+    assert_error_says("device_attention_plan");
+    assert_int_equal(bytes, 77);
+    assert_int_equal(graph_end(test->stream, &graph), STATUS_CAPTURE);
+    assert_null(graph);
+}
+
 static void what_it_cannot_do_is_said(void **state)
 {
     struct cpu_device_test *test = *state;
@@ -476,6 +492,7 @@ int main(void)
         cmocka_unit_test(the_librarys_attention_is_ours_to_rounding),
         cmocka_unit_test(packed_heads_need_no_copies),
         cmocka_unit_test(a_graph_captures_it),
+        cmocka_unit_test(nothing_is_planned_during_a_capture),
         cmocka_unit_test(what_it_cannot_do_is_said),
         cmocka_unit_test(an_engine_that_fails_is_passed_over),
         cmocka_unit_test(each_failing_call_is_an_error),

@@ -148,6 +148,7 @@ enum status cpu_attention_plan(struct device *base, const struct attention_shape
     struct attention_plan *plan = find(attentions, shape);
     struct workspace unused;
 
+    TRY(capture_forbids_thread("device_attention_plan"));
     if (shape->width % ROW_MULTIPLE != 0)
         FAIL(STATUS_UNSUPPORTED, "heads have %d elements, which is no multiple of %d", shape->width,
              ROW_MULTIPLE);
@@ -262,7 +263,7 @@ static enum status inner(const struct head *head, float *c, const void *p, struc
                                                        .dtype_c = DTYPE_F32 });
 }
 
-/* Of c [tokens, width] the keys' rows += p' [keys, queries] x [queries, width]; the first queries define
+/* The keys' rows of c [tokens, width] += p' [keys, queries] x [queries, width]; the first queries define
  * them. */
 static enum status add_up(const struct head *head, float *c, const void *p, struct vectors x)
 {
@@ -318,7 +319,7 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* The block's queries with all keys, which are at an end then. */
+/* The block's queries with all keys. head->key is behind the last key then. */
 static enum status run_queries(struct head *head, int keys, bool backward)
 {
     enum status status = STATUS_OK;
