@@ -1,8 +1,8 @@
 /* The dialect in which every kernel is written, once.
  *
  * gcc compiles a kernel file as C for the CPU device, nvcc compiles the same file as CUDA, each once
- * per storage type (-DREAL_F32, -DREAL_BF16, -DREAL_F16). `real` is the storage type; arithmetic is in float. A
- * kernel takes one argument struct (the family's header) and has one of three shapes:
+ * per storage type (-DREAL_F32, -DREAL_BF16, -DREAL_F16). `real` is the storage type; arithmetic is
+ * in float. A kernel takes one argument struct (the family's header) and has one of three shapes:
  *
  *   KERNEL_PACKS(name, k, i) { ... }    the body computes the PACK elements from element i on
  *   KERNEL_ROWS(name, k, row) { ... }   the body computes a row: LANES threads together, by packs

@@ -22,10 +22,9 @@
 /* Values that change from step to step live in device memory at a fixed address, because a captured graph
  * freezes its arguments. Before the first step: step = -1, loss_scale = 1 or LOSS_SCALE_FIRST, the rest 0. */
 struct step_state {
-    int32_t step; /* of the update under way, from 0 */
-    float rate;   /* learning rate of this update */
-    float
-        correction1; /* 1 - beta1^t, where t counts the updates that were not skipped, with this one */
+    int32_t step;         /* of the update under way, from 0 */
+    float rate;           /* learning rate of this update */
+    float correction1;    /* 1 - beta1^t; t: updates that were not skipped, with this one */
     float correction2;    /* 1 - beta2^t */
     float gradient_norm;  /* before clipping, of this update */
     float gradient_scale; /* clipping, and 1 / loss_scale; ADAMW_SKIP: this update is skipped */

@@ -7,9 +7,9 @@
  * per query, and backward computes the scores again: seven products in place of six, and far less memory
  * traffic.
  *
- * So it gains time only where that traffic costs some. On a server's CPU with 32 MiB of last-level cache it
- * is level with naive attention at 500 to 1000 tokens, where the scores of a few heads still fit, 1.2 times as
- * fast from 1300 tokens on (heads of 32), and 0.8 to 0.9 times as fast below 300. */
+ * So it gains time only where that traffic costs some. On a server's CPU with 32 MiB of last-level cache
+ * it is level with naive attention at 500 to 1000 tokens, where the scores of a few heads still fit, 1.2
+ * times as fast from 1300 tokens on (heads of 32), and 0.8 to 0.9 times as fast below 300. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_naive_attention = {

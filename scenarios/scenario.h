@@ -108,7 +108,7 @@ struct least_cost {
 #define LOSS_CHECKS(X)                                                                             \
     X(LOSS_IDENTICAL, "identical", 0, "must be bit-identical")                                     \
     X(LOSS_ORDER, "fp32_order", 1e-5,                                                              \
-      "must agree within 1e-5 in fp32, and within 2e-2 in tf32 or bf16")                           \
+      "must agree within 1e-5 in fp32, and within 2e-2 in other types")                            \
     X(LOSS_16_BIT, "16_bit", 2e-2, "must agree within 2e-2")
 enum loss_check {
 #define LOSS_CHECK_ID(id, name, tolerance, text) id,

@@ -307,7 +307,6 @@ static void updates_within_a_step_are_those_of_smaller_steps(void **state)
     }
 }
 
-/* The host waits for the norm in every step, and launches a kernel more where the gradients are clipped. */
 /* The loss, read every 20 steps, is one more wait. */
 static void blocking_launches_wait_one_by_one(void **state)
 {
@@ -323,6 +322,7 @@ static void blocking_launches_wait_one_by_one(void **state)
     assert_near(metric_of(*state, eager, METRIC_SYNCS_PER_STEP), 0.05, 1e-9);
 }
 
+/* The host waits for the norm in every step, and launches a kernel more where the gradients are clipped. */
 static void clipping_from_the_host_waits_in_every_step(void **state)
 {
     static const char *const settings = "model=light launch=eager loss_every=20 clipping=%s";

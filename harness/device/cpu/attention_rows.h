@@ -1,6 +1,7 @@
-/* What attention does between its products on the CPU device, to a block of scores that stays in cache. Built
- * like the kernels, in their dialect, once per storage type; `real` is that type. Rows of scores have room up
- * to a multiple of ROW_MULTIPLE, whose contents do not matter. Floats are in arrays without gaps. */
+/* The work of attention between its products on the CPU device, on a block of scores that stays in cache.
+ * It is built like the kernels, in their dialect, once per storage type; `real` is that type. Rows of
+ * scores have room up to a multiple of ROW_MULTIPLE, whose contents do not matter. Floats are in arrays
+ * without gaps. */
 #ifndef HARNESS_DEVICE_CPU_ATTENTION_ROWS_H
 #define HARNESS_DEVICE_CPU_ATTENTION_ROWS_H
 

@@ -1,8 +1,8 @@
 /* The CPU device from the inside: declarations that its parts share.
  *
  * cpu.c opens it. A stream (stream.c) is a queue with a worker; launches (launch.c, cpu_gemm.c,
- * cpu_attention.c), copies (copy.c), events (event.c) and graphs (graph.c) put items into it. cpu_memory.c owns the device's
- * memory, trace.c makes records of the host's calls. */
+ * cpu_attention.c), copies (copy.c), events (event.c) and graphs (graph.c) put items into it.
+ * cpu_memory.c owns the device's memory, trace.c makes records of the host's calls. */
 #ifndef HARNESS_DEVICE_CPU_CPU_H
 #define HARNESS_DEVICE_CPU_CPU_H
 

@@ -18,8 +18,8 @@ void gemm_scratch_close(struct gemm_scratch *scratch); /* NULL is allowed */
  * busy loader thread takes four times as long, because OpenMP's barrier spins. */
 void gemm_start_worker(void);
 
-/* Computes one product, of a batch of 1, at once, on the scratch's worker; c is fp32. The first one of a shape
- * makes its plan. */
+/* Computes one product, of a batch of 1, at once, on the scratch's worker; c is fp32. In 16 bits the
+ * first one of a shape makes its plan. */
 enum status gemm_compute(struct gemm_scratch *scratch, const struct gemm *gemm);
 
 /* "oneDNN 2.6.3" */

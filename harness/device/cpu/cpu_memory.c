@@ -144,6 +144,7 @@ static const char *advice_on_host_memory(void)
     return "close other programs, or use smaller settings";
 }
 
+/* cudaMalloc maps physical memory, so no kernel meets a page fault: hence MAP_POPULATE. */
 static enum status map(struct cpu_memory *memory, size_t bytes, unsigned char **address)
 {
     enum status status = STATUS_OK;

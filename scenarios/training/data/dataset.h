@@ -38,9 +38,9 @@ const char *dataset_class_name(const struct dataset *dataset, int label);
 const char *dataset_file(const struct dataset *dataset, enum split split, uint32_t index,
                          int32_t *label);
 
-/* What is trained on: the number of training samples, and a hash over the files' classes, names and sizes, not
- * over the path of their folder; 0 for sequences, which follow from the settings. It asks the file system
- * about every file. */
+/* The data that are trained on: the number of training samples, and a hash over the files' classes,
+ * names and sizes, not over the path of their folder; 0 for sequences, which follow from the settings.
+ * It asks the file system about every file. */
 struct dataset_identity {
     int64_t samples;
     uint64_t files;

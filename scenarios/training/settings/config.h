@@ -117,9 +117,8 @@ struct optimizer_config {
     double max_norm;      /* clipping; 0: none */
     bool clips_on_device; /* no: the host reads the norm and decides */
     int warmup;           /* updates over which the rate rises linearly */
-    bool
-        reads_overflow; /* fp16: the host reads whether to skip the update; no: the device decides */
-    int scale_interval; /* fp16: good updates in a row after which the loss scale is doubled */
+    bool reads_overflow;  /* fp16: the host decides whether to skip; no: the device does */
+    int scale_interval;   /* fp16: good updates in a row after which the loss scale is doubled */
 };
 
 /* --- Device memory --- */

@@ -1,9 +1,10 @@
 /* The training state: all that a run needs to go on as if it had never stopped.
  *
  * It is one piece of host memory, and a file is that piece: a header, then every parameter's master
- * weights and moments, then the optimizer's own state. The header has the settings, what was trained on, the
- * number of steps and a checksum of everything. Nothing else is needed: parameters in 16 bits are the rounded masters, and
- * the seed and the number of a step give its samples. Nothing that is random is drawn while training.
+ * weights and moments, then the optimizer's own state. The header has the settings, what was trained
+ * on, the number of steps and a checksum of everything. Nothing else is needed: parameters in 16 bits
+ * are the rounded masters, and the seed and the number of a step give its samples. Nothing that is
+ * random is drawn while training.
  *
  * Numbers are stored as the machine has them; all that the program runs on are little-endian. */
 #ifndef SCENARIOS_TRAINING_STEP_STATE_H
@@ -30,8 +31,8 @@ void state_seal(char *state, size_t bytes, const char *settings,
                 const struct dataset_identity *data, int64_t steps);
 
 /* Whether the state in the folder that the settings name can be gone on from. One that is missing, cut,
- * damaged, of something else, or of a run with other settings or data is refused (BAD_INPUT, or IO where it cannot
- * be read). */
+ * damaged, of something else, or of a run with other settings or data is refused (BAD_INPUT, or IO
+ * where it cannot be read). */
 enum status state_check(const struct training_config *config, const struct dataset *dataset);
 
 /* Makes that state the one of `training`, which has done no step, and sets its number of steps. Refused as
