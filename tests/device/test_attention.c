@@ -1,6 +1,7 @@
 /* Attention of the device's library against our own kernels' on the same device, which are tested
  * against double precision elsewhere. Skipped where the device has no such library. */
 #include "harness/base/random.h"
+#include "kernels/half.h"
 #include "tests/fixtures/cpu_device.h"
 
 #include <math.h>
@@ -44,6 +45,26 @@ static bool has_attention(const struct cpu_device_test *test)
     return false;
 }
 
+/* A bf16 number is the upper half of an fp32 one. */
+static void store_value(char *to, enum dtype dtype, float x)
+{
+    size_t size = dtype_bytes(dtype);
+    uint16_t half = half_narrow(x);
+
+    memcpy(to, dtype == DTYPE_F16 ? (const char *)&half : (const char *)&x + sizeof x - size, size);
+}
+
+static double value_of(const char *from, enum dtype dtype)
+{
+    size_t size = dtype_bytes(dtype);
+    float x = 0;
+    uint16_t half;
+
+    memcpy((char *)&x + sizeof x - size, from, size);
+    memcpy(&half, from, sizeof half);
+    return (double)(dtype == DTYPE_F16 ? half_widen(half) : x);
+}
+
 static void *normal(struct cpu_device_test *test, const struct attention_shape *of,
                     struct random *random)
 {
@@ -51,10 +72,8 @@ static void *normal(struct cpu_device_test *test, const struct attention_shape *
     char *values = malloc(bytes);
     void *memory = cpu_device_memory(test->device, bytes);
 
-    for (size_t at = 0; at < bytes; at += size) {
-        float x = random_normal(random);
-        memcpy(values + at, (const char *)&x + sizeof x - size, size); /* bf16: its upper half */
-    }
+    for (size_t at = 0; at < bytes; at += size)
+        store_value(values + at, of->dtype, random_normal(random));
     OK(device_copy(test->stream, COPY_HOST_TO_DEVICE, memory, values, bytes));
     free(values);
     return memory;
@@ -171,21 +190,15 @@ static enum status run_librarys(struct stream *stream, const struct tensors *t,
     return both_passes(stream, attention);
 }
 
-static double value_of(const char *values, enum dtype dtype)
-{
-    size_t size = dtype_bytes(dtype);
-    float x = 0;
-
-    memcpy((char *)&x + sizeof x - size, values, size);
-    return (double)x;
-}
-
 static void assert_close(struct cpu_device_test *test, const struct attention_shape *of,
                          const char *what, const void *ours, const void *librarys)
 {
     static char values[2][ELEMENTS_MOST * sizeof(float)];
     const void *from[2] = { ours, librarys };
-    double limit = of->dtype == DTYPE_F32 ? 1e-5 : 0.01, squares = 0, size = 0;
+    static const double limits[DTYPE_COUNT] = {
+        [DTYPE_F32] = 1e-5, [DTYPE_BF16] = 0.01, [DTYPE_F16] = 0.002
+    };
+    double limit = limits[of->dtype], squares = 0, size = 0;
 
     for (int i = 0; i < 2; i++)
         OK(device_copy(test->stream, COPY_DEVICE_TO_HOST, values[i], from[i], bytes_of(of)));
@@ -244,6 +257,8 @@ static void the_librarys_attention_is_ours_to_rounding(void **state)
             of.tokens = tokens[i];
             of.lengths = with_lengths;
             of.dtype = DTYPE_BF16;
+            assert_like_ours(test, &of);
+            of.dtype = DTYPE_F16;
             assert_like_ours(test, &of);
             of.dtype = DTYPE_F32;
             if (!device_properties(test->device)->is_gpu)

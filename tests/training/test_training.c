@@ -125,6 +125,11 @@ static void segments_of_several_blocks_change_no_bit(void **state)
             "model=light blocks=5 batch=4 launch=eager precision=bf16 elementwise=unfused "
             "attention=fused",
             others, ARRAY_SIZE(others), 0);
+    if (takes_strides(*state))
+        compare(*state,
+                "model=light blocks=5 batch=4 launch=eager precision=bf16 attention=fused "
+                "heads=strided",
+                others, ARRAY_SIZE(others), 0);
 }
 
 static void graphs_of_several_lengths_change_no_bit(void **state)
