@@ -4,14 +4,15 @@
 usage: report.py --program=CHOKEPOINT --out=FILE [--] RESULT|TRACE...
 
 `chokepoint report` calls it. All figures are those of result.json and of `diagnose --format=json`.
-Exit codes: 0 all was read, 2 a file could not be read, 3 a library is missing.
+Exit codes: 0 all was read, 2 a file could not be read, 3 a library is missing, 130 after Ctrl-C.
 """
 import argparse
 import os
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True  # it may be installed where the user may not write
+
+from common import whole_file
 
 INSTALL = "scripts/setup.sh --report installs it (Debian: python3-jinja2)"
 SYSTEM_PYTHON = "/usr/bin/python3"  # for which Debian's packages are; python3 may be another one
@@ -33,23 +34,6 @@ def fail(code, sentence):
     sys.exit(code)
 
 
-def write_whole(path, text):
-    """Beside the file first: a page is there whole, or not at all."""
-    folder = os.path.dirname(os.path.abspath(path))
-    try:
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix=".report-",
-                                         delete=False) as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(file.name, 0o666 & ~mask)
-        os.replace(file.name, path)
-    except OSError as error:
-        if "file" in locals() and os.path.exists(file.name):
-            os.unlink(file.name)
-        fail(2, f"{path} cannot be written: {error.strerror}")
-
-
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("--program", required=True)
@@ -58,19 +42,24 @@ def main():
     options = parser.parse_args()
     import_jinja()
     from report_page import page, sources
-    if os.path.isdir(options.out):
-        fail(2, f"{options.out} is a folder: give the name of a file")
+    sys.stdout.reconfigure(errors="surrogateescape")  # a path is printed as it was given
     try:
+        whole_file.refuse(options.out)  # before the work
         gathered = sources.gather(options.program, options.inputs)
+        content = page.render(gathered).encode(errors="replace")
+        whole_file.write(options.out, content)
     except sources.Unreadable as error:
         fail(2, str(error))
-    text = page.render(gathered)
-    write_whole(options.out, text)
+    except OSError as error:
+        fail(2, f"--out={options.out} cannot be written: {error.strerror}")
     for trouble in gathered.troubles:
         print(f"chokepoint: report: {trouble}", file=sys.stderr)
-    print(f"report in {options.out} ({len(text.encode()) / 1e6:.1f} MB)")
+    print(f"report in {options.out} ({len(content) / 1e6:.1f} MB)")
     sys.exit(2 if gathered.troubles else 0)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        fail(130, "stopped by an interrupt; no page was written")

@@ -210,8 +210,33 @@ def script_text():
     return "\n".join((FOLDER / name).read_text() for name in SCRIPTS)
 
 
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, jinja2.TemplateError)
+
+
 def render(gathered):
-    scenarios = [view_scenario(gathered, one) for one in scenarios_of(gathered.result) or []]
+    """The page. A scenario that is not as `run` writes it becomes one of the troubles."""
+    scenarios = scenarios_of(gathered.result) or []
+    try:
+        return page_of(gathered, scenarios)
+    except MALFORMED:
+        if not scenarios:
+            raise
+        return page_of(gathered, [one for one in scenarios if can_be_shown(gathered, one)])
+
+
+def can_be_shown(gathered, scenario):
+    try:
+        page_of(gathered, [scenario])
+    except MALFORMED as error:
+        gathered.troubles.append(f"{gathered.path}: {scenario['name']} is not as this version of chokepoint writes "
+                                 f"it ({type(error).__name__}: {error})")
+        return False
+    return True
+
+
+def page_of(gathered, scenarios):
+    """The page with these scenarios of the result."""
+    scenarios = [view_scenario(gathered, one) for one in scenarios]
     files = [view_trace(one) for one in gathered.files]
     least, most = effect_scale(scenarios)
     context = (gathered.result or {}).get("context")

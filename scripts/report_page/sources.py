@@ -61,20 +61,25 @@ def result_path(argument):
     return argument if os.path.basename(argument) == "result.json" and os.path.exists(argument) else ""
 
 
+def member(value, *names):
+    """What is there; None where anything on the way is missing, or no object."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
 def scenarios_of(result):
     """The scenarios of a result; None if it is no result of run."""
-    chokepoint = result.get("chokepoint") if isinstance(result, dict) else None
-    scenarios = chokepoint.get("scenarios") if isinstance(chokepoint, dict) else None
+    scenarios = member(result, "chokepoint", "scenarios")
     return [one for one in scenarios if isinstance(one, dict) and isinstance(one.get("name"), str)] \
         if isinstance(scenarios, list) else None
 
 
 def trace_path(folder, scenario, variant):
     """Where a variant's trace is, and why there is none."""
-    traces, tracing = scenario.get("traces") or {}, (scenario.get("tracing") or {}).get(variant) or {}
-    name = traces.get(variant)
+    name = member(scenario, "traces", variant)
     if not isinstance(name, str):
-        return "", tracing.get("reason") or "the run recorded no trace of it"
+        return "", member(scenario, "tracing", variant, "reason") or "the run recorded no trace of it"
     path = os.path.join(folder, name)
     return (path, "") if os.path.exists(path) else ("", f"{name} is not beside the result any more")
 

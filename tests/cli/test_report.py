@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -270,13 +271,70 @@ class Report(unittest.TestCase):
         page, _ = self.report(self.write("odd/result.json", odd))
         self.assertEqual(page.values("data-name"), ["x", "item_sync"])
 
+    def test_a_scenario_of_another_form_is_left_out_and_named(self):
+        result = json.loads((self.folder / "made/result.json").read_text())
+        name, second = (one["name"] for one in result["chokepoint"]["scenarios"][:2])
+        refused = 0
+        for key, value in (("samples", {"before": [1]}), ("samples", {"before": [{"step_ns": [1e999]}]}),
+                           ("expectations", [1]), ("interval", [1]), ("effect", {}), ("traces", "x"),
+                           ("tracing", [1]), ("verdict", [1]), ("utilisation", 1), ("findings", 1)):
+            made = json.loads(json.dumps(result))
+            made["chokepoint"]["scenarios"][0][key] = value
+            # Beside traces, so that all of a scenario is shown.
+            path = self.write("made/odd/result.json", made)
+            out = self.folder / "page.html"
+            ran = subprocess.run([PROGRAM, "report", str(path), "-o", str(out)], capture_output=True, text=True,
+                                 check=False)
+            page = Page(out.read_text())
+            self.assertIn(second, page.values("data-scenario"))
+            if ran.returncode == 0:
+                self.assertIn(name, page.values("data-scenario"))
+            else:
+                refused += 1
+                self.assertEqual(ran.returncode, 2)
+                self.assertRegex(ran.stderr, f"^chokepoint: report: [^\n]*{name} is not as this version of chokepoint "
+                                             "writes it[^\n]*\n$")
+                self.assertIn(f"{name} is not as this version", page.said())
+                self.assertNotIn(name, page.values("data-scenario"))
+        self.assertGreaterEqual(refused, 5)
+
+    def test_names_that_are_no_text_are_shown_all_the_same(self):
+        path = os.path.join(os.fsencode(self.folder), b"not-utf8-\xff.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(made_trace("half a \ud800 pair"), file)
+        out = os.path.join(os.fsencode(self.folder), b"page-\xff.html")
+        ran = subprocess.run([PROGRAM, "report", path, "-o", out], capture_output=True, check=False)
+        self.assertEqual((ran.returncode, ran.stderr), (0, b""))
+        self.assertIn(out, ran.stdout)
+        with open(out, encoding="utf-8") as file:
+            self.assertIn("not-utf8-", Page(file.read()).said())
+
+    def test_an_interrupt_leaves_the_older_page(self):
+        folder = self.folder / "interrupted"
+        plain = self.write("interrupted/plain.json", made_trace("gemm"))
+        older = self.write("interrupted/page.html", "older")
+        program = self.write("interrupted/program", "#!/bin/sh\nkill -INT $PPID\n")
+        program.chmod(0o755)
+        names = sorted(os.listdir(folder))
+        script = pathlib.Path(PROGRAM).parent / "scripts/report.py"
+        ran = subprocess.run(["python3", script, f"--program={program}", f"--out={older}", plain],
+                             capture_output=True, text=True, check=False,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.assertEqual((ran.returncode, ran.stderr),
+                         (130, "chokepoint: report: stopped by an interrupt; no page was written\n"))
+        self.assertEqual((older.read_text(), sorted(os.listdir(folder))), ("older", names))
+
     def test_bad_usage_is_one_sentence(self):
         plain = self.write("plain.json", made_trace("gemm"))
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
         for arguments, code, said in (
                 ((), 2, "a result or a trace is missing"),
                 ((self.folder / "nowhere.json",), 2, "nowhere.json: No such file or directory"),
                 ((self.folder / "made", plain), 2, "a page has one result, or traces"),
-                ((plain, "-o", self.folder), 2, "is a folder"),
+                ((plain, "-o", self.folder), 2, "it exists and is not a file"),
+                ((plain, "-o", pipe), 2, "it exists and is not a file"),
+                ((plain, "-o", ""), 2, "cannot be written"),
                 ((plain, "-o", self.folder / "none/page.html"), 2, "cannot be written: No such file"),
                 ((plain, "--outt=x"), 2, "did you mean --out?")):
             ran = run("report", *arguments, expect=code)

@@ -1,0 +1,1 @@
+"""What the page of `report` and the plots share."""
