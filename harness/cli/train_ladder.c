@@ -228,6 +228,9 @@ static void write_command(char command[COMMAND], const struct flags *flags,
     if (strcmp(flags->device, "auto") != 0)
         length +=
             snprintf(command + length, (size_t)(COMMAND - length), " --device=%s", flags->device);
+    if (flags->device_memory > 0)
+        length += snprintf(command + length, (size_t)(COMMAND - length), " --device-memory=%lld",
+                           (long long)flags->device_memory);
     for (int i = 0; i < count && length < COMMAND; i++) {
         char value[64], usual[64], name[40];
         bool is_folder = strcmp(knobs[i].name, "data") == 0 && config->data.folder[0] != '\0';

@@ -39,7 +39,10 @@ says out "launch eager -> graph"
 says out "The tuned settings"
 says out "train --device=cpu --model=light --batch=1 --tokens=4"
 is_empty err
-expect 0 "a ladder as JSON" "$program" train --device=cpu --ladder --time-budget=1 --format=json
+mkdir -p "$folder/a-folder-for-temporary-files/whose-path-is-rather-long/as-batch-systems-make-them"
+expect 0 "a ladder as JSON" env TMPDIR="$folder/a-folder-for-temporary-files/whose-path-is-rather-long/as-batch-systems-make-them" \
+    "$program" train --device=cpu --device-memory=4GiB --ladder --time-budget=1 --format=json
+says out "train --device=cpu --device-memory=4294967296"
 says out '"end":	"'
 says out '"from":	"model=balanced data=images'
 says out "workers=0"

@@ -18,26 +18,29 @@ static const double SECONDS_LEAST = 10, SECONDS_MOST = 30;
 enum status ladder_children_open(struct ladder_children *children)
 {
     enum status status = STATUS_OK;
-    const char *parent = getenv("TMPDIR");
+    const char *set = getenv("TMPDIR"), *parent = set != NULL && set[0] != '\0' ? set : "/tmp";
+    char folder[PATH_MAX];
 
     children->begin_ns = clock_ns();
-    if ((size_t)snprintf(children->folder, sizeof children->folder, "%s/chokepoint-ladder-XXXXXX",
-                         parent != NULL && parent[0] != '\0' ? parent : "/tmp") >=
-            sizeof children->folder ||
-        mkdtemp(children->folder) == NULL) {
-        children->folder[0] = '\0';
-        FAIL(STATUS_IO, "cannot create a folder for traces in %.200s: %s",
-             parent != NULL ? parent : "/tmp", strerror(errno));
-    }
+    if ((size_t)snprintf(folder, sizeof folder, "%s/chokepoint-ladder-XXXXXX", parent) >=
+        sizeof folder)
+        FAIL(STATUS_BAD_USAGE, "TMPDIR=%.60s...: the path is too long", parent);
+    if (mkdtemp(folder) == NULL)
+        FAIL(STATUS_IO, "cannot create a folder for traces in %.200s: %s; TMPDIR names another one",
+             parent, strerror(errno));
+    memcpy(children->folder, folder, sizeof folder);
     children->protocol.traces = children->folder;
 
 out:
     return status;
 }
 
-static void trace_path(const struct ladder_children *children, const char *file, char path[256])
+static void remove_trace(const struct ladder_children *children, const char *file)
 {
-    snprintf(path, 256, "%s/%s", children->folder, file);
+    char path[PATH_MAX + 128];
+
+    snprintf(path, sizeof path, "%s/%s", children->folder, file);
+    unlink(path);
 }
 
 static enum status diagnose(void *context, const struct scenario *now, struct findings *findings,
@@ -47,7 +50,6 @@ static enum status diagnose(void *context, const struct scenario *now, struct fi
     struct ladder_children *children = context;
     struct scenario_result *result = calloc(1, sizeof *result);
     struct variant_diagnosis *made;
-    char path[256];
 
     if (result == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a diagnosis");
@@ -61,8 +63,7 @@ static enum status diagnose(void *context, const struct scenario *now, struct fi
         FAIL(STATUS_INTERNAL, "the settings could not be traced: %s",
              result->tracing[VARIANT_BEFORE].reason);
     variant_diagnosis_make(result);
-    trace_path(children, result->tracing[VARIANT_BEFORE].file, path);
-    unlink(path);
+    remove_trace(children, result->tracing[VARIANT_BEFORE].file);
     if (!made->made)
         FAIL(STATUS_INTERNAL, "the trace could not be judged: %s", made->reason);
     *findings = made->findings;
@@ -111,12 +112,9 @@ struct ladder_probe ladder_children_probe(struct ladder_children *children)
 
 void ladder_children_close(struct ladder_children *children)
 {
-    char path[256];
-
     if (children->folder[0] == '\0')
         return;
-    trace_path(children, "ladder.before.json.gz", path); /* of a child that was stopped */
-    unlink(path);
+    remove_trace(children, "ladder.before.json.gz"); /* of a child that was stopped */
     rmdir(children->folder);
     children->folder[0] = '\0';
 }

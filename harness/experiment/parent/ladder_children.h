@@ -6,6 +6,8 @@
 #include "harness/experiment/ladder.h"
 #include "harness/experiment/parent/experiment.h"
 
+#include <limits.h>
+
 struct ladder_children {
     struct protocol protocol; /* `traces` is set by ladder_children_open() */
     double budget_seconds;    /* of the ladder */
@@ -17,10 +19,10 @@ struct ladder_children {
     void *report_context;
 
     int64_t begin_ns;
-    char folder[64]; /* of the traces; removed when closed */
+    char folder[PATH_MAX]; /* of the traces; removed when closed */
 };
 
-/* Begins the time, and makes a folder for traces. IO. */
+/* Begins the time, and makes a folder for traces in TMPDIR. IO, BAD_USAGE. */
 enum status ladder_children_open(struct ladder_children *children);
 
 /* Returns INTERRUPTED once *stop is not 0; INTERNAL where a trace could not be made. */
