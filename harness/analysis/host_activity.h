@@ -50,7 +50,7 @@ void host_activity_between(const struct host_activity *activity, uint32_t track,
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
                                              int64_t at_ns);
 
-/* What calls, or operators and annotations, of that name do, wherever they are. */
+/* The doing of calls, or of operators and annotations, of that name, wherever they are. */
 enum host_doing host_doing_of_name(const char *name, bool is_call);
 
 const char *host_doing_name(enum host_doing doing); /* "launching" */

@@ -204,7 +204,7 @@ static int choose(const struct ladder *ladder, const struct findings *findings, 
 
 /* --- Measuring it --- */
 
-/* What the fix of a finding that costs no time must improve: what its scenario promises first. */
+/* The fix of a finding that costs no time must improve what its scenario promises first. */
 static struct own_change change_of(struct rung *rung, const struct device_properties *device)
 {
     struct own_change change = { rung->fix->knob,  rung->before, rung->after,

@@ -2,12 +2,12 @@
  *
  * Each rung traces the settings, takes the first finding that a scenario has a fix for, and measures the fix
  * against the settings as `run` measures a scenario: in pairs, with an interval. Scenarios are the map from
- * findings to fixes: one that accepts a finding fixes it by its knob's value after. Of several the first in
- * the list is taken whose knob has another value, and whose settings are possible here. A fix that does not
- * measurably help, or that changes the losses more than its scenario allows, is taken back, and the next one
- * is tried; if it looked good all the same, it is tried once more when nothing else is left. Where a fix is
- * refused with the value of another scenario's knob, that scenario's fix comes first, and is kept unless it
- * is measurably worse. */
+ * findings to fixes: one that accepts a finding fixes it by its knob's value after. If there are several, the
+ * first in the list is taken whose knob has another value, and whose settings are possible here. A fix that
+ * does not measurably help, or that changes the losses more than its scenario allows, is taken back, and the
+ * next one is tried; if it looked good all the same, it is tried once more when nothing else is left. Where a
+ * fix is refused with the value of another scenario's knob, that scenario's fix comes first, and is kept
+ * unless it is measurably worse. */
 #ifndef HARNESS_EXPERIMENT_LADDER_H
 #define HARNESS_EXPERIMENT_LADDER_H
 
@@ -56,15 +56,15 @@ struct ladder {
     struct device_properties device;
     double budget_seconds;
 
-    /* What happened. */
+    /* The results. */
     struct rung rungs[LADDER_RUNGS];
     int count, traces;
     double first_samples_per_second, samples_per_second; /* NaN: not measured */
     char left[480]; /* ids of findings that are worth a rung and were not fixed: "host_sync, ..." */
     double seconds;
     enum ladder_end end;
-    /* Of each scenario's fix since the last rung that was kept: for its own findings, and for the fix that is
-     * refused without it. */
+    /* Whether each scenario's fix was tried since the last rung that was kept: for its own findings, and for
+     * the fix that is refused without it. */
     bool tried[LADDER_SCENARIOS], tried_for_another[LADDER_SCENARIOS];
     bool again; /* those that looked good and were undecided had their second chance since then */
 };

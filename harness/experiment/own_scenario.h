@@ -13,7 +13,7 @@ struct own_scenario {
     char base[OWN_SCENARIO_TEXT - 256], knob[48], before[64], after[64];
 };
 
-/* What is asked: whether `metric` changes in `direction` at all. The losses must agree as `loss` says. */
+/* The question is whether `metric` changes in `direction` at all. The losses must agree as `loss` says. */
 struct own_change {
     const char *knob, *before, *after;
     enum metric metric;

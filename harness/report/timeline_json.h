@@ -1,4 +1,4 @@
-/* What happened when, for programs. Times are nanoseconds on the file's clock; an unknown value is null.
+/* The order of events, for programs. Times are nanoseconds on the file's clock; an unknown value is null.
  *
  *   "gaps": [{"start_ns", "duration_ns", "step", "cause", "causes": {...}, "after_wait", "before", "after",
  *     "call"}]

@@ -28,7 +28,7 @@ struct utilisation {
 struct utilisation utilisation_make(const double metric[METRIC_COUNT],
                                     const struct ceilings *ceilings, double busy_share);
 
-/* Of a scenario's variant: medians over its repetitions. */
+/* The utilisation of a scenario's variant: medians over its repetitions. */
 struct utilisation utilisation_of(const struct scenario_result *result, enum variant variant);
 
 /* Adds {"busy_share", "mfu", "peak_flops_per_second", "bandwidth_share", "copy_bytes_per_second"} as `name`;
