@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 import plot
+from common import quantity, whole_file
 from plots import effects, lesson, read
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
@@ -40,7 +41,7 @@ def choose(checkout):
     found = []
     for path in sorted(checkout.glob("results/*/result.json")):
         loaded = read.result(path)
-        measured = sum(1 for one in loaded["chokepoint"]["scenarios"] if read.number(one.get("effect")))
+        measured = sum(1 for one in loaded["chokepoint"]["scenarios"] if quantity.is_known(one.get("effect")))
         found.append((measured, str(loaded["context"].get("date")), str(path.parent.relative_to(checkout)),
                       loaded))
     if not found:
@@ -110,7 +111,7 @@ def main(texts):
     readme.parent.mkdir(exist_ok=True)
     for path in pictures if options.all else old:
         kind, found, theme = pictures[path]
-        plot.write(kind, found, options.checkout / path, theme)
+        whole_file.write(options.checkout / path, plot.encoded(kind, found, ".svg", theme))
         print(path)
     for path in left:
         path.unlink()

@@ -17,6 +17,7 @@ import warnings
 sys.dont_write_bytecode = True  # the checkout stays as it is
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from common import whole_file
 from plots import effects, lesson, memory, read, roofline, steps, style, sweep, timeline, trend
 
 KINDS = {kind.NAME: kind for kind in (effects, lesson, steps, timeline, memory, roofline, sweep, trend)}
@@ -30,11 +31,19 @@ def figures_hash(found):
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
-def write(kind, found, path, theme):
-    """Draws `found` into `path`, whose ending says how."""
+def encoded(kind, found, ending, theme):
+    """`found` as the bytes of a file with that ending."""
+    if ending == ".json":
+        return (json.dumps(found, indent=1) + "\n").encode()
     with style.themed(theme), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script that the font lacks
-        style.save(kind.draw(found, theme), path, f"figures sha256:{figures_hash(found)}")
+        return style.encoded(kind.draw(printable(found), theme), ending[1:],
+                             f"figures sha256:{figures_hash(found)}")
+
+
+def printable(found):
+    """The same with a ? for each half of a surrogate pair, as a path that is no UTF-8 has them."""
+    return json.loads(json.dumps(found, ensure_ascii=False).encode(errors="replace"))
 
 
 def arguments(texts):
@@ -61,15 +70,12 @@ def main(texts):
         raise read.InputError(f"-o {options.out}: give a name that ends in .svg, .png or .json")
     kind = KINDS[options.kind]
     try:
-        found = kind.data(options)
+        content = encoded(kind, kind.data(options), ending, options.theme)
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise read.InputError(f"{', '.join(options.inputs)}: not as this version of chokepoint writes it "
                               f"({type(error).__name__}: {error})") from None
     try:
-        if ending == ".json":
-            pathlib.Path(options.out).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        else:
-            write(kind, found, options.out, options.theme)
+        whole_file.write(options.out, content)
     except OSError as error:
         raise read.InputError(f"{options.out}: {error.strerror}") from None
 
@@ -81,6 +87,9 @@ def exit_with(main, name):
     except (read.InputError, read.MissingError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print(f"{name}: stopped by an interrupt", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

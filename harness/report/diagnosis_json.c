@@ -30,7 +30,7 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
     }
 }
 
-/* What the file says of itself, and what could not be read of it. */
+/* The file's own statements, and what could not be read of it. */
 static void add_origin(struct json *json, cJSON *object, const struct summary *summary)
 {
     const struct trace_file *trace = summary->trace;
@@ -67,7 +67,7 @@ static void add_usage(struct json *json, cJSON *object, const struct usage *usag
 }
 
 /* The window in which idle time has causes, and these. */
-static void add_window(struct json *json, cJSON *object, const struct idle *idle)
+static void add_window(struct json *json, cJSON *object, const struct idle *idle, double busy_share)
 {
     cJSON *to = json_object(json, object, "window"), *causes;
     int64_t after_wait_ns = 0;
@@ -76,6 +76,7 @@ static void add_window(struct json *json, cJSON *object, const struct idle *idle
     json_integer(json, to, "end_ns", idle->end_ns);
     json_integer(json, to, "busy_ns", idle->busy_ns);
     json_integer(json, to, "idle_ns", idle->all.idle_ns);
+    json_number(json, to, "busy_share", busy_share);
     causes = json_object(json, to, "causes");
     for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
         json_integer(json, causes, gap_cause_name(cause), gap_cause_ns(&idle->all, cause));
@@ -245,7 +246,7 @@ static enum status add_trace(struct json *json, cJSON *array, const struct diagn
     json_bool(json, object, "partial", diagnosis->traces[which]->partial);
     add_origin(json, object, summary);
     add_usage(json, object, &summary->timeline.all);
-    add_window(json, object, &summary->idle);
+    add_window(json, object, &summary->idle, diagnosis_busy_share(diagnosis, which));
     add_steps(json, object, summary);
     add_phases(json, object, &summary->phases);
     add_launches(json, object, &summary->launches);

@@ -4,7 +4,8 @@
  *     "dropped_records", "rank", "world_size", "device": {"name", "count"},
  *     "span_ns", "busy_ns", "idle_ns", "compute_ns", "communication_ns", "exposed_communication_ns",
  *     "exposed_copy_ns", "idle": {"host_wait", "device_wait", "other"},
- *     "window": {"start_ns", "end_ns", "busy_ns", "idle_ns", "causes": {...}, "after_wait_ns"},
+ *     "window": {"start_ns", "end_ns", "busy_ns", "idle_ns", "busy_share", "causes": {...},
+ *       "after_wait_ns"},
  *     "steps": {"count", "mean_ns", "min_ns", "max_ns", "median_ns", "untraced_ns", "parts": {...},
  *       "duration_ns": [...]},
  *     "phases": [{"name", "host_ns", "device_ns", "work_count"}],
@@ -22,17 +23,18 @@
  * "is_run": the traces are ranks of one run, which were judged together. "idle" and what is before it are
  * from the device's first work to its last, as HolisticTraceAnalysis has it (usage.h). "window" is what
  * findings are judged by (idle.h): busy and idle time sum to it, and the causes to its idle time; their
- * names are those of gaps, and "after_wait_ns" is the part of the host's causes after it had waited for the
- * device. "parts" are means per step, which sum to "mean_ns" (steps.h); "untraced_ns" is a step without a
- * tracer, where the trace states it. "phases" are means per step (phases.h). `launches` are calls that
- * caused device work: their time on the host, how much later their work begins, how many launch a kernel
- * shorter than themselves, and how many of a stream were queued at most. `kernels` is all device work by
- * name, the longest total first; "kind" is computation, communication, copy or memset, "share" that of the
- * time of all work, and "grid" and "block" those of the longest launch. "exposed_copy_ns" is copies while
- * no kernel runs. `operators` are those with the most device time, 100 at most of "operator_count"
- * (spans.h). memory_json.h has "memory", timeline_json.h has "gaps" and "timeline". "healthy" says why
- * nothing is wrong. "of_whole": the trace marks no steps, and the lost time is of all of it. "predicted_gain_at_least" is true where the trace tells a part of the gain only, and
- * "predicted_gain_at_most" where it bounds the gain and the lost time from above. */
+ * names are those of gaps; "busy_share" is that of `run` (diagnosis.h), and "after_wait_ns" the part of the
+ * host's causes after it had waited for the device. "parts" are means per step, which sum to "mean_ns"
+ * (steps.h); "untraced_ns" is a step without a tracer, where the trace states it. "phases" are means per
+ * step (phases.h). `launches` are calls that caused device work: their time on the host, how much later
+ * their work begins, how many launch a kernel shorter than themselves, and how many of a stream were queued
+ * at most. `kernels` is all device work by name, the longest total first; "kind" is computation,
+ * communication, copy or memset, "share" that of the time of all work, and "grid" and "block" those of the
+ * longest launch. "exposed_copy_ns" is copies while no kernel runs. `operators` are those with the most
+ * device time, 100 at most of "operator_count" (spans.h). memory_json.h has "memory", timeline_json.h has
+ * "gaps" and "timeline". "healthy" says why nothing is wrong. "of_whole": the trace marks no steps, and the
+ * lost time is of all of it. "predicted_gain_at_least" is true where the trace tells a part of the gain
+ * only, and "predicted_gain_at_most" where it bounds the gain and the lost time from above. */
 #ifndef HARNESS_REPORT_DIAGNOSIS_JSON_H
 #define HARNESS_REPORT_DIAGNOSIS_JSON_H
 

@@ -1,1 +1,1 @@
-"""What the page of `report` and the plots share."""
+"""Parts that the page of `report` and the plots share."""

@@ -1,7 +1,9 @@
-"""What each fix is worth: before and after of all scenarios of a result, with the intervals.
+"""The worth of each fix: before and after of all scenarios of a result, with the intervals.
 
 A row shows the step time where the scenario expects that to change, else the first thing that it expects to
 change, relative to before."""
+
+from common import change_text, quantity
 
 from . import read, style
 
@@ -17,38 +19,39 @@ def headline(scenario):
     speed = ("step_time", "items_per_second")
     if not wanted or any(expectation["metric"] in speed for expectation in wanted):
         return time_row(scenario)
-    return expectation_row(wanted[0])
+    return expectation_row(wanted[0], scenario)
 
 
 def expectations(scenario):
     """Those that were measured."""
     return [expectation for expectation in scenario.get("expectations") or []
-            if read.number(expectation.get("before"))]
+            if quantity.is_known(expectation.get("before"))]
 
 
 def time_row(scenario):
     time = scenario.get("step_time") or {}
     return row("step_time", "us", "shrinks", time.get("before"), time.get("after"),
-               scenario.get("effect"), scenario.get("interval"))
+               scenario.get("effect"), scenario.get("interval"), scenario.get("coverage"))
 
 
-def expectation_row(expectation):
+def expectation_row(expectation, scenario):
     return row(*(expectation.get(key) for key in ("metric", "unit", "direction", "before", "after", "effect",
-                                                  "interval")))
+                                                  "interval")), scenario.get("coverage"))
 
 
-def row(metric, unit, direction, before, after, effect, interval):
+def row(metric, unit, direction, before, after, effect, interval, coverage=None):
     """`share` is what is left of before, and its interval; a factor of 4 leaves a quarter."""
     share = span = None
     grows = direction == "grows"
-    if read.number(effect) and effect > 0:
+    if quantity.is_known(effect) and effect > 0:
         share = effect if grows else 1 / effect
-        if interval and all(read.number(end) and end > 0 for end in interval):
+        if interval and all(quantity.is_known(end) and end > 0 for end in interval):
             span = sorted(end if grows else 1 / end for end in interval)
-    elif read.number(before) and read.number(after) and before > 0:
+    elif quantity.is_known(before) and quantity.is_known(after) and before > 0:
         share = after / before  # nothing is left, so there is no factor
     return {"metric": metric, "unit": unit or "", "direction": direction, "before": before,
-            "after": after, "effect": effect, "interval": interval, "share": share, "share_interval": span}
+            "after": after, "effect": effect, "interval": interval, "coverage": coverage, "share": share,
+            "share_interval": span}
 
 
 def data(options):
@@ -67,33 +70,14 @@ def all_rows(loaded, wanted):
     return {"origin": read.origin(loaded.get("context") or {}), "rows": rows}
 
 
-def is_open(one):
-    """Whether the interval leaves open which way the change goes."""
-    return bool(one["interval"]) and one["interval"][0] <= 1 <= one["interval"][1]
-
-
 def words(one):
-    """The factor with its interval, as chokepoint prints it (harness/base/change_text.h)."""
-    effect, ends = one["effect"], one["interval"] or []
-    if not read.number(effect) or effect <= 0:
-        return {0: "none left"}.get(one["after"], "")
-    if is_open(one):
-        return "no clear change"
-    if one["direction"] == "grows":
-        effect, ends = 1 / effect, [1 / end for end in reversed(ends)]
-    less = effect > 1
-    if not less:
-        effect, ends = 1 / effect, [1 / end for end in reversed(ends)]
-    if effect >= 1000:
-        return "almost none " + ("left" if less else "before")
-    span = f" ({' to '.join(read.digits(end) for end in ends)})" if ends and ends[0] != ends[1] else ""
-    if one["unit"] == "us":
-        return f"{read.digits(effect)}x {'faster' if less else 'slower'}{span}"
-    return f"{'down' if less else 'up'} {read.digits(effect)}x{span}"
+    """The factor with its interval, as chokepoint prints it."""
+    effect, interval = change_text.of_result(one)
+    return f"{effect} ({interval})" if interval not in ("", "exact") else effect
 
 
 def bar_color(one, colors):
-    if is_open(one):
+    if change_text.of_result(one)[0] in ("no change", "unclear"):
         return colors["muted"]
     return colors["after" if one["share"] <= 1 else "before"]
 
@@ -112,7 +96,7 @@ def draw_rows(figure, theme, axes, rows, labels, top, bottom, metrics=True):
     """The bars of `rows`, named by `labels`, between top and bottom inches; text to the right."""
     colors = style.THEMES[theme]
     columns = [(one["metric"] if metrics else "",
-                " → ".join(read.quantity(one[key], one["unit"]) for key in ("before", "after")), words(one))
+                " → ".join(quantity.quantity(one[key], one["unit"]) for key in ("before", "after")), words(one))
                if one["share"] is not None else ("", "", "") for one in rows]
     widths = [max(style.text_width(figure, text, style.SMALL) for text in column) for column in zip(*columns)]
     widths = [width + 0.25 if width > 0 else 0 for width in widths]

@@ -8,13 +8,13 @@ MANY = False
 
 
 def data(options):
-    scenario = read.scenario(options.inputs[0], options.scenario[0] if options.scenario else None)
+    scenario = read.scenario(options.inputs[0], read.one_name(options))
     return scenario_data(read.result(options.inputs[0]), scenario)
 
 
 def scenario_data(loaded, scenario):
     rows = [effects.time_row(scenario)]
-    rows += [effects.expectation_row(expectation) for expectation in effects.expectations(scenario)
+    rows += [effects.expectation_row(expectation, scenario) for expectation in effects.expectations(scenario)
              if expectation.get("metric") != "step_time"]
     return {**steps.scenario_data(loaded, scenario),
             "rows": [one for one in rows if one["share"] is not None]}

@@ -4,6 +4,8 @@ Both variants are drawn to one scale of bytes.
 The axis has the changes of memory in their order rather than in time: the host allocates when it launches,
 and then waits for the device, so along time a step is a spike before a long pause."""
 
+from common import quantity
+
 from . import read, style, timeline, traces
 
 NAME = "memory"
@@ -57,7 +59,7 @@ def data(options):
 
 
 def layers(one):
-    """By name from the ground up: bytes at each point. What no category has is on top."""
+    """By name from the ground up: bytes at each point. Bytes of no category are on top."""
     named = {name: one["categories"][name] for name in CATEGORIES if name in one["categories"]}
     others = [values for name, values in one["categories"].items() if name not in CATEGORIES]
     known = [sum(values) for values in zip(*named.values(), *others)] or [0] * len(one["at_ns"])
@@ -105,17 +107,17 @@ def draw(found, theme):
     used = style.head(figure, theme, found["title"] or "Memory over time",
                       next((one["device"] for one in shown if one.get("device")), ""))
     most = max(max(one["allocated_bytes"]) for one in shown)
-    size_name, size = read.scale(most, "B")
+    size_name, size = quantity.scale(most, "B")
     limits = [one["limit_bytes"] for one in shown if one["limit_bytes"] and one["limit_bytes"] < 2 * most]
     top = max([most, *limits]) / size * 1.06
     panel_width = (style.WIDTH - style.EDGE - 0.9) / len(found["panels"])
     for number, one in enumerate(found["panels"]):
         left = 0.9 + number * panel_width
-        text = one["missing"] or f"peak of the trace {read.quantity(one['peak_bytes'], 'B')}"
+        text = one["missing"] or f"peak of the trace {quantity.quantity(one['peak_bytes'], 'B')}"
         if one.get("stated") is False:
             text += ", counted from the trace's begin"
         if one.get("limit_bytes") in limits:
-            text += f", dashed: limit of {read.quantity(one['limit_bytes'], 'B')}"
+            text += f", dashed: limit of {quantity.quantity(one['limit_bytes'], 'B')}"
         for line, words, weight, color in ((0, one["label"], "bold", "text"), (1, text, "normal", "muted")):
             figure.text((left + 0.1) / style.WIDTH, 1 - (used + 0.27 * line) / height,
                         style.shorten(figure, words, panel_width - 0.3, weight=weight), va="top",

@@ -57,6 +57,14 @@ def names(loaded):
     return [scenario["name"] for scenario in loaded["chokepoint"]["scenarios"]]
 
 
+def one_name(options):
+    """The name that --scenario gives, None if there is none."""
+    given = options.scenario or [None]
+    if len(given) > 1:
+        raise InputError(f"--scenario: a picture of {options.kind} shows one; give one name")
+    return given[0]
+
+
 def scenario(path, name):
     """The named scenario of a result; the only one if there is no name."""
     loaded = result(path)
@@ -85,43 +93,3 @@ def origin(context):
     if context.get("commit"):
         parts.append(f"commit {context['commit']}")
     return " · ".join(part for part in parts if part)
-
-
-def number(value):
-    """Whether a JSON value is a number; null stands for what was not measured."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-SCALES = {"us": (("ns", 1e-3), ("us", 1), ("ms", 1e3), ("s", 1e6)),
-          "ns": (("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9)),
-          "B": (("B", 1), ("KiB", 1024), ("MiB", 1024 ** 2), ("GiB", 1024 ** 3)),
-          "B/s": (("B/s", 1), ("KB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)),
-          "FLOP/s": (("FLOP/s", 1), ("MFLOP/s", 1e6), ("GFLOP/s", 1e9), ("TFLOP/s", 1e12))}
-
-
-def scale(value, unit):
-    """The name and the size of the unit in which `value` is read best."""
-    found = unit, 1
-    for name, size in SCALES.get(unit, ()):
-        if abs(value) >= size or name == SCALES[unit][0][0]:
-            found = name, size
-    return found
-
-
-def digits(value):
-    """Three digits, without an exponent."""
-    if value == 0:
-        return "0"
-    if abs(value) >= 100:
-        return f"{value:.0f}"
-    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
-
-
-def quantity(value, unit):
-    """As harness/base/quantity.h prints it: 1420 us is "1.42 ms"."""
-    if not number(value):
-        return "-"
-    name, size = scale(value, unit)
-    if unit == "B" and size == 1:
-        return f"{value:.0f} B"
-    return f"{digits(value / size)} {name}".rstrip()

@@ -4,6 +4,8 @@ The limits are those that `bench` measured in the same run: the fastest copy wit
 the fastest product of matrices of each type (Williams, Waterman, Patterson: "Roofline: an insightful visual
 performance model for multicore architectures", 2009). A point above the slope had its data in a cache."""
 
+from common import quantity
+
 from . import read, style
 
 NAME = "roofline"
@@ -29,7 +31,7 @@ def data(options):
     points = []
     for row in rows:
         flops, moved = row.get("flops_per_second"), row.get("bytes_per_second")
-        if row.get("aggregate_name") == "median" and read.number(flops) and read.number(moved):
+        if row.get("aggregate_name") == "median" and quantity.is_known(flops) and quantity.is_known(moved):
             name = row["run_name"]
             points.append({"name": name, "group": next(i for i, group in enumerate(GROUPS)
                                                        if name.startswith(group[0])),
@@ -47,7 +49,7 @@ def label(name):
 
 def power(value):
     """1 GFLOP/s rather than 1.00 GFLOP/s."""
-    name, size = read.scale(value, "FLOP/s")
+    name, size = quantity.scale(value, "FLOP/s")
     return f"{value / size:g} {name}"
 
 
@@ -64,10 +66,10 @@ def draw_limits(axes, found, colors, low, high):
     peaks = sorted(found["peaks"].items(), key=lambda item: -item[1])
     for (name, peak), dashes in zip(peaks, ("-", "--", "-.", ":")):
         axes.plot([peak / roof, high], [peak, peak], dashes, color=colors["text"], linewidth=2,
-                  label=f"limit of products in {name}: {read.quantity(peak, 'FLOP/s')}")
+                  label=f"limit of products in {name}: {quantity.quantity(peak, 'FLOP/s')}")
     knee = peaks[0][1] / roof
     axes.plot([low, knee], [low * roof, peaks[0][1]], color=colors["muted"], linewidth=2,
-              label=f"limit of memory: {read.quantity(roof, 'B/s')}")
+              label=f"limit of memory: {quantity.quantity(roof, 'B/s')}")
 
 
 def draw_points(axes, found, colors):
@@ -107,7 +109,7 @@ def draw_labels(figure, axes, found, colors):
 
 def draw(found, theme):
     colors, figure = style.THEMES[theme], style.new_figure(7.5)
-    used = style.head(figure, theme, "What the kernels reach, and what the device allows", found["origin"],
+    used = style.head(figure, theme, "The kernels, and the limits of the device", found["origin"],
                       "Above the slope: the data were in a cache")
     axes = figure.add_subplot()
     style.place(figure, axes, 1.6, 0.8, style.EDGE, used)

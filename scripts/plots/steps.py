@@ -1,5 +1,7 @@
 """The distribution of step times of one scenario: every step of every window, before and after."""
 
+from common import quantity
+
 from . import read, style
 
 NAME = "steps"
@@ -10,7 +12,7 @@ BINS = 50
 
 
 def data(options):
-    scenario = read.scenario(options.inputs[0], options.scenario[0] if options.scenario else None)
+    scenario = read.scenario(options.inputs[0], read.one_name(options))
     return scenario_data(read.result(options.inputs[0]), scenario)
 
 
@@ -51,7 +53,7 @@ def edges(times, bins):
 
 def time_axis(axes, times, kind):
     """An axis of microseconds, read in the unit that fits."""
-    unit, size = read.scale(sorted(times)[len(times) // 2], "us")
+    unit, size = quantity.scale(sorted(times)[len(times) // 2], "us")
     axes.set_xscale(kind)
     axes.set_xlim(min(times) * 0.97, max(times) * 1.03)
     if kind == "log":
@@ -72,7 +74,7 @@ def draw_histogram(axes, found, colors):
             axes.hist(steps, bins, histtype="stepfilled", facecolor=colors[variant] + "59",
                       edgecolor=colors[variant], linewidth=1.6)
         at = found["step_time"].get(variant)
-        if read.number(at):
+        if quantity.is_known(at):
             axes.axvline(at, color=colors[variant], linewidth=2,
                          linestyle="--" if variant == "before" else "-")
     time_axis(axes, times, kind)
@@ -84,7 +86,7 @@ def legend(figure, theme, found, top):
     """Both variants in their colours, with the step time that the file states."""
     colors, (width, height), at = style.THEMES[theme], figure.get_size_inches(), style.EDGE
     for variant in ("before", "after"):
-        time = read.quantity(found["step_time"].get(variant), "us")
+        time = quantity.quantity(found["step_time"].get(variant), "us")
         text = style.shorten(figure, f"■ {variant_label(found, variant)}, {time}", width / 2 - 0.5,
                              weight="bold")
         figure.text(at / width, 1 - top / height, text, color=colors[variant], fontweight="bold", va="top",

@@ -5,7 +5,6 @@ colour blindnesses can tell apart; on a dark background the lighter ones of them
 Sizes are for slides: no text is smaller than 10 points in a figure of 12 inches."""
 
 import io
-import pathlib
 import re
 
 from . import read
@@ -134,10 +133,9 @@ def bare(axes, grid="x"):
     axes.set_axisbelow(True)
 
 
-def save(figure, path, description):
-    """Writes .png or .svg, the same bytes for the same figure and version of matplotlib. `description` is
-    put into the file."""
-    form = pathlib.Path(path).suffix[1:]
+def encoded(figure, form, description):
+    """The bytes of a "png" or "svg", the same for the same figure and version of matplotlib. `description` is
+    in them."""
     metadata = {"svg": {"Date": None, "Creator": "chokepoint", "Description": description},
                 "png": {"Software": "chokepoint", "Description": description}}[form]
     drawn = io.BytesIO()
@@ -146,4 +144,4 @@ def save(figure, path, description):
     if form == "svg":  # XML has no control characters, and a picture no thousandths of a point
         content = re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", b"", content)
         content = re.sub(rb"\n\s+", b"\n", re.sub(rb"(\d\.\d\d)\d+", rb"\1", content))
-    pathlib.Path(path).write_bytes(content)
+    return content

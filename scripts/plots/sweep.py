@@ -1,6 +1,8 @@
 """Samples per second over the values of one knob or of two, from `train --sweep --format=json`: each round,
 the median, the knee (the first value that is enough), and the best value."""
 
+from common import quantity
+
 from . import read, style
 
 NAME = "sweep"
@@ -18,7 +20,7 @@ def name_of(settings):
 
 def medians(rows):
     return {row["run_name"]: row["items_per_second"] for row in rows
-            if row.get("aggregate_name") == "median" and read.number(row.get("items_per_second"))}
+            if row.get("aggregate_name") == "median" and quantity.is_known(row.get("items_per_second"))}
 
 
 def data(options):
@@ -34,7 +36,7 @@ def data(options):
         row = "/".join(["train", *(f"{knob}:{setting}" for knob, setting in value["settings"].items())])
         rates = [one.get("items_per_second") for one in value.get("rounds") or []]
         made.append({"settings": value["settings"], "refusal": value.get("refusal"),
-                     "rounds": [rate for rate in rates if read.number(rate)], "median": known.get(row)})
+                     "rounds": [rate for rate in rates if quantity.is_known(rate)], "median": known.get(row)})
     if not any(value["rounds"] for value in made):
         raise read.InputError(f"{path}: no value was measured")
     return {"origin": read.origin(context), "knobs": list(made[0]["settings"]), "knee": loaded.get("knee"),

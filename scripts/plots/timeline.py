@@ -1,5 +1,7 @@
-"""What happened when in some steps: phases and calls of the host, the loader's workers, the streams, and the
+"""The order of events in some steps: phases and calls of the host, the loader's workers, the streams, and the
 causes for which the device was idle. Both variants are drawn to one scale of time."""
+
+from common import quantity
 
 from . import read, style, traces
 
@@ -134,13 +136,13 @@ def draw(found, theme):
     foot = 0.26 * legend_lines(found) + 0.3
     figure = style.new_figure(sum(heights) + 1.2 + (0.27 if device else 0) + foot)
     height = figure.get_size_inches()[1]
-    used = style.head(figure, theme, found["title"] or "What happened when", device)
+    used = style.head(figure, theme, found["title"] or "Timeline", device)
     end = max(one["duration_ns"] for one in panels if not one["missing"])
-    unit_name, unit = read.scale(end, "ns")
+    unit_name, unit = quantity.scale(end, "ns")
     left = max((style.text_width(figure, lane["label"]) for one in panels for lane in one.get("lanes", [])),
                default=1) + style.EDGE + 0.15
     for one, inches in zip(panels, heights):
-        notes = [one["missing"] or f"{words_of_steps(one)}, {read.quantity(one['duration_ns'], 'ns')}"]
+        notes = [one["missing"] or f"{words_of_steps(one)}, {quantity.quantity(one['duration_ns'], 'ns')}"]
         notes += [f"incomplete: {one['partial']}"] if one.get("partial") else []
         notes += [f"{one['left_out']} threads or streams not shown"] if one.get("left_out") else []
         figure.text(style.EDGE / style.WIDTH, 1 - (used + 0.1) / height,

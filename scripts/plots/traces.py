@@ -37,22 +37,22 @@ def diagnose(options, path):
 
 
 def of_result(options):
-    """Title, and by variant the path of its trace, or why there is none."""
-    scenario = read.scenario(options.inputs[0], options.scenario[0] if options.scenario else None)
-    folder, found = pathlib.Path(options.inputs[0]), {}
+    """Title, and for each variant its label and the path of its trace, or why there is none."""
+    scenario = read.scenario(options.inputs[0], read.one_name(options))
+    folder, found = pathlib.Path(options.inputs[0]), []
     folder = folder if folder.is_dir() else folder.parent
     for variant in ("before", "after"):
         path = (scenario.get("traces") or {}).get(variant)
         label = f"{variant}: {scenario.get('knob')} {scenario.get(variant)}"
         if path is None:
-            found[label] = f"no trace was written ({scenario.get('verdict')})"
+            found.append((label, f"no trace was written ({scenario.get('verdict')})"))
         elif not (folder / path).exists():
-            found[label] = f"{path} is not there"
+            found.append((label, f"{path} is not there"))
         else:
-            found[label] = folder / path
-    if not any(isinstance(path, pathlib.Path) for path in found.values()):
+            found.append((label, folder / path))
+    if not any(isinstance(path, pathlib.Path) for _, path in found):
         raise read.InputError(f"{options.inputs[0]}: no trace of {scenario['name']}: "
-                              + "; ".join(dict.fromkeys(found.values())))
+                              + "; ".join(dict.fromkeys(why for _, why in found)))
     return f"{scenario['name']}: {scenario.get('title') or ''}", found
 
 
@@ -62,6 +62,8 @@ def panels(options):
                                      or pathlib.Path(options.inputs[0]).name == "result.json"):
         title, found = of_result(options)
     else:
-        title, found = "", {pathlib.Path(path).name: pathlib.Path(path) for path in options.inputs}
+        names = [pathlib.Path(path).name for path in options.inputs]
+        labels = names if len(set(names)) == len(names) else options.inputs
+        title, found = "", [(label, pathlib.Path(path)) for label, path in zip(labels, options.inputs)]
     return title, [(label, None, path) if isinstance(path, str) else (label, diagnose(options, path), None)
-                   for label, path in found.items()]
+                   for label, path in found]

@@ -2,6 +2,8 @@
 
 A row has the name that `compare` prints, such as item_sync/after or gemm_bf16/256."""
 
+from common import quantity
+
 from . import read, style
 
 NAME = "trend"
@@ -19,7 +21,7 @@ def data(options):
         own = [row for row in rows if row.get("run_name", row.get("name")) == options.row]
         median = [row["real_time"] for row in own if row.get("aggregate_name") == "median"]
         times = [row["real_time"] for row in own
-                 if row.get("run_type", "iteration") == "iteration" and read.number(row.get("real_time"))]
+                 if row.get("run_type", "iteration") == "iteration" and quantity.is_known(row.get("real_time"))]
         if not times and not median:
             lacking.append(str(path))
             continue
@@ -47,7 +49,7 @@ def draw(found, theme):
                       devices[0] if len(devices) == 1 else "The devices differ: do not compare them", lacking)
     axes = figure.add_subplot()
     every = [time for point in points for time in point["times"] or [point["median"]]]
-    unit, size = read.scale(sorted(every)[len(every) // 2], found["unit"])
+    unit, size = quantity.scale(sorted(every)[len(every) // 2], found["unit"])
     for x, point in enumerate(points):
         axes.plot([x] * len(point["times"]), point["times"], "o", color=colors["muted"], markersize=5,
                   alpha=0.6, label="one repetition" if x == 0 else None, rasterized=len(every) > 1500)

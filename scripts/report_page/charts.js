@@ -1,5 +1,5 @@
 "use strict";
-// What both kinds of pictures need, and the charts: distributions of step times, memory over time.
+// Parts that both kinds of pictures need, and the charts: distributions of step times, memory over time.
 
 function timeText(ns) {
   const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];

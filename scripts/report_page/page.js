@@ -1,5 +1,5 @@
 "use strict";
-// What the page does: theme, sorting and filtering, and drawing a section when it is opened.
+// The page's behaviour: theme, sorting and filtering, and drawing a section when it is opened.
 
 // --- Theme ---
 
@@ -37,8 +37,9 @@ function sortTable(table, column, button) {
 function filterTable() {
   const words = document.getElementById("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
   const verdict = document.getElementById("verdict").value;
+  const rows = document.querySelectorAll("#scenarios tbody tr");
   let shown = 0;
-  for (const row of document.querySelectorAll("#scenarios tbody tr")) {
+  for (const row of rows) {
     const fits = (verdict === "" || row.dataset.verdict === verdict)
       && words.every((word) => row.dataset.text.toLowerCase().includes(word));
     row.hidden = !fits;
@@ -46,12 +47,13 @@ function filterTable() {
     if (section) section.hidden = !fits;
     shown += fits;
   }
-  document.getElementById("shown").textContent = `${shown} scenarios`;
+  document.getElementById("shown").textContent = `shown: ${shown} of ${rows.length}`;
 }
 
 // --- Sections ---
 
 const sections = new Map(); // by element: its data, and what is drawn
+const loading = new Map(); // by element: a promise of that
 
 async function unpack(section) {
   const text = section.querySelector("script.data").textContent;
@@ -74,8 +76,15 @@ function drawSection(section) {
   if (distribution) drawDistribution(distribution, drawn.data.samples);
 }
 
+// Once, however often a section is asked for meanwhile.
+function load(section) {
+  if (!loading.has(section))
+    loading.set(section, unpack(section).then((data) => sections.set(section, { data })));
+  return loading.get(section);
+}
+
 async function openSection(section) {
-  if (!sections.has(section)) sections.set(section, { data: await unpack(section) });
+  await load(section);
   drawSection(section);
   section.dataset.drawn = "yes";
 }
@@ -123,14 +132,17 @@ async function start() {
   window.addEventListener("hashchange", openTarget);
   window.addEventListener("beforeprint", beforePrint);
   window.addEventListener("afterprint", afterPrint);
+  if (!window.DecompressionStream) {
+    document.getElementById("old-browser").hidden = false;
+    return;
+  }
   const all = [...document.querySelectorAll("details.scenario")];
   for (const section of all)
     section.addEventListener("toggle", () => { if (section.open) openSection(section); });
   openTarget();
   for (const section of all.filter((one) => one.open)) await openSection(section);
   // The others are unpacked in the background, so that printing finds them.
-  for (const section of all)
-    if (!sections.has(section)) sections.set(section, { data: await unpack(section) });
+  for (const section of all) await load(section);
   document.documentElement.dataset.ready = "yes";
 }
 

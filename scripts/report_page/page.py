@@ -3,13 +3,14 @@ import base64
 import difflib
 import hashlib
 import json
+import math
 import pathlib
 import zlib
 
 import jinja2
 import markupsafe
 
-from report_page import quantity
+from common import change_text, quantity
 from report_page.sources import VARIANTS, scenarios_of
 
 FOLDER = pathlib.Path(__file__).parent
@@ -62,14 +63,14 @@ def doubts(trace):
 
 
 def view_trace(trace):
-    """What the templates show of a diagnosis."""
+    """The part of a diagnosis that the templates show."""
     window, steps = trace["window"], trace["steps"]
     window_ns = window["busy_ns"] + window["idle_ns"]
     kernels = [row for row in trace["kernels"] if row["kind"] in ("computation", "communication")]
     copies = [row for row in trace["kernels"] if row["kind"] not in ("computation", "communication")]
     return {
         "raw": trace, "doubts": doubts(trace), "steps": steps, "window_ns": window_ns,
-        "busy": ratio(trace["busy_ns"], trace["span_ns"]),
+        "busy": window["busy_share"],
         "parts": stacked(numbers_of(steps["parts"]), PARTS, steps["mean_ns"]),
         "device": stacked({"busy": window["busy_ns"], **window["causes"]}, {"busy": "busy", **CAUSES},
                           window_ns),
@@ -82,7 +83,7 @@ def view_trace(trace):
 
 
 def drawn_trace(trace):
-    """What the browser draws of a diagnosis. JavaScript's numbers are doubles, so moments go as text."""
+    """The part of a diagnosis that the browser draws. JavaScript's numbers are doubles, so moments go as text."""
     timeline = trace["timeline"]
     return {"timeline": {**timeline, "start_ns": str(timeline["start_ns"]),
                          "span_ns": timeline["end_ns"] - timeline["start_ns"]},
@@ -99,14 +100,17 @@ def packed(data):
 
 # --- A scenario ---
 
-def sample_steps(scenario, variant):
-    """Times of single steps, all or evenly many of the sorted ones; and how many there are."""
-    samples = (scenario.get("samples") or {}).get(variant) or []
-    times = sorted(time for sample in samples for time in sample.get("step_ns") or [])
+def drawn_times(times):
+    """Sorted; of more than can be drawn evenly many."""
+    times, last = sorted(times), len(times) - 1
     if len(times) <= SAMPLES_DRAWN:
-        return times, len(times)
-    last = len(times) - 1
-    return [times[round(i * last / (SAMPLES_DRAWN - 1))] for i in range(SAMPLES_DRAWN)], len(times)
+        return times
+    return [times[round(i * last / (SAMPLES_DRAWN - 1))] for i in range(SAMPLES_DRAWN)]
+
+
+def step_times(scenario, variant):
+    samples = (scenario.get("samples") or {}).get(variant) or []
+    return [time for sample in samples for time in sample.get("step_ns") or []]
 
 
 def lines_of(lesson):
@@ -124,22 +128,15 @@ def threshold_text(expectation):
     found = [text.format(quantity.factor(value)) for value, text in texts if value is not None]
     for name, text in (("before_above", "before above {}"), ("after_below", "after below {}")):
         if expectation.get(name) is not None:
-            found.append(text.format(quantity.metric(expectation[name], expectation.get("unit"))))
+            found.append(text.format(quantity.quantity(expectation[name], expectation.get("unit") or "")))
     return ", ".join(found) or ("grows" if expectation.get("direction") == "grows" else "shrinks")
 
 
-def in_words(expectation):
-    """The factor and its interval as `run` prints them: up or down, faster or slower, and more than 1."""
-    factor, (low, high) = expectation.get("effect"), expectation.get("interval") or (None, None)
-    grows = expectation.get("direction") == "grows"
-    if not factor:
-        return {"words": quantity.UNKNOWN, "range": quantity.UNKNOWN}
-    if factor < 1:
-        factor, low, high, grows = 1 / factor, high and 1 / high, low and 1 / low, not grows
-    words = ("slower" if grows else "faster") if expectation.get("unit") == "us" else ("up" if grows else "down")
-    text = quantity.factor(factor)
-    return {"words": "the same" if factor == 1 else f"{text} {words}" if words.endswith("er") else f"{words} {text}",
-            "range": f"{quantity.factor(low)} to {quantity.factor(high)}" if low and high else quantity.UNKNOWN}
+def in_words(change, scenario):
+    """The effect and its interval as `run` prints them; dashes for a scenario without."""
+    effect, interval = change_text.of_result({**change, "coverage": scenario.get("coverage")})
+    is_there = change.get("before") is not None
+    return {"effect": effect if is_there else quantity.UNKNOWN, "interval": interval if is_there else ""}
 
 
 UTILISATION = {"busy_share": "the device works", "mfu": "model FLOPs utilisation (MFU)",
@@ -160,10 +157,10 @@ def view_scenario(gathered, scenario):
     traces = {variant: view_trace(gathered.traces[name, variant]) if (name, variant) in gathered.traces else None
               for variant in VARIANTS}
     findings = scenario.get("findings") or {}
-    samples = {variant: sample_steps(scenario, variant) for variant in VARIANTS}
+    times = {variant: step_times(scenario, variant) for variant in VARIANTS}
     drawn = {variant: drawn_trace(gathered.traces[name, variant]) if traces[variant] else None
              for variant in VARIANTS}
-    drawn["samples"] = {variant: samples[variant][0] for variant in VARIANTS}
+    drawn["samples"] = {variant: drawn_times(times[variant]) for variant in VARIANTS}
     lesson = gathered.lessons.get(name, {})
     tone, sign = VERDICTS.get(scenario.get("verdict"), ("doubtful", "?"))
     return {
@@ -172,16 +169,17 @@ def view_scenario(gathered, scenario):
         "findings": findings, "expected": {row["id"] for row in lesson.get("findings", [])},
         "tolerated": {row["id"] for row in lesson.get("findings_after", [])},
         "shares": {variant: utilisation(scenario, variant, traces[variant]) for variant in VARIANTS},
-        "expectations": [{**one, "threshold": threshold_text(one), **in_words(one)}
+        "change": in_words({**(scenario.get("step_time") or {}), "effect": scenario.get("effect"),
+                            "interval": scenario.get("interval")}, scenario),
+        "expectations": [{**one, "threshold": threshold_text(one), "change": in_words(one, scenario)}
                          for one in scenario.get("expectations") or []],
-        "sample_counts": {variant: samples[variant][1] for variant in VARIANTS},
+        "sample_counts": {variant: len(times[variant]) for variant in VARIANTS},
         "packed": packed(drawn),
     }
 
 
 def log_place(factor, least, most):
     """The place of a factor on a logarithmic scale, in percent."""
-    import math
     if factor is None or factor <= 0:
         return None
     low, high = math.log(least), math.log(most)
@@ -200,9 +198,9 @@ def effect_scale(scenarios):
 def environment():
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True,
                               lstrip_blocks=True, undefined=jinja2.ChainableUndefined)
-    made.filters.update(time=quantity.time, us=quantity.microseconds, bytes=quantity.size, share=quantity.share,
-                        factor=quantity.factor, count=quantity.count, metric=quantity.metric,
-                        effect=quantity.effect, label=lambda name: name.replace("_", " "))
+    made.filters.update(time=quantity.time, bytes=quantity.size, share=quantity.share, factor=quantity.factor,
+                        count=quantity.count, quantity=quantity.quantity,
+                        label=lambda name: name.replace("_", " "))
     return made
 
 
@@ -247,8 +245,8 @@ def page_of(gathered, scenarios):
         gathered=gathered, scenarios=scenarios, files=files, variants=VARIANTS, context=context,
         facts=[(name, context[name]) for name in ENVIRONMENT if context.get(name) not in (None, "", "unknown")],
         utilisation=UTILISATION, place=lambda factor: log_place(factor, least, most), causes=CAUSES,
-        packed_files=[packed({"trace": drawn_trace(one), "samples": {"trace": one["steps"]["duration_ns"]
-                                                                      [:SAMPLES_DRAWN]}})
+        packed_files=[packed({"trace": drawn_trace(one),
+                              "samples": {"trace": drawn_times(one["steps"]["duration_ns"])}})
                       for one in gathered.files],
         style=markupsafe.Markup((FOLDER / "style.css").read_text()), script=markupsafe.Markup(script),
         script_digest=digest)

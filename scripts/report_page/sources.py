@@ -26,7 +26,7 @@ class Gathered:
 
 
 def ask(program, arguments):
-    """What the program prints as JSON, None where it prints nothing, and its errors, a line each."""
+    """The JSON that the program prints, None where it prints nothing, and its errors, a line each."""
     asked = subprocess.run([program, *arguments], capture_output=True, check=False)
     errors = [line.removeprefix("chokepoint: ").removeprefix("diagnose: ")
               for line in asked.stderr.decode(errors="replace").splitlines()]
@@ -62,7 +62,7 @@ def result_path(argument):
 
 
 def member(value, *names):
-    """What is there; None where anything on the way is missing, or no object."""
+    """The value that is there; None where anything on the way is missing, or no object."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
@@ -118,14 +118,16 @@ def gather_trace(gathered, program, folder, scenario, variant):
 
 
 def gather(program, arguments):
-    """What the page shows of these results and traces. Unreadable: nothing."""
+    """All that the page shows of these results and traces. Unreadable: it shows nothing."""
     results = [result_path(argument) for argument in arguments]
     if len(arguments) == 1 and results[0]:
         return gather_result(program, results[0])
     if any(results):
         raise Unreadable(f"{next(filter(None, results))} is a result: a page has one result, or traces")
     for argument in arguments:
-        if argument != "-" and not os.path.exists(argument) and "/traces/" not in argument:
+        # `diagnose` looks up by itself where the traces of a run are that was repeated.
+        is_of_run = os.path.basename(os.path.dirname(argument)) == "traces"
+        if argument != "-" and not os.path.exists(argument) and not is_of_run:
             raise Unreadable(f"{argument}: No such file or directory")
     gathered = Gathered(path=arguments[0])
     gathered.files, gathered.is_run, gathered.troubles = diagnose(program, arguments)

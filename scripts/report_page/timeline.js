@@ -1,6 +1,6 @@
 "use strict";
-// A timeline on a canvas: panels of rows of bars, all on one time scale. What a pixel cannot show is merged
-// already (harness/analysis/excerpt.h), and of bars in one pixel the first is drawn.
+// A timeline on a canvas: panels of rows of bars, all on one time scale. Bars that are narrower than a pixel
+// are merged already (harness/analysis/excerpt.h), and of bars in one pixel the first is drawn.
 
 const ROW = 20, BAR = 17, HEAD = 20, AXIS = 22;
 
@@ -248,10 +248,16 @@ function describe(row, i) {
   const count = row.count ? row.count[i] : 1;
   const lines = [row.kind === "idle" ? `device idle: ${row.categories[row.category[i]]}` : nameOf(row, i)];
   if (count > 1) lines.push(`and ${count - 1} more, together ${timeText(row.covered_ns[i])}`);
-  lines.push(`start ${timeText(row.start_ns[i])} (ts ${Number(file) / 1000} us in the file)`,
+  lines.push(`start ${timeText(row.start_ns[i])} (ts ${microsecondsText(file)} us in the file)`,
     `duration ${timeText(row.duration_ns[i])}`);
   if (row.kind !== "steps" && row.kind !== "idle") lines.push(`${row.label}: ${row.categories[row.category[i]]}`);
   return lines.join("\n");
+}
+
+// Takes a BigInt: moments of a file may have more digits than a number.
+function microsecondsText(ns) {
+  const rest = `${ns % 1000n}`.padStart(3, "0").replace(/0+$/, "");
+  return rest === "" ? `${ns / 1000n}` : `${ns / 1000n}.${rest}`;
 }
 
 function showTip(text, x, y) {

@@ -145,7 +145,9 @@ trace, = json.load(open(sys.argv[1]), parse_constant=refuse)["traces"]
 steps = trace["steps"]
 assert [steps[name] for name in ("count", "mean_ns", "min_ns", "max_ns")] == [200] + 3 * [100000]
 assert steps["duration_ns"] == 200 * [100000] and sum(steps["parts"].values()) == 100000
-assert sum(trace["window"]["causes"].values()) == trace["window"]["idle_ns"]
+window = trace["window"]
+assert sum(window["causes"].values()) == window["idle_ns"]
+assert abs(window["busy_share"] - window["busy_ns"] / (window["busy_ns"] + window["idle_ns"])) < 1e-12
 assert "timeline" not in trace
 assert trace["busy_ns"] == 200 * 60000 and trace["span_ns"] == 199 * 100000 + 60000
 assert sum(trace["idle"].values()) == trace["idle_ns"] == trace["span_ns"] - trace["busy_ns"]

@@ -63,7 +63,7 @@ class Page(html.parser.HTMLParser):
         return " ".join(" ".join(self.text).split())
 
     def data(self):
-        """What the browser draws."""
+        """The data that the browser draws."""
         return [json.loads(zlib.decompress(base64.b64decode(text)))
                 for (_, attributes, _), text in zip([one for one in self.elements if one[0] == "script"],
                                                     self.scripts) if attributes.get("class") == "data"]
@@ -79,14 +79,16 @@ def numbers(values):
     return [float(value) for value in values]
 
 
-def made_trace(name, rank=None, world=2, steps=4):
-    """Steps of 100 us, each with a kernel of 60 us of that name, launched by a call within an operator."""
+def made_trace(name, rank=None, world=2, steps=4, last=100):
+    """Steps of 100 us, each with a kernel of 60 us of that name, launched by a call within an operator; the last
+    step may be longer."""
     events = []
     for step in range(steps):
         at = 100 * step
         host = {"pid": 9, "tid": 9, "ph": "X"}
         events += [
-            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": at, "dur": 100},
+            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": at,
+             "dur": last if step == steps - 1 else 100},
             {**host, "cat": "cpu_op", "name": name, "ts": at + 1, "dur": 20},
             {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 5, "dur": 4,
              "args": {"correlation": step + 1}},
@@ -105,6 +107,7 @@ class Report(unittest.TestCase):
                               "--device=cpu", "--quick", "--repetitions=2", f"--out={cls.folder / 'made'}"],
                              capture_output=True, text=True, check=False)
         assert ran.returncode in (0, 1), ran.stderr
+        cls.table = ran.stdout
 
     def report(self, *inputs, expect=0):
         out = self.folder / "page.html"
@@ -145,6 +148,12 @@ class Report(unittest.TestCase):
                 wanted = [expectation[key] for expectation in scenario["expectations"]
                           for key in ("before", "after", "effect") if expectation["metric"] == metric]
                 self.assertEqual([None if one == "None" else float(one) for one in shown], wanted)
+            printed, left_out = ({expectation["metric"] for expectation in scenario["expectations"]
+                                  if (expectation["outcome"] == "not bound") == is_left_out}
+                                 for is_left_out in (False, True))
+            for metric in printed - left_out:
+                for words in page.values("data-words", data_scenario=name, data_metric=metric):
+                    self.assertIn(words, self.table)
             for variant in ("before", "after"):
                 trace = self.diagnosis(self.folder / "made" / scenario["traces"][variant])
                 self.check_trace(page, trace, data[number][variant], name, variant)
@@ -155,7 +164,7 @@ class Report(unittest.TestCase):
                 self.assertEqual(drawn if len(samples) > 400 else samples, [one for one in drawn if one in samples])
                 busy = scenario.get("utilisation", {}).get(variant, {}).get("busy_share")
                 self.assertEqual(numbers(page.values("data-sort", data_name=name, data_value=f"busy-{variant}")),
-                                 [trace["busy_ns"] / trace["span_ns"] if busy is None else busy])
+                                 [trace["window"]["busy_share"] if busy is None else busy])
             gains = [finding["predicted_gain"] for finding in scenario["findings"]["before"]
                      if finding["predicted_gain"] and finding["predicted_gain"] > 1]
             self.assertEqual(numbers(page.values("data-exact", data_scenario=name, data_findings="before")), gains)
@@ -230,6 +239,11 @@ class Report(unittest.TestCase):
         self.assertEqual(self.report(self.folder / "ranks")[0].said().count("rank 1 of 2"), 1)
         page, _ = self.report(self.folder / "plain.json", ranks[0])
         self.assertNotIn("Ranks", page.said())
+
+    def test_the_slowest_of_many_steps_is_drawn(self):
+        page, _ = self.report(self.write("long.json", made_trace("gemm", steps=1000, last=900)))
+        drawn = page.data()[0]["samples"]["trace"]
+        self.assertEqual([len(drawn), drawn[0], drawn[-1]], [400, 100_000, 900_000])
 
     def test_what_is_missing_is_said(self):
         made = self.copy("gone")

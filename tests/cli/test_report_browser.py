@@ -129,7 +129,7 @@ class Browser(unittest.TestCase):
         self.assertEqual(len(self.names()), 3)
         self.find("#filter").send_keys("check")
         self.assertEqual(self.names(), ["checkpointing"])
-        self.assertEqual(self.find("#shown").text, "1 scenarios")
+        self.assertEqual(self.find("#shown").text, "shown: 1 of 3")
         self.assertFalse(self.find("#s-launch_overhead").is_displayed())
         self.find("#filter").send_keys(Keys.CONTROL, "a", Keys.DELETE)
         Select(self.find("#verdict")).select_by_visible_text("skipped")

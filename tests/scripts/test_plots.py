@@ -121,7 +121,7 @@ def trace(steps=4):
 
 
 def sweep(second=(None,)):
-    """Of two knobs where `second` has values of the other."""
+    """A sweep of two knobs where `second` has values of the other."""
     values, rows = [], []
     for column in range(12):
         for other in second:
@@ -270,7 +270,7 @@ class Plots(unittest.TestCase):
                 self.assertAlmostEqual(widths[y], 1 / one["effect"])
         self.assertEqual(widths[5], 0)
         texts = [text for text, _ in texts_of(figure)]
-        for text in ("none left", "79.5 KiB → 0 B", "almost none left", "no clear change",
+        for text in ("none left", "79.5 KiB → 0 B", "almost none left", "no change (within 4.00x)",
                      "failed: the child ended by signal 11", "2.09x faster (1.88 to 2.29)"):
             self.assertIn(text, texts)
 
@@ -280,7 +280,8 @@ class Plots(unittest.TestCase):
                 (("items_per_second", "/s", "grows", 1, 2, 2, [2, 2]), "up 2.00x"),
                 (("items_per_second", "/s", "grows", 2, 1, .5, [.4, .6]), "down 2.00x (1.67 to 2.50)"),
                 (("copies_per_step", "", "shrinks", 3, 1, 3, None), "down 3.00x"),
-                (("copies_per_step", "", "shrinks", 3, None, None, None), "")):
+                (("step_time", "us", "shrinks", 2, 1, 1.4, [.9, 2], .75), "unclear (all within 2.00x)"),
+                (("copies_per_step", "", "shrinks", 3, None, None, None), "not measured")):
             self.assertEqual(plot.effects.words(plot.effects.row(*row)), words)
 
     def test_every_step_is_drawn_once(self):
@@ -355,6 +356,13 @@ class Plots(unittest.TestCase):
             texts = " ".join(text for text, _ in texts_of(figure_of(case)[1]))
             self.assertIn("gone.json is not there", texts)
 
+    def test_two_traces_of_one_name_are_both_drawn(self):
+        (folder / "other").mkdir()
+        other = put("other/before.json", trace(3))
+        first = str(folder / "before.json")
+        found, _ = figure_of(["timeline", first, other, *READER])
+        self.assertEqual([one["label"] for one in found["panels"]], [first, other])
+
     def test_a_trend_is_in_the_order_of_its_dates(self):
         found, figure = figure_of(CASES[9])
         line = next(line for line in figure.axes[0].lines if line.get_linestyle() == "-")
@@ -363,12 +371,12 @@ class Plots(unittest.TestCase):
         self.assertIn("1 of the files lack this row", [text for text, _ in texts_of(lacking)])
 
     def test_names_may_hold_anything(self):
-        device = "bell \u0007, \u4e2d, $x_1$, </text><script>"
+        device = "bell \u0007, \u4e2d, $x_1$, \ud800, </text><script>"
         odd = {**catalogue(), "context": {**CONTEXT, "device_name": device}}
         done = run("effects", put("odd-names.json", odd), "-o", folder / "odd.svg")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         drawn = xml.etree.ElementTree.parse(folder / "odd.svg").getroot()
-        self.assertIn("bell , \u4e2d, $x_1$, </text><script>", "".join(drawn.itertext()))
+        self.assertIn("bell , \u4e2d, $x_1$, ?, </text><script>", "".join(drawn.itertext()))
         self.assertFalse([one for one in drawn.iter() if one.tag.endswith("script")])
 
     def test_bad_input_is_one_sentence(self):
@@ -380,10 +388,13 @@ class Plots(unittest.TestCase):
                  (["effects", benches[0]], "no result of chokepoint run"),
                  (["effects", put("odd", {"chokepoint": {"scenarios": [{"name": "a", "expectations": 1}]}})],
                   "not as this version of chokepoint writes it"),
+                 (["effects", put("interval", {"chokepoint": {"scenarios": [{**scenario(1), "interval": [1]}]}})],
+                  "not as this version of chokepoint writes it"),
                  (["effects", put("none", {"chokepoint": {"scenarios": []}})], "measured no scenario"),
                  (["effects", str(folder / "absent")], "No such file"),
                  (["effects", str(folder), "--scenario", "nowhere"], "no scenario nowhere"),
                  (["steps", result], "which scenario? Give --scenario: a_scenario"),
+                 (["steps", result, "--scenario", "a", "--scenario", "b"], "shows one; give one name"),
                  (["roofline", result], "no limits of the device"),
                  (["roofline", put("roof", {**bench(), "benchmarks": []})], "no row of it"),
                  (["sweep", benches[0]], "no output of chokepoint train --sweep"),
@@ -407,6 +418,9 @@ class Plots(unittest.TestCase):
                 self.assertFalse(out.exists())
         self.assertEqual(run("timeline", folder / "before.json", "--program", "/nonexistent", "-o",
                              folder / "never.svg").returncode, 3)
+        os.mkfifo(folder / "pipe.svg")
+        done = run("effects", result, "-o", folder / "pipe.svg")
+        self.assertEqual((done.returncode, done.stderr), (2, f"plot.py: {folder}/pipe.svg: it exists and is not a file\n"))
         self.assertEqual(run("effects", result, "-o", "picture.gif").returncode, 2)
         self.assertEqual(run("effects", result, "-o", folder / "no/folder.svg").returncode, 2)
         self.assertEqual(run("pie", result, "-o", "picture.svg").returncode, 2)
