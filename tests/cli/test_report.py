@@ -294,8 +294,7 @@ class Report(unittest.TestCase):
                            ("tracing", [1]), ("verdict", [1]), ("utilisation", 1), ("findings", 1)):
             made = json.loads(json.dumps(result))
             made["chokepoint"]["scenarios"][0][key] = value
-            # Beside traces, so that all of a scenario is shown.
-            path = self.write("made/odd/result.json", made)
+            path = self.write("odd-members/result.json", made)
             out = self.folder / "page.html"
             ran = subprocess.run([PROGRAM, "report", str(path), "-o", str(out)], capture_output=True, text=True,
                                  check=False)
