@@ -102,7 +102,8 @@ const struct command command_report = {
         "  chokepoint report rank0.json rank1.json --out=ranks.html\n"
         "\n"
         "The exit code is 0 when all was read, even if scenarios failed or a trace is "
-        "incomplete: the page says what is missing. It is 2 when a file, or a scenario in it, could "
+        "incomplete: the page says what is missing. It is 2 when a file, or a scenario in it, "
+        "could "
         "not be read; the page then has the others.",
     .options = options,
     .context_size = sizeof(struct flags),

@@ -357,8 +357,8 @@ class Plots(unittest.TestCase):
             self.assertIn("gone.json is not there", texts)
 
     def test_two_traces_of_one_name_are_both_drawn(self):
-        (folder / "other").mkdir()
-        other = put("other/before.json", trace(3))
+        (folder / "second").mkdir()
+        other = put("second/before.json", trace(3))
         first = str(folder / "before.json")
         found, _ = figure_of(["timeline", first, other, *READER])
         self.assertEqual([one["label"] for one in found["panels"]], [first, other])
