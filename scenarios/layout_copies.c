@@ -35,7 +35,7 @@ const struct scenario scenario_layout_copies = {
                      "    y = F.scaled_dot_product_attention(q, k, v)\n"
                      "    return y.transpose(1, 2).flatten(2)\n",
         },
-    .base = "model=balanced batch=64 launch=eager attention=fused",
+    .base = "model=balanced batch=16 launch=eager attention=fused",
     .knob = "heads",
     .before = "copied",
     .after = "strided",
