@@ -10,6 +10,7 @@
 #include "harness/device/cpu/attention_rows.h"
 #include "harness/device/cpu/cpu_gemm.h"
 #include "harness/device/cpu/trace.h"
+#include "harness/device/plugin/attention_shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,13 +99,6 @@ static size_t lay_out(struct workspace *space, const struct attention_plan *plan
     return bytes;
 }
 
-static bool same(const struct attention_shape *a, const struct attention_shape *b)
-{
-    return a->samples == b->samples && a->heads == b->heads && a->tokens == b->tokens &&
-           a->width == b->width && a->lengths == b->lengths && a->dtype == b->dtype &&
-           a->packed == b->packed;
-}
-
 static struct attention_plan *find(struct cpu_attentions *attentions,
                                    const struct attention_shape *shape)
 {
@@ -112,7 +106,7 @@ static struct attention_plan *find(struct cpu_attentions *attentions,
 
     pthread_mutex_lock(&attentions->lock);
     plan = attentions->plans;
-    while (plan != NULL && !same(&plan->shape, shape)) plan = plan->next;
+    while (plan != NULL && !attention_shapes_equal(&plan->shape, shape)) plan = plan->next;
     pthread_mutex_unlock(&attentions->lock);
     return plan;
 }
@@ -128,7 +122,6 @@ static int part_of(int tokens, int wanted)
 /* Rows of scores a power of two apart would share the cache's sets: hence the gap. */
 static void fill_plan(struct attention_plan *plan, const struct attention_shape *shape)
 {
-    static const char *const types[DTYPE_COUNT] = { "f32", "bf16", "f16" };
     static const char *const passes[2] = { "forward", "backward" };
 
     plan->shape = *shape;
@@ -137,7 +130,7 @@ static void fill_plan(struct attention_plan *plan, const struct attention_shape 
     plan->stride = (plan->keys + ROW_MULTIPLE - 1) / ROW_MULTIPLE * ROW_MULTIPLE + ROW_MULTIPLE;
     for (int i = 0; i < 2; i++)
         snprintf(plan->names[i], sizeof plan->names[i], "fused_attention_%s_%s", passes[i],
-                 types[shape->dtype]);
+                 gemm_type_name(shape->dtype));
 }
 
 enum status cpu_attention_plan(struct device *base, const struct attention_shape *shape,

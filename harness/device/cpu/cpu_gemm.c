@@ -213,17 +213,24 @@ static struct gemm_plan *find(struct cpu_gemms *gemms, const struct shape *shape
     return plan;
 }
 
+const char *gemm_type_name(enum dtype dtype)
+{
+    static const char *const names[DTYPE_COUNT] = { "f32", "bf16", "f16" };
+
+    return names[dtype];
+}
+
 /* "gemm_bf16_nt_64x192x64_b8": types, transposes as BLAS writes them, m x n x k, and the batch. */
 static void name_plan(struct gemm_plan *plan)
 {
-    static const char *const types[DTYPE_COUNT] = { "f32", "bf16", "f16" };
     const struct shape *shape = &plan->shape;
     char batch[16] = "";
 
     if (shape->batch > 1)
         snprintf(batch, sizeof batch, "_b%d", shape->batch);
-    snprintf(plan->name, sizeof plan->name, "gemm_%s%s_%c%c_%dx%dx%d%s", types[shape->dtype_ab],
-             shape->dtype_c == shape->dtype_ab ? "" : types[shape->dtype_c],
+    snprintf(plan->name, sizeof plan->name, "gemm_%s%s_%c%c_%dx%dx%d%s",
+             gemm_type_name(shape->dtype_ab),
+             shape->dtype_c == shape->dtype_ab ? "" : gemm_type_name(shape->dtype_c),
              shape->transpose_a ? 't' : 'n', shape->transpose_b ? 't' : 'n', shape->m, shape->n,
              shape->k, batch);
 }

@@ -22,6 +22,9 @@ void gemm_start_worker(void);
  * first one of a shape makes its plan. */
 enum status gemm_compute(struct gemm_scratch *scratch, const struct gemm *gemm);
 
+/* As in the names of kernels: "f32", "bf16", "f16". */
+const char *gemm_type_name(enum dtype dtype);
+
 /* "oneDNN 2.6.3" */
 void gemm_library(char *text, size_t size);
 

@@ -11,6 +11,7 @@
 #include "harness/device/cuda/cuda_attention.h"
 
 #include "harness/device/cuda/attention/attention_graph.h"
+#include "harness/device/plugin/attention_shape.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -230,18 +231,11 @@ static enum status failure_of(enum status status)
     return status_raise(&error);
 }
 
-static bool same(const struct attention_shape *a, const struct attention_shape *b)
-{
-    return a->samples == b->samples && a->heads == b->heads && a->tokens == b->tokens &&
-           a->width == b->width && a->lengths == b->lengths && a->dtype == b->dtype &&
-           a->packed == b->packed;
-}
-
 static struct plan *find(struct attentions *attentions, const struct attention_shape *shape)
 {
     struct plan *plan = attentions->plans;
 
-    while (plan != NULL && !same(&plan->shape, shape)) plan = plan->next;
+    while (plan != NULL && !attention_shapes_equal(&plan->shape, shape)) plan = plan->next;
     return plan;
 }
 
