@@ -27,7 +27,7 @@ void roofs_measure(struct roofs *roofs, const struct bench *bench, struct device
  * repetitions of at least 5 ms. */
 void roofs_measure_quickly(struct roofs *roofs, int peak, struct device *device);
 
-/* What the training step is held against; 0 or less: not known. */
+/* The limits that the training step is held against; 0 or less: not known. */
 struct ceilings {
     double flops_per_second; /* of products in the step's type */
     double bytes_per_second; /* of copies within the device: read and written */

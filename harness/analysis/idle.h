@@ -31,7 +31,8 @@ struct idle_time {
     int64_t unknown_ns;                   /* its call is not in the trace */
     int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
     int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
-    /* Of drained_ns without HOST_WAITING, HOST_LOGGING and HOST_SAVING, and of the loading in free_ns. */
+    /* The part of drained_ns without HOST_WAITING, HOST_LOGGING and HOST_SAVING, and of the loading in
+     * free_ns. */
     int64_t hidable_ns;
     int64_t hidable_loading_ns; /* its part that is HOST_LOADING */
     int64_t drained_count;

@@ -30,7 +30,7 @@ enum { TIMELINE_JSON_GAPS = 20 };
 /* OUT_OF_MEMORY. */
 enum status gaps_json(struct json *json, cJSON *to, const struct summary *summary);
 
-/* Of `steps` steps, at least one. OUT_OF_MEMORY. */
+/* `steps` steps are drawn, at least one. OUT_OF_MEMORY. */
 enum status timeline_json(struct json *json, cJSON *to, const struct summary *summary, int steps);
 
 #endif

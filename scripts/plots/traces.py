@@ -1,4 +1,4 @@
-"""What `chokepoint diagnose` finds in traces: of files, or of both variants of a scenario of a result."""
+"""Findings of `chokepoint diagnose` in traces: of files, or of both variants of a scenario of a result."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-/* What is drawn of a trace: which steps, which rows, and how many bars. */
+/* The part of a trace that is drawn: which steps, which rows, and how many bars. */
 #include "harness/analysis/excerpt.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"

@@ -312,7 +312,7 @@ static struct packed packed_make(struct cpu_device_test *test, const struct tens
     return packed;
 }
 
-/* What the library computed from packed tensors becomes result 1 of `t`, in its order. */
+/* Result 1 of `t`, in its order, is made from packed tensors that the library computed. */
 static void unpack(struct cpu_device_test *test, const struct tensors *t,
                    const struct attention_shape *of, const struct packed *packed)
 {

@@ -429,7 +429,7 @@ void workbench_expect(struct workbench *bench, struct tensor *tensor, const doub
     for (long i = 0; i < tensor->count; i++) {
         double error = fabs(tensor->values[i] - reference[i]);
         double beyond =
-            error - fmax(unit * fabs(reference[i]), least); /* What rounding to store explains. */
+            error - fmax(unit * fabs(reference[i]), least); /* Rounding explains the rest. */
         double size = sizes ? sizes[i] : fabs(reference[i]) + scale;
         double share = beyond <= 0 ? 0 : beyond / (limit * size);
         error_squares += error * error;

@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import sys
 
-FINALISTS = 5  # Of the grid: its best may have been lucky.
+FINALISTS = 5  # The grid's best may have been lucky.
 LEAST_SHARE, MOST_SECONDS = 0.95, 180
 
 
