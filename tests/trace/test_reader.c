@@ -391,6 +391,54 @@ static void operators_keep_the_work_that_they_state(void **state)
     trace_file_close(trace);
 }
 
+static void python_calls_are_rows_of_their_own(void **state)
+{
+    struct trace_file *trace = read_events(
+        "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"train.py(12): log_loss\","
+        "\"pid\":7,\"tid\":8,\"ts\":5,\"dur\":10,\"args\":{\"CallFrom\":\"train.py:34\","
+        "\"Python parent id\":null,\"Python id\":1}},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::item\",\"pid\":7,\"tid\":8,"
+        "\"ts\":6,\"dur\":2,\"args\":{\"Call stack\":\"a.py(1): f\"}},"
+        "{\"ph\":\"X\",\"cat\":\"python_function\","
+        "\"name\":\"<built-in method item of Tensor object at 0x7f12ab>\","
+        "\"pid\":7,\"tid\":8,\"ts\":6,\"dur\":3,\"args\":{\"Python id\":2}}");
+    const struct event_frame *frames = trace->frames;
+
+    (void)state;
+    assert_int_equal(trace->event_count, 1);
+    assert_int_equal(trace->other_count, 2);
+    assert_int_equal(trace->frame_count, 2);
+    assert_string_equal(trace_file_name(trace, frames[0].name), "train.py(12): log_loss");
+    assert_string_equal(trace_file_name(trace, frames[0].from), "train.py:34");
+    assert_int_equal(frames[0].start_ns, 5000);
+    assert_int_equal(frames[0].end_ns, 15000);
+    assert_int_equal(frames[0].track, trace->events[0].track);
+    assert_string_equal(trace_file_name(trace, frames[1].name),
+                        "<built-in method item of Tensor object>");
+    assert_int_equal(frames[1].from, 0);
+    assert_false(frames[0].is_stack || frames[1].is_stack);
+    trace_file_close(trace);
+}
+
+static void stacks_of_operators_stand_in_for_calls(void **state)
+{
+    struct trace_file *trace =
+        read_events("{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::item\",\"pid\":7,"
+                    "\"tid\":8,\"ts\":6,\"dur\":2,\"args\":{\"Call stack\":"
+                    "\"lib/torch/x.py(3): step;train.py(5): <module>\"}},"
+                    "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::mm\",\"pid\":7,"
+                    "\"tid\":8,\"ts\":9,\"dur\":2,\"args\":{}}");
+
+    (void)state;
+    assert_int_equal(trace->event_count, 2);
+    assert_int_equal(trace->frame_count, 1);
+    assert_true(trace->frames[0].is_stack);
+    assert_string_equal(trace_file_name(trace, trace->frames[0].name),
+                        "lib/torch/x.py(3): step;train.py(5): <module>");
+    assert_int_equal(trace->frames[0].start_ns, 6000);
+    trace_file_close(trace);
+}
+
 static void times_are_exact_to_the_nanosecond(void **state)
 {
     static const struct {
@@ -757,6 +805,8 @@ int main(void)
         cmocka_unit_test(the_autograd_profiler_tells_operators_by_their_process),
         cmocka_unit_test(memory_and_steps_keep_their_numbers),
         cmocka_unit_test(operators_keep_the_work_that_they_state),
+        cmocka_unit_test(python_calls_are_rows_of_their_own),
+        cmocka_unit_test(stacks_of_operators_stand_in_for_calls),
         cmocka_unit_test(times_are_exact_to_the_nanosecond),
         cmocka_unit_test(whole_numbers_are_exact),
         cmocka_unit_test(a_bad_event_costs_itself_only),

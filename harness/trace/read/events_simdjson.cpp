@@ -226,6 +226,10 @@ bool parse_arguments(ondemand::value value, event_fields &fields)
             return false;
         if (raw.unsafe_is_equal("Category"))
             fields.memory_category = as_text(text);
+        else if (raw.unsafe_is_equal("CallFrom"))
+            fields.call_from = as_text(text);
+        else if (raw.unsafe_is_equal("Call stack"))
+            fields.call_stack = as_text(text);
         else if (raw.unsafe_is_equal("blocks per SM"))
             fraction(text, fields.blocks_per_sm);
         else if (raw.unsafe_is_equal("warps per SM"))

@@ -59,6 +59,7 @@ struct event_fields {
     uint32_t grid[3], block[3];
     float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: absent */
     struct event_text memory_category;                    /* "Category" */
+    struct event_text call_from, call_stack;              /* "CallFrom", "Call stack" */
 };
 
 struct event_parser;

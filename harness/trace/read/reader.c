@@ -6,6 +6,7 @@
 #include "harness/trace/read/decimal.h"
 #include "harness/trace/read/event_pairs.h"
 #include "harness/trace/read/event_splitter.h"
+#include "harness/trace/read/frame_table.h"
 #include "harness/trace/read/inflate_window.h"
 #include "harness/trace/read/name_table.h"
 
@@ -58,6 +59,7 @@ struct reading {
     struct event_parser *parser;
     struct splitter splitter;
     struct event_pairs pairs;
+    struct frame_table frames;
     int64_t events_max;
     int64_t event_room, track_room, kernel_room, block_room, step_room, operator_room,
         metadata_room;
@@ -337,8 +339,26 @@ static enum status add_event(struct reading *reading, const struct event_fields 
         TRY(add_step(reading, fields, &event));
     else if (kind == EVENT_KIND_OPERATOR && number_or(fields, EVENT_FLOPS, 0) > 0)
         TRY(add_operator(reading, fields, &event));
+    if (kind == EVENT_KIND_OPERATOR && fields->phase == 'X')
+        TRY(frame_table_add(&reading->frames, file->names, fields, event.track));
     TRY(grow(&file->events, file->event_count, &reading->event_room, sizeof *file->events));
     file->events[file->event_count++] = event;
+
+out:
+    return status;
+}
+
+static enum status add_call(struct reading *reading, const struct event_fields *fields)
+{
+    enum status status = STATUS_OK;
+    uint32_t track;
+
+    if (reading->frames.count >= reading->events_max) {
+        reading->full = true;
+        goto out;
+    }
+    TRY(track_of(reading, fields, EVENT_KIND_OPERATOR, &track));
+    TRY(frame_table_add(&reading->frames, reading->file->names, fields, track));
 
 out:
     return status;
@@ -433,6 +453,8 @@ static enum status on_event(void *context, const char *bytes, size_t length, int
         TRY(add_event(reading, &fields, kind));
     else if (fields.phase != 'E')
         reading->file->other_count++;
+    if (frame_is_call(&fields))
+        TRY(add_call(reading, &fields));
     if (fields.phase == 'B' || fields.phase == 'E')
         TRY(add_half(reading, &fields, offset,
                      reading->file->event_count > count ? count : NOT_KEPT));
@@ -474,6 +496,15 @@ static void settle_correlations(struct trace_file *file)
     for (int64_t i = 0; i < file->event_count; i++)
         if (trace_event_is_call(&file->events[i]) || trace_event_is_device_work(&file->events[i]))
             file->events[i].correlation = file->events[i].external;
+}
+
+/* The rows become the file's. */
+static void settle_frames(struct reading *reading)
+{
+    frame_table_settle(&reading->frames);
+    reading->file->frames = reading->frames.rows;
+    reading->file->frame_count = reading->frames.count;
+    reading->frames = (struct frame_table){ .rows = NULL };
 }
 
 /* --- Metadata --- */
@@ -621,6 +652,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     TRY(read_all(&reading, window, bytes));
     settle_pairs(&reading);
     settle_correlations(reading.file);
+    settle_frames(&reading);
     TRY(judge(&reading, path, inflate_window_damage(window)));
     *trace = reading.file;
     reading.file = NULL;
@@ -630,6 +662,7 @@ out:
         status_context("reading %s", path);
     splitter_release(&reading.splitter);
     event_pairs_release(&reading.pairs);
+    free(reading.frames.rows);
     free(reading.track_slots);
     free(bytes);
     event_parser_close(reading.parser);
@@ -652,6 +685,7 @@ void trace_file_close(struct trace_file *trace)
     free(trace->kernels);
     free(trace->blocks);
     free(trace->operators);
+    free(trace->frames);
     free(trace->steps);
     name_table_close(trace->names);
     free(trace);

@@ -2,8 +2,7 @@
  * Chrome's JSON, as an object or an array, plain or gzip, of any size.
  *
  * The text is read in windows and never held as a whole. An event is kept as a row of fixed size;
- * rows that say nothing about time or memory (flows, Python frames, names of processes) are counted and
- * left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. An event written as
+ * rows that say nothing about time or memory (flows, names of processes) are counted and left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. An event written as
  * two halves ("B" and "E", event_pairs.h) is one row, with what its "B" says.
  *
  * A broken event is counted and skipped. Some writers put NaN or Infinity among the arguments; such an event
@@ -72,6 +71,19 @@ struct event_operator { /* of those that state it */
     int64_t flops;      /* multiplications and additions */
 };
 
+/* A call of a function, as Python saw it (PyTorch's with_stack=True): calls of a thread nest. They may outnumber
+ * all events, so they are rows of their own, and smaller ones. */
+struct event_frame {
+    int64_t start_ns, end_ns;
+    uint32_t
+        name; /* "train.py(12): log_loss", "<built-in method item of Tensor object>", without addresses */
+    uint32_t
+        from; /* "train.py:34", the line that called it; 0, "": unknown, as before PyTorch 2.10 */
+    uint32_t track; /* in trace_file.tracks */
+    bool
+        is_stack; /* an operator: its name is "Call stack", the innermost call first, split by ";" */
+};
+
 struct event_step { /* our own numbers; -1: unknown */
     int64_t samples, tokens, padded_tokens, flops;
 };
@@ -103,6 +115,9 @@ struct trace_file {
     int64_t step_count;
     struct event_operator *operators;
     int64_t operator_count;
+    struct event_frame
+        *frames; /* in the file's order; those of stacks only where there are no others */
+    int64_t frame_count;
 
     struct event_device devices[TRACE_FILE_DEVICES];
     int device_count;
@@ -114,7 +129,7 @@ struct trace_file {
     struct trace_metadata *metadata; /* every member beside the events; of a key given twice both */
     int64_t metadata_count;
 
-    int64_t other_count; /* valid events that are not kept */
+    int64_t other_count; /* valid events that are not among `events` */
     int64_t bad_count;   /* skipped */
     int64_t bad_offset;  /* of the first one, in the text */
     char bad_reason[80];
