@@ -13,6 +13,29 @@ const struct scenario *scenario_find(const char *name)
     return NULL;
 }
 
+bool scenario_shows(const struct scenario *scenario, const char *finding)
+{
+    for (int i = 0; i < SCENARIO_FINDINGS && scenario->accept[i].id != NULL; i++)
+        if (strcmp(scenario->accept[i].id, finding) == 0)
+            return true;
+    return false;
+}
+
+const struct scenario *scenario_showing(const char *finding)
+{
+    const struct scenario *shows = NULL;
+
+    for (int i = 0; scenarios[i] != NULL; i++) {
+        if (!scenario_shows(scenarios[i], finding))
+            continue;
+        if (strcmp(scenarios[i]->accept[0].id, finding) == 0)
+            return scenarios[i];
+        if (shows == NULL)
+            shows = scenarios[i];
+    }
+    return shows;
+}
+
 void scenario_advice(char text[NEAREST_ADVICE], const char *name)
 {
     const char *names[SCENARIOS_MAX + GROUP_COUNT];

@@ -189,6 +189,12 @@ extern const int scenarios_core;                 /* how many are core */
 
 const struct scenario *scenario_find(const char *name); /* NULL: none */
 
+/* Whether a finding is one that the variant before shows, on some device at least. */
+bool scenario_shows(const struct scenario *scenario, const char *finding);
+
+/* The first scenario whose first accepted finding it is, else the first that shows it; NULL: none does. */
+const struct scenario *scenario_showing(const char *finding);
+
 /* Follows "there is no scenario NAME": one that is near, or a group (nearest_advice()), else where they
  * are listed. */
 void scenario_advice(char text[NEAREST_ADVICE], const char *name);

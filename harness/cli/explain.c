@@ -1,10 +1,12 @@
 /* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by hand; and
- * which scenarios show a finding. */
+ * what a finding means, and which scenarios show it. */
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/measured_before.h"
 #include "harness/diagnosis/findings.h"
+#include "harness/diagnosis/lessons.h"
+#include "harness/diagnosis/rules.h"
 #include "harness/report/result_summary.h"
 #include "harness/text/wrap.h"
 
@@ -13,6 +15,8 @@
 #include <string.h>
 
 enum { FINDINGS_MOST = 64 };
+
+static const char FINDINGS[] = "findings"; /* stands for all of them */
 
 struct explain {
     struct flags flags;
@@ -190,14 +194,6 @@ out:
 
 /* --- A finding --- */
 
-static bool shows(const struct scenario *scenario, const char *id)
-{
-    for (int i = 0; i < SCENARIO_FINDINGS && scenario->accept[i].id != NULL; i++)
-        if (strcmp(scenario->accept[i].id, id) == 0)
-            return true;
-    return false;
-}
-
 static bool find_finding(struct finding_about *about, const char *id)
 {
     for (int i = 0; findings_about(about, i); i++)
@@ -206,22 +202,68 @@ static bool find_finding(struct finding_about *about, const char *id)
     return false;
 }
 
+static void print_severity(const struct console *console)
+{
+    char sentence[160];
+
+    snprintf(sentence, sizeof sentence,
+             "Lost time is no finding below %.0f%% of a step, minor below %.0f%%, major below "
+             "%.0f%%, else critical.",
+             100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
+    fputs("  ", console->stream);
+    wrap_print(console->stream, 2, 2, console->width, sentence);
+}
+
 static void print_finding(const struct console *console, const struct finding_about *about)
 {
-    const char *scenario = NULL;
+    const struct lesson *lesson = lesson_find(about->id);
+    const struct scenario *best = scenario_showing(about->id);
 
     print_title(console, about->id, about->title);
-    print_point(console, "Fix", about->advice);
-    for (int i = 0; scenarios[i] != NULL; i++) {
-        if (!shows(scenarios[i], about->id))
-            continue;
-        print_point(console, scenario == NULL ? "Shown by" : "", scenarios[i]->name);
-        scenario = scenarios[i]->name;
+    if (lesson != NULL) {
+        print_point(console, "Symptom", lesson->symptom);
+        print_point(console, "Meaning", lesson->meaning);
     }
-    if (scenario == NULL)
+    print_point(console, "Fix", about->advice);
+    if (lesson != NULL)
+        print_point(console, "Cost", lesson->cost);
+    print_point(console, "Threshold", about->source);
+    if (best == NULL)
         print_point(console, "Shown by", "no scenario; diagnose finds it in traces");
     else
-        print_invocation(console, "More about it", "explain", scenario);
+        print_point(console, "Shown by", best->name);
+    for (int i = 0; scenarios[i] != NULL; i++)
+        if (scenarios[i] != best && scenario_shows(scenarios[i], about->id))
+            print_point(console, "", scenarios[i]->name);
+    print_severity(console);
+    if (best == NULL)
+        return;
+    print_invocation(console, "Explain its scenario", "explain", best->name);
+    print_invocation(console, "See it in small", "run", best->name);
+}
+
+static void print_findings(const struct console *console, const char *between)
+{
+    struct finding_about about;
+
+    for (int i = 0; findings_about(&about, i); i++) {
+        fputs(between, console->stream);
+        print_finding(console, &about);
+        between = "\n\n";
+    }
+}
+
+/* Without a name. */
+static void list_findings(const struct console *console)
+{
+    struct finding_about about;
+    enum { COLUMN = 24 };
+
+    printf("\n%sfindings%s: what diagnose finds in traces\n", console->bold, console->plain);
+    for (int i = 0; findings_about(&about, i); i++) {
+        printf("  %-*s", COLUMN - 2, about.id);
+        wrap_print(stdout, COLUMN, COLUMN, console->width, about.title);
+    }
 }
 
 /* A misspelt name may be near to a finding's. */
@@ -245,7 +287,7 @@ out:
     return status;
 }
 
-/* A scenario's name comes first: two are also those of findings. */
+/* Some names are of a scenario and of a finding: then both are explained. */
 static enum status run_explain(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -254,12 +296,15 @@ static enum status run_explain(void *context, int *exit_code)
     struct console console = console_open(stdout, flags->color);
     const char *name = flags->argument_count > 0 ? flags->arguments[0] : NULL;
     struct finding_about about;
+    bool is_finding;
 
     if (name == NULL) {
         TRY(command_list.run(context, exit_code));
+        list_findings(&console);
         printf("\n%s ", program_invocation_name);
         wrap_print(stdout, wrap_columns(program_invocation_name) + 1, 0, console.width,
-                   "explain NAME says what a scenario teaches; NAME may be all.");
+                   "explain NAME says what a scenario teaches or a finding means; NAME may be all "
+                   "or findings.");
         goto out;
     }
     if (flags->argument_count > 1)
@@ -268,14 +313,19 @@ static enum status run_explain(void *context, int *exit_code)
         TRY(measured_before_read(&explain->measured, explain->result));
     else /* A result that cannot be read there is not missed: explain needs none. */
         measured_before_read(&explain->measured, flags->out);
+    is_finding = find_finding(&about, name);
     if (choice_is_several(name))
         TRY(print_several(&console, name, &explain->measured));
     else if (scenario_find(name) != NULL)
         print_scenario(&console, scenario_find(name), &explain->measured);
-    else if (find_finding(&about, name))
-        print_finding(&console, &about);
-    else
+    else if (!is_finding && strcmp(name, FINDINGS) != 0)
         TRY(refuse_name(name));
+    if (is_finding) {
+        fputs(scenario_find(name) != NULL ? "\n\n" : "", stdout);
+        print_finding(&console, &about);
+    } else if (strcmp(name, FINDINGS) == 0 || strcmp(name, "all") == 0) {
+        print_findings(&console, strcmp(name, "all") == 0 ? "\n\n" : "");
+    }
 
 out:
     return status;
@@ -300,15 +350,17 @@ static const struct option_row options[] = {
 
 const struct command command_explain = {
     .name = "explain",
-    .text = "what a scenario teaches",
-    .arguments = "[SCENARIO|FINDING|GROUP|core|all]",
+    .text = "what a scenario teaches, or a finding means",
+    .arguments = "[SCENARIO|FINDING|GROUP|core|findings|all]",
     .help = "Explains a scenario: symptom, cause, fix and its cost, where to look, the same in "
             "PyTorch, what is expected and was measured earlier, and the commands that run its two "
-            "variants by hand. For a finding of diagnose: what it is and which scenarios show it. "
-            "Lists the scenarios if none is named.\v"
+            "variants by hand. Explains a finding of diagnose: symptom, meaning, fix, how its cost "
+            "is computed, the threshold with its source, and which scenarios show it. Lists "
+            "scenarios and findings if none is named.\v"
             "Examples:\n"
             "  chokepoint explain item_sync\n"
             "  chokepoint explain host_sync    a finding\n"
+            "  chokepoint explain findings     all of them\n"
             "  chokepoint explain all",
     .options = options,
     .context_size = sizeof(struct explain),

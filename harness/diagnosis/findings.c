@@ -121,7 +121,8 @@ bool findings_about(struct finding_about *about, int number)
     for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
         for (const struct rule *rule = tables[table]; rule->id != NULL; rule++)
             if (number-- == 0) {
-                *about = (struct finding_about){ rule->id, rule->title, rule->advice };
+                *about =
+                    (struct finding_about){ rule->id, rule->title, rule->advice, rule->source };
                 return true;
             }
     return false;

@@ -16,7 +16,7 @@ enum status findings_make(struct findings *findings, const struct summary *summa
 
 /* A finding as it is known before any trace; the texts are constants. */
 struct finding_about {
-    const char *id, *title, *advice;
+    const char *id, *title, *advice, *source; /* source: of the threshold */
 };
 
 /* That of rule `number`, from 0 on; false: there are fewer rules. */

@@ -55,9 +55,9 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
         return false;
     finding->lost_ns_per_step = lost_ns;
     finding->predicted_gain = share < 1 ? 1 / (1 - share) : NAN;
-    finding->severity = share < 0.15  ? SEVERITY_MINOR
-                        : share < 0.5 ? SEVERITY_MAJOR
-                                      : SEVERITY_CRITICAL;
+    finding->severity = share < RULE_SHARE_MAJOR      ? SEVERITY_MINOR
+                        : share < RULE_SHARE_CRITICAL ? SEVERITY_MAJOR
+                                                      : SEVERITY_CRITICAL;
     return true;
 }
 

@@ -17,6 +17,11 @@
  * (data.py). */
 #define RULE_SHARE_LEAST 0.05
 
+/* From these shares of a step on a finding is major, and critical: a device that is busy for less than half of
+ * the time is TensorBoard's bound. Below the first it is minor. */
+#define RULE_SHARE_MAJOR    0.15
+#define RULE_SHARE_CRITICAL 0.5
+
 /* A device that is busy for a smaller share of a step waits for its host, and is not called healthy. */
 #define RULE_BUSY_GOOD 0.7
 
@@ -53,9 +58,8 @@ extern const struct rule rules_of_memory[], rules_of_host[], rules_of_copies[], 
 
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
 
-/* Sets the lost time, and with it severity and gain: minor up to 15% of a step, major, critical from
- * 50% on (a device that is busy for less than half of the time is TensorBoard's bound). False: below
- * RULE_SHARE_LEAST. */
+/* Sets the lost time, and with it severity and gain: by RULE_SHARE_MAJOR and RULE_SHARE_CRITICAL.
+ * False: below RULE_SHARE_LEAST. */
 bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns);
 
 /* For a finding that only informs: it costs nothing and gains nothing. */

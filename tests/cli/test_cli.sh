@@ -158,9 +158,14 @@ says out "--loss-every=20"
 says out "$program run item_sync"
 expect 0 "explain nothing" "$program" explain
 says out "* item_sync "
+says out "  host_sync "
 expect 0 "explain all" "$program" explain all
-[ "$(grep -c 'Symptom' "$folder/out")" -eq "$("$program" list | grep -c -e '->')" ] ||
+[ "$(grep -c 'Look for' "$folder/out")" -eq "$("$program" list | grep -c -e '->')" ] ||
     fail "not every scenario is explained"
+[ "$(grep -c 'Threshold' "$folder/out")" -gt 30 ] || fail "findings are not explained"
+expect 0 "explain findings" "$program" explain findings
+[ "$(grep -c 'Threshold' "$folder/out")" -gt 30 ] || fail "not every finding is explained"
+says_not out "Look for"
 expect 0 "explain with an earlier result" "$program" explain item_sync --result="$(dirname -- "$0")/../../results/cpu-xeon-amx-2cores"
 says out "Measured earlier"
 says out "syncs_per_step: down 2"
@@ -170,13 +175,16 @@ refuses "explain with a result that is not there" "nowhere" "$program" explain i
 expect 0 "explain a finding" "$program" explain host_sync
 says out "host_sync: The host waits"
 says out "Shown by  item_sync"
+says out "Symptom   the device is idle right after a call"
+says out "$program run item_sync"
 expect 0 "explain a finding of two scenarios" "$program" explain launch_bound
 says out "launch_overhead"
 says out "small_batch"
 expect 0 "explain a finding that no scenario shows" "$program" explain straggler
 says out "Shown by  no scenario"
 expect 0 "a scenario and a finding of one name" "$program" explain naive_attention
-says out "Symptom"
+says out "Look for"
+says out "Threshold"
 refuses "a finding that is misspelt" "did you mean data_loading?" "$program" explain data_loadin
 refuses "neither scenario nor finding" "there is no scenario or finding nosuch; chokepoint list shows" \
     "$program" explain nosuch

@@ -132,7 +132,7 @@ def made_result(path, factor):
 def check_all(folder):
     for command in ("list", "explain", "run", "train", "bench", "diagnose", "report", "compare", "doctor", "exec"):
         check([command, "--help"])
-    for arguments in ("--help", "list", "explain", "explain all", "explain host_sync", "nothing",
+    for arguments in ("--help", "list", "explain", "explain all", "explain findings", "explain host_sync", "nothing",
                       "explain nothing", "run --quik", "train --batch=none", "compare one two"):
         check(arguments.split())
 
