@@ -3,11 +3,25 @@
 #include "harness/diagnosis/rules.h"
 #include "harness/report/memory_json.h"
 #include "harness/report/timeline_json.h"
+#include "scenarios/scenario.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { SCHEMA = 1, OPERATORS_MOST = 100, DIGITS = 15 };
+
+/* Those that show the finding, the best one first. */
+static void add_scenarios(struct json *json, cJSON *to, const char *finding)
+{
+    const struct scenario *best = scenario_showing(finding);
+    cJSON *array = json_array(json, to, "scenarios");
+
+    if (best != NULL)
+        json_text(json, array, NULL, best->name);
+    for (int i = 0; scenarios[i] != NULL; i++)
+        if (scenarios[i] != best && scenario_shows(scenarios[i], finding))
+            json_text(json, array, NULL, scenarios[i]->name);
+}
 
 void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings)
 {
@@ -27,6 +41,7 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
         json_text(json, object, "advice", finding->advice);
         json_text(json, object, "title", finding->title);
         json_bool(json, object, "of_whole", finding->of_whole);
+        add_scenarios(json, object, finding->id);
     }
 }
 

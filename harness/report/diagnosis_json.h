@@ -18,7 +18,7 @@
  *     "memory": [...], "gaps": [...], "timeline": {...}, "healthy",
  *     "findings": [{"id", "severity", "lost_ns_per_step", "predicted_gain", "predicted_gain_at_least",
  *       "predicted_gain_at_most", "confidence", "evidence", "advice", "title",
- *       "of_whole"}]}]}
+ *       "of_whole", "scenarios"}]}]}
  *
  * "is_run": the traces are ranks of one run, which were judged together. "idle" and what is before it are
  * from the device's first work to its last, as HolisticTraceAnalysis has it (usage.h). "window" is what
@@ -33,7 +33,8 @@
  * longest launch. "exposed_copy_ns" is copies while no kernel runs. `operators` are those with the most
  * device time, 100 at most of "operator_count" (spans.h). memory_json.h has "memory", timeline_json.h has
  * "gaps" and "timeline". "healthy" says why nothing is wrong. "of_whole": the trace marks no steps, and the
- * lost time is of all of it. "predicted_gain_at_least" is true where the trace tells a part of the gain
+ * lost time is of all of it. "scenarios": those of this suite
+ * that show the finding, the best one first. "predicted_gain_at_least" is true where the trace tells a part of the gain
  * only, and "predicted_gain_at_most" where it bounds the gain and the lost time from above. */
 #ifndef HARNESS_REPORT_DIAGNOSIS_JSON_H
 #define HARNESS_REPORT_DIAGNOSIS_JSON_H

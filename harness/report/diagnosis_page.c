@@ -4,6 +4,7 @@
 #include "harness/base/quantity.h"
 #include "harness/report/diagnosis_ranks.h"
 #include "harness/report/diagnosis_tables.h"
+#include "scenarios/scenario.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -235,6 +236,15 @@ struct diagnosis_whole diagnosis_whole(const struct facts *facts)
     return whole;
 }
 
+static void print_scenario(const struct page *page, const char *finding)
+{
+    const struct scenario *scenario = scenario_showing(finding);
+
+    if (scenario != NULL)
+        page_detail(page, "See it in small: chokepoint explain %s; chokepoint run %s",
+                    scenario->name, scenario->name);
+}
+
 static void print_findings(const struct page *page, const struct facts *facts,
                            const struct findings *findings)
 {
@@ -255,6 +265,7 @@ static void print_findings(const struct page *page, const struct facts *facts,
         page_detail(page, "%s", cost);
         if (finding->advice != NULL && finding->advice[0] != '\0')
             page_detail(page, "Do: %s", finding->advice);
+        print_scenario(page, finding->id);
     }
 }
 

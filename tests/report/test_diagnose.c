@@ -405,6 +405,7 @@ static void findings_are_numbered_in_their_order(void **state)
     assert_true(first != NULL && second != NULL && first < second);
     assert_non_null(
         strstr(text, " critical\n     it grows by 1 MiB per step\n     Medium confidence.\n"));
+    assert_non_null(strstr(text, "chokepoint explain item_sync; chokepoint run item_sync\n"));
     assert_non_null(strstr(
         text, "     Costs 20 us per step, 20% of the 100 us step; predicted gain 1.25x; high"));
     release(&diagnosis, text);
@@ -491,7 +492,8 @@ static void json_has_the_documented_members_and_no_nan(void **state)
                                               "evidence",
                                               "advice",
                                               "title",
-                                              "of_whole" };
+                                              "of_whole",
+                                              "scenarios" };
     static const char *const of_idle[] = { "host_wait", "device_wait", "other" };
     static const char *const of_steps[] = { "count",     "mean_ns",     "min_ns", "max_ns",
                                             "median_ns", "untraced_ns", "parts",  "duration_ns" };
@@ -525,6 +527,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
     assert_int_equal(cJSON_GetArraySize(member(trace, "kernels")), 3);
     finding = member(trace, "findings")->child;
     check_members(finding, of_finding, ARRAY_SIZE(of_finding));
+    assert_string_equal(member(finding, "scenarios")->child->valuestring, "leak");
     assert_true(cJSON_IsNull(member(finding, "lost_ns_per_step")));
     assert_true(cJSON_IsNull(member(finding, "predicted_gain")));
     assert_float_equal(member(finding->next, "predicted_gain")->valuedouble, 1.25, 0);
