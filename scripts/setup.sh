@@ -29,7 +29,8 @@ say()
 packages()
 {
     echo gcc g++ libc6-dev cmake ninja-build
-    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libsimdjson-dev zlib1g-dev
+    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev zlib1g-dev
+    echo libsimdjson-dev libisal-dev
     if [ "$report" = yes ] || [ "$tests" = yes ]; then
         echo python3 python3-jinja2 python3-matplotlib
     fi
