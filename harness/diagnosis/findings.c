@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct rule *const tables[] = { rules_of_memory, rules_of_host,  rules_of_copies,
-                                             rules_of_device, rules_of_ranks, rules_of_trace };
+static const struct rule *const tables[] = { rules_of_memory, rules_of_launches, rules_of_loading,
+                                             rules_of_host,   rules_of_copies,   rules_of_device,
+                                             rules_of_ranks,  rules_of_trace };
 
 const char *severity_name(enum severity severity)
 {

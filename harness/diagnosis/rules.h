@@ -53,8 +53,8 @@ struct rule {
 };
 
 /* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
-extern const struct rule rules_of_memory[], rules_of_host[], rules_of_copies[], rules_of_device[],
-    rules_of_ranks[], rules_of_trace[];
+extern const struct rule rules_of_memory[], rules_of_launches[], rules_of_loading[],
+    rules_of_host[], rules_of_copies[], rules_of_device[], rules_of_ranks[], rules_of_trace[];
 
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
 
