@@ -3,6 +3,8 @@
 #ifndef HARNESS_DIAGNOSIS_FINDING_H
 #define HARNESS_DIAGNOSIS_FINDING_H
 
+#include "harness/diagnosis/headline.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +18,7 @@ const char *confidence_name(enum confidence confidence); /* "high" */
 
 struct finding {
     const char *id, *title, *advice, *source; /* constants; source: of the threshold */
+    enum bottleneck bottleneck; /* of its rule; NONE: it says nothing of what limits the run */
     enum severity severity;
     enum confidence confidence;
     double lost_ns_per_step; /* of the untraced step where the trace tells; NAN: not of time */
@@ -27,7 +30,8 @@ struct finding {
 };
 
 struct findings {
-    struct finding *items; /* what ends a run first, then by lost time; information last */
+    struct headline headline;
+    struct finding *items; /* in the order in which they matter (findings.c) */
     int64_t count;
     char healthy
         [480]; /* why the trace is thought healthy; "": a finding that is not information stands,

@@ -26,33 +26,61 @@ const char *confidence_name(enum confidence confidence)
     return (unsigned)confidence < ARRAY_SIZE(names) ? names[confidence] : "unknown";
 }
 
-enum urgency { INFORMS, COSTS_NO_TIME, COSTS_AT_MOST, COSTS_TIME, ENDS_THE_RUN };
+enum urgency {
+    INFORMS,
+    MAY_COST_TIME, /* a guess */
+    COSTS_LITTLE,
+    NAMES_THE_DEVICE, /* as the one that sets the pace */
+    COSTS_NO_TIME,
+    COSTS_AT_MOST,
+    COSTS_TIME,
+    ENDS_THE_RUN,
+    JUDGES_THE_TRACE, /* as one that does not tell */
+};
+
+/* Of findings that inform, those that name a bottleneck. */
+static enum urgency urgency_of_information(const struct finding *finding)
+{
+    if (finding->bottleneck == BOTTLENECK_NONE)
+        return INFORMS;
+    return finding->bottleneck == BOTTLENECK_DEVICE ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
+}
 
 /* Findings of memory cost no time. Those that end a run come first all the same, the others last. A cost that
- * is only bounded may be none, and counts time that another finding explains. */
-static enum urgency urgency(const struct finding *finding)
+ * is only bounded may be none, and counts time that another finding explains. A guess comes after what is
+ * known. */
+static enum urgency urgency(const struct finding *finding, const struct facts *facts)
 {
     if (finding->severity == SEVERITY_INFORMATION)
-        return INFORMS;
+        return urgency_of_information(finding);
     if (isnan(finding->lost_ns_per_step))
         return finding->severity >= SEVERITY_MAJOR ? ENDS_THE_RUN : COSTS_NO_TIME;
+    if (finding->confidence == CONFIDENCE_LOW)
+        return MAY_COST_TIME;
+    if (finding->severity == SEVERITY_MINOR && finding->bottleneck != BOTTLENECK_DEVICE &&
+        facts_device_sets_pace(facts))
+        return COSTS_LITTLE;
     return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
 }
 
-static bool comes_before(const struct finding *a, const struct finding *b)
+static bool comes_before(const struct finding *a, const struct finding *b,
+                         const struct facts *facts)
 {
-    if (urgency(a) != urgency(b))
-        return urgency(a) > urgency(b);
-    return !isnan(a->lost_ns_per_step) && urgency(a) != INFORMS &&
+    enum urgency urgency_a = urgency(a, facts), urgency_b = urgency(b, facts);
+
+    if (urgency_a != urgency_b)
+        return urgency_a > urgency_b;
+    return !isnan(a->lost_ns_per_step) && a->severity > SEVERITY_INFORMATION &&
            a->lost_ns_per_step > b->lost_ns_per_step;
 }
 
 /* Keeps the order; equals stay in the order of their tables. */
-static void insert(struct findings *findings, const struct finding *finding)
+static void insert(struct findings *findings, const struct finding *finding,
+                   const struct facts *facts)
 {
     int64_t at = findings->count++;
 
-    while (at > 0 && comes_before(finding, &findings->items[at - 1])) {
+    while (at > 0 && comes_before(finding, &findings->items[at - 1], facts)) {
         findings->items[at] = findings->items[at - 1];
         at--;
     }
@@ -91,13 +119,20 @@ static void untrace(struct finding *finding, const struct facts *facts)
         finding->confidence = CONFIDENCE_MEDIUM;
 }
 
+static bool any_costs(const struct findings *findings)
+{
+    for (int64_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity != SEVERITY_INFORMATION)
+            return true;
+    return false;
+}
+
 static void explain_health(struct findings *findings, const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->timeline.all;
 
     if (!(facts->busy_ns >= RULE_BUSY_GOOD * facts->step_ns) ||
-        facts->summary->timeline.work_count == 0 || facts_are_few(facts) ||
-        (findings->count > 0 && findings->items[0].severity != SEVERITY_INFORMATION))
+        facts->summary->timeline.work_count == 0 || facts_are_few(facts) || any_costs(findings))
         return;
     snprintf(
         findings->healthy, sizeof findings->healthy,
@@ -145,6 +180,7 @@ enum status findings_make(struct findings *findings, const struct summary *summa
                                        .title = rule->title,
                                        .advice = rule->advice,
                                        .source = rule->source,
+                                       .bottleneck = rule->bottleneck,
                                        .severity = SEVERITY_MINOR,
                                        .confidence = CONFIDENCE_HIGH,
                                        .lost_ns_per_step = NAN,
@@ -155,9 +191,10 @@ enum status findings_make(struct findings *findings, const struct summary *summa
             untrace(&finding, &facts);
             doubt(&finding, &facts);
             moderate(&finding);
-            insert(findings, &finding);
+            insert(findings, &finding, &facts);
         }
     explain_health(findings, &facts);
+    findings->headline = headline_of(findings, &facts);
 
 out:
     return status;

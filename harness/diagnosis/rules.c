@@ -68,9 +68,25 @@ void finding_informs(struct finding *finding)
     finding->predicted_gain = 1;
 }
 
+double facts_busy_share(const struct facts *facts)
+{
+    return facts->step_ns > 0 ? facts->busy_ns / facts->step_ns : 0;
+}
+
+bool facts_device_sets_pace(const struct facts *facts)
+{
+    double computing = (double)facts->summary->timeline.all.kind_ns[WORK_COMPUTATION];
+
+    return facts->window_ns > 0 && computing >= RULE_PACE * facts->window_ns &&
+           !facts_are_few(facts);
+}
+
 bool facts_are_few(const struct facts *facts)
 {
-    return !facts->has_steps && facts->summary->timeline.work_count < RULE_WORK_LEAST;
+    bool filled = facts_busy_share(facts) >= RULE_BUSY_GOOD &&
+                  facts->busy_ns * facts->steps >= RULE_WORK_LEAST * RULE_SHORT_KERNEL_NS;
+
+    return !facts->has_steps && facts->summary->timeline.work_count < RULE_WORK_LEAST && !filled;
 }
 
 bool facts_of_whole(const struct facts *facts)

@@ -25,8 +25,15 @@
 /* A device that is busy for a smaller share of a step waits for its host, and is not called healthy. */
 #define RULE_BUSY_GOOD 0.7
 
+/* A device that computes for a larger share of a step sets its pace: all that others could still gain is
+ * minor (finding_costs()). */
+#define RULE_PACE (1 - RULE_SHARE_MAJOR)
+
 /* Fewer kernels and copies, without steps around them, show no pattern. */
 enum { RULE_WORK_LEAST = 10 };
+
+/* A kernel that takes longer has enough work: starting and ending it, a few us, no longer count. */
+#define RULE_SHORT_KERNEL_NS 1e5
 
 /* The subject of all rules: a summary, and its figures per step of the trace as it is, in ns. */
 struct facts {
@@ -50,6 +57,9 @@ struct rule {
     /* Returns false if there is nothing to say. Otherwise sets the evidence and, if time is lost, how much
      * (finding_costs()). All other members are preset as for a finding that costs time. */
     bool (*judge)(struct finding *finding, const struct facts *facts);
+
+    enum bottleneck
+        bottleneck; /* that the finding says the run has; NONE: it says nothing of that */
 };
 
 /* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
@@ -65,7 +75,14 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 /* For a finding that only informs: it costs nothing and gains nothing. */
 void finding_informs(struct finding *finding);
 
-/* True if the trace has so little work that shares of it mean nothing. */
+/* The part of a step in which the device works; 0: the trace took no time. */
+double facts_busy_share(const struct facts *facts);
+
+/* True if the device computes for RULE_PACE of a step or more. */
+bool facts_device_sets_pace(const struct facts *facts);
+
+/* True if the trace has so little work that shares of it mean nothing: no steps, and a handful of kernels
+ * which do not fill the device either. */
 bool facts_are_few(const struct facts *facts);
 
 /* The whole that times are a share of: "a 2.09 ms step", or "the trace's 80.1 ms" if nothing marks steps;

@@ -170,15 +170,18 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
 
 const struct rule rules_of_copies[] = {
     { "host_round_trip", "Data goes to the host and back within a step",
-      "do the operation on the device, or before the step", "5% of a step", judge_host_round_trip },
+      "do the operation on the device, or before the step", "5% of a step", judge_host_round_trip,
+      BOTTLENECK_COPIES },
     { "pageable_copy", "Copies from pageable memory",
       "pin the host memory (pin_memory=True) and copy asynchronously (non_blocking=True)",
-      "nsys analyze, cuda_memcpy_async: any; 5% of a step, 15% is bad", judge_pageable_copy },
+      "nsys analyze, cuda_memcpy_async: any; 5% of a step, 15% is bad", judge_pageable_copy,
+      BOTTLENECK_COPIES },
     { "small_copies", "Many small copies",
       "put all tensors of a batch into one buffer and copy that at once",
-      "8 copies per step of up to 64 KiB; 5% of a step", judge_small_copies },
+      "8 copies per step of up to 64 KiB; 5% of a step", judge_small_copies, BOTTLENECK_COPIES },
     { "exposed_copy", "Copies do not overlap with compute",
       "copy the next batch on its own stream while the current one is computed",
-      "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad", judge_exposed_copy },
+      "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad", judge_exposed_copy,
+      BOTTLENECK_COPIES },
     { 0 },
 };

@@ -74,13 +74,7 @@ static bool is_any(const char *name)
     return name != NULL;
 }
 
-/* Saving device time shortens a step only as far as the device sets its pace. */
-static double busy_share(const struct facts *facts)
-{
-    return facts->step_ns > 0 ? facts->busy_ns / facts->step_ns : 0;
-}
-
-/* --- Rules --- */
+/* --- Rules: saving device time shortens a step only as far as the device is busy --- */
 
 /* True if the device has matrix units for types shorter than fp32. Our traces state it; otherwise NVIDIA's
  * devices have them from compute capability 7 on, as in torch_tb_profiler's rule. */
@@ -128,10 +122,11 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         finding->evidence, sizeof finding->evidence,
         "%.0f%% of kernel time is in fp32 matrix products on %.60s, which has matrix units for "
         "shorter types; the device is busy for %.0f%% of %s",
-        100 * products.ns / all.ns, facts->device->name, 100 * busy_share(facts),
+        100 * products.ns / all.ns, facts->device->name, 100 * facts_busy_share(facts),
         step_text(facts).text);
     return finding_costs(finding, facts,
-                         0.5 * (is_cpu(facts->device) ? products.ns : all.ns) * busy_share(facts));
+                         0.5 * (is_cpu(facts->device) ? products.ns : all.ns) *
+                             facts_busy_share(facts));
 }
 
 /* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
@@ -157,7 +152,7 @@ static bool judge_padding_waste(struct finding *finding, const struct facts *fac
              100 * padded / (tokens + padded), padded / facts->steps,
              (tokens + padded) / facts->steps);
     return finding_costs(finding, facts,
-                         waste / (tokens + padded) * facts->busy_ns * busy_share(facts));
+                         waste / (tokens + padded) * facts->busy_ns * facts_busy_share(facts));
 }
 
 /* Two kernels that are fused into one read and write half as much. */
@@ -171,7 +166,7 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g kernels %s do one element-wise operation each; they take %s of %s", share.count,
              facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
-    return finding_costs(finding, facts, 0.5 * share.ns * busy_share(facts));
+    return finding_costs(finding, facts, 0.5 * share.ns * facts_busy_share(facts));
 }
 
 static bool judge_optimizer_overhead(struct finding *finding, const struct facts *facts)
@@ -193,7 +188,7 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
              quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
              100 * ns / facts->step_ns);
     return finding_costs(finding, facts,
-                         (ns - good * facts->step_ns) * (alone ? 1 : busy_share(facts)));
+                         (ns - good * facts->step_ns) * (alone ? 1 : facts_busy_share(facts)));
 }
 
 /* On a CPU fused attention always saves memory, but time only where the scores are larger than its cache (from
@@ -201,7 +196,7 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_softmax);
-    double ns = share.ns * busy_share(facts);
+    double ns = share.ns * facts_busy_share(facts);
 
     finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
@@ -238,7 +233,7 @@ static bool judge_small_grid(struct finding *finding, const struct facts *facts)
              "per SM on average; they take %s of %s, most of it %.100s",
              count, facts_per(facts), filled / ns, quantity_time(ns).text, step_text(facts).text,
              trace_file_name(facts->summary->trace, longest->name));
-    return finding_costs(finding, facts, (ns - filled) * busy_share(facts));
+    return finding_costs(finding, facts, (ns - filled) * facts_busy_share(facts));
 }
 
 static bool judge_device_wait(struct finding *finding, const struct facts *facts)
@@ -262,7 +257,7 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
     enum host_doing most = HOST_OUTSIDE;
 
     if (facts->summary->timeline.work_count == 0 || facts->lacks_work || !(idle > 0) ||
-        !(busy_share(facts) < 0.5))
+        !(facts_busy_share(facts) < 0.5))
         return false;
     for (int i = 0; i < HOST_DOING_COUNT; i++)
         if (time->free_ns[i] + time->drained_ns[i] > most_ns) {
@@ -273,13 +268,13 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
         snprintf(finding->evidence, sizeof finding->evidence,
                  "the device is busy for %.0f%% of %s; for %.0f%% of its idle time the trace does "
                  "not show what the host did",
-                 100 * busy_share(facts), step_text(facts).text,
+                 100 * facts_busy_share(facts), step_text(facts).text,
                  100 * (double)time->unknown_ns / idle);
     else
         snprintf(finding->evidence, sizeof finding->evidence,
                  "the device is busy for %.0f%% of %s; during its idle time work was queued for "
                  "%.0f%%, and the host spent %.0f%% of it %s%s",
-                 100 * busy_share(facts), step_text(facts).text,
+                 100 * facts_busy_share(facts), step_text(facts).text,
                  100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
                  most == HOST_OUTSIDE ? "" : "in ",
                  most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most));
@@ -293,14 +288,14 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
     struct share all = kernels_that(facts, is_any), products = kernels_that(facts, name_is_product);
     const char *name;
 
-    if (!(busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0 || facts_are_few(facts))
+    if (!(facts_busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0 || facts_are_few(facts))
         return false;
     name = trace_file_name(facts->summary->trace, kernels->rows[0].name);
     snprintf(
         finding->evidence, sizeof finding->evidence,
         "the device is busy for %.0f%% of %s; %.0f%% of kernel time is in matrix products; the "
         "kernel that takes longest is %.100s, with %.0f%% of the busy time",
-        100 * busy_share(facts), facts->has_steps ? "the step" : "the trace",
+        100 * facts_busy_share(facts), facts->has_steps ? "the step" : "the trace",
         all.ns > 0 ? 100 * products.ns / all.ns : 0, name,
         100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
     finding_informs(finding);
@@ -310,33 +305,35 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
 const struct rule rules_of_device[] = {
     { "fp32_matmul", "fp32 matrix products leave the matrix units unused",
       "train in bf16 or fp16 with fp32 master weights (autocast), or allow tf32",
-      "torch_tb_profiler: matrix units unused; a tenth of kernel time", judge_fp32_matmul },
+      "torch_tb_profiler: matrix units unused; a tenth of kernel time", judge_fp32_matmul,
+      BOTTLENECK_DEVICE },
     { "padding_waste", "The device computes on padding",
       "batch sequences of similar length, up to a number of tokens per batch", "5% of a step",
-      judge_padding_waste },
+      judge_padding_waste, BOTTLENECK_DEVICE },
     { "naive_attention", "Attention stores its scores in memory",
       "use fused attention (scaled_dot_product_attention), whose memory is linear", "5% of a step",
-      judge_naive_attention },
+      judge_naive_attention, BOTTLENECK_DEVICE },
     { "optimizer_overhead", "The optimizer takes a large part of the step",
       "update all tensors in one kernel (fused=True or foreach=True), or accumulate gradients",
-      "10 to 15% of a step is good", judge_optimizer_overhead },
+      "10 to 15% of a step is good", judge_optimizer_overhead, BOTTLENECK_DEVICE },
     { "unfused_ops", "Element-wise operations run as one kernel each",
       "fuse them with each other and into the matrix products (torch.compile)", "5% of a step",
-      judge_unfused_ops },
+      judge_unfused_ops, BOTTLENECK_DEVICE },
     { "small_grid", "Kernels leave most of the device's SMs without a block",
       "give them more to do at once (a larger batch), cut them finer (split-k, smaller tiles, a "
       "split "
       "along the sequence), or run them beside each other (streams, a graph with branches)",
-      "fewer blocks than half the SMs; torch_tb_profiler: blocks per SM below 1",
-      judge_small_grid },
+      "fewer blocks than half the SMs; torch_tb_profiler: blocks per SM below 1", judge_small_grid,
+      BOTTLENECK_DEVICE },
     { "device_wait", "The device is idle although work is queued",
       "look for waits between streams, and for other programs on the device or its cores",
-      "HolisticTraceAnalysis: other idle time, from 30 us", judge_device_wait },
+      "HolisticTraceAnalysis: other idle time, from 30 us", judge_device_wait, BOTTLENECK_UNCLEAR },
     { "low_utilisation", "The device is idle for most of the time",
       "look at what the host does while the device is idle", "nsys analyze, gpu_time_util: 50%",
-      judge_low_utilisation },
+      judge_low_utilisation, BOTTLENECK_NONE },
     { "device_bound", "The device is the bottleneck",
       "look at the longest kernels: their type, their size, what could be fused",
-      "busy for 70% of a step or more; below, look at the host", judge_device_bound },
+      "busy for 70% of a step or more; below, look at the host", judge_device_bound,
+      BOTTLENECK_DEVICE },
     { 0 },
 };

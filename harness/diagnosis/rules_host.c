@@ -151,15 +151,15 @@ const struct rule rules_of_host[] = {
       "read results every few steps, or copy them asynchronously and read them later; avoid "
       ".item() and synchronisation in the loop",
       "the step takes host plus device time, where it could take the longer of the two",
-      judge_host_sync },
+      judge_host_sync, BOTTLENECK_WAITING },
     { "logging_gap", "The step waits while the loop logs", "let a background thread write the log",
-      "5% of a step", judge_logging_gap },
+      "5% of a step", judge_logging_gap, BOTTLENECK_HOST_WORK },
     { "save_pause", "The step waits while a checkpoint is saved",
       "copy the state to pinned memory and write it in the background", "5% of a step",
-      judge_save_pause },
+      judge_save_pause, BOTTLENECK_HOST_WORK },
     { "uneven_steps", "The steps take different times, and the trace does not show why",
       "look outside the program: other programs, clocks and limits of power and heat (chokepoint "
       "doctor)",
-      "step times should vary by less than 10%", judge_uneven_steps },
+      "step times should vary by less than 10%", judge_uneven_steps, BOTTLENECK_NONE },
     { 0 },
 };

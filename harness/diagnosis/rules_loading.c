@@ -119,12 +119,12 @@ static bool judge_epoch_gap(struct finding *finding, const struct facts *facts)
 const struct rule rules_of_loading[] = {
     { "data_loading", "The step waits for data",
       "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
-      "torch_tb_profiler: data loading over 5% of a step", judge_data_loading },
+      "torch_tb_profiler: data loading over 5% of a step", judge_data_loading, BOTTLENECK_LOADING },
     { "data_jitter", "A few steps wait long for data",
       "prefetch more batches, so that a slow one is ready in time",
-      "step times should vary by less than 10%", judge_data_jitter },
+      "step times should vary by less than 10%", judge_data_jitter, BOTTLENECK_LOADING },
     { "epoch_gap", "The device waits between epochs",
       "keep the workers alive (persistent_workers=True) and prefetch the next epoch's batches",
-      "torch_tb_profiler: data loading over 5% of a step", judge_epoch_gap },
+      "torch_tb_profiler: data loading over 5% of a step", judge_epoch_gap, BOTTLENECK_LOADING },
     { 0 },
 };

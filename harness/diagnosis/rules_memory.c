@@ -80,9 +80,6 @@ static bool judge_activation_memory(struct finding *finding, const struct facts 
 
 /* --- Headroom --- */
 
-/* A kernel that takes longer than this has enough work: starting and ending it, a few us, no longer count. */
-#define SHORT_KERNEL_NS 1e5
-
 /* The share of kernel time in kernels that are short on average. */
 static double short_share(const struct facts *facts)
 {
@@ -95,7 +92,7 @@ static double short_share(const struct facts *facts)
         if (row->kind != WORK_COMPUTATION)
             continue;
         all += total_ns;
-        if (total_ns < SHORT_KERNEL_NS * (double)row->count)
+        if (total_ns < RULE_SHORT_KERNEL_NS * (double)row->count)
             short_ns += total_ns;
     }
     return all > 0 ? short_ns / all : 0;
@@ -311,19 +308,24 @@ const struct rule rules_of_memory[] = {
     { "memory_growth", "Memory grows with every step: a leak",
       "find what is kept alive: a loss with its graph, a list of outputs; detach it, or keep "
       "numbers",
-      "in a steady state a step ends with as much memory as it began with", judge_memory_growth },
+      "in a steady state a step ends with as much memory as it began with", judge_memory_growth,
+      BOTTLENECK_ALLOCATION },
     { "activation_memory", "Activations fill the device's memory",
       "recompute them in backward (torch.utils.checkpoint), use a 16-bit type, or lower the batch",
-      "torch_tb_profiler: peak over 90% of the device's memory", judge_activation_memory },
+      "torch_tb_profiler: peak over 90% of the device's memory", judge_activation_memory,
+      BOTTLENECK_ALLOCATION },
     { "allocation_churn", "Every step allocates device memory again",
       "use a caching or stream-ordered allocator; allocate before the loop",
-      "cudaFree waits for the device (CUDA runtime's documentation)", judge_allocation_churn },
+      "cudaFree waits for the device (CUDA runtime's documentation)", judge_allocation_churn,
+      BOTTLENECK_ALLOCATION },
     { "fragmentation", "The allocator reserves much more than is in use",
       "use few allocation sizes, round them, or use expandable segments",
-      "reserved over allocated: 1.2, and a tenth of the device", judge_fragmentation },
+      "reserved over allocated: 1.2, and a tenth of the device", judge_fragmentation,
+      BOTTLENECK_NONE },
     { "memory_headroom", "A larger batch fits into the device's memory",
       "raise the batch, and the learning rate with it, until kernels are long enough or memory is "
       "used; with checkpointing, keep more activations",
-      "peak below 50% of the device's memory: a larger batch fits", judge_memory_headroom },
+      "peak below 50% of the device's memory: a larger batch fits", judge_memory_headroom,
+      BOTTLENECK_NONE },
     { 0 },
 };

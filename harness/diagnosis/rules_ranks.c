@@ -61,9 +61,10 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
 const struct rule rules_of_ranks[] = {
     { "straggler", "One rank keeps the others waiting",
       "look at the trace of that rank: its loader, its samples, the clocks of its device",
-      "10% of a step", judge_straggler },
+      "10% of a step", judge_straggler, BOTTLENECK_COMMUNICATION },
     { "exposed_communication", "Exposed communication",
       "start it in buckets during backward (DDP), compress gradients, or accumulate them",
-      "torch_tb_profiler: communication over 10% of a step", judge_exposed_communication },
+      "torch_tb_profiler: communication over 10% of a step", judge_exposed_communication,
+      BOTTLENECK_COMMUNICATION },
     { 0 },
 };

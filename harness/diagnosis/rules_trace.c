@@ -109,15 +109,18 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
                      "the device is not described, so its abilities and its memory are unknown");
     }
     finding_informs(finding);
+    if (facts_are_few(facts) && summary->timeline.work_count > 0)
+        finding->bottleneck = BOTTLENECK_UNCLEAR;
     return finding->evidence[0] != '\0';
 }
 
 const struct rule rules_of_trace[] = {
     { "no_device_activity", "The trace shows no device work",
       "record the device as well (ProfilerActivity.CUDA); on GPUs, check that CUPTI is found",
-      "without device work there is nothing to judge", judge_no_device_activity },
+      "without device work there is nothing to judge", judge_no_device_activity,
+      BOTTLENECK_UNCLEAR },
     { "insufficient_data", "The trace lacks information",
       "record at least 3 whole steps, with the calls of the host", "the least that the rules need",
-      judge_insufficient_data },
+      judge_insufficient_data, BOTTLENECK_NONE },
     { 0 },
 };

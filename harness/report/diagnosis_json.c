@@ -31,6 +31,7 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
         const struct finding *finding = &findings->items[i];
         cJSON *object = json_object(json, array, NULL);
         json_text(json, object, "id", finding->id);
+        json_text(json, object, "bottleneck", bottleneck_name(finding->bottleneck));
         json_text(json, object, "severity", severity_name(finding->severity));
         json_number(json, object, "lost_ns_per_step", finding->lost_ns_per_step);
         json_number(json, object, "predicted_gain", finding->predicted_gain);
@@ -250,6 +251,13 @@ static void add_kernels(struct json *json, cJSON *to, const struct summary *summ
     }
 }
 
+static void add_headline(struct json *json, cJSON *object, const struct headline *headline)
+{
+    json_text(json, object, "bottleneck", bottleneck_name(headline->bottleneck));
+    json_number(json, object, "bottleneck_share", headline->share);
+    json_text(json, object, "headline", headline->text);
+}
+
 static enum status add_trace(struct json *json, cJSON *array, const struct diagnosis *diagnosis,
                              int which, int timeline_steps)
 {
@@ -271,6 +279,7 @@ static enum status add_trace(struct json *json, cJSON *array, const struct diagn
     TRY(gaps_json(json, object, summary));
     if (timeline_steps > 0)
         TRY(timeline_json(json, object, summary, timeline_steps));
+    add_headline(json, object, &diagnosis->findings[which].headline);
     json_text(json, object, "healthy",
               diagnosis->findings[which].healthy[0] != '\0' ? diagnosis->findings[which].healthy
                                                             : NULL);

@@ -15,9 +15,10 @@
  *     "operator_count",
  *     "operators": [{"name", "count", "host_total_ns", "host_self_ns", "device_total_ns",
  *       "device_self_ns"}],
- *     "memory": [...], "gaps": [...], "timeline": {...}, "healthy",
- *     "findings": [{"id", "severity", "lost_ns_per_step", "predicted_gain", "predicted_gain_at_least",
- *       "predicted_gain_at_most", "confidence", "evidence", "advice", "title",
+ *     "memory": [...], "gaps": [...], "timeline": {...}, "bottleneck",
+ *     "bottleneck_share", "headline", "healthy",
+ *     "findings": [{"id", "bottleneck", "severity", "lost_ns_per_step", "predicted_gain",
+ *       "predicted_gain_at_least", "predicted_gain_at_most", "confidence", "evidence", "advice", "title",
  *       "of_whole", "scenarios"}]}]}
  *
  * "is_run": the traces are ranks of one run, which were judged together. "idle" and what is before it are
@@ -32,9 +33,11 @@
  * communication, copy or memset, "share" that of the time of all work, and "grid" and "block" those of the
  * longest launch. "exposed_copy_ns" is copies while no kernel runs. `operators` are those with the most
  * device time, 100 at most of "operator_count" (spans.h). memory_json.h has "memory", timeline_json.h has
- * "gaps" and "timeline". "healthy" says why nothing is wrong. "of_whole": the trace marks no steps, and the
- * lost time is of all of it. "scenarios": those of this suite
- * that show the finding, the best one first. "predicted_gain_at_least" is true where the trace tells a part of the gain
+ * "gaps" and "timeline". "bottleneck" is a word of headline.h, "bottleneck_share" the part of a step that it
+ * explains, and "headline" a sentence; of a finding "bottleneck" is "none" if it says nothing of what limits
+ * the run. "healthy" says why nothing is wrong. "of_whole": the trace marks no steps, and the lost time is of
+ * all of it. "scenarios": those of this suite that show the finding, the best one first.
+ * "predicted_gain_at_least" is true where the trace tells a part of the gain
  * only, and "predicted_gain_at_most" where it bounds the gain and the lost time from above. */
 #ifndef HARNESS_REPORT_DIAGNOSIS_JSON_H
 #define HARNESS_REPORT_DIAGNOSIS_JSON_H

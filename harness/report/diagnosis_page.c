@@ -207,7 +207,9 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding,
                  whole->text);
     quantity_factor(gain, finding->predicted_gain);
     if (costs)
-        snprintf(cost, sizeof cost, "Costs %s%s%s", finding->gain_is_most ? "at most " : "",
+        snprintf(cost, sizeof cost, "%s %s%s%s",
+                 finding->confidence == CONFIDENCE_LOW ? "May cost" : "Costs",
+                 finding->gain_is_most ? "at most " : "",
                  quantity_time(finding->lost_ns_per_step).text,
                  finding->of_whole ? "" : " per step");
     if (gains)
@@ -234,6 +236,13 @@ struct diagnosis_whole diagnosis_whole(const struct facts *facts)
     else
         snprintf(whole.text, sizeof whole.text, "the %s step", time.text);
     return whole;
+}
+
+/* The most important sentence of the page. */
+static void print_headline(const struct page *page, const struct headline *headline)
+{
+    page_heading(page, "Bottleneck");
+    page_paragraph(page, INK_BOLD, "%s: %s", bottleneck_name(headline->bottleneck), headline->text);
 }
 
 static void print_scenario(const struct page *page, const char *finding)
@@ -276,6 +285,7 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
     page_title(page, diagnosis->paths[which]);
     print_origin(page, &diagnosis->summaries[which]);
     print_doubts(page, diagnosis->traces[which]);
+    print_headline(page, &diagnosis->findings[which].headline);
 }
 
 static void print_whole(const struct page *page, const struct diagnosis *diagnosis, int which)
@@ -296,6 +306,7 @@ void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
     const struct facts facts = facts_of(diagnosis->summaries, 1, 0);
 
     print_doubts(page, diagnosis->traces[0]);
+    print_headline(page, &diagnosis->findings[0].headline);
     print_findings(page, &facts, &diagnosis->findings[0]);
 }
 

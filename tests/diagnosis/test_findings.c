@@ -411,6 +411,141 @@ static void the_first_finding_is_the_one_that_costs_most(void **state)
     }
 }
 
+/* --- The headline --- */
+
+static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
+{
+    static const struct {
+        struct made_loop loop;
+        const char *word;
+        double share; /* of a step; below 0: unknown */
+        const char *text;
+    } headlines[] = {
+        { { BUSY }, "device", 1, "The device sets the pace: it is busy for 100% of the step." },
+        { { BUSY, .loading = 1500, .wait_every = 1 },
+          "loading",
+          0.6,
+          "The step waits for data: 60% of the step." },
+        { { BUSY, .loading = 800, .wait_every = 1 },
+          "waiting",
+          0.44,
+          "The host waits for the device in every step: 45% of the step." },
+        { { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 },
+          "launching",
+          0.5,
+          "The device waits for launches: 50% of the step." },
+        { { BUSY, .kernel_name = MATRIX_KERNEL },
+          "device",
+          1,
+          "The device sets the pace, busy for 100% of the step; fp32 matrix products leave the "
+          "matrix units unused: 50% of the step." },
+        { { BUSY, .grid = 27 },
+          "device",
+          1,
+          "The device sets the pace, busy for 100% of the step; kernels leave most of the device's "
+          "SMs without a block: at most 75% of the step." },
+        { { BUSY, .communication = 800, .operator_time = 30 },
+          "communication",
+          0.44,
+          "Exposed communication: 44% of the step." },
+        { { BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10 },
+          "allocation",
+          -1,
+          "Memory grows with every step: a leak." },
+        /* A guess that is all there is. */
+        { { .steps = 10, .launches = 20, .call = 2, .kernel = 50, .stall = 40 },
+          "unclear",
+          0.44,
+          "Possible: the device is idle although work is queued: 44% of the step." },
+        { { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true },
+          "unclear",
+          -1,
+          "The device is idle for 60% of the step, and no known cause explains it." },
+        { { .steps = 10, .loading = 100 }, "unclear", -1, "The trace shows no device work." },
+        { { .steps = 1, .launches = 9, .call = 2, .kernel = 9, .no_steps = true },
+          "unclear",
+          -1,
+          "The trace lacks information: 9 kernels and copies are too few to judge by" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(headlines); i++) {
+        struct found found = judge(&headlines[i].loop);
+        const struct headline *headline = &found.findings.headline;
+        bool share_is_right = headlines[i].share < 0
+                                  ? isnan(headline->share)
+                                  : fabs(headline->share - headlines[i].share) <= 0.02;
+        if (strcmp(bottleneck_name(headline->bottleneck), headlines[i].word) != 0 ||
+            !share_is_right ||
+            strncmp(headline->text, headlines[i].text, strlen(headlines[i].text)) != 0)
+            fail_msg("case %zu: %s, %.3f: %s", i, bottleneck_name(headline->bottleneck),
+                     headline->share, headline->text);
+        forget(&found);
+    }
+}
+
+/* A device that computes for 86% of a step leaves others little to gain, one of 80% does not. */
+static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **state)
+{
+    static const struct {
+        struct made_loop loop;
+        const char *first, *second;
+    } cases_of_pace[] = {
+        { { BUSY, .loading = 150, .wait_every = 1 }, "device_bound", "host_sync" },
+        { { BUSY, .loading = 250, .wait_every = 1 }, "host_sync", "device_bound" },
+        /* What the device could save counts, even if it is as little; what costs much always does. */
+        { { BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
+            .optimizer_kernel = 50 },
+          "optimizer_overhead",
+          "device_bound" },
+        { { .steps = 10,
+            .launches = 64,
+            .passes = 16,
+            .call = 26,
+            .kernel = 25,
+            .kernel_name = "sgemm",
+            .about = OLD_GPU },
+          "small_kernels",
+          "device_bound" },
+        /* A guess comes last in any case. */
+        { { BUSY, .stall = 40, .grid = 27 }, "small_grid", "device_wait" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases_of_pace); i++) {
+        struct found found = judge(&cases_of_pace[i].loop);
+        char text[4096];
+        list(&found, text, sizeof text);
+        if (found.findings.count < 1 ||
+            strcmp(found.findings.items[0].id, cases_of_pace[i].first) != 0 ||
+            (cases_of_pace[i].second != NULL &&
+             (found.findings.count < 2 ||
+              strcmp(found.findings.items[1].id, cases_of_pace[i].second) != 0)))
+            fail_msg("case %zu: %s is not first; found:%s", i, cases_of_pace[i].first, text);
+        forget(&found);
+    }
+}
+
+/* Five kernels of 16 ms fill a device; five of 10 us may be anything, and that comes first. */
+static void a_handful_of_kernels_tells_if_they_fill_the_device(void **state)
+{
+    struct made_loop loop = {
+        .steps = 1, .launches = 5, .call = 2, .kernel = 16000, .no_steps = true
+    };
+    struct found found = judge(&loop);
+    (void)state;
+
+    assert_string_equal(found.findings.items[0].id, "device_bound");
+    assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_DEVICE);
+    forget(&found);
+    loop.kernel = 10;
+    found = judge(&loop);
+    assert_string_equal(found.findings.items[0].id, "insufficient_data");
+    assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_UNCLEAR);
+    assert_null(find(&found, "device_bound"));
+    forget(&found);
+}
+
 /* Both loops cost 1000 us of device work in every step. */
 static void a_wait_costs_the_shorter_of_host_and_device(void **state)
 {
@@ -928,6 +1063,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_fires_and_has_a_near_miss),
         cmocka_unit_test(the_first_finding_is_the_one_that_costs_most),
+        cmocka_unit_test(the_headline_is_the_first_finding_that_limits_the_run),
+        cmocka_unit_test(a_device_that_sets_the_pace_comes_before_what_costs_little),
+        cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
         cmocka_unit_test(a_wait_costs_the_shorter_of_host_and_device),
         cmocka_unit_test(a_wait_amid_the_step_costs_the_load_that_it_put_off),
         cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),

@@ -152,17 +152,22 @@ static void a_host_bound_trace_idles_for_the_host(void **state)
 static void the_first_finding_is_what_an_engineer_would_say(void **state)
 {
     static const struct {
-        const char *trace, *first;
+        const char *trace, *first, *bottleneck;
+        enum severity least;
     } cases[] = {
         /* Kernels fill 74% of the span, two thirds of it convolutions in fp32, on a device that has
          * matrix units for fp16. The idle time is spread over small launches, mostly the optimizer's. */
-        { "v100_resnet50_workers4", "fp32_matmul" },
+        { "v100_resnet50_workers4", "fp32_matmul", "device", SEVERITY_MAJOR },
         /* Idle for 92%; every gap ends with a launch that was made after it began. */
-        { "h100_bert_small", "launch_bound" },
+        { "h100_bert_small", "launch_bound", "launching", SEVERITY_MAJOR },
         /* One launch, the first of its kernel, takes 6.5 of 9.4 ms. */
-        { "mi250_minitoy", "initialisation" },
+        { "mi250_minitoy", "initialisation", "first_use", SEVERITY_MAJOR },
         /* Idle for 96%; kernels of 2 us behind launches of 8. */
-        { "gp100_toy", "launch_bound" },
+        { "gp100_toy", "launch_bound", "launching", SEVERITY_MAJOR },
+        /* Busy for 86%, and 34 launches hold nothing back: the device sets the pace. */
+        { "mi300_qwen30b_decode", "device_bound", "device", SEVERITY_INFORMATION },
+        /* 272 calls of hipFree an iteration: 99% of the idle time is under them. */
+        { "mi300_resnet18_hipfree", "allocation_churn", "allocation", SEVERITY_CRITICAL },
     };
     (void)state;
 
@@ -177,7 +182,8 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
         assert_int_equal(findings_make(&findings, &summary, 1, 0), STATUS_OK);
         assert_true(findings.count > 0);
         assert_string_equal(findings.items[0].id, cases[i].first);
-        assert_true(findings.items[0].severity >= SEVERITY_MAJOR);
+        assert_true(findings.items[0].severity >= cases[i].least);
+        assert_string_equal(bottleneck_name(findings.headline.bottleneck), cases[i].bottleneck);
         assert_string_equal(findings.healthy, "");
         findings_release(&findings);
         summary_release(&summary);
