@@ -118,6 +118,20 @@ bool name_is_release(const char *name)
     return has_one_of(name, parts, ARRAY_SIZE(parts));
 }
 
+bool name_is_hidden(const char *name)
+{
+    static const char *const names[] = {
+        "profiler::_record_function_enter",
+        "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit",
+        "aten::is_leaf",
+        "aten::output_nr",
+        "aten::_version",
+    };
+
+    return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
 bool name_is_step(const char *name, int64_t *number)
 {
     static const char step[] = "ProfilerStep#";

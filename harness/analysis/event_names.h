@@ -42,6 +42,10 @@ bool name_is_wait(const char *name);
 bool name_is_allocation(const char *name);
 bool name_is_release(const char *name); /* those of them that release */
 
+/* One that PyTorch's profiler leaves out of its own tables: what it does itself
+ * (torch/autograd/profiler_util.py, _filter_name). */
+bool name_is_hidden(const char *name);
+
 /* "ProfilerStep#12" is step 12; false: it is not a step. */
 bool name_is_step(const char *name, int64_t *number);
 

@@ -39,7 +39,7 @@ static void print_scaled(char text[QUANTITY_SIZE], double value, const struct sc
 
 static bool is_decimal(const char *unit)
 {
-    static const char *const units[] = { "B/s", "FLOP/s", "Hz" };
+    static const char *const units[] = { "B/s", "FLOP/s", "FLOP", "Hz" };
 
     for (size_t i = 0; i < ARRAY_SIZE(units); i++)
         if (strcmp(unit, units[i]) == 0)

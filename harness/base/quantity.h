@@ -7,7 +7,7 @@
 enum { QUANTITY_SIZE = 32 }; /* room for any of these texts */
 
 /* Three digits of `value`, in a unit of its own size: "us" becomes ns, us, ms or s; "B" becomes B, KiB,
- * MiB or GiB; "B/s", "FLOP/s" and "Hz" get a decimal prefix, as everywhere in the field: 40.9 GB/s; any other
+ * MiB or GiB; "B/s", "FLOP/s", "FLOP" and "Hz" get a decimal prefix, as everywhere in the field: 40.9 GB/s; any other
  * unit is printed as it is. Values that are not finite become "-". */
 void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit);
 

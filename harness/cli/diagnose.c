@@ -8,13 +8,18 @@
 #include "harness/report/diagnosis_page.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 struct diagnose {
     struct flags flags;
     int timeline; /* steps; 0: none */
+    struct table_choice tables;
 };
+
+enum { SORT_NAMES = 400 };
 
 /* One of several files or folders: the others are read all the same. */
 static void skip(void *context)
@@ -68,6 +73,7 @@ static enum status run_diagnose(void *context, int *exit_code)
     if (paths.count > 0)
         TRY(diagnosis_make(&diagnosis, paths.items, paths.count,
                            paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
+    diagnosis.tables = options->tables;
     if (diagnosis.count > 0)
         TRY(print(options, &diagnosis));
     if (skipped > 0)
@@ -80,7 +86,46 @@ out:
     return status;
 }
 
+static enum status take_sort(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    char names[SORT_NAMES] = "";
+    size_t length = 0;
+
+    if (span_order_find(value, member))
+        goto out;
+    for (int i = SPANS_BY_DEFAULT + 1; i < SPANS_ORDER_COUNT; i++)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                   i > SPANS_BY_DEFAULT + 1 ? ", " : "",
+                                   span_order_name((enum span_order)i));
+    FAIL(STATUS_BAD_USAGE, "--%s=%s: PyTorch sorts by %s", row->name, value, names);
+
+out:
+    return status;
+}
+
+/* 0 stands for all rows. */
+static enum status take_top(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    int *rows = member;
+
+    TRY(value_count(rows, row, value));
+    if (*rows == 0)
+        *rows = INT_MAX;
+
+out:
+    return status;
+}
+
 static const struct option_row options[] = {
+    { "sort", "KEY",
+      "order of operators, as in PyTorch's table(sort_by=KEY): self_cuda_time_total, "
+      "cpu_time_total, count, "
+      "self_cpu_memory_usage ...",
+      2, take_sort, .offset = offsetof(struct diagnose, tables.order) },
+    { "top", "N", "rows of each table; 0: all", 2, take_top,
+      .offset = offsetof(struct diagnose, tables.rows), .least = 0, .most = 1000000 },
     FLAG_FORMAT("console|json|markdown"),
     { "timeline", "STEPS",
       "with --format=json: what happened when, in that many steps which stand for all", 3,

@@ -2,6 +2,7 @@
 #ifndef HARNESS_DIAGNOSIS_DIAGNOSIS_H
 #define HARNESS_DIAGNOSIS_DIAGNOSIS_H
 
+#include "harness/analysis/spans.h"
 #include "harness/base/status.h"
 #include "harness/diagnosis/finding.h"
 
@@ -10,6 +11,12 @@
 struct summary;
 struct trace_file;
 
+/* What its tables show. Zeros: as many rows as is usual, by the time on the device. */
+struct table_choice {
+    enum span_order order; /* of operators, annotations and calls */
+    int rows;              /* of each table, at most; 0: as is usual; INT_MAX: all */
+};
+
 struct diagnosis {
     int count;
     const char **paths;         /* [count] of those that were read; the texts are the caller's */
@@ -17,6 +24,7 @@ struct diagnosis {
     struct summary *summaries;  /* [count] */
     struct findings *findings;  /* [count] */
     bool is_run;                /* more than one file, each another rank of as many ranks */
+    struct table_choice tables; /* the caller's, zeros at first */
 };
 
 /* Called for a file that cannot be read; status_last() says why. */

@@ -159,29 +159,52 @@ static void add_phases(struct json *json, cJSON *object, const struct phases *ph
     }
 }
 
-static void add_operators(struct json *json, cJSON *object, const struct summary *summary)
+static void add_span(struct json *json, cJSON *array, const struct summary *summary,
+                     const struct span_row *row)
 {
-    const struct spans *spans = &summary->spans;
-    cJSON *array;
-    int64_t left = OPERATORS_MOST, count = 0;
+    cJSON *to = json_object(json, array, NULL);
+    bool memory = summary->spans.has_memory;
 
-    for (int64_t i = 0; i < spans->count; i++) count += !spans->rows[i].is_phase;
-    json_integer(json, object, "operator_count", count);
-    array = json_array(json, object, "operators");
-    for (int64_t i = 0; i < spans->count && left > 0; i++) {
-        const struct span_row *row = &spans->rows[i];
-        cJSON *to;
-        if (row->is_phase)
-            continue;
-        left--;
-        to = json_object(json, array, NULL);
-        json_text(json, to, "name", trace_file_name(summary->trace, row->name));
-        json_integer(json, to, "count", row->count);
-        json_integer(json, to, "host_total_ns", row->host_total_ns);
-        json_integer(json, to, "host_self_ns", row->host_self_ns);
-        json_integer(json, to, "device_total_ns", row->device_total_ns);
-        json_integer(json, to, "device_self_ns", row->device_self_ns);
-    }
+    json_text(json, to, "name", trace_file_name(summary->trace, row->name));
+    json_bool(json, to, "is_call", row->is_call);
+    json_integer(json, to, "count", row->count);
+    json_integer(json, to, "host_total_ns", row->host_total_ns);
+    json_integer(json, to, "host_self_ns", row->host_self_ns);
+    json_integer(json, to, "device_total_ns", row->device_total_ns);
+    json_integer(json, to, "device_self_ns", row->device_self_ns);
+    json_number(json, to, "host_bytes", memory ? (double)row->host_bytes : NAN);
+    json_number(json, to, "host_self_bytes", memory ? (double)row->host_self_bytes : NAN);
+    json_number(json, to, "device_bytes", memory ? (double)row->device_bytes : NAN);
+    json_number(json, to, "device_self_bytes", memory ? (double)row->device_self_bytes : NAN);
+    json_number(json, to, "flops", row->flops > 0 ? (double)row->flops : NAN);
+}
+
+/* Operators and calls, or annotations. */
+static enum status add_spans(struct json *json, cJSON *object, const struct summary *summary,
+                             const char *counted, const char *name, bool phases,
+                             const struct table_choice *choice)
+{
+    enum status status = STATUS_OK;
+    const struct spans *spans = &summary->spans;
+    const struct span_row **sorted = malloc(((size_t)spans->count + 1) * sizeof *sorted);
+    cJSON *array;
+    int64_t left = choice->rows > 0 ? choice->rows : OPERATORS_MOST, count = 0;
+
+    if (sorted == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)spans->count);
+    spans_sort(sorted, spans, choice->order);
+    for (int64_t i = 0; i < spans->count; i++) count += spans->rows[i].is_phase == phases;
+    json_integer(json, object, counted, count);
+    array = json_array(json, object, name);
+    for (int64_t i = 0; i < spans->count && left > 0; i++)
+        if (sorted[i]->is_phase == phases) {
+            add_span(json, array, summary, sorted[i]);
+            left--;
+        }
+
+out:
+    free(sorted);
+    return status;
 }
 
 static void add_launches(struct json *json, cJSON *object, const struct launches *launches)
@@ -274,7 +297,9 @@ static enum status add_trace(struct json *json, cJSON *array, const struct diagn
     add_phases(json, object, &summary->phases);
     add_launches(json, object, &summary->launches);
     add_kernels(json, object, summary);
-    add_operators(json, object, summary);
+    TRY(add_spans(json, object, summary, "operator_count", "operators", false, &diagnosis->tables));
+    TRY(add_spans(json, object, summary, "annotation_count", "annotations", true,
+                  &diagnosis->tables));
     TRY(memory_json(json, object, summary));
     TRY(gaps_json(json, object, summary));
     if (timeline_steps > 0)

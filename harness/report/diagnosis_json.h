@@ -13,8 +13,9 @@
  *     "kernels": [{"name", "kind", "count", "total_ns", "mean_ns", "min_ns", "max_ns", "share",
  *       "blocks_per_sm", "occupancy_percent", "bytes", "gb_per_second", "pageable", "grid", "block"}],
  *     "operator_count",
- *     "operators": [{"name", "count", "host_total_ns", "host_self_ns", "device_total_ns",
- *       "device_self_ns"}],
+ *     "operators": [{"name", "is_call", "count", "host_total_ns", "host_self_ns", "device_total_ns",
+ *       "device_self_ns", "host_bytes", "host_self_bytes", "device_bytes", "device_self_bytes", "flops"}],
+ *     "annotation_count", "annotations": [as "operators"],
  *     "memory": [...], "gaps": [...], "timeline": {...}, "bottleneck",
  *     "bottleneck_share", "headline", "healthy",
  *     "findings": [{"id", "bottleneck", "severity", "lost_ns_per_step", "predicted_gain",
@@ -31,8 +32,10 @@
  * their work begins, how many launch a kernel shorter than themselves, and how many of a stream were queued
  * at most. `kernels` is all device work by name, the longest total first; "kind" is computation,
  * communication, copy or memset, "share" that of the time of all work, and "grid" and "block" those of the
- * longest launch. "exposed_copy_ns" is copies while no kernel runs. `operators` are those with the most
- * device time, 100 at most of "operator_count" (spans.h). memory_json.h has "memory", timeline_json.h has
+ * longest launch. "exposed_copy_ns" is copies while no kernel runs. `operators`, with
+ * calls of the runtime among them, and "annotations" are the first of "operator_count" and "annotation_count" in
+ * the order and number of diagnosis.tables, else the 100 with the most device time (spans.h); bytes of memory
+ * are null where the trace states none, "flops" where no call does. memory_json.h has "memory", timeline_json.h has
  * "gaps" and "timeline". "bottleneck" is a word of headline.h, "bottleneck_share" the part of a step that it
  * explains, and "headline" a sentence; of a finding "bottleneck" is "none" if it says nothing of what limits
  * the run. "healthy" says why nothing is wrong. "of_whole": the trace marks no steps, and the lost time is of

@@ -298,7 +298,7 @@ static void print_whole(const struct page *page, const struct diagnosis *diagnos
     print_usage(page, summary);
     print_launches(page, &summary->launches);
     print_findings(page, &facts, &diagnosis->findings[which]);
-    diagnosis_tables(page, summary);
+    diagnosis_tables(page, summary, &diagnosis->tables);
 }
 
 void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)

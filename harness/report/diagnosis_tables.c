@@ -1,63 +1,13 @@
 #include "harness/report/diagnosis_tables.h"
 
 #include "harness/base/quantity.h"
+#include "harness/report/operator_tables.h"
+#include "harness/report/table_cells.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { ROWS_MOST = 8, NAME_SIZE = 4096, CELL_SIZE = 24 };
-
-/* Prefixes that C++ names repeat in every row tell rows apart no better. */
-static void short_name(char text[NAME_SIZE], const char *name)
-{
-    static const char *const noise[] = { "void ", "(anonymous namespace)::", "at::native::",
-                                         "cutlass::Kernel2<", "cutlass::Kernel<" };
-    size_t length = 0;
-
-    while (*name != '\0' && length < NAME_SIZE - 1) {
-        size_t skipped = 0;
-        for (size_t i = 0; i < ARRAY_SIZE(noise) && skipped == 0; i++)
-            if (strncmp(name, noise[i], strlen(noise[i])) == 0)
-                skipped = strlen(noise[i]);
-        if (skipped == 0)
-            text[length++] = *name++;
-        name += skipped;
-    }
-    text[length] = '\0';
-}
-
-static void print_percent(char text[CELL_SIZE], double share)
-{
-    if (isfinite(share))
-        snprintf(text, CELL_SIZE, "%.1f%%", 100 * share);
-    else
-        snprintf(text, CELL_SIZE, "-");
-}
-
-static void print_count(char text[CELL_SIZE], int64_t count)
-{
-    snprintf(text, CELL_SIZE, "%lld", (long long)count);
-}
-
-/* "Kernels: 8 of 34, totals of the trace": the parts above it are per step. */
-static void print_heading(const struct page *page, const char *what, int64_t shown, int64_t all)
-{
-    char heading[96];
-
-    if (shown < all)
-        snprintf(heading, sizeof heading, "%s: %lld of %lld, totals of the trace", what,
-                 (long long)shown, (long long)all);
-    else
-        snprintf(heading, sizeof heading, "%s: totals of the trace", what);
-    page_heading(page, heading);
-}
-
-static int64_t most(int64_t count)
-{
-    return count < ROWS_MOST ? count : ROWS_MOST;
-}
 
 /* --- Kernels and copies --- */
 
@@ -105,16 +55,17 @@ static void add_kernel(struct page_rows *rows, const struct trace_file *trace,
     const char *const cells[] = { share, total.text, mean.text, longest.text,
                                   calls, occupancy,  blocks,    name };
 
-    print_percent(share, (double)row->total_ns / all_ns);
-    print_count(calls, row->count);
+    cell_percent(share, (double)row->total_ns / all_ns);
+    cell_count(calls, row->count);
     if (isfinite(row->occupancy_percent) && has_occupancy(trace))
         snprintf(occupancy, sizeof occupancy, "%.0f%%", row->occupancy_percent);
     quantity_print(blocks, has_occupancy(trace) ? row->blocks_per_sm : NAN, "");
-    short_name(name, trace_file_name(trace, row->name));
+    cell_name(name, trace_file_name(trace, row->name));
     page_rows_add(rows, cells, NULL);
 }
 
-static void print_kernels(const struct page *page, const struct summary *summary)
+static void print_kernels(const struct page *page, const struct summary *summary,
+                          const struct table_choice *choice)
 {
     const struct kernels *kernels = &summary->kernels;
     struct page_rows *rows;
@@ -122,8 +73,8 @@ static void print_kernels(const struct page *page, const struct summary *summary
 
     if (count == 0)
         return;
-    left = most(count);
-    print_heading(page, "Kernels", left, count);
+    left = table_rows(choice, count);
+    table_heading(page, "Kernels", left, count);
     rows = page_rows_open(kernel_columns, ARRAY_SIZE(kernel_columns));
     for (int64_t i = 0; i < kernels->count && left > 0; i++) {
         if (!is_kernel(&kernels->rows[i]))
@@ -148,13 +99,14 @@ static void add_copy(struct page_rows *rows, const struct trace_file *trace,
     char calls[CELL_SIZE], speed[QUANTITY_SIZE], name[NAME_SIZE];
     const char *const cells[] = { total.text, mean.text, calls, bytes.text, speed, name };
 
-    print_count(calls, row->count);
+    cell_count(calls, row->count);
     quantity_print(speed, row->bytes_ns > 0 ? (double)row->bytes / (double)row->bytes_ns : NAN, "");
-    short_name(name, trace_file_name(trace, row->name));
+    cell_name(name, trace_file_name(trace, row->name));
     page_rows_add(rows, cells, NULL);
 }
 
-static void print_copies(const struct page *page, const struct summary *summary)
+static void print_copies(const struct page *page, const struct summary *summary,
+                         const struct table_choice *choice)
 {
     const struct kernels *kernels = &summary->kernels;
     struct page_rows *rows;
@@ -162,58 +114,13 @@ static void print_copies(const struct page *page, const struct summary *summary)
 
     if (count == 0)
         return;
-    left = most(count);
-    print_heading(page, "Copies and memsets", left, count);
+    left = table_rows(choice, count);
+    table_heading(page, "Copies and memsets", left, count);
     rows = page_rows_open(copy_columns, ARRAY_SIZE(copy_columns));
     for (int64_t i = 0; i < kernels->count && left > 0; i++) {
         if (is_kernel(&kernels->rows[i]))
             continue;
         add_copy(rows, summary->trace, &kernels->rows[i]);
-        left--;
-    }
-    page_rows_print(page, rows);
-}
-
-/* --- Phases and operators --- */
-
-static const struct column span_columns[] = {
-    { "device", 8, 0 }, { "own", 8, 0 },   { "host", 8, 0 },
-    { "own", 8, 0 },    { "calls", 6, 1 }, { "name", PAGE_CUT, 0 },
-};
-
-static void add_span(struct page_rows *rows, const struct trace_file *trace,
-                     const struct span_row *row)
-{
-    struct quantity_text device = quantity_time((double)row->device_total_ns),
-                         device_own = quantity_time((double)row->device_self_ns),
-                         host = quantity_time((double)row->host_total_ns),
-                         host_own = quantity_time((double)row->host_self_ns);
-    char calls[CELL_SIZE], name[NAME_SIZE];
-    const char *const cells[] = { device.text,   device_own.text, host.text,
-                                  host_own.text, calls,           name };
-
-    print_count(calls, row->count);
-    short_name(name, trace_file_name(trace, row->name));
-    page_rows_add(rows, cells, NULL);
-}
-
-static void print_spans(const struct page *page, const struct summary *summary, const char *what,
-                        bool phases)
-{
-    const struct spans *spans = &summary->spans;
-    struct page_rows *rows;
-    int64_t left, count = 0;
-
-    for (int64_t i = 0; i < spans->count; i++) count += spans->rows[i].is_phase == phases;
-    if (count == 0)
-        return;
-    left = most(count);
-    print_heading(page, what, left, count);
-    rows = page_rows_open(span_columns, ARRAY_SIZE(span_columns));
-    for (int64_t i = 0; i < spans->count && left > 0; i++) {
-        if (spans->rows[i].is_phase != phases)
-            continue;
-        add_span(rows, summary->trace, &spans->rows[i]);
         left--;
     }
     page_rows_print(page, rows);
@@ -249,8 +156,8 @@ static void add_category(struct page_rows *rows, const struct trace_file *trace,
     char share[CELL_SIZE], name[NAME_SIZE];
     const char *const cells[] = { at_peak.text, share, own.text, name };
 
-    print_percent(share, peak > 0 ? (double)category->at_peak / peak : NAN);
-    short_name(name, trace_file_name(trace, category->name));
+    cell_percent(share, peak > 0 ? (double)category->at_peak / peak : NAN);
+    cell_name(name, trace_file_name(trace, category->name));
     page_rows_add(rows, cells, NULL);
 }
 
@@ -276,7 +183,8 @@ static void print_memory_heading(const struct page *page, const struct trace_fil
     page_heading(page, heading);
 }
 
-static void print_memory(const struct page *page, const struct summary *summary)
+static void print_memory(const struct page *page, const struct summary *summary,
+                         const struct table_choice *choice)
 {
     const struct memory_curve *memory = &summary->memory;
 
@@ -287,18 +195,18 @@ static void print_memory(const struct page *page, const struct summary *summary)
         if (used_categories(memory, device) == 0)
             continue;
         rows = page_rows_open(memory_columns, ARRAY_SIZE(memory_columns));
-        for (int64_t j = 0; j < most(used_categories(memory, device)); j++)
+        for (int64_t j = 0; j < table_rows(choice, used_categories(memory, device)); j++)
             add_category(rows, summary->trace, &memory->categories[device->first_category + j],
                          (double)device->peak);
         page_rows_print(page, rows);
     }
 }
 
-void diagnosis_tables(const struct page *page, const struct summary *summary)
+void diagnosis_tables(const struct page *page, const struct summary *summary,
+                      const struct table_choice *choice)
 {
-    print_kernels(page, summary);
-    print_copies(page, summary);
-    print_spans(page, summary, "Phases", true);
-    print_spans(page, summary, "Operators", false);
-    print_memory(page, summary);
+    print_kernels(page, summary, choice);
+    print_copies(page, summary, choice);
+    operator_tables(page, summary, choice);
+    print_memory(page, summary, choice);
 }

@@ -162,9 +162,26 @@ static void the_page_says_where_step_and_device_time_went(void **state)
     CHECK_ROW(text, "copies and memsets, exposed", "4 us", "2.8%");
     CHECK_ROW(text, "100.0%", "80 us", "40 us", "40 us", "2", "31%", "2.50", "gemm\n");
     CHECK_ROW(text, "4 us", "2 us", "2", "15.6 KiB", "4.00", "Memcpy HtoD (Pageable");
-    CHECK_ROW(text, "80 us", "80 us", "40 us", "40 us", "2", "aten::mm\n");
+    CHECK_ROW(text, "80 us", "80 us", "20 us", "40 us", "2", "aten::mm\n");
+    CHECK_ROW(text, "0 us", "0 us", "20 us", "20 us", "2", "cudaLaunchKernel\n");
     assert_null(strstr(text, "memsets  ")); /* what is nothing has no row */
     assert_null(strstr(text, "Memory"));
+    release(&diagnosis, text);
+}
+
+static void tables_have_as_many_rows_as_asked_for_in_that_order(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 0);
+    diagnosis = diagnose();
+    diagnosis.tables = (struct table_choice){ SPANS_BY_COUNT, 1 };
+    text = printed(&diagnosis, false);
+    CHECK_ROW(text, "Operators and calls by count: 1 of 2, totals of the trace\n");
+    assert_non_null(strstr(text, " aten::mm\n"));
+    assert_null(strstr(text, " cudaLaunchKernel\n"));
     release(&diagnosis, text);
 }
 
@@ -481,6 +498,8 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "kernels",
         "operator_count",
         "operators",
+        "annotation_count",
+        "annotations",
         "memory",
         "gaps",
         "bottleneck",
@@ -588,7 +607,10 @@ static void parts_in_json_sum_to_their_whole(void **state)
     assert_string_equal(member(operator_row, "name")->valuestring, "aten::mm");
     assert_float_equal(number(operator_row, "count"), 2, 0);
     assert_float_equal(number(operator_row, "host_total_ns"), 40e3, 0);
-    assert_float_equal(number(operator_row, "host_self_ns"), 40e3, 0);
+    assert_float_equal(number(operator_row, "host_self_ns"), 20e3, 0);
+    assert_true(cJSON_IsFalse(member(operator_row, "is_call")));
+    assert_true(cJSON_IsNull(member(operator_row, "host_bytes")));
+    assert_true(cJSON_IsTrue(member(operator_row->next, "is_call")));
     for (gap = member(trace, "gaps")->child; gap != NULL; gap = gap->next) {
         assert_true(sum(member(gap, "causes")) == number(gap, "duration_ns"));
         if (gap->next != NULL)
@@ -738,6 +760,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_says_where_step_and_device_time_went),
+        cmocka_unit_test(tables_have_as_many_rows_as_asked_for_in_that_order),
         cmocka_unit_test(shares_sum_to_the_whole),
         cmocka_unit_test(every_line_fits_whatever_names_hold),
         cmocka_unit_test(long_names_stay_apart_in_a_terminal_and_whole_in_a_file),

@@ -3,8 +3,8 @@
 usage: check_torch.py TRACE_FIGURES CHOKEPOINT        Exit code 77: there is no PyTorch with Kineto here.
 
 TRACE_FIGURES is the program that prints ours. Steps, the wait for data and the optimizer are compared
-with the profiler's own table (key_averages()), plain and compressed. In a loop with one thing wrong, the
-diagnosis must name it.
+with the profiler's own table (key_averages()), plain and compressed, and so is each row of the table of
+operators that `diagnose` makes. In a loop with one thing wrong, the diagnosis must name it.
 """
 import io
 import json
@@ -75,6 +75,64 @@ def check(path, table):
     return ours, total
 
 
+class Block(torch.nn.Module):
+    """Layers of many kinds, recomputed in backward."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = torch.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
+        self.memory = torch.nn.LSTM(32, 16, batch_first=True)
+        self.head = torch.nn.Sequential(torch.nn.Conv1d(16, 8, 3), torch.nn.BatchNorm1d(8),
+                                        torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(48, 4))
+
+    def forward(self, samples):
+        hidden = torch.utils.checkpoint.checkpoint(self.encoder, samples, use_reentrant=False)
+        return self.head(self.memory(hidden)[0].transpose(1, 2))
+
+
+def record_table(path):
+    """Returns the rows of key_averages(), without steps, as name -> our member -> value in ns and bytes."""
+    torch.set_num_threads(1)
+    model = Block()
+    optimizer = torch.optim.AdamW(model.parameters())
+    samples = torch.utils.data.TensorDataset(torch.randn(64, 8, 32), torch.randint(4, (64,)))
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True, profile_memory=True,
+                 schedule=schedule(wait=1, warmup=1, active=STEPS)) as profiler:
+        for inputs, labels in torch.utils.data.DataLoader(samples, batch_size=8):
+            with torch.profiler.record_function("forward"):
+                loss = torch.nn.functional.cross_entropy(model(inputs), labels)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            profiler.step()
+            if profiler.step_num == 2 + STEPS:
+                break
+    profiler.export_chrome_trace(path)
+    return {row.key: {"count": row.count,
+                      "host_total_ns": 1000 * row.cpu_time_total,
+                      "host_self_ns": 1000 * row.self_cpu_time_total,
+                      "host_bytes": row.cpu_memory_usage,
+                      "host_self_bytes": row.self_cpu_memory_usage}
+            for row in profiler.key_averages() if row.key != "ProfilerStep*"}
+
+
+def diagnosed(path, *options):
+    run = subprocess.run([sys.argv[2], "diagnose", "--format=json", *options, path], check=True,
+                         capture_output=True)
+    return json.loads(run.stdout)["traces"][0]
+
+
+def check_table(path, theirs):
+    ours = diagnosed(path, "--top=0")
+    rows = {row["name"]: row for row in ours["operators"] + ours["annotations"]}
+    assert rows.keys() == theirs.keys(), rows.keys() ^ theirs.keys()
+    for name, wanted in theirs.items():
+        got = {member: rows[name][member] for member in wanted}
+        # They sum doubles of microseconds.
+        assert all(abs(got[member] - wanted[member]) < 1 for member in wanted), (name, got, wanted)
+    return len(rows)
+
+
 class Packed(torch.utils.data.Dataset):
     """Samples that take work to unpack, much more than a step with them."""
 
@@ -124,17 +182,16 @@ def record_planted(path, samples, after_step):
 
 
 def check_planted(path, finding):
-    run = subprocess.run([sys.argv[2], "diagnose", "--format", "json", path], check=True,
-                         capture_output=True)
-    found = [row["id"] for row in json.loads(run.stdout)["traces"][0]["findings"]]
+    found = [row["id"] for row in diagnosed(path)["findings"]]
     assert found[0] == finding, f"{finding} was planted, and this is found: {found}"
 
 
 with tempfile.TemporaryDirectory() as folder:
     for name in ("torch.json", "torch.json.gz"):
         ours, total = check(f"{folder}/{name}", record(f"{folder}/{name}"))
+    rows = check_table(f"{folder}/table.json", record_table(f"{folder}/table.json"))
     for finding, (samples, after_step) in PLANTED.items():
         record_planted(f"{folder}/{finding}.json.gz", samples, after_step)
         check_planted(f"{folder}/{finding}.json.gz", finding)
 print(f"PyTorch {torch.__version__}: {ours['events']} events, {STEPS} steps of {total / STEPS:.0f} us "
-      "in the mean, as its own table says; found first where planted:", ", ".join(PLANTED))
+      f"in the mean, as its own table says, and {rows} rows of it; found first where planted:", ", ".join(PLANTED))
