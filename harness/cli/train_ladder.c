@@ -56,12 +56,17 @@ static void describe(char text[160], const struct effect *effect, enum metric me
              change.interval[0] != '\0' ? ")" : "");
 }
 
-static void predicted_text(char text[64], const struct rung *rung)
+/* "major, predicted 1.42x" */
+static void predicted_text(char text[96], const struct rung *rung)
 {
-    if (!isfinite(rung->predicted_gain))
-        snprintf(text, 64, "no time predicted");
+    const char *severity = severity_name(rung->severity);
+
+    if (rung->finding == NULL)
+        snprintf(text, 96, "nothing asks for it");
+    else if (!isfinite(rung->predicted_gain))
+        snprintf(text, 96, "%s, no time predicted", severity);
     else
-        snprintf(text, 64, "predicted %s%.2fx",
+        snprintf(text, 96, "%s, predicted %s%.2fx", severity,
                  rung->gain_is_least  ? "at least "
                  : rung->gain_is_most ? "at most "
                                       : "",
@@ -71,18 +76,18 @@ static void predicted_text(char text[64], const struct rung *rung)
 static void print_rung(const struct page *page, int number, const struct rung *rung)
 {
     static const enum ink inks[] = { INK_GOOD, INK_DOUBTFUL, INK_BAD };
-    char fix[200], predicted[64], measured[160] = "", time[160] = "";
+    char fix[200], predicted[96], measured[160] = "", time[160] = "";
 
     snprintf(fix, sizeof fix, "%s %s -> %s", rung->fix->knob, rung->before, rung->after);
-    page_item(page, number, rung->finding, fix, inks[rung->end], rung_ends[rung->end]);
+    page_item(page, number, rung->finding != NULL ? rung->finding : "no finding", fix,
+              inks[rung->end], rung_ends[rung->end]);
     predicted_text(predicted, rung);
     if (rung->end != RUNG_FAILED) {
         describe(measured, &rung->effect, rung->metric, direction_of(rung));
         if (rung->metric != METRIC_STEP_TIME)
             describe(time, &rung->step_time, METRIC_STEP_TIME, SHRINKS);
-        page_detail(page, "%s, %s; measured: %s%s%s; %.0f samples/s", severity_name(rung->severity),
-                    predicted, measured, time[0] != '\0' ? ", " : "", time,
-                    rung->samples_per_second);
+        page_detail(page, "%s; measured: %s%s%s; %.0f samples/s", predicted, measured,
+                    time[0] != '\0' ? ", " : "", time, rung->samples_per_second);
     }
     if (rung->reason[0] != '\0')
         page_detail(page, "%s: %s", rung_ends[rung->end], rung->reason);
@@ -96,7 +101,7 @@ static void print_start(const struct page *page, const struct ladder *ladder, co
     page_title(page, ladder->device.name);
     page_paragraph(page, INK_PLAIN,
                    "%s. The first finding's fix is measured and kept if it helps, until nothing is "
-                   "found that is worth a fix; at most %.0f s.",
+                   "found that is worth a fix; then whatever else is still wrong. At most %.0f s.",
                    all_wrong ? "From everything wrong" : "From the settings that were given",
                    ladder->budget_seconds);
     page_paragraph(page, INK_DIM, "%s", settings);
@@ -112,11 +117,12 @@ static void print_end(const struct page *page, const struct ladder *ladder, cons
     if (ladder->count > 0)
         fputc('\n', page->console.stream);
     if (ladder->end == LADDER_NOTHING_FOUND)
-        page_paragraph(page, INK_PLAIN, "Nothing more is found that is worth a fix.");
+        page_paragraph(page, INK_PLAIN,
+                       "Nothing more is found that is worth a fix, and no other change helps.");
     else if (ladder->end == LADDER_NO_FIX_LEFT)
         page_paragraph(page, INK_PLAIN,
                        "No fix is left for what is found (%s): each was tried, or no setting here "
-                       "is one.",
+                       "is one. No other change helps.",
                        ladder->left);
     else if (ladder->end == LADDER_OUT_OF_TIME)
         page_paragraph(page, INK_PLAIN, "The time is over (--time-budget); what is found last: %s.",
@@ -149,7 +155,8 @@ static void rung_json(struct json *json, cJSON *rungs, const struct rung *rung)
     cJSON *object = json_object(json, rungs, NULL);
 
     json_text(json, object, "finding", rung->finding);
-    json_text(json, object, "severity", severity_name(rung->severity));
+    json_text(json, object, "severity",
+              rung->finding != NULL ? severity_name(rung->severity) : NULL);
     json_number(json, object, "predicted_gain", rung->predicted_gain);
     json_bool(json, object, "predicted_gain_at_least", rung->gain_is_least);
     json_bool(json, object, "predicted_gain_at_most", rung->gain_is_most);

@@ -139,20 +139,25 @@ static bool changes(const struct ladder *ladder, int index, struct rung *rung)
            strcmp(rung->before, rung->after) != 0;
 }
 
+/* Whether the knob of the rung has the value that its scenario calls wrong. */
+static bool is_wrong(const struct ladder *ladder, const struct rung *rung)
+{
+    char before[LADDER_VALUE];
+
+    return value_after(&ladder->config, &ladder->device, rung->fix->knob, rung->fix->before,
+                       before) &&
+           strcmp(before, rung->before) == 0;
+}
+
 /* Whether the fix of scenario `index` can be made for the finding. */
 static bool has_fix(const struct ladder *ladder, int index, const struct finding *finding,
                     struct rung *rung)
 {
     const struct scenario *scenario = scenarios[index];
-    char before[LADDER_VALUE];
 
-    if (ladder->tried[index] || !accepts(scenario, finding->id, &ladder->device) ||
-        !changes(ladder, index, rung))
-        return false;
-    if (value_after(&ladder->config, &ladder->device, scenario->knob, scenario->before, before) &&
-        strcmp(before, rung->before) == 0)
-        return true;
-    return !is_another_fix(ladder, scenario->knob, rung->before);
+    return !ladder->tried[index] && accepts(scenario, finding->id, &ladder->device) &&
+           changes(ladder, index, rung) &&
+           (is_wrong(ladder, rung) || !is_another_fix(ladder, scenario->knob, rung->before));
 }
 
 /* Where the fix of scenario `index` is refused: the first scenario whose value before is named as the reason,
@@ -181,19 +186,31 @@ static int obstacle(const struct ladder *ladder, int index, const struct finding
     return -1;
 }
 
+static struct rung rung_for(const struct ladder *ladder, const struct finding *finding)
+{
+    struct rung rung = { .severity = SEVERITY_INFORMATION,
+                         .predicted_gain = NAN,
+                         .metric = METRIC_STEP_TIME,
+                         .samples_per_second = ladder->samples_per_second };
+
+    if (finding != NULL) {
+        rung.finding = finding->id;
+        rung.severity = finding->severity;
+        rung.predicted_gain = finding->predicted_gain;
+        rung.gain_is_least = finding->gain_is_least;
+        rung.gain_is_most = finding->gain_is_most;
+    }
+    return rung;
+}
+
 /* The first finding that has a fix. The index of its scenario, or -1. */
-static int choose(const struct ladder *ladder, const struct findings *findings, struct rung *rung)
+static int choose_found(const struct ladder *ladder, const struct findings *findings,
+                        struct rung *rung)
 {
     for (int64_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         for (int s = 0; is_worth_a_rung(finding) && scenarios[s] != NULL; s++) {
-            *rung = (struct rung){ .finding = finding->id,
-                                   .severity = finding->severity,
-                                   .predicted_gain = finding->predicted_gain,
-                                   .gain_is_least = finding->gain_is_least,
-                                   .gain_is_most = finding->gain_is_most,
-                                   .metric = METRIC_STEP_TIME,
-                                   .samples_per_second = ladder->samples_per_second };
+            *rung = rung_for(ladder, finding);
             int first = has_fix(ladder, s, finding, rung) ? s : obstacle(ladder, s, finding, rung);
             if (first >= 0)
                 return first;
@@ -202,16 +219,58 @@ static int choose(const struct ladder *ladder, const struct findings *findings, 
     return -1;
 }
 
+/* A fix that nobody asked for may cost no time and change no results. */
+static bool is_free(const struct scenario *scenario)
+{
+    for (const struct expectation *e = scenario->expect; !expectation_is_end(e); e++)
+        if (e->is_cost)
+            return false;
+    return scenario->loss != LOSS_16_BIT;
+}
+
+/* The first scenario whose value before is still in place, though nothing asks for its fix; or -1. */
+static int choose_rest(const struct ladder *ladder, struct rung *rung)
+{
+    for (int s = 0; scenarios[s] != NULL; s++) {
+        *rung = rung_for(ladder, NULL);
+        if (!ladder->tried[s] && is_free(scenarios[s]) && changes(ladder, s, rung) &&
+            is_wrong(ladder, rung))
+            return s;
+    }
+    return -1;
+}
+
+static void begin_round(struct ladder *ladder)
+{
+    memset(ladder->tried, 0, sizeof ladder->tried);
+    memset(ladder->tried_for_another, 0, sizeof ladder->tried_for_another);
+    ladder->kept_in_round = false;
+}
+
+/* The next fix to try: the index of its scenario, or -1. */
+static int choose(struct ladder *ladder, const struct findings *findings, struct rung *rung)
+{
+    int scenario = choose_found(ladder, findings, rung);
+
+    if (scenario < 0 && (!ladder->last_pass || ladder->kept_in_round)) {
+        ladder->last_pass = true;
+        begin_round(ladder);
+        scenario = choose_found(ladder, findings, rung);
+    }
+    return scenario < 0 && ladder->last_pass ? choose_rest(ladder, rung) : scenario;
+}
+
 /* --- Measuring it --- */
 
-/* The fix of a finding that costs no time must improve what its scenario promises first. */
+/* The fix of a finding that costs no time must improve what its scenario promises first, every other one the
+ * step time. */
 static struct own_change change_of(struct rung *rung, const struct device_properties *device)
 {
     struct own_change change = { rung->fix->knob,  rung->before, rung->after,
                                  METRIC_STEP_TIME, SHRINKS,      rung->fix->loss };
 
     for (const struct expectation *e = rung->fix->expect;
-         isnan(rung->predicted_gain) && !expectation_is_end(e); e++)
+         rung->finding != NULL && isnan(rung->predicted_gain) && !expectation_is_end(e); e++)
         if (!e->is_cost && where_holds(e->where, device)) {
             change.metric = e->metric;
             change.direction = e->direction;
@@ -266,16 +325,17 @@ static enum status measure_rung(struct ladder *ladder, const struct ladder_probe
 
     TRY(knobs_print(&ladder->config, base, sizeof base));
     TRY(own_scenario_make(&own, "ladder", base, &change));
-    TRY(probe->compare(probe->context, &own.scenario, ladder->budget_seconds - begin, &result));
+    TRY(probe->compare(probe->context, &own.scenario, ladder->last_pass,
+                       ladder->budget_seconds - begin, &result));
     take_result(ladder, rung, &result);
     rung->seconds = probe->seconds(probe->context) - begin;
     *(rung->needed_by != NULL ? &ladder->tried_for_another[scenario] : &ladder->tried[scenario]) =
         true;
     if (rung->end == RUNG_KEPT) {
         TRY(knob_set(&ladder->config, rung->fix->knob, rung->fix->after));
-        memset(ladder->tried, 0, sizeof ladder->tried);
-        memset(ladder->tried_for_another, 0, sizeof ladder->tried_for_another);
-        ladder->again = false;
+        if (!ladder->last_pass)
+            begin_round(ladder);
+        ladder->kept_in_round = true;
     }
     ladder->rungs[ladder->count++] = *rung;
     if (probe->report != NULL)
@@ -327,27 +387,7 @@ static bool has_time(const struct ladder *ladder, const struct ladder_probe *pro
     return probe->seconds(probe->context) + longest <= ladder->budget_seconds;
 }
 
-/* Since the last rung that was kept: fixes that looked good, though their intervals hold 1, may be tried once
- * more. False: there are none. */
-static bool try_again(struct ladder *ladder)
-{
-    bool any = false;
-
-    for (int i = ladder->count - 1; i >= 0 && ladder->rungs[i].end != RUNG_KEPT && !ladder->again;
-         i--) {
-        const struct rung *rung = &ladder->rungs[i];
-        for (int s = 0; scenarios[s] != NULL; s++)
-            if (scenarios[s] == rung->fix && rung->end == RUNG_TAKEN_BACK && rung->losses_agree &&
-                rung->step_time.factor >= 1 + LADDER_GAIN_PERCENT / 100.0) {
-                ladder->tried[s] = false;
-                any = true;
-            }
-    }
-    ladder->again = true;
-    return any;
-}
-
-/* Tries the fixes for these findings until one is kept. */
+/* Tries the fixes that are left with these findings until one is kept. */
 static enum status try_fixes(struct ladder *ladder, const struct ladder_probe *probe,
                              const struct findings *findings, double *longest, bool *kept)
 {
@@ -358,8 +398,6 @@ static enum status try_fixes(struct ladder *ladder, const struct ladder_probe *p
     *kept = false;
     while (!*kept) {
         scenario = choose(ladder, findings, &rung);
-        if (scenario < 0 && try_again(ladder))
-            continue;
         if (scenario < 0)
             break;
         if (ladder->count == LADDER_RUNGS || !has_time(ladder, probe, *longest)) {

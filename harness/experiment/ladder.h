@@ -1,13 +1,17 @@
-/* The ladder: profile, find, fix, and profile again, until nothing is found that is worth a fix.
+/* The ladder: profile, find, fix, and profile again, until nothing is found that is worth a fix. Then the last
+ * pass: several gains that are too small for a finding can be a large one together.
  *
  * Each rung traces the settings, takes the first finding that a scenario has a fix for, and measures the fix
  * against the settings as `run` measures a scenario: in pairs, with an interval. Scenarios are the map from
  * findings to fixes: one that accepts a finding fixes it by its knob's value after. If there are several, the
  * first in the list is taken whose knob has another value, and whose settings are possible here. A fix that
  * does not measurably help, or that changes the losses more than its scenario allows, is taken back, and the
- * next one is tried; if it looked good all the same, it is tried once more when nothing else is left. Where a
- * fix is refused with the value of another scenario's knob, that scenario's fix comes first, and is kept
- * unless it is measurably worse. */
+ * next one is tried. Where a fix is refused with the value of another scenario's knob, that scenario's fix
+ * comes first, and is kept unless it is measurably worse.
+ *
+ * The last pass measures with longer windows. It tries the fixes of the findings once more, then those that
+ * nothing asked for: of all scenarios whose value before is still in place, whose fix is no trade of time for
+ * memory, and whose losses stay the same but for the order of sums. It ends with a round that keeps none. */
 #ifndef HARNESS_EXPERIMENT_LADDER_H
 #define HARNESS_EXPERIMENT_LADDER_H
 
@@ -26,7 +30,7 @@ enum rung_end {
 };
 
 struct rung {
-    const char *finding; /* id */
+    const char *finding; /* id; NULL: nothing asked for this fix, which is of the last pass */
     enum severity severity;
     double predicted_gain; /* NaN: of no time */
     bool gain_is_least, gain_is_most;
@@ -63,10 +67,10 @@ struct ladder {
     char left[480]; /* ids of findings that are worth a rung and were not fixed: "host_sync, ..." */
     double seconds;
     enum ladder_end end;
-    /* Whether each scenario's fix was tried since the last rung that was kept: for its own findings, and for
-     * the fix that is refused without it. */
+    /* Whether each scenario's fix was tried since the last rung that was kept, or in this round of the last
+     * pass: for its own findings, and for the fix that is refused without it. */
     bool tried[LADDER_SCENARIOS], tried_for_another[LADDER_SCENARIOS];
-    bool again; /* those that looked good and were undecided had their second chance since then */
+    bool last_pass, kept_in_round;
 };
 
 /* How the ladder sees the machine. */
@@ -74,9 +78,10 @@ struct ladder_probe {
     /* Traces the settings before of `now`, and judges the trace. The caller releases the findings. */
     enum status (*diagnose)(void *context, const struct scenario *now, struct findings *findings,
                             double *step_time_us);
-    /* Measures a rung; the ladder's time is over in `seconds`. The caller releases the result. */
-    enum status (*compare)(void *context, const struct scenario *rung, double seconds,
-                           struct scenario_result *result);
+    /* Measures a rung, with longer windows if `is_last_pass`; the ladder's time is over in `seconds`. The
+     * caller releases the result. */
+    enum status (*compare)(void *context, const struct scenario *rung, bool is_last_pass,
+                           double seconds, struct scenario_result *result);
     double (*seconds)(void *context);                       /* since the start */
     void (*report)(void *context, const struct rung *rung); /* after each; may be NULL */
     void *context;
