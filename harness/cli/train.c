@@ -40,7 +40,7 @@ struct train {
     const char *trace; /* a file to write; NULL: none */
     struct knob_sweep sweep;
     bool ladder;
-    double budget_seconds; /* of the ladder */
+    double budget_seconds; /* of the ladder; 0: not given */
 };
 
 /* --- The command line --- */
@@ -107,9 +107,9 @@ static const struct option_row own[] = {
       "first. Given twice: with each pair of values of two knobs",
       1, take_sweep, AT(sweep) },
     { "ladder", NULL,
-      "profile, apply the fix of the first finding, measure it, and go on until nothing is found; "
-      "from "
-      "everything wrong if no setting is given",
+      "profile, apply the fix of the first finding, measure it, and go on until nothing is found "
+      "and nothing else that is wrong is worth a change; from everything wrong if no setting is "
+      "given",
       1, value_boolean, AT(ladder) },
     { "time-budget", "SECONDS", "most time that a ladder takes; 180 if not given", 1, value_seconds,
       AT(budget_seconds), .most = 86400 },
@@ -363,7 +363,6 @@ static void prepare(void *context)
 
     make_options();
     knobs_defaults(&train->config);
-    train->budget_seconds = LADDER_SECONDS;
 }
 
 static bool is_saved(const struct train *train)
@@ -405,12 +404,15 @@ static enum status run_train(void *context, int *exit_code)
         FAIL(STATUS_BAD_USAGE, "--ladder plans what it measures: leave out --sweep, --trace, "
                                "--save, --resume, --steps "
                                "and --repetitions");
+    if (!train->ladder && train->budget_seconds > 0)
+        FAIL(STATUS_BAD_USAGE, "--time-budget is for --ladder: add it, or give --steps instead");
     if (train->trace != NULL)
         TRY(written_trace_try(train->trace));
     if (train->config.saving.folder[0] != '\0')
         TRY(try_folder(train->config.saving.folder));
     if (train->ladder) {
-        TRY(train_ladder(&train->flags, &train->config, train->budget_seconds));
+        TRY(train_ladder(&train->flags, &train->config,
+                         train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS));
         goto out;
     }
     TRY(flags_open_device(&device, &train->flags));

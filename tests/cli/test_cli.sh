@@ -96,6 +96,7 @@ refuses "a grid that is too large" "256 pairs of values at most; these are 289" 
     --sweep batch=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17
 refuses "a ladder of a sweep" "leave out --sweep" "$program" train --ladder --sweep workers=0,1
 refuses "a ladder of so many steps" "leave out --sweep" "$program" train --ladder --steps=10
+refuses "a time budget without a ladder" "--time-budget is for --ladder" "$program" train --time-budget=10
 refuses "no samples" "--batch=0: give a number from 1 to 65536 or auto" "$program" train --batch=0
 refuses "a knob by its flag" "--loss-every=often: give a number from 1 to 1000000" \
     "$program" train --loss-every=often
