@@ -25,12 +25,11 @@ say()
     echo "setup.sh: $*" >&2
 }
 
-# simdjson is C++, and nvcc hands host code to g++.
+# nvcc hands host code to g++.
 packages()
 {
     echo gcc g++ libc6-dev cmake ninja-build
-    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev zlib1g-dev
-    echo libsimdjson-dev libisal-dev
+    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libisal-dev zlib1g-dev
     if [ "$report" = yes ] || [ "$tests" = yes ]; then
         echo python3 python3-jinja2 python3-matplotlib
     fi

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The length of such a word at `text`, with its sign; 0: it is something else. */
-static size_t word_length(const char *text)
+size_t json_words_length(const char *text)
 {
     static const char *const words[] = { "infinity", "inf", "nan" };
     size_t sign = text[0] == '-' || text[0] == '+';
@@ -34,7 +33,7 @@ size_t json_words_blank(char *text, size_t length)
             continue;
         }
         quoted = quoted != (*at == '"');
-        letters = quoted ? 0 : word_length(at);
+        letters = quoted ? 0 : json_words_length(at);
         if (letters == 0)
             continue;
         memset(at, ' ', letters);

@@ -36,6 +36,7 @@ static void promise(bool kept, const char *what)
 struct found {
     uint64_t hash;
     int64_t events, members;
+    struct event_parser *parser; /* NULL: no event is taken before its end was found */
 };
 
 static void mix(struct found *found, const char *bytes, size_t length)
@@ -43,6 +44,22 @@ static void mix(struct found *found, const char *bytes, size_t length)
     for (size_t i = 0; i < length; i++)
         found->hash = (found->hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
     found->hash = (found->hash ^ length) * UINT64_C(0x100000001b3);
+}
+
+static enum status on_whole_event(void *context, const char *bytes, size_t most, int64_t offset,
+                                  const char **end)
+{
+    struct found *found = context;
+    struct event_fields fields;
+
+    (void)offset;
+    *end = NULL;
+    if (found->parser == NULL || event_parse(found->parser, bytes, most, &fields, end) != NULL)
+        return STATUS_OK;
+    PROMISE(*end > bytes && *end <= bytes + most);
+    mix(found, bytes, (size_t)(*end - bytes));
+    found->events++;
+    return STATUS_OK;
 }
 
 static enum status on_event(void *context, const char *bytes, size_t length, int64_t offset,
@@ -69,18 +86,19 @@ static enum status on_metadata(void *context, const char *key, const char *bytes
     return STATUS_OK;
 }
 
-static struct found split(const char *bytes, size_t size, size_t piece)
+static struct found split(const char *bytes, size_t size, size_t piece, struct event_parser *parser)
 {
-    struct found found = { .hash = 1 };
+    struct found found = { .hash = 1, .parser = parser };
     struct splitter splitter;
     char *window = malloc(piece + SPLITTER_PADDING);
 
     PROMISE(window != NULL);
-    memset(window, 0, piece + SPLITTER_PADDING);
-    splitter_init(&splitter, (struct splitter_sink){ on_event, on_metadata, &found });
+    splitter_init(&splitter,
+                  (struct splitter_sink){ on_whole_event, on_event, on_metadata, &found });
     for (size_t at = 0; at < size; at += piece) {
         size_t count = size - at < piece ? size - at : piece;
         memcpy(window, bytes + at, count);
+        memset(window + count, 0, SPLITTER_PADDING);
         if (splitter_feed(&splitter, window, count) != STATUS_OK)
             break;
     }
@@ -89,17 +107,20 @@ static struct found split(const char *bytes, size_t size, size_t piece)
     return found;
 }
 
-/* However the text is cut into pieces, the same is found in it. */
+/* However the text is cut into pieces, and whether or not events are taken whole, the same is found in it. */
 static void check_pieces(const char *bytes, size_t size)
 {
-    struct found whole = split(bytes, size, size + 1);
-    static const size_t pieces[] = { 1, 7, 64 };
+    const size_t pieces[] = { 1, 7, 64, size + 1 };
+    struct found whole = split(bytes, size, size + 1, NULL);
+    struct event_parser *parser = event_parser_open();
 
-    for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
-        struct found found = split(bytes, size, pieces[i]);
+    PROMISE(parser != NULL);
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(pieces); i++) {
+        struct found found = split(bytes, size, pieces[i / 2], i % 2 == 0 ? parser : NULL);
         PROMISE(found.events == whole.events && found.members == whole.members);
         PROMISE(found.hash == whole.hash);
     }
+    event_parser_close(parser);
 }
 
 /* --- The trace --- */

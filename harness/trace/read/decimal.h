@@ -6,19 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Microseconds as nanoseconds, rounded to the nearest, halves away from zero. False: `text` is no number
  * of JSON, or beyond 2^62 ns (146 years). */
 bool decimal_us_to_ns(const char *text, size_t length, int64_t *ns);
 
 /* A whole number. False: it has a fraction, or does not fit. */
 bool decimal_integer(const char *text, size_t length, int64_t *value);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

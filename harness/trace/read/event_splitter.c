@@ -67,7 +67,6 @@ static enum status capture_hold(struct splitter *splitter, const char *bytes, si
         char *held = realloc(splitter->held, room);
         if (held == NULL)
             FAIL(STATUS_OUT_OF_MEMORY, "no memory for an event of %zu bytes", length);
-        memset(held + splitter->held_length, 0, room - splitter->held_length);
         splitter->held = held;
         splitter->held_room = room;
     }
@@ -89,6 +88,8 @@ static enum status capture_end(struct splitter *splitter, const char *bytes, siz
 
     if (splitter->held_length > 0 || splitter->too_long) {
         TRY(capture_hold(splitter, bytes, end));
+        if (!splitter->too_long)
+            memset(splitter->held + splitter->held_length, 0, SPLITTER_PADDING);
         text = splitter->held;
         length = splitter->held_length;
     }
@@ -320,12 +321,32 @@ static size_t skip_string(struct splitter *splitter, const char *bytes, size_t a
     return at;
 }
 
+/* --- Pieces --- */
+
+/* Offers the event at *at to the sink, which mostly takes it at once. */
+static enum status whole_event(struct splitter *splitter, const char *bytes, size_t count,
+                               size_t *at, bool *taken)
+{
+    enum status status = STATUS_OK;
+    const char *end;
+
+    TRY(splitter->sink.whole_event(splitter->sink.context, bytes + *at, count - *at,
+                                   splitter->offset + (int64_t)*at, &end));
+    *taken = end != NULL;
+    if (*taken)
+        *at = (size_t)(end - bytes);
+
+out:
+    return status;
+}
+
 enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t count)
 {
     enum status status = STATUS_OK;
 
     splitter->start = 0;
     for (size_t at = 0; at < count;) {
+        bool taken = false;
         if (splitter->in_string) {
             at = skip_string(splitter, bytes, at, count);
             splitter->last = '"';
@@ -335,6 +356,11 @@ enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t c
             while (at < count && !is_structure[(unsigned char)bytes[at]]) at++;
         if (at == count)
             break;
+        if (splitter->place == SPLITTER_EVENTS && bytes[at] == '{' &&
+            splitter->sink.whole_event != NULL)
+            TRY(whole_event(splitter, bytes, count, &at, &taken));
+        if (taken)
+            continue;
         if (splitter->place == SPLITTER_VALUE && !is_blank(bytes[at])) {
             value(splitter, bytes[at], at);
             if (splitter->capturing)

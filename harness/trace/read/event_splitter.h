@@ -13,15 +13,21 @@
 #include <stdint.h>
 
 enum {
-    SPLITTER_PADDING = 64,           /* readable bytes after every text that is handed on */
+    SPLITTER_PADDING = 64,           /* zeros behind a piece */
     SPLITTER_EVENT_BYTES = 16 << 20, /* longer ones are skipped: Kineto's are below 1 MiB */
     SPLITTER_METADATA_BYTES = 1 << 20,
     SPLITTER_DEPTH = 64, /* of brackets in one event */
     SPLITTER_KEY_BYTES = 128,
 };
 
-/* `bytes` live during the call. A status other than OK ends the splitting. */
+/* `bytes` live during the call. SPLITTER_PADDING zeros follow them, or the piece that they are in. A status
+ * other than OK ends the splitting. */
 struct splitter_sink {
+    /* An event begins here, and `most` bytes of the piece are left. If it is valid JSON, nested at most
+     * SPLITTER_DEPTH deep, and ends among them, it is taken and *end is behind it; else *end is NULL, and it will
+     * come again, through event(). NULL: all come through event(). */
+    enum status (*whole_event)(void *context, const char *bytes, size_t most, int64_t offset,
+                               const char **end);
     /* An event, from "{" to "}", or to the next event where it is never closed; `bytes` NULL: it was
      * dropped, `reason` says why. */
     enum status (*event)(void *context, const char *bytes, size_t length, int64_t offset,
@@ -68,7 +74,7 @@ struct splitter {
 void splitter_init(struct splitter *splitter, struct splitter_sink sink);
 void splitter_release(struct splitter *splitter);
 
-/* SPLITTER_PADDING bytes after the piece must be readable. BAD_INPUT when the first byte that is no blank
+/* SPLITTER_PADDING zeros must follow the piece. BAD_INPUT when the first byte that is no blank
  * begins neither an object nor an array; OUT_OF_MEMORY; what the sink returned. */
 enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t count);
 

@@ -3,7 +3,7 @@
 #define HARNESS_TRACE_READ_FRAME_TABLE_H
 
 #include "harness/base/status.h"
-#include "harness/trace/read/events_simdjson.h"
+#include "harness/trace/read/event_parser.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -29,29 +29,35 @@ enum { NOT_KEPT = -1 }; /* an owner of a half */
 /* The kinds of events by their category, with the spellings of 2021 (PyTorch 1.8). */
 static const struct {
     const char *category;
+    size_t length;
     enum event_kind kind;
 } kinds[] = {
-    { "cpu_op", EVENT_KIND_OPERATOR },
-    { "Operator", EVENT_KIND_OPERATOR },
-    { "kernel", EVENT_KIND_KERNEL },
-    { "Kernel", EVENT_KIND_KERNEL },
-    { "cuda_runtime", EVENT_KIND_RUNTIME },
-    { "Runtime", EVENT_KIND_RUNTIME },
-    { "hip_runtime", EVENT_KIND_RUNTIME },
-    { "cuda_driver", EVENT_KIND_DRIVER },
-    { "hip_driver", EVENT_KIND_DRIVER },
-    { "xpu_runtime", EVENT_KIND_RUNTIME },
-    { "xpu_driver", EVENT_KIND_DRIVER },
-    { "privateuse1_runtime", EVENT_KIND_RUNTIME },
-    { "privateuse1_driver", EVENT_KIND_DRIVER },
-    { "gpu_memcpy", EVENT_KIND_MEMCPY },
-    { "Memcpy", EVENT_KIND_MEMCPY },
-    { "gpu_memset", EVENT_KIND_MEMSET },
-    { "Memset", EVENT_KIND_MEMSET },
-    { "user_annotation", EVENT_KIND_ANNOTATION },
-    { "gpu_user_annotation", EVENT_KIND_GPU_ANNOTATION },
-    { "cuda_sync", EVENT_KIND_SYNC },
-    { "overhead", EVENT_KIND_OVERHEAD },
+#define KIND(category, kind)                                                                       \
+    {                                                                                              \
+        category, sizeof category - 1, EVENT_KIND_##kind                                           \
+    }
+    KIND("cpu_op", OPERATOR),
+    KIND("Operator", OPERATOR),
+    KIND("kernel", KERNEL),
+    KIND("Kernel", KERNEL),
+    KIND("cuda_runtime", RUNTIME),
+    KIND("Runtime", RUNTIME),
+    KIND("hip_runtime", RUNTIME),
+    KIND("cuda_driver", DRIVER),
+    KIND("hip_driver", DRIVER),
+    KIND("xpu_runtime", RUNTIME),
+    KIND("xpu_driver", DRIVER),
+    KIND("privateuse1_runtime", RUNTIME),
+    KIND("privateuse1_driver", DRIVER),
+    KIND("gpu_memcpy", MEMCPY),
+    KIND("Memcpy", MEMCPY),
+    KIND("gpu_memset", MEMSET),
+    KIND("Memset", MEMSET),
+    KIND("user_annotation", ANNOTATION),
+    KIND("gpu_user_annotation", GPU_ANNOTATION),
+    KIND("cuda_sync", SYNC),
+    KIND("overhead", OVERHEAD),
+#undef KIND
 };
 
 struct reading {
@@ -163,10 +169,9 @@ out:
 
 /* --- From fields to rows --- */
 
-static bool text_is(struct event_text text, const char *word)
+static bool text_is(struct event_text text, const char *word, size_t length)
 {
-    return text.bytes != NULL && strlen(word) == text.length &&
-           memcmp(text.bytes, word, text.length) == 0;
+    return text.length == length && memcmp(text.bytes, word, length) == 0;
 }
 
 static bool has(const struct event_fields *fields, enum event_number number)
@@ -244,9 +249,9 @@ static enum status add_kernel(struct reading *reading, const struct event_fields
                                      .warps_per_sm = fields->warps_per_sm,
                                      .occupancy_percent = fields->occupancy_percent,
                                      .graph = number_or(fields, EVENT_GRAPH, 0) };
-    if (fields->has_launch) {
-        memcpy(kernel->grid, fields->grid, sizeof kernel->grid);
-        memcpy(kernel->block, fields->block, sizeof kernel->block);
+    if (fields->grid.known && fields->block.known) {
+        memcpy(kernel->grid, fields->grid.size, sizeof kernel->grid);
+        memcpy(kernel->block, fields->block.size, sizeof kernel->block);
     }
 
 out:
@@ -368,14 +373,16 @@ out:
 static enum event_kind kind_of(const struct event_fields *fields)
 {
     if (fields->phase == 'i' || fields->phase == 'I') /* without a category in 2021 */
-        return text_is(fields->name, "[memory]") ? EVENT_KIND_MEMORY : EVENT_KIND_COUNT;
+        return text_is(fields->name, "[memory]", strlen("[memory]")) ? EVENT_KIND_MEMORY
+                                                                     : EVENT_KIND_COUNT;
     if (fields->phase != 'X' && fields->phase != 'B')
         return EVENT_KIND_COUNT;
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        if (text_is(fields->category, kinds[i].category))
+        if (text_is(fields->category, kinds[i].category, kinds[i].length))
             return kinds[i].kind;
     /* PyTorch's autograd profiler, the one before Kineto, has no categories. */
-    return text_is(fields->pid, "CPU functions") ? EVENT_KIND_OPERATOR : EVENT_KIND_COUNT;
+    return text_is(fields->pid, "CPU functions", strlen("CPU functions")) ? EVENT_KIND_OPERATOR
+                                                                          : EVENT_KIND_COUNT;
 }
 
 /* The reason why an event is broken; NULL if it is not. */
@@ -429,38 +436,59 @@ out:
     return status;
 }
 
-/* The splitter calls this for each event. A broken event is counted and left out: one of them must not cost
- * the reader the rest of the trace. */
-static enum status on_event(void *context, const char *bytes, size_t length, int64_t offset,
-                            const char *reason)
+static enum status keep(struct reading *reading, const struct event_fields *fields, int64_t offset,
+                        const char *reason)
 {
     enum status status = STATUS_OK;
-    struct reading *reading = context;
-    struct event_fields fields;
     enum event_kind kind;
     int64_t count = reading->file->event_count;
 
-    if (bytes != NULL)
-        reason = event_parse(reading->parser, bytes, length, &fields);
     if (reason == NULL)
-        reason = missing_field(&fields);
+        reason = missing_field(fields);
     if (reason != NULL) {
         note_bad(reading->file, offset, reason);
         goto out;
     }
-    kind = kind_of(&fields);
+    kind = kind_of(fields);
     if (kind != EVENT_KIND_COUNT)
-        TRY(add_event(reading, &fields, kind));
-    else if (fields.phase != 'E')
+        TRY(add_event(reading, fields, kind));
+    else if (fields->phase != 'E')
         reading->file->other_count++;
-    if (frame_is_call(&fields))
-        TRY(add_call(reading, &fields));
-    if (fields.phase == 'B' || fields.phase == 'E')
-        TRY(add_half(reading, &fields, offset,
+    if (frame_is_call(fields))
+        TRY(add_call(reading, fields));
+    if (fields->phase == 'B' || fields->phase == 'E')
+        TRY(add_half(reading, fields, offset,
                      reading->file->event_count > count ? count : NOT_KEPT));
 
 out:
     return status;
+}
+
+/* The splitter calls this first for each event. */
+static enum status on_whole_event(void *context, const char *bytes, size_t most, int64_t offset,
+                                  const char **end)
+{
+    struct reading *reading = context;
+    struct event_fields fields;
+
+    *end = NULL;
+    return event_parse(reading->parser, bytes, most, &fields, end) == NULL
+               ? keep(reading, &fields, offset, NULL)
+               : STATUS_OK;
+}
+
+/* And this for those that were none then. A broken event is counted and left out: one of them must not cost
+ * the reader the rest of the trace. */
+static enum status on_event(void *context, const char *bytes, size_t length, int64_t offset,
+                            const char *reason)
+{
+    struct reading *reading = context;
+    struct event_fields fields;
+    const char *end;
+
+    if (bytes != NULL)
+        reason = event_parse(reading->parser, bytes, length, &fields, &end);
+    return keep(reading, &fields, offset, reason);
 }
 
 /* Gives events that are written as two halves their end, and drops those without a second half. */
@@ -621,6 +649,7 @@ static enum status read_all(struct reading *reading, struct inflate_window *wind
 
     while (count > 0) {
         TRY(inflate_window_read(window, bytes, WINDOW_BYTES, &count));
+        memset(bytes + count, 0, SPLITTER_PADDING);
         TRY(splitter_feed(&reading->splitter, bytes, count));
     }
 
@@ -639,7 +668,8 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     *trace = NULL;
     if (reading.events_max <= 0)
         reading.events_max = EVENTS_MAX;
-    splitter_init(&reading.splitter, (struct splitter_sink){ on_event, on_metadata, &reading });
+    splitter_init(&reading.splitter,
+                  (struct splitter_sink){ on_whole_event, on_event, on_metadata, &reading });
     TRY(inflate_window_open(&window, path));
     reading.file = calloc(1, sizeof *reading.file);
     reading.parser = event_parser_open();

@@ -12,7 +12,7 @@
 #define HARNESS_TRACE_READ_READER_H
 
 #include "harness/base/status.h"
-#include "harness/trace/read/events_simdjson.h"
+#include "harness/trace/read/event_parser.h"
 
 #include <stdbool.h>
 #include <stdint.h>

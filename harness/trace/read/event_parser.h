@@ -1,16 +1,13 @@
-/* One event's JSON text, parsed: the one place that knows simdjson. */
-#ifndef HARNESS_TRACE_READ_EVENTS_SIMDJSON_H
-#define HARNESS_TRACE_READ_EVENTS_SIMDJSON_H
+/* One event's JSON text, parsed. */
+#ifndef HARNESS_TRACE_READ_EVENT_PARSER_H
+#define HARNESS_TRACE_READ_EVENT_PARSER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Text that lives until the next call on the parser; not ended by a zero. `bytes` NULL: absent. */
+/* Text that lives until the next call on the parser, and as long as the event's; not ended by a zero. `bytes`
+ * NULL: absent. */
 struct event_text {
     const char *bytes;
     size_t length;
@@ -47,6 +44,11 @@ enum event_number {
         EVENT_NUMBER_COUNT
 };
 
+struct event_extent { /* of a grid or block */
+    bool known;
+    uint32_t size[3];
+};
+
 struct event_fields {
     char phase; /* of Chrome's format: 'X' complete, 'i' instant, 'M' metadata; 0: absent */
     struct event_text name, category;
@@ -54,12 +56,11 @@ struct event_fields {
     bool has_start, has_duration;
     int64_t start_ns, duration_ns;
     uint32_t present; /* a bit per event_number */
-    int64_t numbers[EVENT_NUMBER_COUNT];
-    bool has_launch; /* grid and block */
-    uint32_t grid[3], block[3];
+    struct event_extent grid, block;
     float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: absent */
     struct event_text memory_category;                    /* "Category" */
     struct event_text call_from, call_stack;              /* "CallFrom", "Call stack" */
+    int64_t numbers[EVENT_NUMBER_COUNT];                  /* of those that are present */
 };
 
 struct event_parser;
@@ -68,11 +69,12 @@ struct event_parser;
 struct event_parser *event_parser_open(void);
 void event_parser_close(struct event_parser *parser);
 
-/* If a key comes twice, its last value counts. Bare NaN and Infinity are read as null. NULL:
- * `fields` are set. Otherwise the reason why this is not an event, a string constant. 64 bytes after
- * `bytes` must be readable. */
-const char *event_parse(struct event_parser *parser, const char *bytes, size_t length,
-                        struct event_fields *fields);
+/* Parses the event that begins at `bytes`, which are at most `most` and end in '\0', with JSON_SCAN_PADDING
+ * readable bytes from there on. If a key comes twice, its last value counts. Bare NaN and Infinity are read as
+ * null. NULL: `fields` are set, and *end is behind the event's last bracket. Otherwise the reason why this is
+ * not an event, a string constant. */
+const char *event_parse(struct event_parser *parser, const char *bytes, size_t most,
+                        struct event_fields *fields, const char **end);
 
 /* A device of "deviceProperties". Values that the file does not state are 0, or -1 where 0 means something. */
 struct event_device {
@@ -91,8 +93,8 @@ struct event_device {
         fused_attention; /* 1: yes, 0: no, -1: unknown */
 };
 
-/* Reads at most `most` devices of that array's JSON text; returns how many. Any other text has
- * none. The text is copied. */
+/* Reads at most `most` devices of that array's JSON text; returns how many. Any other text has none. The text
+ * ends as that of event_parse(), here and below. */
 int event_parse_devices(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_device *devices, int most);
 
@@ -102,9 +104,5 @@ bool event_parse_member(struct event_parser *parser, const char *bytes, size_t l
                         const char *key, int64_t *value);
 bool event_parse_fraction(struct event_parser *parser, const char *bytes, size_t length,
                           const char *key, double *value);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
