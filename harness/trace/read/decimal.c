@@ -3,6 +3,8 @@
 
 enum { DIGITS = 19, EXPONENT_MAX = 100000 };
 
+#define VALUE_MAX (UINT64_C(1) << 62)
+
 struct decimal {
     bool negative;
     uint64_t digits; /* value = digits x 10^exponent */
@@ -114,14 +116,45 @@ static int64_t with_sign(const struct decimal *decimal)
     return decimal->negative ? -(int64_t)decimal->digits : (int64_t)decimal->digits;
 }
 
+/* Most numbers are short and plain: "1695835.123", with at most `fraction` digits behind the point. Sets *value to
+ * them, times 10^fraction. False: it is none of these; it may be another number, or none. */
+static bool plain(const char *text, size_t length, size_t fraction, int64_t *value)
+{
+    uint64_t digits = 0;
+    size_t at = 0, whole, behind;
+
+    if (length == 0 || length > DIGITS)
+        return false;
+    while (at < length && is_digit(text[at])) digits = digits * 10 + (uint64_t)(text[at++] - '0');
+    whole = behind = at;
+    if (whole == 0 || whole + fraction > DIGITS || (text[0] == '0' && whole > 1))
+        return false;
+    if (at < length && text[at] == '.') {
+        behind = ++at;
+        while (at < length && is_digit(text[at]))
+            digits = digits * 10 + (uint64_t)(text[at++] - '0');
+        if (at == behind)
+            return false;
+    }
+    if (at < length || at - behind > fraction)
+        return false;
+    for (behind = at - behind; behind < fraction; behind++) digits *= 10;
+    if (digits > VALUE_MAX)
+        return false;
+    *value = (int64_t)digits;
+    return true;
+}
+
 bool decimal_us_to_ns(const char *text, size_t length, int64_t *ns)
 {
     struct decimal decimal;
 
+    if (plain(text, length, 3, ns))
+        return true;
     if (!parse(&decimal, text, length))
         return false;
     decimal.exponent += 3;
-    if (!settle(&decimal, UINT64_C(1) << 62))
+    if (!settle(&decimal, VALUE_MAX))
         return false;
     *ns = with_sign(&decimal);
     return true;
@@ -131,6 +164,8 @@ bool decimal_integer(const char *text, size_t length, int64_t *value)
 {
     struct decimal decimal;
 
+    if (plain(text, length, 0, value))
+        return true;
     if (!parse(&decimal, text, length) || !settle(&decimal, INT64_MAX) || !decimal.exact)
         return false;
     *value = with_sign(&decimal);
