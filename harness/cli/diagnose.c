@@ -1,5 +1,6 @@
 /* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
 #include "harness/analysis/excerpt.h"
+#include "harness/base/number.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/trace_paths.h"
@@ -17,6 +18,8 @@ struct diagnose {
     struct flags flags;
     int timeline; /* steps; 0: none */
     struct table_choice tables;
+    bool has_rank;
+    int64_t rank; /* whose page it is */
 };
 
 enum { SORT_NAMES = 400 };
@@ -31,18 +34,35 @@ static void skip(void *context)
     (*skipped)++;
 }
 
+/* The trace that is printed; -1: all of them. */
+static enum status find_rank(int *only, const struct diagnose *options,
+                             const struct diagnosis *diagnosis)
+{
+    enum status status = STATUS_OK;
+
+    *only = options->has_rank ? diagnosis_rank(diagnosis, options->rank) : -1;
+    if (options->has_rank && *only < 0)
+        FAIL(STATUS_BAD_USAGE, "--rank=%lld: none of the traces is of that rank",
+             (long long)options->rank);
+
+out:
+    return status;
+}
+
 static enum status print(const struct diagnose *options, const struct diagnosis *diagnosis)
 {
     enum status status = STATUS_OK;
+    int only;
     const struct flags *flags = &options->flags;
     struct page page = flags_page(flags);
     char *text = NULL;
 
+    TRY(find_rank(&only, options, diagnosis));
     if (flags->format == FORMAT_JSON) {
-        TRY(diagnosis_json(diagnosis, options->timeline, &text));
+        TRY(diagnosis_json(diagnosis, only, options->timeline, &text));
         fputs(text, stdout);
     } else {
-        diagnosis_page(&page, diagnosis);
+        diagnosis_page(&page, diagnosis, only);
     }
 
 out:
@@ -118,6 +138,14 @@ out:
     return status;
 }
 
+static enum status take_rank(void *member, const struct option_row *row, const char *value)
+{
+    struct diagnose *diagnose = member;
+
+    diagnose->has_rank = true;
+    return number_integer(&diagnose->rank, row->name, value, 0, INT_MAX);
+}
+
 static const struct option_row options[] = {
     { "sort", "KEY",
       "order of operators, as in PyTorch's table(sort_by=KEY): self_cuda_time_total, "
@@ -126,6 +154,8 @@ static const struct option_row options[] = {
       2, take_sort, .offset = offsetof(struct diagnose, tables.order) },
     { "top", "N", "rows of each table; 0: all", 2, take_top,
       .offset = offsetof(struct diagnose, tables.rows), .least = 0, .most = 1000000 },
+    { "rank", "N", "of a run's traces: the page of that rank, with its tables", 2, take_rank,
+      .offset = 0 },
     FLAG_FORMAT("console|json|markdown"),
     { "timeline", "STEPS",
       "with --format=json: what happened when, in that many steps which stand for all", 3,
@@ -145,14 +175,15 @@ const struct command command_diagnose = {
             "--trace` and `exec --trace`, or of PyTorch's profiler: JSON, plain or gzip, of any "
             "size. A folder stands for the traces in it, a result.json for those beside it, - for "
             "standard input. FOLDER/traces/NAME finds the trace of that name that the last run "
-            "wrote, though its folder be traces-2. Files that are the ranks of one run are "
-            "compared; others are judged "
+            "wrote, though its folder be traces-2. Files that are the ranks of one run "
+            "have one page together; others are judged "
             "alone.\v"
             "Examples:\n"
             "  chokepoint diagnose chokepoint-result/traces/item_sync.before.json.gz\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=markdown > diagnosis.md\n"
             "  chokepoint diagnose chokepoint-result --format=json\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=json --timeline=3\n"
+            "  chokepoint diagnose ranks/ --rank=3\n"
             "\n"
             "The exit code is 0 when the traces were read, whatever they show, even if one is "
             "incomplete; 2 when one could not be read: the others are printed all the same.",

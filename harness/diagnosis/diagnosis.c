@@ -46,9 +46,10 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
         .traces = calloc(room, sizeof *diagnosis->traces),
         .summaries = calloc(room, sizeof *diagnosis->summaries),
         .findings = calloc(room, sizeof *diagnosis->findings),
+        .ranks = calloc(room, sizeof *diagnosis->ranks),
     };
     if (diagnosis->paths == NULL || diagnosis->traces == NULL || diagnosis->summaries == NULL ||
-        diagnosis->findings == NULL)
+        diagnosis->findings == NULL || diagnosis->ranks == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d traces", count);
     for (int i = 0; i < count; i++) TRY(read_one(diagnosis, paths[i], skip, context));
     count = diagnosis->count;
@@ -59,13 +60,27 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
         TRY(diagnosis->is_run
                 ? findings_make(&diagnosis->findings[i], diagnosis->summaries, count, i)
                 : findings_make(&diagnosis->findings[i], &diagnosis->summaries[i], 1, 0));
+    if (diagnosis->is_run) {
+        TRY(ranks_compare(&diagnosis->slow, diagnosis->ranks, diagnosis->summaries, count));
+        TRY(run_findings_make(&diagnosis->run, diagnosis->findings, diagnosis->summaries, count));
+    }
 
 out:
     return status;
 }
 
+int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank)
+{
+    for (int i = 0; i < diagnosis->count; i++)
+        if (diagnosis->traces[i]->rank == rank)
+            return i;
+    return -1;
+}
+
 void diagnosis_release(struct diagnosis *diagnosis)
 {
+    run_findings_release(&diagnosis->run);
+    free(diagnosis->ranks);
     for (int i = 0; i < diagnosis->count; i++) {
         findings_release(&diagnosis->findings[i]);
         summary_release(&diagnosis->summaries[i]);

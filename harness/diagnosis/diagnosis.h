@@ -5,6 +5,8 @@
 #include "harness/analysis/spans.h"
 #include "harness/base/status.h"
 #include "harness/diagnosis/finding.h"
+#include "harness/diagnosis/ranks.h"
+#include "harness/diagnosis/run_findings.h"
 
 #include <stdbool.h>
 
@@ -25,6 +27,11 @@ struct diagnosis {
     struct findings *findings;  /* [count] */
     bool is_run;                /* more than one file, each another rank of as many ranks */
     struct table_choice tables; /* the caller's, zeros at first */
+
+    /* Of a run only. */
+    struct slow_rank slow;
+    struct rank_figures *ranks; /* [count] */
+    struct run_findings run;
 };
 
 /* Called for a file that cannot be read; status_last() says why. */
@@ -39,6 +46,8 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
 /* The part of the steps of trace number `which` in which its device worked: the union of kernels, copies and
  * memsets (usage.h). NaN: the trace took no time. */
 double diagnosis_busy_share(const struct diagnosis *diagnosis, int which);
+
+int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank); /* its trace; -1: none */
 
 void diagnosis_release(struct diagnosis *diagnosis);
 

@@ -38,6 +38,8 @@ struct findings {
                         * or the trace does not tell */
 };
 
+const struct finding *findings_find(const struct findings *findings,
+                                    const char *id); /* NULL: it is not among them */
 void findings_release(struct findings *findings);
 
 #endif

@@ -63,8 +63,8 @@ static enum urgency urgency(const struct finding *finding, const struct facts *f
     return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
 }
 
-static bool comes_before(const struct finding *a, const struct finding *b,
-                         const struct facts *facts)
+bool finding_comes_before(const struct finding *a, const struct finding *b,
+                          const struct facts *facts)
 {
     enum urgency urgency_a = urgency(a, facts), urgency_b = urgency(b, facts);
 
@@ -80,7 +80,7 @@ static void insert(struct findings *findings, const struct finding *finding,
 {
     int64_t at = findings->count++;
 
-    while (at > 0 && comes_before(finding, &findings->items[at - 1], facts)) {
+    while (at > 0 && finding_comes_before(finding, &findings->items[at - 1], facts)) {
         findings->items[at] = findings->items[at - 1];
         at--;
     }
@@ -198,6 +198,14 @@ enum status findings_make(struct findings *findings, const struct summary *summa
 
 out:
     return status;
+}
+
+const struct finding *findings_find(const struct findings *findings, const char *id)
+{
+    for (int64_t i = 0; i < findings->count; i++)
+        if (strcmp(findings->items[i].id, id) == 0)
+            return &findings->items[i];
+    return NULL;
 }
 
 void findings_release(struct findings *findings)

@@ -14,6 +14,12 @@
 enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
                           int64_t which);
 
+struct facts;
+
+/* The order of findings: what ends a run first, then by lost time; information last. */
+bool finding_comes_before(const struct finding *a, const struct finding *b,
+                          const struct facts *facts);
+
 /* A finding as it is known before any trace; the texts are constants. */
 struct finding_about {
     const char *id, *title, *advice, *source; /* source: of the threshold */

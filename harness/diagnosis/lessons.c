@@ -127,9 +127,11 @@ static const struct lesson lessons[] = {
     /* --- Ranks --- */
     { "straggler", "one rank's collectives are short and those of the others long",
       "a collective ends on all ranks together, so who enters it last communicates least",
-      "how much longer the others communicate" },
+      "how much longer the next rank communicates, at most what the others do not hide behind "
+      "compute" },
     { "exposed_communication", "communication while nothing is computed",
-      "the step waits for messages that could go while backward computes", "that time" },
+      "the step waits for messages that could go while backward computes",
+      "that time, without what is a wait for a slow rank" },
     /* --- The trace --- */
     { "no_device_activity", "no kernel, copy or memset is in the trace",
       "the profiler recorded the host alone, or nothing ran on a device",

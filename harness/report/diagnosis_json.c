@@ -2,6 +2,7 @@
 
 #include "harness/diagnosis/rules.h"
 #include "harness/report/memory_json.h"
+#include "harness/report/ranks_json.h"
 #include "harness/report/timeline_json.h"
 #include "scenarios/scenario.h"
 
@@ -23,27 +24,31 @@ static void add_scenarios(struct json *json, cJSON *to, const char *finding)
             json_text(json, array, NULL, scenarios[i]->name);
 }
 
+cJSON *finding_json(struct json *json, cJSON *array, const struct finding *finding)
+{
+    cJSON *object = json_object(json, array, NULL);
+
+    json_text(json, object, "id", finding->id);
+    json_text(json, object, "bottleneck", bottleneck_name(finding->bottleneck));
+    json_text(json, object, "severity", severity_name(finding->severity));
+    json_number(json, object, "lost_ns_per_step", finding->lost_ns_per_step);
+    json_number(json, object, "predicted_gain", finding->predicted_gain);
+    json_bool(json, object, "predicted_gain_at_least", finding->gain_is_least);
+    json_bool(json, object, "predicted_gain_at_most", finding->gain_is_most);
+    json_text(json, object, "confidence", confidence_name(finding->confidence));
+    json_text(json, object, "evidence", finding->evidence);
+    json_text(json, object, "advice", finding->advice);
+    json_text(json, object, "title", finding->title);
+    json_bool(json, object, "of_whole", finding->of_whole);
+    add_scenarios(json, object, finding->id);
+    return object;
+}
+
 void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings)
 {
     cJSON *array = json_array(json, to, name);
 
-    for (int64_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        cJSON *object = json_object(json, array, NULL);
-        json_text(json, object, "id", finding->id);
-        json_text(json, object, "bottleneck", bottleneck_name(finding->bottleneck));
-        json_text(json, object, "severity", severity_name(finding->severity));
-        json_number(json, object, "lost_ns_per_step", finding->lost_ns_per_step);
-        json_number(json, object, "predicted_gain", finding->predicted_gain);
-        json_bool(json, object, "predicted_gain_at_least", finding->gain_is_least);
-        json_bool(json, object, "predicted_gain_at_most", finding->gain_is_most);
-        json_text(json, object, "confidence", confidence_name(finding->confidence));
-        json_text(json, object, "evidence", finding->evidence);
-        json_text(json, object, "advice", finding->advice);
-        json_text(json, object, "title", finding->title);
-        json_bool(json, object, "of_whole", finding->of_whole);
-        add_scenarios(json, object, finding->id);
-    }
+    for (int64_t i = 0; i < findings->count; i++) finding_json(json, array, &findings->items[i]);
 }
 
 /* The file's own statements, and what could not be read of it. */
@@ -274,7 +279,7 @@ static void add_kernels(struct json *json, cJSON *to, const struct summary *summ
     }
 }
 
-static void add_headline(struct json *json, cJSON *object, const struct headline *headline)
+void headline_json(struct json *json, cJSON *object, const struct headline *headline)
 {
     json_text(json, object, "bottleneck", bottleneck_name(headline->bottleneck));
     json_number(json, object, "bottleneck_share", headline->share);
@@ -304,7 +309,7 @@ static enum status add_trace(struct json *json, cJSON *array, const struct diagn
     TRY(gaps_json(json, object, summary));
     if (timeline_steps > 0)
         TRY(timeline_json(json, object, summary, timeline_steps));
-    add_headline(json, object, &diagnosis->findings[which].headline);
+    headline_json(json, object, &diagnosis->findings[which].headline);
     json_text(json, object, "healthy",
               diagnosis->findings[which].healthy[0] != '\0' ? diagnosis->findings[which].healthy
                                                             : NULL);
@@ -314,7 +319,8 @@ out:
     return status;
 }
 
-enum status diagnosis_json(const struct diagnosis *diagnosis, int timeline_steps, char **text)
+enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int timeline_steps,
+                           char **text)
 {
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL), *array;
@@ -323,9 +329,11 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int timeline_steps
     *text = NULL;
     json_integer(&json, root, "schema", SCHEMA);
     json_bool(&json, root, "is_run", diagnosis->is_run);
+    ranks_json(&json, root, diagnosis);
     array = json_array(&json, root, "traces");
     for (int i = 0; i < diagnosis->count; i++)
-        TRY(add_trace(&json, array, diagnosis, i, timeline_steps));
+        if (only < 0 || i == only)
+            TRY(add_trace(&json, array, diagnosis, i, timeline_steps));
     TRY(json_print(&json, root, text));
 
 out:

@@ -1,6 +1,6 @@
 /* A diagnosis for programs. Times are nanoseconds; an unknown value is null.
  *
- *   {"schema": 1, "is_run", "traces": [{"file", "partial", "partial_reason", "events", "damaged_events",
+ *   {"schema": 1, "is_run", "run": {...}, "traces": [{"file", "partial", "partial_reason", "events", "damaged_events",
  *     "dropped_records", "rank", "world_size", "device": {"name", "count"},
  *     "span_ns", "busy_ns", "idle_ns", "compute_ns", "communication_ns", "exposed_communication_ns",
  *     "exposed_copy_ns", "idle": {"host_wait", "device_wait", "other"},
@@ -22,7 +22,7 @@
  *       "predicted_gain_at_least", "predicted_gain_at_most", "confidence", "evidence", "advice", "title",
  *       "of_whole", "scenarios"}]}]}
  *
- * "is_run": the traces are ranks of one run, which were judged together. "idle" and what is before it are
+ * "is_run": the traces are ranks of one run, which were judged together; ranks_json.h has "run". "idle" and what is before it are
  * from the device's first work to its last, as HolisticTraceAnalysis has it (usage.h). "window" is what
  * findings are judged by (idle.h): busy and idle time sum to it, and the causes to its idle time; their
  * names are those of gaps; "busy_share" is that of `run` (diagnosis.h), and "after_wait_ns" the part of the
@@ -48,10 +48,17 @@
 #include "harness/diagnosis/diagnosis.h"
 #include "harness/text/json.h"
 
-/* With the timeline of `timeline_steps` steps; 0: without one. *text is malloc'd. OUT_OF_MEMORY. */
-enum status diagnosis_json(const struct diagnosis *diagnosis, int timeline_steps, char **text);
+/* `only`: the trace that is written, -1 for all. With the timeline of `timeline_steps` steps; 0: without one.
+ * *text is malloc'd. OUT_OF_MEMORY. */
+enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int timeline_steps,
+                           char **text);
 
 /* An array of findings as above, as member `name` of `to`. */
 void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings);
+
+/* One of them, added to such an array; returns it. */
+cJSON *finding_json(struct json *json, cJSON *array, const struct finding *finding);
+
+void headline_json(struct json *json, cJSON *object, const struct headline *headline);
 
 #endif

@@ -238,8 +238,7 @@ struct diagnosis_whole diagnosis_whole(const struct facts *facts)
     return whole;
 }
 
-/* The most important sentence of the page. */
-static void print_headline(const struct page *page, const struct headline *headline)
+void diagnosis_headline(const struct page *page, const struct headline *headline)
 {
     page_heading(page, "Bottleneck");
     page_paragraph(page, INK_BOLD, "%s: %s", bottleneck_name(headline->bottleneck), headline->text);
@@ -254,28 +253,35 @@ static void print_scenario(const struct page *page, const char *finding)
                     scenario->name, scenario->name);
 }
 
+void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
+                       const char *ranks, const struct diagnosis_whole *whole)
+{
+    char cost[224];
+
+    page_item(page, number, finding->id, finding->title, severity_ink(finding->severity),
+              severity_name(finding->severity));
+    if (ranks[0] != '\0')
+        page_detail(page, "%s", ranks);
+    page_detail(page, "%s", finding->evidence);
+    diagnosis_cost(cost, sizeof cost, finding, whole);
+    page_detail(page, "%s", cost);
+    if (finding->advice != NULL && finding->advice[0] != '\0')
+        page_detail(page, "Do: %s", finding->advice);
+    print_scenario(page, finding->id);
+}
+
 static void print_findings(const struct page *page, const struct facts *facts,
                            const struct findings *findings)
 {
     struct diagnosis_whole whole = diagnosis_whole(facts);
-    char cost[224];
 
     page_heading(page, "Findings");
     if (findings->healthy[0] != '\0')
         page_paragraph(page, INK_GOOD, "Healthy: %s", findings->healthy);
     else if (findings->count == 0)
         page_paragraph(page, INK_DIM, "None.");
-    for (int64_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        page_item(page, (int)i + 1, finding->id, finding->title, severity_ink(finding->severity),
-                  severity_name(finding->severity));
-        page_detail(page, "%s", finding->evidence);
-        diagnosis_cost(cost, sizeof cost, finding, &whole);
-        page_detail(page, "%s", cost);
-        if (finding->advice != NULL && finding->advice[0] != '\0')
-            page_detail(page, "Do: %s", finding->advice);
-        print_scenario(page, finding->id);
-    }
+    for (int64_t i = 0; i < findings->count; i++)
+        diagnosis_finding(page, (int)i + 1, &findings->items[i], "", &whole);
 }
 
 /* --- The page --- */
@@ -285,7 +291,7 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
     page_title(page, diagnosis->paths[which]);
     print_origin(page, &diagnosis->summaries[which]);
     print_doubts(page, diagnosis->traces[which]);
-    print_headline(page, &diagnosis->findings[which].headline);
+    diagnosis_headline(page, &diagnosis->findings[which].headline);
 }
 
 static void print_whole(const struct page *page, const struct diagnosis *diagnosis, int which)
@@ -306,32 +312,21 @@ void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
     const struct facts facts = facts_of(diagnosis->summaries, 1, 0);
 
     print_doubts(page, diagnosis->traces[0]);
-    print_headline(page, &diagnosis->findings[0].headline);
+    diagnosis_headline(page, &diagnosis->findings[0].headline);
     print_findings(page, &facts, &diagnosis->findings[0]);
 }
 
-void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis)
+void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis, int only)
 {
-    int slowest = 0;
-
-    if (!diagnosis->is_run) {
-        for (int i = 0; i < diagnosis->count; i++) {
-            if (i > 0)
-                fputc('\n', page->console.stream);
-            print_whole(page, diagnosis, i);
-        }
+    if (only < 0 && diagnosis->is_run) {
+        diagnosis_ranks(page, diagnosis);
         return;
     }
-    diagnosis_ranks(page, diagnosis, &slowest);
-    fputc('\n', page->console.stream);
-    print_whole(page, diagnosis, slowest);
     for (int i = 0; i < diagnosis->count; i++) {
-        struct facts facts;
-        if (i == slowest)
+        if (only >= 0 && i != only)
             continue;
-        facts = facts_of(&diagnosis->summaries[i], 1, 0);
-        fputc('\n', page->console.stream);
-        print_head(page, diagnosis, i);
-        print_findings(page, &facts, &diagnosis->findings[i]);
+        if (only < 0 && i > 0)
+            fputc('\n', page->console.stream);
+        print_whole(page, diagnosis, i);
     }
 }

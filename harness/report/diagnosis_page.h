@@ -1,6 +1,5 @@
 /* A diagnosis for people: what was read, where the step's time went, what is wrong, and the tables that
- * one looks at next. For several ranks of a run: first how they compare, then the page of the slowest, then
- * what is wrong with the others. */
+ * one looks at next. The ranks of a run have one page together (diagnosis_ranks.h). */
 #ifndef HARNESS_REPORT_DIAGNOSIS_PAGE_H
 #define HARNESS_REPORT_DIAGNOSIS_PAGE_H
 
@@ -8,7 +7,8 @@
 #include "harness/diagnosis/rules.h"
 #include "harness/text/page.h"
 
-void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis);
+/* `only`: the trace whose page it is; -1: one page for a run, else one for each trace. */
+void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis, int only);
 
 /* The findings of the first trace alone, after reasons to doubt them. */
 void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis);
@@ -25,5 +25,12 @@ struct diagnosis_whole diagnosis_whole(const struct facts *facts);
  * is not known. */
 void diagnosis_cost(char *text, size_t size, const struct finding *finding,
                     const struct diagnosis_whole *whole);
+
+/* The most important sentence of a page. */
+void diagnosis_headline(const struct page *page, const struct headline *headline);
+
+/* A finding as an item. `ranks`: which ranks have it, a line before the evidence; "": none. */
+void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
+                       const char *ranks, const struct diagnosis_whole *whole);
 
 #endif

@@ -2,59 +2,19 @@
 
 #include "harness/analysis/summary.h"
 #include "harness/base/quantity.h"
+#include "harness/report/diagnosis_page.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-/* The mean per step. */
-static double part_ns(const struct steps *steps, enum step_part part)
+static long long rank_of(const struct diagnosis *diagnosis, int64_t which)
 {
-    double ns = 0;
-
-    for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
-    return steps->count > 0 ? ns / (double)steps->count : NAN;
+    return (long long)diagnosis->traces[which]->rank;
 }
 
-static double own_ns(const struct summary *summary)
-{
-    return summary->steps.count > 0
-               ? summary->steps.mean_ns - part_ns(&summary->steps, STEP_COMMUNICATION)
-               : NAN;
-}
-
-static const struct column columns[] = {
-    { "rank", 5, 0 },    { "step", 8, 0 },    { "own work", 9, 0 }, { "busy", 6, 2 },
-    { "compute", 8, 0 }, { "commun.", 8, 0 }, { "exposed", 8, 0 },  { "data", 8, 1 },
-};
-
-/* Times of a step, but for the shares of the span that the device is busy. */
-static void add_rank(struct page_rows *rows, const struct summary *summary)
-{
-    const struct usage *usage = &summary->timeline.all;
-    double steps = summary->steps.count > 0 ? (double)summary->steps.count : NAN;
-    double communication_ns = summary->timeline.host_alone
-                                  ? part_ns(&summary->steps, STEP_COMMUNICATION)
-                                  : (double)usage->kind_ns[WORK_COMMUNICATION] / steps;
-    struct quantity_text step =
-                             quantity_time(summary->steps.count > 0 ? summary->steps.mean_ns : NAN),
-                         own = quantity_time(own_ns(summary)),
-                         compute = quantity_time((double)usage->kind_ns[WORK_COMPUTATION] / steps),
-                         communication = quantity_time(communication_ns),
-                         exposed = quantity_time((double)usage->communication_exposed_ns / steps),
-                         data = quantity_time(part_ns(&summary->steps, STEP_DATA_LOADING));
-    char rank[24], busy[24];
-    const char *const cells[] = { rank,         step.text,          own.text,     busy,
-                                  compute.text, communication.text, exposed.text, data.text };
-
-    snprintf(rank, sizeof rank, "%lld", (long long)summary->trace->rank);
-    snprintf(busy, sizeof busy, "%.1f%%",
-             usage->span_ns > 0 ? 100 * (double)usage->busy_ns / (double)usage->span_ns : 0);
-    page_rows_add(rows, cells, NULL);
-}
-
-/* The file of the least rank above `rank`; -1: there is none. */
-static int next_file(const struct diagnosis *diagnosis, int64_t rank)
+int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank)
 {
     int next = -1;
 
@@ -65,45 +25,192 @@ static int next_file(const struct diagnosis *diagnosis, int64_t rank)
     return next;
 }
 
-/* The largest over the mean, less one: the usual load imbalance (DeRose, Homer and Johnson, "Detecting
- * Application Load Imbalance on High End Massively Parallel Systems", Euro-Par 2007). */
-static void print_imbalance(const struct page *page, const struct diagnosis *diagnosis,
-                            int *slowest)
+static bool is_of_the_run(const struct diagnosis *diagnosis, const char *id)
 {
-    double sum = 0, largest = 0, mean_ns;
+    const struct run_findings *run = &diagnosis->run;
 
-    *slowest = 0;
-    for (int i = 0; i < diagnosis->count; i++) {
-        double ns = own_ns(&diagnosis->summaries[i]);
-        sum += ns;
-        if (!(ns > largest))
-            continue;
-        largest = ns;
-        *slowest = i;
-    }
-    if (!(sum > 0)) {
-        page_paragraph(page, INK_DIM, "Not every rank marks its steps: they cannot be compared.");
-        return;
-    }
-    mean_ns = sum / diagnosis->count;
-    page_paragraph(page, INK_PLAIN,
-                   "Rank %lld is the slowest: %s per step without communication; the mean is %s; "
-                   "imbalance %.1f%%.",
-                   (long long)diagnosis->traces[*slowest]->rank, quantity_time(largest).text,
-                   quantity_time(mean_ns).text, 100 * (largest / mean_ns - 1));
+    for (int64_t i = 0; i < run->findings.count; i++)
+        if (strcmp(run->findings.items[i].id, id) == 0)
+            return !run->spreads[i].differs;
+    return false;
 }
 
-void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis, int *slowest)
+const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, int which)
+{
+    const struct findings *findings = &diagnosis->findings[which];
+
+    for (int64_t i = 0; i < findings->count; i++)
+        if (!is_of_the_run(diagnosis, findings->items[i].id))
+            return &findings->items[i];
+    return NULL;
+}
+
+/* --- A line per rank --- */
+
+static const struct column columns[] = {
+    { "rank", 5, 0 },    { "step", 8, 0 },    { "busy", 6, 3 },
+    { "compute", 8, 1 }, { "commun.", 8, 0 }, { "exposed", 8, 0 },
+    { "waits", 8, 0 },   { "data", 8, 2 },    { "first finding", PAGE_CUT, 0 },
+};
+
+static void add_rank(struct page_rows *rows, const struct diagnosis *diagnosis, int which)
+{
+    const struct rank_figures *figures = &diagnosis->ranks[which];
+    const struct finding *finding = diagnosis_rank_finding(diagnosis, which);
+    struct quantity_text step = quantity_time(figures->step_ns),
+                         compute = quantity_time(figures->compute_ns),
+                         communication = quantity_time(figures->communication_ns),
+                         exposed = quantity_time(figures->exposed_ns),
+                         waits = quantity_time(figures->waits_ns),
+                         loading = quantity_time(figures->loading_ns);
+    enum ink inks[ARRAY_SIZE(columns)] = { INK_PLAIN };
+    char rank[24], busy[24];
+    const char *const cells[] = {
+        rank,         step.text,          busy,
+        compute.text, communication.text, exposed.text,
+        waits.text,   loading.text,       finding != NULL ? finding->id : "-"
+    };
+
+    snprintf(rank, sizeof rank, "%lld", rank_of(diagnosis, which));
+    snprintf(busy, sizeof busy, "%.1f%%", 100 * figures->busy_share);
+    if (slow_rank_matters(&diagnosis->slow) && rank_is_slow(&diagnosis->slow, figures))
+        inks[0] = INK_BAD;
+    page_rows_add(rows, cells, inks);
+}
+
+static void print_ranks(const struct page *page, const struct diagnosis *diagnosis)
 {
     struct page_rows *rows = page_rows_open(columns, ARRAY_SIZE(columns));
+
+    page_heading(page, "Ranks: means per step");
+    for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
+         i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank))
+        add_rank(rows, diagnosis, i);
+    page_rows_print(page, rows);
+}
+
+/* --- The slow rank --- */
+
+static void print_slow(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct slow_rank *slow = &diagnosis->slow;
+    struct quantity_text step = quantity_time(slow->step_ns), lost = quantity_time(slow->lost_ns);
+    char near[64] = "";
+
+    if (slow->which < 0) {
+        page_paragraph(page, INK_DIM,
+                       "The ranks cannot be compared: that takes two whole traces with "
+                       "communication.");
+        return;
+    }
+    if (!slow_rank_matters(slow)) {
+        page_paragraph(page, INK_PLAIN,
+                       "No rank is slow: as fast as the next one, the slowest, rank %lld, would "
+                       "make the %s step %s shorter.",
+                       rank_of(diagnosis, slow->which), step.text, lost.text);
+        return;
+    }
+    if (slow->near > 0)
+        snprintf(near, sizeof near, ", and %lld more %s as slow", (long long)slow->near,
+                 slow->near == 1 ? "is" : "are");
+    page_paragraph(page, INK_BOLD,
+                   "Rank %lld is the slowest%s: the others wait for it for %s per step (median). "
+                   "As fast as the next rank, it would make the step %s instead of %s.",
+                   rank_of(diagnosis, slow->which), near,
+                   quantity_time(slow->typical_ns - slow->least_ns).text,
+                   quantity_time(slow->step_ns - slow->lost_ns).text, step.text);
+}
+
+/* --- Reasons to doubt --- */
+
+/* Ranks of the world that no file is of. */
+static void print_missing(const struct page *page, const struct diagnosis *diagnosis)
+{
+    enum { NAMED_MOST = 8 };
+    int64_t world = diagnosis->traces[0]->world_size, missing = world - diagnosis->count, named = 0;
+    char text[240] = "";
+    size_t length = 0;
+
+    if (missing <= 0)
+        return;
+    for (int64_t rank = 0; rank < world && named < NAMED_MOST; rank++)
+        if (diagnosis_rank(diagnosis, rank) < 0)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld",
+                                       named++ > 0 ? ", " : "", (long long)rank);
+    page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s%s.", missing == 1 ? "" : "s", text,
+                   missing > named ? ", ..." : "");
+}
+
+static void print_doubts(const struct page *page, const struct diagnosis *diagnosis)
+{
+    print_missing(page, diagnosis);
+    for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
+         i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank)) {
+        const struct trace_file *trace = diagnosis->traces[i];
+        if (trace->partial)
+            page_paragraph(page, INK_DOUBTFUL, "Rank %lld is partial and not compared: %s.",
+                           rank_of(diagnosis, i), trace->partial_reason);
+        else if (trace->dropped_count > 0)
+            page_paragraph(page, INK_DOUBTFUL,
+                           "Rank %lld is not compared: its recorder dropped %lld records.",
+                           rank_of(diagnosis, i), (long long)trace->dropped_count);
+    }
+}
+
+/* --- Findings, each once --- */
+
+static void describe_spread(char *text, size_t size, const struct diagnosis *diagnosis,
+                            const struct finding_spread *spread)
+{
+    struct quantity_text least = quantity_time(spread->least_ns),
+                         most = quantity_time(spread->most_ns);
+    bool costs = spread->most_ns > 0;
+    char range[96] = "";
+
+    if (costs && strcmp(least.text, most.text) != 0)
+        snprintf(range, sizeof range, ", %s to %s", least.text, most.text);
+    else if (costs)
+        snprintf(range, sizeof range, ", %s", most.text);
+    if (spread->count == 1)
+        snprintf(text, size, "Rank %lld only:", rank_of(diagnosis, spread->which));
+    else
+        snprintf(text, size, "%lld of %d ranks%s; %s rank %lld:", (long long)spread->count,
+                 diagnosis->count, range, costs ? "most on" : "on",
+                 rank_of(diagnosis, spread->which));
+}
+
+static void print_findings(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct run_findings *run = &diagnosis->run;
+
+    page_heading(page, "Findings");
+    if (run->findings.count == 0)
+        page_paragraph(page, INK_DIM, "None.");
+    for (int64_t i = 0; i < run->findings.count; i++) {
+        const struct finding_spread *spread = &run->spreads[i];
+        struct facts facts = facts_of(&diagnosis->summaries[spread->which], 1, 0);
+        struct diagnosis_whole whole = diagnosis_whole(&facts);
+        char ranks[200] = "";
+        if (spread->differs)
+            describe_spread(ranks, sizeof ranks, diagnosis, spread);
+        diagnosis_finding(page, (int)i + 1, &run->findings.items[i], ranks, &whole);
+    }
+}
+
+/* --- The page --- */
+
+void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis)
+{
     char title[64];
 
-    snprintf(title, sizeof title, "%d of %lld ranks, means per step", diagnosis->count,
+    snprintf(title, sizeof title, "%d of %lld ranks", diagnosis->count,
              (long long)diagnosis->traces[0]->world_size);
     page_title(page, title);
-    for (int i = next_file(diagnosis, -1); i >= 0;
-         i = next_file(diagnosis, diagnosis->traces[i]->rank))
-        add_rank(rows, &diagnosis->summaries[i]);
-    page_rows_print(page, rows);
-    print_imbalance(page, diagnosis, slowest);
+    print_doubts(page, diagnosis);
+    diagnosis_headline(page, &diagnosis->run.findings.headline);
+    print_ranks(page, diagnosis);
+    print_slow(page, diagnosis);
+    print_findings(page, diagnosis);
+    fputc('\n', page->console.stream);
+    page_paragraph(page, INK_DIM, "--rank=N prints the page of one rank, with its tables.");
 }

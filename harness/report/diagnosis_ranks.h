@@ -1,12 +1,17 @@
-/* The ranks of a run beside each other. */
+/* One page for the ranks of a run: what holds it back, a line per rank, which rank is slow, and each finding
+ * once. */
 #ifndef HARNESS_REPORT_DIAGNOSIS_RANKS_H
 #define HARNESS_REPORT_DIAGNOSIS_RANKS_H
 
 #include "harness/diagnosis/diagnosis.h"
 #include "harness/text/page.h"
 
-/* Prints them, and how unequal they are. *slowest: the file of the rank with most work of its own, which
- * is the step without the communication that it waits in; collectives make the steps themselves equal. */
-void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis, int *slowest);
+void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis);
+
+/* The traces by rank: the one of the least rank above `rank`; -1: there is none. */
+int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank);
+
+/* The first finding of a rank that it does not share with the whole run; NULL: none. */
+const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, int which);
 
 #endif

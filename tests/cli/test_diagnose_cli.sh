@@ -75,6 +75,15 @@ expect 0 "a pipe" from_a_pipe "$folder/whole.json.gz"
 says out "mean of 200"
 expect 0 "the ranks of a run" diagnose "$folder/rank1.json" "$folder/rank0.json"
 says out "2 of 2 ranks"
+says_not out "Kernels"
+expect 0 "one of them" diagnose "$folder/rank1.json" "$folder/rank0.json" --rank=1
+says out "rank1.json"
+says out "Kernels"
+says_not out "rank0.json"
+expect 0 "one of them as JSON" diagnose "$folder/rank1.json" "$folder/rank0.json" --rank=1 --format=json
+says out '"missing_ranks":'
+refuses "a rank that is not there" "--rank=2: none of the traces is of that rank" \
+    diagnose "$folder/rank1.json" "$folder/rank0.json" --rank=2
 expect 0 "a trace twice" diagnose "$folder/whole.json" "$folder/whole.json"
 [ "$(grep -c '^Findings' "$folder/out")" -eq 2 ] || fail "not two pages"
 
@@ -93,7 +102,7 @@ printf '{"context": {}, "benchmarks": []}\n' >"$folder/made/result.json"
 expect 0 "a folder" diagnose "$folder/ranks/"
 says out "3 of 12 ranks"
 expect 0 "a folder in order" diagnose "$folder/ranks" --format=json
-[ "$(sed -n 's/^.*"file":.*\/\(.*\)".*$/\1/p' "$folder/out" | tr '\n' ' ')" = \
+[ "$(sed -n 's/^.*"file":.*\/\(.*\)".*$/\1/p' "$folder/out" | tail -n 3 | tr '\n' ' ')" = \
     "rank0.json rank2.json rank10.json " ] || fail "not in order"
 for result in "$folder/made" "$folder/made/result.json"; do
     expect 0 "the folder of a run: $result" diagnose "$result"

@@ -1,6 +1,7 @@
 /* Diagnoses as people and programs get them: which files are judged together, and what is printed. */
 #include "harness/diagnosis/diagnosis.h"
 #include "harness/diagnosis/findings.h"
+#include "harness/diagnosis/rules.h"
 #include "harness/report/diagnosis_json.h"
 #include "harness/report/diagnosis_page.h"
 #include "harness/text/wrap.h"
@@ -16,7 +17,7 @@
 
 /* --- Files made by hand --- */
 
-enum { FILES_MOST = 4, PATH_SIZE = 40 };
+enum { FILES_MOST = 64, PATH_SIZE = 40 };
 
 static char paths[FILES_MOST][PATH_SIZE];
 static const char *path_list[FILES_MOST];
@@ -74,7 +75,7 @@ static void add_rank(const char *head, const char *kernel, int communication_us)
 }
 
 /* As in a terminal of 80 columns, or as in a file. */
-static char *printed_in(const struct diagnosis *diagnosis, bool markdown, bool in_file)
+static char *printed_in(const struct diagnosis *diagnosis, bool markdown, bool in_file, int only)
 {
     char *text = NULL;
     size_t size = 0;
@@ -85,14 +86,14 @@ static char *printed_in(const struct diagnosis *diagnosis, bool markdown, bool i
     assert_int_equal(page.console.room, INT_MAX);
     if (!in_file)
         page.console.room = 80;
-    diagnosis_page(&page, diagnosis);
+    diagnosis_page(&page, diagnosis, only);
     fclose(stream);
     return text;
 }
 
 static char *printed(const struct diagnosis *diagnosis, bool markdown)
 {
-    return printed_in(diagnosis, markdown, false);
+    return printed_in(diagnosis, markdown, false, -1);
 }
 
 static struct diagnosis diagnose(void)
@@ -255,7 +256,7 @@ static void long_names_stay_apart_in_a_terminal_and_whole_in_a_file(void **state
     assert_null(strstr(text, LONG));
     assert_null(strstr(text, "bl./SM")); /* it has no value in any row */
     free(text);
-    text = printed_in(&diagnosis, false, true);
+    text = printed_in(&diagnosis, false, true, -1);
     assert_non_null(strstr(text, LONG "float>>\n"));
     assert_non_null(strstr(text, LONG "half>>\n"));
     release(&diagnosis, text);
@@ -533,7 +534,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
     put_findings(&diagnosis);
-    assert_int_equal(diagnosis_json(&diagnosis, 0, &text), STATUS_OK);
+    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
     root = cJSON_Parse(text);
     assert_non_null(root);
     assert_int_equal(member(root, "schema")->valueint, 1);
@@ -588,7 +589,7 @@ static void parts_in_json_sum_to_their_whole(void **state)
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, 0, &text), STATUS_OK);
+    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
     root = cJSON_Parse(text);
     trace = member(root, "traces")->child;
     window = member(trace, "window");
@@ -634,7 +635,7 @@ static void the_timeline_has_the_times_and_names_of_the_file(void **state)
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, 2, &text), STATUS_OK);
+    assert_int_equal(diagnosis_json(&diagnosis, -1, 2, &text), STATUS_OK);
     root = cJSON_Parse(text);
     timeline = member(member(root, "traces")->child, "timeline");
     check_members(timeline, of_timeline, ARRAY_SIZE(of_timeline));
@@ -673,7 +674,7 @@ static void without_steps_their_times_are_null(void **state)
 
     add_file("[]");
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, 0, &text), STATUS_OK);
+    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
     root = cJSON_Parse(text);
     steps = member(member(root, "traces")->child, "steps");
     assert_float_equal(member(steps, "count")->valuedouble, 0, 0);
@@ -697,13 +698,19 @@ static void add_rank_of(int rank, int world, int communication_us)
     add_rank(head, "gemm", communication_us);
 }
 
-/* Steps are equally long; rank 1 communicates least, so the others wait for it. Own work is 70, 95 and
- * 75 us, on average 80: rank 1 has 18.75% more. */
-static void of_ranks_the_slowest_is_the_one_with_most_work_of_its_own(void **state)
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) count++;
+    return count;
+}
+
+/* Steps are equally long; rank 1 communicates least, so the others wait for it: 20 and 25 us. */
+static void ranks_have_one_page_with_one_slow_rank(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    const char *page;
     (void)state;
 
     add_rank_of(2, 4, 25);
@@ -712,17 +719,107 @@ static void of_ranks_the_slowest_is_the_one_with_most_work_of_its_own(void **sta
     diagnosis = diagnose();
     assert_true(diagnosis.is_run);
     text = printed(&diagnosis, false);
-    assert_non_null(strstr(text, "3 of 4 ranks"));
-    CHECK_ROW(text, "0", "100 us", "70 us", "80.0%", "40 us", "30 us", "30 us");
-    CHECK_ROW(text, "1", "100 us", "95 us", "52.2%", "40 us", "5 us", "5 us");
-    CHECK_ROW(text, "2", "100 us", "75 us", "74.4%", "40 us", "25 us", "25 us");
-    page = strstr(text, "Rank 1 is the slowest: 95 us per step without communication");
-    assert_non_null(page);
-    assert_non_null(strstr(page, "imbalance 18.8%"));
-    page = strstr(text, path_list[1]); /* its page comes first */
-    assert_non_null(page);
-    assert_true(page < strstr(text, path_list[0]) && page < strstr(text, path_list[2]));
-    assert_null(strstr(strstr(page, path_list[0]), "Kernels")); /* the others': findings only */
+    assert_non_null(strstr(text, "3 of 4 ranks\n  Missing: rank 3."));
+    CHECK_ROW(text, "0", "100 us", "72.0%", "40 us", "30 us", "30 us", "25 us");
+    CHECK_ROW(text, "1", "100 us", "47.0%", "40 us", "5 us", "5 us", "0 us");
+    CHECK_ROW(text, "2", "100 us", "67.0%", "40 us", "25 us", "25 us", "20 us");
+    assert_non_null(strstr(text, "Rank 1 is the slowest: the others wait for it for 22.5 us"));
+    assert_non_null(strstr(text, "make the step 80 us"));
+    assert_int_equal(count_of(text, ". straggler: "), 1);
+    assert_non_null(strstr(strstr(text, ". straggler: "), "rank 1 communicates for 5 us"));
+    assert_int_equal(count_of(text, "Findings\n"), 1);
+    assert_int_equal(count_of(text, "Bottleneck\n"), 1);
+    assert_null(strstr(text, "Kernels"));
+    free(text);
+    text = printed_in(&diagnosis, false, false, 2); /* rank 0, the third file */
+    assert_non_null(strstr(text, path_list[2]));
+    assert_null(strstr(text, path_list[0]));
+    assert_non_null(strstr(text, "Kernels"));
+    release(&diagnosis, text);
+}
+
+/* A run of `world` ranks that wait for rank `slow`; of the file of rank `cut` the end is missing. */
+static void make_ranks(int world, int slow, int cut)
+{
+    for (int rank = 0; rank < world; rank++) {
+        add_rank_of(rank, world, rank == slow ? 4 : 30);
+        if (rank == cut)
+            assert_int_equal(ftruncate(descriptors[rank], 700), 0);
+    }
+}
+
+/* However many ranks there are: a line for each, each finding once, and nothing is said of a rank whose trace
+ * may lack communication, but that it is so. */
+static void many_ranks_fit_on_one_page(void **state)
+{
+    static const struct {
+        int world, slow, cut;
+    } cases[] = { { 2, 1, -1 }, { 8, 5, -1 }, { 8, 5, 2 }, { 64, 63, -1 }, { 64, 0, 17 } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct diagnosis diagnosis;
+        char *text, sentence[80];
+        make_ranks(cases[i].world, cases[i].slow, cases[i].cut);
+        diagnosis = diagnose();
+        assert_true(diagnosis.is_run);
+        text = printed(&diagnosis, false);
+        snprintf(sentence, sizeof sentence, "Rank %d is the slowest: the others", cases[i].slow);
+        assert_non_null(strstr(text, sentence));
+        assert_int_equal(count_of(text, "the slowest"), 1);
+        assert_int_equal(count_of(text, ". straggler: "), 1);
+        snprintf(sentence, sizeof sentence, "rank %d communicates for 4 us", cases[i].slow);
+        assert_int_equal(count_of(text, sentence), 1);
+        assert_true(count_of(text, "\n") < cases[i].world + 60);
+        snprintf(sentence, sizeof sentence, "Rank %d is partial and not compared: ", cases[i].cut);
+        assert_int_equal(count_of(text, sentence), cases[i].cut >= 0);
+        assert_int_equal(diagnosis.ranks[cases[i].slow].is_compared, true);
+        for (int64_t finding = 0; finding < diagnosis.run.findings.count; finding++)
+            for (int64_t other = 0; other < finding; other++)
+                assert_string_not_equal(diagnosis.run.findings.items[finding].id,
+                                        diagnosis.run.findings.items[other].id);
+        release(&diagnosis, text);
+    }
+}
+
+/* JSON has what the page has: lines, the slow rank, findings with their range. */
+static void ranks_in_json(void **state)
+{
+    struct diagnosis diagnosis;
+    const cJSON *run, *slow, *finding, *rank;
+    cJSON *root;
+    char *text;
+    int ranks = 0;
+    (void)state;
+
+    make_ranks(8, 5, 2);
+    diagnosis = diagnose();
+    assert_int_equal(diagnosis_json(&diagnosis, 3, 0, &text), STATUS_OK);
+    root = cJSON_Parse(text);
+    assert_int_equal(cJSON_GetArraySize(member(root, "traces")), 1); /* that of rank 3 alone */
+    assert_float_equal(number(member(root, "traces")->child, "rank"), 3, 0);
+    run = member(root, "run");
+    assert_float_equal(number(run, "world_size"), 8, 0);
+    assert_int_equal(cJSON_GetArraySize(member(run, "missing_ranks")), 0);
+    slow = member(run, "slow_rank");
+    assert_float_equal(number(slow, "rank"), 5, 0);
+    assert_float_equal(number(slow, "communication_ns"), 4000, 0);
+    assert_float_equal(number(slow, "others_communication_ns"), 30000, 0);
+    assert_float_equal(number(slow, "lost_ns"), 26000, 0);
+    assert_true(cJSON_IsTrue(member(slow, "matters")));
+    cJSON_ArrayForEach(rank, member(run, "ranks"))
+    {
+        assert_float_equal(number(rank, "rank"), ranks++, 0);
+        assert_int_equal(cJSON_IsTrue(member(rank, "compared")), ranks - 1 != 2);
+        assert_int_equal(cJSON_IsNull(member(rank, "waits_ns")), ranks - 1 == 2);
+    }
+    assert_int_equal(ranks, 8);
+    finding = member(run, "findings")->child;
+    assert_string_equal(member(finding, "id")->valuestring, "straggler");
+    assert_true(cJSON_GetArraySize(member(finding, "ranks")) >= 7);
+    assert_true(number(finding, "least_lost_ns_per_step") <=
+                number(finding, "most_lost_ns_per_step"));
+    cJSON_Delete(root);
     release(&diagnosis, text);
 }
 
@@ -774,7 +871,9 @@ int main(void)
         cmocka_unit_test(parts_in_json_sum_to_their_whole),
         cmocka_unit_test(the_timeline_has_the_times_and_names_of_the_file),
         cmocka_unit_test(without_steps_their_times_are_null),
-        cmocka_unit_test(of_ranks_the_slowest_is_the_one_with_most_work_of_its_own),
+        cmocka_unit_test(ranks_have_one_page_with_one_slow_rank),
+        cmocka_unit_test(many_ranks_fit_on_one_page),
+        cmocka_unit_test(ranks_in_json),
         cmocka_unit_test(files_that_are_not_the_ranks_of_one_run_stand_alone),
         cmocka_unit_test(a_file_that_is_no_trace_is_named),
     };

@@ -141,6 +141,7 @@ def check_all(folder):
         made_trace(f"rank{rank}.json", rank)
     check(["diagnose", "rank0.json"])
     check(["diagnose", *(f"rank{rank}.json" for rank in range(4))])
+    check(["diagnose", *(f"rank{rank}.json" for rank in range(4)), "--rank=2"])
     for index, factor in enumerate((1.0, 1.01, 1.3)):
         made_result(f"old{index}.json", 1 + 0.01 * index)
         made_result(f"new{index}.json", factor)
