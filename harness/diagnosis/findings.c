@@ -186,6 +186,8 @@ enum status findings_make(struct findings *findings, const struct summary *summa
                                        .lost_ns_per_step = NAN,
                                        .predicted_gain = NAN };
             finding.of_whole = facts_of_whole(&facts);
+            if (facts_are_foreign(&facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED)
+                continue;
             if (!rule->judge(&finding, &facts))
                 continue;
             untrace(&finding, &facts);

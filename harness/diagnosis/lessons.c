@@ -133,6 +133,8 @@ static const struct lesson lessons[] = {
       "the step waits for messages that could go while backward computes",
       "that time, without what is a wait for a slow rank" },
     /* --- The trace --- */
+    { "unread_device", "rows of other devices, or of other profilers, and no GPU's kernels",
+      "the reader knows the rows of PyTorch's profiler for GPUs and hosts", "unknown" },
     { "no_device_activity", "no kernel, copy or memset is in the trace",
       "the profiler recorded the host alone, or nothing ran on a device",
       "unknown: without device work there is no idle time" },

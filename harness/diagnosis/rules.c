@@ -89,6 +89,15 @@ bool facts_are_few(const struct facts *facts)
     return !facts->has_steps && facts->summary->timeline.work_count < RULE_WORK_LEAST && !filled;
 }
 
+bool facts_are_foreign(const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+
+    if (trace->event_count == 0 && trace->frame_count == 0 && trace->other_count > 0)
+        return true;
+    return facts->summary->timeline.work_count == 0 && trace->unread_device != NULL;
+}
+
 bool facts_of_whole(const struct facts *facts)
 {
     return !facts->has_steps && facts->steps < 2;

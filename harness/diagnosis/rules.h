@@ -92,6 +92,9 @@ struct step_text {
 };
 struct step_text step_text(const struct facts *facts);
 const char *facts_per(const struct facts *facts);
+/* True if the trace is of a device that is not read, or of another profiler: nothing can be said of it. */
+bool facts_are_foreign(const struct facts *facts);
+
 bool facts_of_whole(const struct facts *facts); /* nothing marks steps */
 
 #endif

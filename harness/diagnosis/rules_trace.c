@@ -6,6 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool judge_unread_device(struct finding *finding, const struct facts *facts)
+{
+    const char *device = facts->summary->trace->unread_device;
+
+    if (!facts_are_foreign(facts))
+        return false;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "its rows are of %s; only those are read that PyTorch's profiler writes of GPUs (CUDA, "
+        "ROCm, XPU) and of the host",
+        device != NULL ? device : "kinds that are not known");
+    finding_informs(finding);
+    return true;
+}
+
 static bool judge_no_device_activity(struct finding *finding, const struct facts *facts)
 {
     if (facts->summary->timeline.work_count > 0)
@@ -115,6 +130,10 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
 }
 
 const struct rule rules_of_trace[] = {
+    { "unread_device", "This trace cannot be judged",
+      "use the profiler of the device's vendor (XProf for TPUs), or record with PyTorch's on a GPU",
+      "without device work there is nothing to judge", judge_unread_device,
+      BOTTLENECK_UNSUPPORTED },
     { "no_device_activity", "The trace shows no device work",
       "record the device as well (ProfilerActivity.CUDA); on GPUs, check that CUPTI is found",
       "without device work there is nothing to judge", judge_no_device_activity,

@@ -236,6 +236,7 @@ static const struct {
 #undef NUMBER_ROW
         { "grid", take_extent, MEMBER(grid) },
     { "block", take_extent, MEMBER(block) },
+    { "name", take_text, MEMBER(named) },
     { "Category", take_text, MEMBER(memory_category) },
     { "CallFrom", take_text, MEMBER(call_from) },
     { "Call stack", take_text, MEMBER(call_stack) },

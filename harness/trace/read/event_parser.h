@@ -59,8 +59,9 @@ struct event_fields {
     struct event_extent grid, block;
     float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: absent */
     struct event_text memory_category;                    /* "Category" */
-    struct event_text call_from, call_stack;              /* "CallFrom", "Call stack" */
-    int64_t numbers[EVENT_NUMBER_COUNT];                  /* of those that are present */
+    struct event_text named;                 /* "name" of the arguments: of a process, say */
+    struct event_text call_from, call_stack; /* "CallFrom", "Call stack" */
+    int64_t numbers[EVENT_NUMBER_COUNT];     /* of those that are present */
 };
 
 struct event_parser;

@@ -9,6 +9,7 @@
 #include "harness/trace/read/frame_table.h"
 #include "harness/trace/read/inflate_window.h"
 #include "harness/trace/read/name_table.h"
+#include "harness/trace/read/unread_devices.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -452,8 +453,10 @@ static enum status keep(struct reading *reading, const struct event_fields *fiel
     kind = kind_of(fields);
     if (kind != EVENT_KIND_COUNT)
         TRY(add_event(reading, fields, kind));
-    else if (fields->phase != 'E')
+    else if (fields->phase != 'E') {
         reading->file->other_count++;
+        unread_device_note(&reading->file->unread_device, fields);
+    }
     if (frame_is_call(fields))
         TRY(add_call(reading, fields));
     if (fields->phase == 'B' || fields->phase == 'E')

@@ -130,8 +130,10 @@ struct trace_file {
     int64_t metadata_count;
 
     int64_t other_count; /* valid events that are not among `events` */
-    int64_t bad_count;   /* skipped */
-    int64_t bad_offset;  /* of the first one, in the text */
+    const char *
+        unread_device; /* that rows which are not read are of, a constant (unread_devices.h); NULL: none */
+    int64_t bad_count;  /* skipped */
+    int64_t bad_offset; /* of the first one, in the text */
     char bad_reason[80];
     bool partial;
     char partial_reason[240];
