@@ -1,10 +1,12 @@
 #include "harness/diagnosis/diagnosis.h"
 
+#include "harness/base/tasks.h"
 #include "harness/diagnosis/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Files are of one run if each names another rank of the same world. Otherwise each is judged alone. */
 static bool is_run(const struct diagnosis *diagnosis)
@@ -21,18 +23,101 @@ static bool is_run(const struct diagnosis *diagnosis)
     return diagnosis->count > 1;
 }
 
-static enum status read_one(struct diagnosis *diagnosis, const char *path, diagnosis_skip *skip,
-                            void *context)
-{
-    enum status status = trace_file_read(&diagnosis->traces[diagnosis->count], path, NULL);
+/* --- Reading --- */
 
-    if (status == STATUS_OK) {
-        diagnosis->paths[diagnosis->count++] = path;
-    } else if (skip != NULL && status != STATUS_OUT_OF_MEMORY) {
-        skip(context);
-        status = STATUS_OK;
+struct readings {
+    const char *const *paths;
+    struct trace_file **traces; /* [count] */
+};
+
+/* A pipe may be named twice, or have the same writer as another: such files are read one after the other. */
+static bool is_stream(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+static enum status read_stream(void *context, int number)
+{
+    const struct readings *readings = context;
+
+    return is_stream(readings->paths[number])
+               ? trace_file_read(&readings->traces[number], readings->paths[number], NULL)
+               : STATUS_OK;
+}
+
+static enum status read_file(void *context, int number)
+{
+    const struct readings *readings = context;
+
+    return is_stream(readings->paths[number])
+               ? STATUS_OK
+               : trace_file_read(&readings->traces[number], readings->paths[number], NULL);
+}
+
+/* Keeps the traces that could be read, in the order of their files. */
+static enum status keep_traces(struct diagnosis *diagnosis, const char *const *paths, int count,
+                               const struct status_error *errors, diagnosis_skip *skip,
+                               void *context)
+{
+    const struct status_error *failure = NULL;
+
+    for (int i = 0; i < count; i++) {
+        if (errors[i].status == STATUS_OK) {
+            diagnosis->traces[diagnosis->count] = diagnosis->traces[i];
+            diagnosis->paths[diagnosis->count++] = paths[i];
+        } else if (failure == NULL && skip != NULL && errors[i].status != STATUS_OUT_OF_MEMORY) {
+            status_raise(&errors[i]);
+            skip(context);
+        } else if (failure == NULL) {
+            failure = &errors[i];
+        }
     }
-    return status;
+    return failure != NULL ? status_raise(failure) : STATUS_OK;
+}
+
+static enum status read_all(struct diagnosis *diagnosis, const char *const *paths, int count,
+                            struct status_error *errors, diagnosis_skip *skip, void *context)
+{
+    struct readings readings = { paths, diagnosis->traces };
+
+    for (int i = 0; i < count; i++)
+        if (read_stream(&readings, i) != STATUS_OK)
+            errors[i] = *status_last();
+    tasks_run(count, read_file, &readings, errors);
+    return keep_traces(diagnosis, paths, count, errors, skip, context);
+}
+
+/* --- Judging --- */
+
+static enum status summarise(void *context, int number)
+{
+    const struct diagnosis *diagnosis = context;
+
+    return summary_make(&diagnosis->summaries[number], diagnosis->traces[number]);
+}
+
+static enum status judge(void *context, int number)
+{
+    const struct diagnosis *diagnosis = context;
+
+    return diagnosis->is_run
+               ? findings_make(&diagnosis->findings[number], diagnosis->summaries, diagnosis->count,
+                               number)
+               : findings_make(&diagnosis->findings[number], &diagnosis->summaries[number], 1, 0);
+}
+
+/* Runs `task` for each trace; the error of the first that failed. */
+static enum status for_all(struct diagnosis *diagnosis,
+                           enum status (*task)(void *context, int number),
+                           struct status_error *errors)
+{
+    tasks_run(diagnosis->count, task, diagnosis, errors);
+    for (int i = 0; i < diagnosis->count; i++)
+        if (errors[i].status != STATUS_OK)
+            return status_raise(&errors[i]);
+    return STATUS_OK;
 }
 
 enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
@@ -40,6 +125,7 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
 {
     enum status status = STATUS_OK;
     size_t room = (size_t)count;
+    struct status_error *errors = calloc(room, sizeof *errors);
 
     *diagnosis = (struct diagnosis){
         .paths = calloc(room, sizeof *diagnosis->paths),
@@ -48,24 +134,23 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
         .findings = calloc(room, sizeof *diagnosis->findings),
         .ranks = calloc(room, sizeof *diagnosis->ranks),
     };
-    if (diagnosis->paths == NULL || diagnosis->traces == NULL || diagnosis->summaries == NULL ||
-        diagnosis->findings == NULL || diagnosis->ranks == NULL)
+    if (errors == NULL || diagnosis->paths == NULL || diagnosis->traces == NULL ||
+        diagnosis->summaries == NULL || diagnosis->findings == NULL || diagnosis->ranks == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d traces", count);
-    for (int i = 0; i < count; i++) TRY(read_one(diagnosis, paths[i], skip, context));
-    count = diagnosis->count;
+    TRY(read_all(diagnosis, paths, count, errors, skip, context));
     diagnosis->is_run = is_run(diagnosis);
-    for (int i = 0; i < count; i++)
-        TRY(summary_make(&diagnosis->summaries[i], diagnosis->traces[i]));
-    for (int i = 0; i < count; i++)
-        TRY(diagnosis->is_run
-                ? findings_make(&diagnosis->findings[i], diagnosis->summaries, count, i)
-                : findings_make(&diagnosis->findings[i], &diagnosis->summaries[i], 1, 0));
+    memset(errors, 0, room * sizeof *errors);
+    TRY(for_all(diagnosis, summarise, errors));
+    TRY(for_all(diagnosis, judge, errors));
     if (diagnosis->is_run) {
-        TRY(ranks_compare(&diagnosis->slow, diagnosis->ranks, diagnosis->summaries, count));
-        TRY(run_findings_make(&diagnosis->run, diagnosis->findings, diagnosis->summaries, count));
+        TRY(ranks_compare(&diagnosis->slow, diagnosis->ranks, diagnosis->summaries,
+                          diagnosis->count));
+        TRY(run_findings_make(&diagnosis->run, diagnosis->findings, diagnosis->summaries,
+                              diagnosis->count));
     }
 
 out:
+    free(errors);
     return status;
 }
 

@@ -853,6 +853,46 @@ static void a_file_that_is_no_trace_is_named(void **state)
     release(&diagnosis, NULL);
 }
 
+struct skips {
+    int count;
+    char contexts[4][256];
+};
+
+static void note_skip(void *context)
+{
+    struct skips *skips = context;
+
+    assert_true(skips->count < (int)ARRAY_SIZE(skips->contexts));
+    snprintf(skips->contexts[skips->count++], sizeof skips->contexts[0], "%s",
+             status_last()->context);
+}
+
+/* Files are read at once, but kept, and skipped, in their order. */
+static void files_that_are_no_traces_are_skipped_in_their_order(void **state)
+{
+    static const bool is_trace[] = { false, true, false, true, true, false };
+    struct diagnosis diagnosis;
+    struct skips skips = { 0 };
+    int kept = 0, skipped = 0;
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(is_trace); i++)
+        if (is_trace[i])
+            add_rank("", "gemm", 0);
+        else
+            add_file("nonsense");
+    assert_int_equal(diagnosis_make(&diagnosis, path_list, file_count, note_skip, &skips),
+                     STATUS_OK);
+    assert_int_equal(diagnosis.count, 3);
+    assert_int_equal(skips.count, 3);
+    for (size_t i = 0; i < ARRAY_SIZE(is_trace); i++)
+        if (is_trace[i])
+            assert_ptr_equal(diagnosis.paths[kept++], path_list[i]);
+        else
+            assert_non_null(strstr(skips.contexts[skipped++], path_list[i]));
+    release(&diagnosis, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -876,6 +916,7 @@ int main(void)
         cmocka_unit_test(ranks_in_json),
         cmocka_unit_test(files_that_are_not_the_ranks_of_one_run_stand_alone),
         cmocka_unit_test(a_file_that_is_no_trace_is_named),
+        cmocka_unit_test(files_that_are_no_traces_are_skipped_in_their_order),
     };
     return cmocka_run_group_tests_name("diagnose", tests, NULL, NULL);
 }

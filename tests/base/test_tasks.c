@@ -1,0 +1,59 @@
+/* Tasks on all cores: each runs once, and each error is of its own task. */
+#include "harness/base/tasks.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNT = 500 };
+
+struct counts {
+    atomic_int runs[COUNT];
+};
+
+static enum status count(void *context, int number)
+{
+    enum status status = STATUS_OK;
+    struct counts *counts = context;
+
+    atomic_fetch_add(&counts->runs[number], 1);
+    if (number % 7 == 3)
+        FAIL(STATUS_BAD_INPUT, "task %d fails", number);
+
+out:
+    return status;
+}
+
+static void each_runs_once_and_has_its_own_error(void **state)
+{
+    static struct status_error errors[COUNT];
+    struct counts counts = { { 0 } };
+    char text[64];
+    (void)state;
+
+    memset(errors, 0, sizeof errors);
+    tasks_run(COUNT, count, &counts, errors);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(atomic_load(&counts.runs[i]), 1);
+        assert_int_equal(errors[i].status, i % 7 == 3 ? STATUS_BAD_INPUT : STATUS_OK);
+        snprintf(text, sizeof text, "task %d fails", i);
+        assert_string_equal(errors[i].text, i % 7 == 3 ? text : "");
+    }
+}
+
+static void without_tasks_nothing_runs(void **state)
+{
+    (void)state;
+    tasks_run(0, count, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_runs_once_and_has_its_own_error),
+        cmocka_unit_test(without_tasks_nothing_runs),
+    };
+
+    return cmocka_run_group_tests_name("tasks", tests, NULL, NULL);
+}
