@@ -270,31 +270,51 @@ static int64_t first_after(const struct host_activity *activity, uint32_t track,
 
 /* Time in which a thread is outside of every event. If it is not the loop's thread, the loop may be busy
  * then (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is asked. */
-static void fill_outside(const struct host_activity *activity, uint32_t track, int64_t start_ns,
-                         int64_t end_ns, int64_t ns[HOST_DOING_COUNT])
+static enum status visit_outside(const struct host_activity *activity, uint32_t track,
+                                 int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                 void *context)
 {
     if (start_ns >= end_ns)
-        return;
+        return STATUS_OK;
     if (activity->has_loop && activity->loop != track)
-        host_activity_between(activity, activity->loop, start_ns, end_ns, ns);
-    else
-        ns[HOST_OUTSIDE] += end_ns - start_ns;
+        return host_activity_visit(activity, activity->loop, start_ns, end_ns, visit, context);
+    return visit(context, start_ns, end_ns, HOST_OUTSIDE);
 }
 
-void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
-                           int64_t end_ns, int64_t ns[HOST_DOING_COUNT])
+enum status host_activity_visit(const struct host_activity *activity, uint32_t track,
+                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                void *context)
 {
+    enum status status = STATUS_OK;
+
     for (int64_t i = first_after(activity, track, start_ns); i < activity->count; i++) {
         const struct host_segment *segment = &activity->items[i];
         int64_t from = segment->start_ns > start_ns ? segment->start_ns : start_ns;
         int64_t to = segment->end_ns < end_ns ? segment->end_ns : end_ns;
         if (segment->track != track || from >= to)
             break;
-        fill_outside(activity, track, start_ns, from, ns);
-        ns[segment->doing] += to - from;
+        TRY(visit_outside(activity, track, start_ns, from, visit, context));
+        TRY(visit(context, from, to, segment->doing));
         start_ns = to;
     }
-    fill_outside(activity, track, start_ns, end_ns, ns);
+    TRY(visit_outside(activity, track, start_ns, end_ns, visit, context));
+
+out:
+    return status;
+}
+
+static enum status add_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+{
+    int64_t *ns = context;
+
+    ns[doing] += end_ns - start_ns;
+    return STATUS_OK;
+}
+
+void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                           int64_t end_ns, int64_t ns[HOST_DOING_COUNT])
+{
+    (void)host_activity_visit(activity, track, start_ns, end_ns, add_piece, ns);
 }
 
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,

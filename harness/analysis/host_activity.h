@@ -46,6 +46,13 @@ void host_activity_release(struct host_activity *activity);
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                            int64_t end_ns, int64_t ns[HOST_DOING_COUNT]);
 
+/* Visits the same time piece by piece, in order. What the visitor returns ends the visits unless it is OK. */
+typedef enum status host_piece_visit(void *context, int64_t start_ns, int64_t end_ns,
+                                     enum host_doing doing);
+enum status host_activity_visit(const struct host_activity *activity, uint32_t track,
+                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                void *context);
+
 /* The wait of that thread which contains the moment, at its end too; NULL: it did not wait. */
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
                                              int64_t at_ns);

@@ -31,6 +31,8 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(host_activity_make(&summary->host, &summary->timeline));
     TRY(memory_curve_make(&summary->memory, trace)); /* late: others need more memory for a while */
     TRY(idle_make(&summary->idle, &summary->timeline, &summary->steps, &summary->host));
+    TRY(call_tree_make(&summary->calls, &summary->timeline, &summary->host, summary->idle.start_ns,
+                       summary->idle.end_ns));
 
 out:
     return status;
@@ -38,6 +40,7 @@ out:
 
 void summary_release(struct summary *summary)
 {
+    call_tree_release(&summary->calls);
     idle_release(&summary->idle);
     host_activity_release(&summary->host);
     memory_curve_release(&summary->memory);

@@ -2,6 +2,7 @@
 #ifndef HARNESS_ANALYSIS_SUMMARY_H
 #define HARNESS_ANALYSIS_SUMMARY_H
 
+#include "harness/analysis/call_tree.h"
 #include "harness/analysis/captures.h"
 #include "harness/analysis/first_uses.h"
 #include "harness/analysis/idle.h"
@@ -27,6 +28,7 @@ struct summary {
     struct memory_curve memory;
     struct host_activity host;
     struct idle idle;
+    struct call_tree calls; /* in the window of `idle` */
     double
         product_fixed_ns; /* of those that come with every forward pass (products.h); NAN: unknown */
 };

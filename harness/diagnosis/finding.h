@@ -3,6 +3,7 @@
 #ifndef HARNESS_DIAGNOSIS_FINDING_H
 #define HARNESS_DIAGNOSIS_FINDING_H
 
+#include "harness/analysis/call_place.h"
 #include "harness/diagnosis/headline.h"
 
 #include <stdbool.h>
@@ -27,6 +28,7 @@ struct finding {
     bool gain_is_least;      /* what the trace does not tell would add to the gain */
     bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
     char evidence[480];      /* in numbers, a sentence */
+    struct call_place where; /* most of the cost comes from there */
 };
 
 struct findings {

@@ -2,6 +2,7 @@
 #include "harness/diagnosis/findings.h"
 
 #include "harness/diagnosis/rules.h"
+#include "harness/diagnosis/where.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -193,6 +194,7 @@ enum status findings_make(struct findings *findings, const struct summary *summa
             untrace(&finding, &facts);
             doubt(&finding, &facts);
             moderate(&finding);
+            TRY(where_find(&finding, &facts));
             insert(findings, &finding, &facts);
         }
     explain_health(findings, &facts);

@@ -24,6 +24,25 @@ static void add_scenarios(struct json *json, cJSON *to, const char *finding)
             json_text(json, array, NULL, scenarios[i]->name);
 }
 
+void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place)
+{
+    bool is_line = place->kind == PLACE_LINE;
+    cJSON *object;
+
+    if (place->kind == PLACE_UNKNOWN) {
+        json_text(json, to, name, NULL);
+        return;
+    }
+    object = json_object(json, to, name);
+    json_text(json, object, "kind", call_place_kind_name(place->kind));
+    json_text(json, object, "file", is_line ? place->file : NULL);
+    json_number(json, object, "line", is_line ? (double)place->line : (double)NAN);
+    json_number(json, object, "last_line", is_line ? (double)place->last_line : (double)NAN);
+    json_text(json, object, "function", place->function);
+    json_text(json, object, "call", place->call[0] != '\0' ? place->call : NULL);
+    json_number(json, object, "share", place->share);
+}
+
 cJSON *finding_json(struct json *json, cJSON *array, const struct finding *finding)
 {
     cJSON *object = json_object(json, array, NULL);
@@ -40,6 +59,7 @@ cJSON *finding_json(struct json *json, cJSON *array, const struct finding *findi
     json_text(json, object, "advice", finding->advice);
     json_text(json, object, "title", finding->title);
     json_bool(json, object, "of_whole", finding->of_whole);
+    place_json(json, object, "where", &finding->where);
     add_scenarios(json, object, finding->id);
     return object;
 }

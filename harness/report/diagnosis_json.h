@@ -20,7 +20,8 @@
  *     "bottleneck_share", "headline", "healthy",
  *     "findings": [{"id", "bottleneck", "severity", "lost_ns_per_step", "predicted_gain",
  *       "predicted_gain_at_least", "predicted_gain_at_most", "confidence", "evidence", "advice", "title",
- *       "of_whole", "scenarios"}]}]}
+ *       "of_whole", "scenarios",
+ *       "where": {"kind", "file", "line", "last_line", "function", "call", "share"}}]}]}
  *
  * "is_run": the traces are ranks of one run, which were judged together; ranks_json.h has "run". "idle" and what is before it are
  * from the device's first work to its last, as HolisticTraceAnalysis has it (usage.h). "window" is what
@@ -39,9 +40,10 @@
  * "gaps" and "timeline". "bottleneck" is a word of headline.h, "bottleneck_share" the part of a step that it
  * explains, and "headline" a sentence; of a finding "bottleneck" is "none" if it says nothing of what limits
  * the run. "healthy" says why nothing is wrong. "of_whole": the trace marks no steps, and the lost time is of
- * all of it. "scenarios": those of this suite that show the finding, the best one first.
- * "predicted_gain_at_least" is true where the trace tells a part of the gain
- * only, and "predicted_gain_at_most" where it bounds the gain and the lost time from above. */
+ * all of it. "scenarios": those of this suite that show the finding, the best one first. "where": the
+ * place in the program that most of the cost comes from, and its share; its "kind" is line, annotation or operator
+ * (call_place.h); null where the trace does not tell. "predicted_gain_at_least" is true where the trace tells a
+ * part of the gain only, and "predicted_gain_at_most" where it bounds the gain and the lost time from above. */
 #ifndef HARNESS_REPORT_DIAGNOSIS_JSON_H
 #define HARNESS_REPORT_DIAGNOSIS_JSON_H
 
@@ -52,6 +54,9 @@
  * *text is malloc'd. OUT_OF_MEMORY. */
 enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int timeline_steps,
                            char **text);
+
+/* A place in the program as above, as member `name` of `to`; null where it is unknown. */
+void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place);
 
 /* An array of findings as above, as member `name` of `to`. */
 void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings);

@@ -253,6 +253,16 @@ static void print_scenario(const struct page *page, const char *finding)
                     scenario->name, scenario->name);
 }
 
+static void print_where(const struct page *page, const struct finding *finding)
+{
+    char place[384];
+
+    if (finding->where.kind == PLACE_UNKNOWN)
+        return;
+    call_place_text(place, sizeof place, &finding->where);
+    page_detail(page, "Where: %s (%.0f%% of this time)", place, 100 * finding->where.share);
+}
+
 void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
                        const char *ranks, const struct diagnosis_whole *whole)
 {
@@ -265,6 +275,7 @@ void diagnosis_finding(const struct page *page, int number, const struct finding
     page_detail(page, "%s", finding->evidence);
     diagnosis_cost(cost, sizeof cost, finding, whole);
     page_detail(page, "%s", cost);
+    print_where(page, finding);
     if (finding->advice != NULL && finding->advice[0] != '\0')
         page_detail(page, "Do: %s", finding->advice);
     print_scenario(page, finding->id);

@@ -521,6 +521,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
                                               "advice",
                                               "title",
                                               "of_whole",
+                                              "where",
                                               "scenarios" };
     static const char *const of_idle[] = { "host_wait", "device_wait", "other" };
     static const char *const of_steps[] = { "count",     "mean_ns",     "min_ns", "max_ns",

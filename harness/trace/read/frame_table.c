@@ -2,6 +2,7 @@
  * the same methods have the same name, and the table of names stays small. */
 #include "harness/trace/read/frame_table.h"
 
+#include "harness/base/sort.h"
 #include "harness/trace/read/name_table.h"
 #include "harness/trace/read/reader.h"
 
@@ -83,14 +84,46 @@ out:
     return status;
 }
 
-void frame_table_settle(struct frame_table *table)
+static int by_place(const void *left, const void *right)
 {
+    const struct event_frame *a = left, *b = right;
+
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+}
+
+/* PyTorch writes one thread after the other, and then there is nothing to do. */
+static bool is_sorted(const struct frame_table *table, bool *seen)
+{
+    for (int64_t i = 0; i < table->count; i++) {
+        const struct event_frame *row = &table->rows[i];
+        bool same = i > 0 && row->track == row[-1].track;
+        if (same ? by_place(row - 1, row) > 0 : seen[row->track])
+            return false;
+        seen[row->track] = true;
+    }
+    return true;
+}
+
+enum status frame_table_settle(struct frame_table *table, int64_t track_count)
+{
+    enum status status = STATUS_OK;
+    bool *seen = calloc((size_t)track_count + 1, sizeof *seen);
     int64_t kept = 0;
 
-    if (!table->has_calls)
-        return;
+    if (seen == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)track_count);
     for (int64_t i = 0; i < table->count; i++)
-        if (!table->rows[i].is_stack)
+        if (!table->rows[i].is_stack || !table->has_calls)
             table->rows[kept++] = table->rows[i];
     table->count = kept;
+    if (!is_sorted(table, seen))
+        sort_items(table->rows, table->count, sizeof *table->rows, by_place);
+
+out:
+    free(seen);
+    return status;
 }

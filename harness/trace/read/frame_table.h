@@ -26,7 +26,8 @@ enum status frame_table_add(struct frame_table *table, struct name_table *names,
 /* Whether the event is the call of a function. */
 bool frame_is_call(const struct event_fields *fields);
 
-/* When all is read: stacks repeat what calls say more exactly. */
-void frame_table_settle(struct frame_table *table);
+/* When all is read: leaves stacks out where there are calls, which say more, and sorts. `track_count`: of the
+ * file. OUT_OF_MEMORY. */
+enum status frame_table_settle(struct frame_table *table, int64_t track_count);
 
 #endif

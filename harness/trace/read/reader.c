@@ -530,12 +530,17 @@ static void settle_correlations(struct trace_file *file)
 }
 
 /* The rows become the file's. */
-static void settle_frames(struct reading *reading)
+static enum status settle_frames(struct reading *reading)
 {
-    frame_table_settle(&reading->frames);
+    enum status status = STATUS_OK;
+
+    TRY(frame_table_settle(&reading->frames, reading->file->track_count));
     reading->file->frames = reading->frames.rows;
     reading->file->frame_count = reading->frames.count;
     reading->frames = (struct frame_table){ .rows = NULL };
+
+out:
+    return status;
 }
 
 /* --- Metadata --- */
@@ -685,7 +690,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     TRY(read_all(&reading, window, bytes));
     settle_pairs(&reading);
     settle_correlations(reading.file);
-    settle_frames(&reading);
+    TRY(settle_frames(&reading));
     TRY(judge(&reading, path, inflate_window_damage(window)));
     *trace = reading.file;
     reading.file = NULL;
