@@ -334,6 +334,19 @@ static void arguments_that_are_no_numbers_are_lost_and_no_more(void **state)
     }
 }
 
+static void an_instant_has_no_duration(void **state)
+{
+    struct trace_file *trace =
+        read_events("{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":3,\"dur\":-1},"
+                    "{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":4,\"dur\":1}");
+    (void)state;
+
+    assert_int_equal(trace->event_count, 2);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(trace->events[i].end_ns, trace->events[i].start_ns);
+    trace_file_close(trace);
+}
+
 /* PyTorch's profiler before Kineto: no category, and a word for the process. */
 static void the_autograd_profiler_tells_operators_by_their_process(void **state)
 {
@@ -802,6 +815,7 @@ int main(void)
         cmocka_unit_test(beginnings_and_ends_become_intervals),
         cmocka_unit_test(device_work_told_in_halves_lies_on_its_stream),
         cmocka_unit_test(arguments_that_are_no_numbers_are_lost_and_no_more),
+        cmocka_unit_test(an_instant_has_no_duration),
         cmocka_unit_test(the_autograd_profiler_tells_operators_by_their_process),
         cmocka_unit_test(memory_and_steps_keep_their_numbers),
         cmocka_unit_test(operators_keep_the_work_that_they_state),

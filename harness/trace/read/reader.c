@@ -331,7 +331,11 @@ static enum status add_event(struct reading *reading, const struct event_fields 
         goto out;
     }
     event.start_ns = fields->start_ns;
-    event.end_ns = fields->phase == 'B' ? OPEN_NS : fields->start_ns + fields->duration_ns;
+    event.end_ns = fields->start_ns;
+    if (fields->phase == 'X') /* an instant has no duration, whatever it says */
+        event.end_ns += fields->duration_ns;
+    else if (fields->phase == 'B')
+        event.end_ns = OPEN_NS;
     event.correlation = number_or(fields, EVENT_CORRELATION, 0);
     event.external = number_or(fields, EVENT_EXTERNAL, number_or(fields, EVENT_EXTERNAL_2021, 0));
     event.bytes = number_or(fields, EVENT_BYTES, number_or(fields, EVENT_BYTES_MEMORY, -1));
