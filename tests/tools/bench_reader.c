@@ -3,10 +3,10 @@
  * usage: bench_reader [MEGABYTES [FOLDER]]      (1000; /tmp)
  *
  * A trace of that size is generated as PyTorch's profiler writes them, and one of a quarter and of half
- * the size; each is read three times in a process of its own, and diagnosed three times in another. The
- * rate is of text over the processor's time, best of the three. Memory is what the process had at most,
- * less what it had before, over the rows that the reader keeps: exit code 1 when of the whole trace that is
- * beyond 1.5. */
+ * the size, and one of half the size with the calls of Python's functions; each is read three times in a
+ * process of its own, and diagnosed three times in another. The rate is of text over the processor's time,
+ * best of the three. Memory is what the process had at most, less what it had before, over the rows that the
+ * reader keeps: exit code 1 when of the whole trace, or of that with calls, that is beyond 1.5. */
 #include "harness/base/clock.h"
 #include "harness/diagnosis/findings.h"
 #include "harness/trace/read/reader.h"
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RUNS = 3, KERNELS_PER_STEP = 400 };
+enum { RUNS = 3, KERNELS_PER_STEP = 400, CALLS_PER_KERNEL = 6 };
 
 #define MEMORY_MAX 1.5
 
@@ -78,6 +78,19 @@ static int put_memory(FILE *file, long i, double us)
                    us, 536870912 + (i % 2) * 786432, i % 2 ? 786432L : -786432L, i);
 }
 
+/* One of the calls around an operator, `depth` deep: six in ten of a trace's rows, with_stack=True. */
+static int put_python(FILE *file, long i, int depth, double us)
+{
+    return fprintf(
+        file,
+        ",\n  {\n    \"ph\": \"X\", \"cat\": \"python_function\", \"name\": "
+        "\"model/layer_%ld.py(%ld): forward_%d\", \"pid\": 4711, \"tid\": 4711,\n    \"ts\": "
+        "%.3f, \"dur\": %.3f,\n    \"args\": {\n      \"Python parent id\": %ld, \"Python id\": "
+        "%ld, \"Ev Idx\": %ld\n    }\n  }",
+        i % 48, i % 97, depth, us + depth * 0.1, 15 - depth * 0.2, i * 8 + depth, i * 8 + depth + 1,
+        i * 8 + depth);
+}
+
 static int put_step(FILE *file, long number, double us, double length_us)
 {
     return fprintf(
@@ -88,7 +101,7 @@ static int put_step(FILE *file, long number, double us, double length_us)
         number == 0 ? "" : ",", number, us, length_us);
 }
 
-static bool generate(const char *path, int64_t bytes)
+static bool generate(const char *path, int64_t bytes, bool calls)
 {
     FILE *file = fopen(path, "w");
     int64_t written = 0;
@@ -103,6 +116,8 @@ static bool generate(const char *path, int64_t bytes)
     for (long step = 0, i = 0; written < bytes; step++) {
         written += put_step(file, step, us, 20.0 * KERNELS_PER_STEP);
         for (int kernel = 0; kernel < KERNELS_PER_STEP; kernel++, i++, us += 20) {
+            for (int depth = 0; calls && depth < CALLS_PER_KERNEL; depth++)
+                written += put_python(file, i, depth, us);
             written += put_operator(file, i, us);
             written += put_call(file, i, us + 2);
             written += put_kernel(file, i, us + 8);
@@ -125,6 +140,8 @@ static int64_t kept_bytes(const struct trace_file *trace)
     return trace->event_count * (int64_t)sizeof *trace->events +
            trace->kernel_count * (int64_t)sizeof *trace->kernels +
            trace->block_count * (int64_t)sizeof *trace->blocks +
+           trace->frame_count * (int64_t)sizeof *trace->frames +
+           trace->operator_count * (int64_t)sizeof *trace->operators +
            trace->step_count * (int64_t)sizeof *trace->steps;
 }
 
@@ -174,7 +191,7 @@ static void read_once(struct figures *figures, const char *path, bool and_judge)
     figures->best_s = figures->best_s == 0 || s < figures->best_s ? s : figures->best_s;
     figures->worst_s = s > figures->worst_s ? s : figures->worst_s;
     figures->text_bytes = trace->text_bytes;
-    figures->events = trace->event_count;
+    figures->events = trace->event_count + trace->frame_count;
     figures->kept_bytes = kept_bytes(trace);
     if (figures->grown_bytes == 0)
         figures->grown_bytes = memory_figure("VmHWM:") - before;
@@ -210,7 +227,7 @@ static bool print(const char *what, const struct figures *figures)
     double text = 1e-6 * (double)figures->text_bytes;
     double memory = (double)figures->grown_bytes / (double)figures->kept_bytes;
 
-    printf("%-8s %9.1f %10lld %8.3f %8.3f %9.0f %9.0f %9.1f %5.2fx\n", what, text,
+    printf("%-10s %9.1f %10lld %8.3f %8.3f %9.0f %9.0f %9.1f %5.2fx\n", what, text,
            (long long)figures->events, figures->best_s, figures->worst_s, text / figures->best_s,
            1e9 * figures->best_s / (double)figures->events, 1e-6 * (double)figures->grown_bytes,
            memory);
@@ -220,7 +237,16 @@ static bool print(const char *what, const struct figures *figures)
 
 int main(int argc, char **argv)
 {
-    static const int parts[] = { 4, 2, 1 };
+    static const struct {
+        const char *what;
+        int part;
+        bool calls, counts; /* the memory of it */
+    } traces[] = {
+        { "a quarter", 4, false, false },
+        { "half", 2, false, false },
+        { "all", 1, false, true },
+        { "half, with calls", 2, true, true },
+    };
     int64_t megabytes = argc > 1 ? strtoll(argv[1], NULL, 10) : 1000;
     char path[4096];
     int exit_code = 0;
@@ -230,19 +256,22 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_reader [MEGABYTES [FOLDER]], at least 4\n");
         return 2;
     }
-    printf("%-8s %9s %10s %8s %8s %9s %9s %9s %6s\n", "", "text MB", "events", "best s", "worst s",
+    printf("%-10s %9s %10s %8s %8s %9s %9s %9s %6s\n", "", "text MB", "events", "best s", "worst s",
            "MB/s", "ns/event", "grown MB", "memory");
-    for (size_t i = 0; i < ARRAY_SIZE(parts) && exit_code != 2; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(traces) && exit_code != 2; i++) {
         struct figures read, diagnosed;
-        bool read_well;
-        if (!generate(path, megabytes * 1000000 / parts[i]) || !measure(&read, path, false) ||
-            !measure(&diagnosed, path, true)) {
+        bool within;
+        if (!generate(path, megabytes * 1000000 / traces[i].part, traces[i].calls) ||
+            !measure(&read, path, false) || !measure(&diagnosed, path, true)) {
             fprintf(stderr, "cannot write or read %s: is there room for it?\n", path);
             exit_code = 2;
             break;
         }
-        read_well = print("read", &read); /* what counts is the last, all of it */
-        exit_code = print("diagnose", &diagnosed) && read_well ? 0 : 1;
+        printf("%s\n", traces[i].what);
+        within = print("  read", &read);
+        within = print("  diagnose", &diagnosed) && within;
+        if (traces[i].counts && !within)
+            exit_code = 1;
     }
     unlink(path);
     return exit_code;
