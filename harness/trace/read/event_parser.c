@@ -252,7 +252,8 @@ static const char *argument(struct event_parser *parser, struct event_text key, 
 
     for (; rows != 0; rows &= rows - 1) {
         size_t row = (size_t)__builtin_ctzll(rows);
-        if (memcmp(arguments[row].name, key.bytes, key.length) == 0)
+        if (arguments[row].name[0] == key.bytes[0] &&
+            memcmp(arguments[row].name, key.bytes, key.length) == 0)
             return arguments[row].take(parser, at, fields, arguments[row].place);
     }
     return json_scan_value(at, ARGUMENT_DEPTH);

@@ -455,14 +455,15 @@ static enum status keep(struct reading *reading, const struct event_fields *fiel
         goto out;
     }
     kind = kind_of(fields);
-    if (kind != EVENT_KIND_COUNT)
+    if (kind != EVENT_KIND_COUNT) {
         TRY(add_event(reading, fields, kind));
-    else if (fields->phase != 'E') {
+    } else if (frame_is_call(fields)) {
+        reading->file->other_count++;
+        TRY(add_call(reading, fields));
+    } else if (fields->phase != 'E') {
         reading->file->other_count++;
         unread_device_note(&reading->file->unread_device, fields);
     }
-    if (frame_is_call(fields))
-        TRY(add_call(reading, fields));
     if (fields->phase == 'B' || fields->phase == 'E')
         TRY(add_half(reading, fields, offset,
                      reading->file->event_count > count ? count : NOT_KEPT));
