@@ -10,13 +10,26 @@ enum { ALIGNMENT = 256 };
  * is off by a power of two differs. */
 enum { PERIOD = (1 << 20) - 3 };
 
-void operands_rotate(struct bench_work *work, int64_t bytes)
+static int64_t cold_span(const struct bench_work *work)
 {
     const int64_t unknown = 64 << 20; /* as large as that of most devices */
     int64_t cache = device_properties(work->device)->cache_bytes;
-    int64_t wanted = 4 * (cache > 0 ? cache : unknown);
 
-    work->copies = work->bench->cold && bytes < wanted ? (int)((wanted + bytes - 1) / bytes) : 1;
+    return 4 * (cache > 0 ? cache : unknown);
+}
+
+void operands_span(struct bench_work *work, int64_t bytes, int64_t span)
+{
+    int64_t most = cold_span(work);
+
+    if (span > most)
+        span = most;
+    work->copies = bytes < span ? (int)((span + bytes - 1) / bytes) : 1;
+}
+
+void operands_rotate(struct bench_work *work, int64_t bytes)
+{
+    operands_span(work, bytes, work->bench->cold ? cold_span(work) : bytes);
 }
 
 int64_t operands_next(struct bench_work *work)

@@ -24,6 +24,9 @@ struct operand {
 /* Sets how many copies a cold row takes if one iteration's data is `bytes` in all. Call it before the
  * operands are opened. */
 void operands_rotate(struct bench_work *work, int64_t bytes);
+
+/* Sets as many copies as fill `span` bytes, but no more than a cold row would take. */
+void operands_span(struct bench_work *work, int64_t bytes, int64_t span);
 int64_t
 operands_next(struct bench_work *work); /* the copy whose turn it is: 0, 1, 2 ... 0, 1, ... */
 
