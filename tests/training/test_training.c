@@ -6,6 +6,7 @@
 #include "tests/fixtures/training_fixture.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -993,6 +994,21 @@ static void fetching_batches_ahead_changes_neither_their_order_nor_a_bit(void **
     training_close(training);
 }
 
+static void batches_are_ready_for_longer_than_an_epoch_or_not_at_all(void **state)
+{
+    static const char *const settings[] = {
+        "model=balanced input=decoded workers=2 prefetch=2 persistent_workers=no",
+        "model=balanced input=decoded workers=2 prefetch=2 persistent_workers=yes",
+    };
+
+    for (int persistent = 0; persistent < 2; persistent++) {
+        struct training *training = open_training(*state, settings[persistent]);
+        while (loader_statistics(training->loader).ready < 4) sched_yield();
+        assert_int_equal(training_batches_ready(training), persistent ? 4 : 0);
+        training_close(training);
+    }
+}
+
 static void too_little_memory_is_a_clear_error(void **state)
 {
     struct training_config config = config_of(*state, "model=heavy memory_budget=4MiB");
@@ -1099,6 +1115,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_window_that_is_stopped_ends_after_the_step_under_way),
         cmocka_unit_test(each_step_of_a_balance_gives_both_parts),
         cmocka_unit_test(fetching_batches_ahead_changes_neither_their_order_nor_a_bit),
+        cmocka_unit_test(batches_are_ready_for_longer_than_an_epoch_or_not_at_all),
         cmocka_unit_test(too_little_memory_is_a_clear_error),
         cmocka_unit_test(the_period_is_that_of_all_configurations),
         cmocka_unit_test(held_out_samples_are_learnt),

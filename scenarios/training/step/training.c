@@ -321,5 +321,7 @@ int64_t training_damaged_samples(const struct training *training)
 
 int64_t training_batches_ready(const struct training *training)
 {
-    return training->loader != NULL ? loader_statistics(training->loader).ready : 0;
+    return training->loader != NULL && training->config.loader.persistent_workers
+               ? loader_statistics(training->loader).ready
+               : 0;
 }

@@ -119,7 +119,8 @@ int64_t training_damaged_samples(const struct training *training);
 /* The files that they were of; the path is the training's. */
 struct dataset_damage training_damage(const struct training *training);
 
-/* Batches that its loader has ready now; 0 without a loader. */
+/* Batches that its loader has ready now; 0 without a loader, and where the workers end with the epoch, which
+ * leaves none. */
 int64_t training_batches_ready(const struct training *training);
 
 /* Steps after which everything that is not done in every step has come round, in all of `count`
