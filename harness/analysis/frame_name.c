@@ -155,7 +155,8 @@ bool frame_name_is_own(const struct frame_name *name)
     if (name->file[0] == '<')
         return is_typed(name);
     if (contains(name, "/site-packages/") || contains(name, "/dist-packages/") ||
-        contains(name, "/lib/python") || contains(name, "/torchinductor_"))
+        contains(name, "/lib/python") || contains(name, "/torchinductor_") ||
+        contains(name, "/triton/"))
         return false;
     slash = memchr(name->file, '/', name->file_length);
     first = slash != NULL ? (size_t)(slash - name->file) : name->file_length;

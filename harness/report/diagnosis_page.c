@@ -4,6 +4,7 @@
 #include "harness/base/quantity.h"
 #include "harness/report/diagnosis_ranks.h"
 #include "harness/report/diagnosis_tables.h"
+#include "harness/report/longest_gaps.h"
 #include "scenarios/scenario.h"
 
 #include <ctype.h>
@@ -315,6 +316,7 @@ static void print_whole(const struct page *page, const struct diagnosis *diagnos
     print_usage(page, summary);
     print_launches(page, &summary->launches);
     print_findings(page, &facts, &diagnosis->findings[which]);
+    longest_gaps_print(page, summary);
     diagnosis_tables(page, summary, &diagnosis->tables);
 }
 

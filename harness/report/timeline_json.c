@@ -1,6 +1,9 @@
 #include "harness/report/timeline_json.h"
 
 #include "harness/analysis/excerpt.h"
+#include "harness/diagnosis/where.h"
+#include "harness/report/diagnosis_json.h"
+#include "harness/report/longest_gaps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,36 +13,16 @@ enum { DIGITS = 15 }; /* of a double: nanoseconds stay whole */
 
 /* --- Gaps --- */
 
-/* The longest so far, by length. */
-struct longest {
-    struct idle_gap items[TIMELINE_JSON_GAPS];
-    int count;
-};
-
-static enum status keep_gap(void *context, const struct idle_gap *gap)
-{
-    struct longest *longest = context;
-    int place = longest->count;
-
-    while (place > 0 && longest->items[place - 1].time.idle_ns < gap->time.idle_ns) place--;
-    if (place == TIMELINE_JSON_GAPS)
-        return STATUS_OK;
-    if (longest->count < TIMELINE_JSON_GAPS)
-        longest->count++;
-    memmove(&longest->items[place + 1], &longest->items[place],
-            (size_t)(longest->count - 1 - place) * sizeof longest->items[0]);
-    longest->items[place] = *gap;
-    return STATUS_OK;
-}
-
 static const char *work_name(const struct summary *summary, const struct work *work)
 {
     return work != NULL ? trace_file_name(summary->trace, work->event->name) : NULL;
 }
 
-static void add_gap(struct json *json, cJSON *array, const struct summary *summary,
-                    const struct idle_gap *gap)
+static enum status add_gap(struct json *json, cJSON *array, const struct summary *summary,
+                           const struct idle_gap *gap)
 {
+    enum status status = STATUS_OK;
+    struct call_place place;
     cJSON *object = json_object(json, array, NULL), *causes;
     int64_t step = steps_find(&summary->steps, gap->start_ns);
     const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL;
@@ -58,21 +41,23 @@ static void add_gap(struct json *json, cJSON *array, const struct summary *summa
     json_text(json, object, "after", work_name(summary, gap->after));
     json_text(json, object, "call",
               call != NULL ? trace_file_name(summary->trace, call->name) : NULL);
+    TRY(where_of_gap(&place, summary, gap));
+    place_json(json, object, "where", &place);
+
+out:
+    return status;
 }
 
 enum status gaps_json(struct json *json, cJSON *to, const struct summary *summary)
 {
     cJSON *array = json_array(json, to, "gaps");
-    struct longest *longest = calloc(1, sizeof *longest);
+    struct longest_gaps gaps;
     enum status status = STATUS_OK;
 
-    if (longest == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the longest gaps");
-    TRY(idle_visit(&summary->timeline, &summary->steps, &summary->host, keep_gap, longest));
-    for (int i = 0; i < longest->count; i++) add_gap(json, array, summary, &longest->items[i]);
+    TRY(longest_gaps_make(&gaps, summary));
+    for (int i = 0; i < gaps.count; i++) TRY(add_gap(json, array, summary, &gaps.items[i]));
 
 out:
-    free(longest);
     return status;
 }
 

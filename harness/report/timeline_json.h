@@ -1,14 +1,14 @@
 /* The order of events, for programs. Times are nanoseconds on the file's clock; an unknown value is null.
  *
  *   "gaps": [{"start_ns", "duration_ns", "step", "cause", "causes": {...}, "after_wait", "before", "after",
- *     "call"}]
+ *     "call", "where"}]
  *
- * are the longest times in which no device worked, TIMELINE_JSON_GAPS at most, the longest first. "step" is
+ * are the longest times in which no device worked, LONGEST_GAPS at most, the longest first. "step" is
  * the number of the step that it begins in; "causes" how its time splits (idle.h): "queued", "stalled",
  * "unknown", or what the host did: "outside", "operators", "loading", "logging", "saving", "launching",
  * "copying", "allocating", "waiting"; "cause" the longest of these. "after_wait": the host was waiting for
  * the device when it began. "before" and "after" are the work at its ends, "call" the one that launched
- * what came after.
+ * what came after, "where" the place in the program, as that of a finding (diagnosis_json.h).
  *
  *   "timeline": {"start_ns", "end_ns", "steps": [number], "tracks_left_out", "names": [...], "rows": [{"kind",
  *     "process", "thread", "is_loop", "depth", "categories": [...], "start_ns": [...], "duration_ns": [...],
@@ -24,8 +24,6 @@
 
 #include "harness/analysis/summary.h"
 #include "harness/text/json.h"
-
-enum { TIMELINE_JSON_GAPS = 20 };
 
 /* OUT_OF_MEMORY. */
 enum status gaps_json(struct json *json, cJSON *to, const struct summary *summary);

@@ -411,6 +411,23 @@ static void every_share_names_its_whole(void **state)
     }
 }
 
+/* Times are those of the file, so that a viewer finds them. */
+static void the_longest_gaps_are_on_the_page(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 0);
+    diagnosis = diagnose();
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "Gaps: the longest times without device work"));
+    assert_non_null(strstr(text, " 56 us "));
+    assert_non_null(strstr(text, " 64.000 "));
+    assert_non_null(strstr(text, "after Memcpy HtoD (Pageable -> Device); before gemm"));
+    release(&diagnosis, text);
+}
+
 static void findings_are_numbered_in_their_order(void **state)
 {
     struct diagnosis diagnosis;
@@ -906,6 +923,7 @@ int main(void)
         cmocka_unit_test(a_cut_trace_says_so_and_shows_what_was_read),
         cmocka_unit_test(a_finding_says_what_it_costs_and_what_its_advice_gains),
         cmocka_unit_test(every_share_names_its_whole),
+        cmocka_unit_test(the_longest_gaps_are_on_the_page),
         cmocka_unit_test(findings_are_numbered_in_their_order),
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),
