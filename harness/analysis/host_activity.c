@@ -180,6 +180,8 @@ static enum status find_loop(struct host_activity *activity, const struct timeli
     for (int64_t i = 0; i < timeline->work_count; i++)
         if (timeline->work[i].call != NULL)
             launches[timeline->work[i].call->track]++;
+    for (int64_t i = 0; timeline->host_alone && i < timeline->host_count; i++)
+        launches[timeline->host[i]->track]++;
     for (int64_t i = 0; i < trace->track_count; i++)
         if (launches[i] > most) {
             most = launches[i];

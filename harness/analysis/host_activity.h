@@ -34,7 +34,8 @@ struct host_activity {
     const struct trace_event **waits; /* the calls of HOST_WAITING, by track, then start */
     int64_t wait_count;
     bool has_loop;
-    uint32_t loop; /* the track of the steps, or else that of the most launches */
+    uint32_t
+        loop; /* the track of the steps, or else that of the most launches; of a host alone, of the most events */
 };
 
 /* OUT_OF_MEMORY. The timeline and its trace must live longer. Release in every case. */

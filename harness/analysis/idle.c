@@ -67,11 +67,29 @@ const char *gap_cause_name(int cause)
 
 /* --- Gaps --- */
 
+/* The events of a thread are by start, an outer one first. */
+static void find_loop(struct idle *idle, const struct timeline *timeline,
+                      const struct host_activity *activity)
+{
+    bool seen = false;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        if (!activity->has_loop || event->track != activity->loop)
+            continue;
+        idle->start_ns = seen ? idle->start_ns : event->start_ns;
+        idle->end_ns = seen ? interval_later(idle->end_ns, event->end_ns) : event->end_ns;
+        seen = true;
+    }
+}
+
 static void find_window(struct idle *idle, const struct timeline *timeline,
-                        const struct steps *steps)
+                        const struct steps *steps, const struct host_activity *activity)
 {
     idle->start_ns = timeline->all.start_ns;
     idle->end_ns = timeline->all.end_ns;
+    if (steps->count == 0 && timeline->host_alone)
+        find_loop(idle, timeline, activity);
     if (steps->count == 0)
         return;
     idle->start_ns = steps->items[0].event->start_ns;
@@ -274,6 +292,19 @@ out:
     return status;
 }
 
+static enum status take_whole(struct sweep *sweep, int64_t start_ns, int64_t end_ns)
+{
+    enum status status = STATUS_OK;
+    struct gap gap = { start_ns, end_ns, NULL, NULL };
+    struct idle_time time = split(sweep, &gap);
+
+    TRY(show(sweep, &gap, &time));
+    take(sweep, &time, start_ns);
+
+out:
+    return status;
+}
+
 /* A host that computes itself has no device that could be idle: each step is one gap. */
 static enum status take_steps(struct sweep *sweep)
 {
@@ -281,11 +312,10 @@ static enum status take_steps(struct sweep *sweep)
 
     for (int64_t i = 0; i < sweep->steps->count; i++) {
         const struct trace_event *step = sweep->steps->items[i].event;
-        struct gap gap = { step->start_ns, step->end_ns, NULL, NULL };
-        struct idle_time time = split(sweep, &gap);
-        TRY(show(sweep, &gap, &time));
-        take(sweep, &time, step->start_ns);
+        TRY(take_whole(sweep, step->start_ns, step->end_ns));
     }
+    if (sweep->steps->count == 0 && sweep->idle->start_ns < sweep->idle->end_ns)
+        TRY(take_whole(sweep, sweep->idle->start_ns, sweep->idle->end_ns));
 
 out:
     return status;
@@ -362,7 +392,7 @@ static enum status make(struct idle *idle, struct sweep *sweep)
 
     memset(idle, 0, sizeof *idle);
     sweep->idle = idle;
-    find_window(idle, timeline, steps);
+    find_window(idle, timeline, steps, sweep->activity);
     idle->steps = calloc((size_t)steps->count + 1, sizeof *idle->steps);
     sweep->queued = malloc(((size_t)timeline->work_count + 1) * sizeof *sweep->queued);
     idle->loadings = calloc((size_t)steps->count + 1, sizeof *idle->loadings);

@@ -17,7 +17,8 @@
  * recording ends. Both ends are then left out, and the window is the span of the work, as it is without
  * steps.
  *
- * If the host computes itself, no device can be idle, and every step is one gap. */
+ * If the host computes itself, no device can be idle, and every step is one gap. Without steps, it is the time
+ * from the first to the last event of its loop. */
 #ifndef HARNESS_ANALYSIS_IDLE_H
 #define HARNESS_ANALYSIS_IDLE_H
 

@@ -33,6 +33,9 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(idle_make(&summary->idle, &summary->timeline, &summary->steps, &summary->host));
     TRY(call_tree_make(&summary->calls, &summary->timeline, &summary->host, summary->idle.start_ns,
                        summary->idle.end_ns));
+    if (summary->timeline.host_alone)
+        TRY(host_operators_make(&summary->operators, &summary->timeline, summary->idle.start_ns,
+                                summary->idle.end_ns));
 
 out:
     return status;

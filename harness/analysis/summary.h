@@ -5,6 +5,7 @@
 #include "harness/analysis/call_tree.h"
 #include "harness/analysis/captures.h"
 #include "harness/analysis/first_uses.h"
+#include "harness/analysis/host_operators.h"
 #include "harness/analysis/idle.h"
 #include "harness/analysis/kernel_table.h"
 #include "harness/analysis/launches.h"
@@ -29,6 +30,8 @@ struct summary {
     struct host_activity host;
     struct idle idle;
     struct call_tree calls; /* in the window of `idle` */
+    struct host_operators
+        operators; /* in the window of `idle`; zeros unless the host computes itself */
     double
         product_fixed_ns; /* of those that come with every forward pass (products.h); NAN: unknown */
 };

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct rule *const tables[] = { rules_of_memory, rules_of_launches, rules_of_loading,
-                                             rules_of_host,   rules_of_copies,   rules_of_device,
-                                             rules_of_ranks,  rules_of_trace };
+static const struct rule *const tables[] = {
+    rules_of_memory, rules_of_launches,  rules_of_loading, rules_of_host, rules_of_copies,
+    rules_of_device, rules_of_operators, rules_of_ranks,   rules_of_trace
+};
 
 const char *severity_name(enum severity severity)
 {
@@ -132,9 +133,16 @@ static void explain_health(struct findings *findings, const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->timeline.all;
 
-    if (!(facts->busy_ns >= RULE_BUSY_GOOD * facts->step_ns) ||
-        facts->summary->timeline.work_count == 0 || facts_are_few(facts) || any_costs(findings))
+    if (!(facts_computing_share(facts) >= RULE_BUSY_GOOD) || facts_are_few(facts) ||
+        any_costs(findings))
         return;
+    if (facts->summary->timeline.host_alone) {
+        snprintf(findings->healthy, sizeof findings->healthy,
+                 "operators take %.0f%% of %s; no known cause costs %.0f%% or more",
+                 100 * facts_computing_share(facts),
+                 facts_of_whole(facts) ? "the trace" : "the step", 100 * RULE_SHARE_LEAST);
+        return;
+    }
     snprintf(
         findings->healthy, sizeof findings->healthy,
         "the device is busy for %.0f%% of %s; no known cause costs %.0f%% or more; exposed copies "

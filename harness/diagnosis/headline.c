@@ -24,6 +24,12 @@ static const char *whole(const struct facts *facts)
     return facts_of_whole(facts) ? "the trace" : "the step";
 }
 
+/* The one that computes. */
+static const char *who(const struct facts *facts)
+{
+    return facts->summary->timeline.host_alone ? "host" : "device";
+}
+
 /* The first finding that says what limits the run; NULL: none does. */
 static const struct finding *first(const struct findings *findings)
 {
@@ -54,46 +60,50 @@ static void put_cost(char *text, size_t size, const struct finding *finding,
 static void say_finding(struct headline *headline, const struct finding *finding,
                         const struct facts *facts, double cost)
 {
-    bool busy =
-        finding->bottleneck == BOTTLENECK_DEVICE && facts_busy_share(facts) >= RULE_BUSY_GOOD;
+    double computing = facts_computing_share(facts);
+    bool busy = finding->bottleneck == BOTTLENECK_DEVICE && computing >= RULE_BUSY_GOOD;
     char title[96], costs[48];
 
     put_title(title, sizeof title, finding->title);
     put_cost(costs, sizeof costs, finding, facts, cost);
     if (busy)
         snprintf(headline->text, sizeof headline->text,
-                 "The device sets the pace, busy for %.0f%% of %s; %s%s%s.",
-                 100 * facts_busy_share(facts), whole(facts),
+                 "The %s sets the pace, busy for %.0f%% of %s; %s%s%s.", who(facts),
+                 100 * computing, whole(facts),
                  finding->confidence == CONFIDENCE_LOW ? "possible: " : "", title, costs);
     else
         snprintf(headline->text, sizeof headline->text, "%s%s%s.",
                  finding->confidence == CONFIDENCE_LOW ? "Possible: " : "",
                  finding->confidence == CONFIDENCE_LOW ? title : finding->title, costs);
     headline->bottleneck = finding->bottleneck;
-    headline->share = busy ? facts_busy_share(facts) : cost;
+    headline->share = busy ? computing : cost;
 }
 
 /* No rule has found a cause. */
 static void say_state(struct headline *headline, const struct facts *facts)
 {
-    double busy = facts_busy_share(facts);
+    double idle = 100 * (1 - facts_computing_share(facts));
 
-    if (facts->summary->timeline.work_count == 0)
+    if (facts->summary->operators.count > 0)
+        snprintf(headline->text, sizeof headline->text,
+                 "The host is in no operator for %.0f%% of %s, and no known cause explains it.",
+                 idle, whole(facts));
+    else if (facts->summary->timeline.work_count == 0)
         snprintf(headline->text, sizeof headline->text,
                  "The trace does not show what limits the run.");
     else
         snprintf(headline->text, sizeof headline->text,
-                 "The device is idle for %.0f%% of %s, and no known cause explains it.",
-                 100 * (1 - busy), whole(facts));
+                 "The device is idle for %.0f%% of %s, and no known cause explains it.", idle,
+                 whole(facts));
 }
 
 static void say_pace(struct headline *headline, const struct facts *facts)
 {
     headline->bottleneck = BOTTLENECK_DEVICE;
-    headline->share = facts_busy_share(facts);
+    headline->share = facts_computing_share(facts);
     snprintf(headline->text, sizeof headline->text,
-             "The device sets the pace: it is busy for %.0f%% of %s.", 100 * headline->share,
-             whole(facts));
+             "The %s sets the pace: it is busy for %.0f%% of %s.", who(facts),
+             100 * headline->share, whole(facts));
 }
 
 /* The lost time is of the untraced step where that is known (findings.c). */
@@ -118,8 +128,8 @@ struct headline headline_of(const struct findings *findings, const struct facts 
         say_pace(&headline, facts);
     else { /* The trace itself is what matters: it is too short, or of a device that is not read. */
         headline.bottleneck = finding->bottleneck;
-        snprintf(headline.text, sizeof headline.text, "%s: %.200s.", finding->title,
-                 finding->evidence);
+        snprintf(headline.text, sizeof headline.text, "%s: %.*s.", finding->title,
+                 (int)strcspn(finding->evidence, ";"), finding->evidence);
     }
     return headline;
 }

@@ -106,9 +106,14 @@ static const struct lesson lessons[] = {
     { "padding_waste", "steps that state padded tokens, more than 7 per sample",
       "sequences of different lengths are in one batch, and the device computes on the rest",
       "the padded share of the device's busy time" },
-    { "naive_attention", "softmax kernels within the layers, apart from that of the loss",
+    { "naive_attention",
+      "softmax kernels within the layers, apart from that of the loss; on a host alone, "
+      "aten::_softmax "
+      "between two aten::bmm",
       "attention writes its scores, tokens by tokens, to memory and reads them again",
-      "the time of these kernels by the share for which the device is busy; none on a CPU" },
+      "the time of these kernels by the share for which the device is busy; none on the CPU "
+      "device; on "
+      "a host alone at most the time between the products" },
     { "optimizer_overhead", "the optimizer takes more than 15% of a step",
       "the update runs a few kernels per tensor, or runs after batches that are too small",
       "what exceeds 15% of a step" },
@@ -124,6 +129,14 @@ static const struct lesson lessons[] = {
       "the host sets the pace; other findings say with what", "none: it is for information" },
     { "device_bound", "the device is busy for 70% of a step or more",
       "only less or faster device work makes the step shorter", "none: it is for information" },
+    /* --- A host that computes itself --- */
+    { "small_operators", "operators of which most take 5 us or less",
+      "dispatch, checks and the recording for backward cost a few microseconds per operator, and "
+      "one "
+      "sample or one row costs as many operators as a batch",
+      "the operators' time by the share of it that is up to 5 us of each; half of it at least" },
+    { "host_computes", "a loop that is in operators for 70% of a step, without a device",
+      "the host is the device, and sets the pace", "none: it is for information" },
     /* --- Ranks --- */
     { "straggler", "one rank's collectives are short and those of the others long",
       "a collective ends on all ranks together, so who enters it last communicates least",

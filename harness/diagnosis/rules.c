@@ -73,6 +73,17 @@ double facts_busy_share(const struct facts *facts)
     return facts->step_ns > 0 ? facts->busy_ns / facts->step_ns : 0;
 }
 
+double facts_computing_share(const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+
+    if (!summary->timeline.host_alone)
+        return facts_busy_share(facts);
+    return facts->window_ns > 0
+               ? (double)summary->idle.all.free_ns[HOST_OPERATOR] / facts->window_ns
+               : 0;
+}
+
 bool facts_device_sets_pace(const struct facts *facts)
 {
     double computing = (double)facts->summary->timeline.all.kind_ns[WORK_COMPUTATION];
@@ -83,10 +94,13 @@ bool facts_device_sets_pace(const struct facts *facts)
 
 bool facts_are_few(const struct facts *facts)
 {
+    const struct summary *summary = facts->summary;
+    int64_t count =
+        summary->timeline.host_alone ? summary->operators.count : summary->timeline.work_count;
     bool filled = facts_busy_share(facts) >= RULE_BUSY_GOOD &&
                   facts->busy_ns * facts->steps >= RULE_WORK_LEAST * RULE_SHORT_KERNEL_NS;
 
-    return !facts->has_steps && facts->summary->timeline.work_count < RULE_WORK_LEAST && !filled;
+    return !facts->has_steps && count < RULE_WORK_LEAST && !filled;
 }
 
 bool facts_are_foreign(const struct facts *facts)

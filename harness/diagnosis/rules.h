@@ -64,7 +64,8 @@ struct rule {
 
 /* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
 extern const struct rule rules_of_memory[], rules_of_launches[], rules_of_loading[],
-    rules_of_host[], rules_of_copies[], rules_of_device[], rules_of_ranks[], rules_of_trace[];
+    rules_of_host[], rules_of_copies[], rules_of_device[], rules_of_operators[], rules_of_ranks[],
+    rules_of_trace[];
 
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
 
@@ -78,11 +79,14 @@ void finding_informs(struct finding *finding);
 /* The part of a step in which the device works; 0: the trace took no time. */
 double facts_busy_share(const struct facts *facts);
 
+/* The same, where the host computes itself the part in which its loop is in operators. */
+double facts_computing_share(const struct facts *facts);
+
 /* True if the device computes for RULE_PACE of a step or more. */
 bool facts_device_sets_pace(const struct facts *facts);
 
 /* True if the trace has so little work that shares of it mean nothing: no steps, and a handful of kernels
- * which do not fill the device either. */
+ * (or operators, where the host computes) which do not fill the device either. */
 bool facts_are_few(const struct facts *facts);
 
 /* The whole that times are a share of: "a 2.09 ms step", or "the trace's 80.1 ms" if nothing marks steps;

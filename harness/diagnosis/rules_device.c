@@ -191,6 +191,22 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
                          (ns - good * facts->step_ns) * (alone ? 1 : facts_busy_share(facts)));
 }
 
+/* Where operators are all that the trace shows, what is done with the scores between two products: masks,
+ * scales, a softmax. A fused operator does that too, in registers. */
+static bool judge_naive_operators(struct finding *finding, const struct facts *facts)
+{
+    const struct host_operators *operators = &facts->summary->operators;
+    double ns = (double)operators->attention_ns / facts->steps;
+
+    finding->gain_is_most = true;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g times %s a softmax stands between two batched products (aten::bmm); what is "
+             "done with the scores, stored in memory, takes %s of %s",
+             (double)operators->attention_count / facts->steps, facts_per(facts),
+             quantity_time(ns).text, step_text(facts).text);
+    return finding_costs(finding, facts, ns);
+}
+
 /* On a CPU fused attention always saves memory, but time only where the scores are larger than its cache (from
  * about a thousand tokens on), which a trace does not show. So neither lost time nor a gain is stated there. */
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
@@ -199,6 +215,8 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
     double ns = share.ns * facts_busy_share(facts);
 
     finding->confidence = CONFIDENCE_MEDIUM;
+    if (facts->summary->timeline.host_alone)
+        return judge_naive_operators(finding, facts);
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g softmax kernels %s, over scores stored in memory, take %s of %s", share.count,
              facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);

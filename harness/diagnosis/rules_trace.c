@@ -23,13 +23,20 @@ static bool judge_unread_device(struct finding *finding, const struct facts *fac
 
 static bool judge_no_device_activity(struct finding *finding, const struct facts *facts)
 {
-    if (facts->summary->timeline.work_count > 0)
+    bool alone = facts->summary->timeline.host_alone;
+
+    if (facts->summary->timeline.work_count > 0 ||
+        (alone && facts_computing_share(facts) >= RULE_BUSY_GOOD))
         return false;
-    finding->severity = facts->summary->timeline.host_alone ? SEVERITY_MINOR : SEVERITY_MAJOR;
     snprintf(finding->evidence, sizeof finding->evidence,
              "none of the %lld events is a kernel, a copy or a memset%s",
              (long long)facts->summary->trace->event_count,
-             facts->summary->timeline.host_alone ? ", and no device is described or called" : "");
+             alone ? ", and no device is described or called" : "");
+    finding->severity = SEVERITY_MAJOR;
+    if (alone) { /* Nobody is at fault who computes on a host. */
+        finding->bottleneck = BOTTLENECK_NONE;
+        finding_informs(finding);
+    }
     return true;
 }
 
@@ -77,10 +84,7 @@ static void complain_of_steps(struct finding *finding, const struct facts *facts
                  "fewer than %d steps: too few to be steady", STEPS_LEAST);
     if (facts->has_steps)
         return;
-    if (summary->timeline.host_alone && summary->trace->event_count > 0)
-        complain(finding, mark,
-                 "no steps are marked (profiler.step()), so it is unknown what the loop does");
-    else if (summary->timeline.work_count > 0)
+    if (summary->timeline.work_count > 0 || summary->operators.count > 0)
         complain(finding, mark,
                  facts_of_whole(facts)
                      ? "no steps are marked (profiler.step()), so figures are for the whole trace"

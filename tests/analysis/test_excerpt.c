@@ -181,7 +181,7 @@ static void without_steps_it_is_the_whole(void **state)
     drawn = draw(3);
     check_us(drawn.excerpt.start_ns, 10);
     check_us(drawn.excerpt.end_ns, 50);
-    assert_int_equal(drawn.excerpt.bar_count, 1);
+    assert_int_equal(drawn.excerpt.bar_count, 2); /* the operator, and all of it as one gap */
     release(&drawn);
     made_begin();
     drawn = draw(3);

@@ -147,6 +147,108 @@ static void a_handful_of_kernels_tells_if_they_fill_the_device(void **state)
     found_forget(&found);
 }
 
+/* --- Hosts that compute --- */
+
+/* Steps of 1000 us of a host alone: `count` times the operators of `names`, each of `time` us, one after the
+ * other. */
+struct made_host {
+    const char *names[4];
+    int count, time;
+    bool no_steps;
+};
+
+static struct found judge_host(const struct made_host *host)
+{
+    made_begin_with("\"schemaVersion\":1");
+    for (int i = 0; i < 4; i++) {
+        int now = 1000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        if (!host->no_steps)
+            made_add("user_annotation", step, 100, 100, now, now + 1000, 0);
+        for (int j = 0; j < host->count; j++)
+            for (int k = 0; k < 4 && host->names[k] != NULL; k++) {
+                made_add("cpu_op", host->names[k], 100, 100, now, now + host->time, 0);
+                now += host->time;
+            }
+    }
+    return found_judge_trace(made_analyse());
+}
+
+static void a_host_alone_is_judged_by_its_operators(void **state)
+{
+    static const struct {
+        struct made_host host;
+        const char *word, *first, *text;
+    } hosts[] = {
+        { { { "aten::mm" }, 20, 45, false },
+          "device",
+          "host_computes",
+          "The host sets the pace: it is busy for 90% of the step." },
+        { { { "aten::mm" }, 20, 50, true },
+          "device",
+          "host_computes",
+          "The host sets the pace: it is busy for 100% of the trace." },
+        { { { "aten::mm" }, 20, 30, false },
+          "unclear",
+          "no_device_activity",
+          "The host is in no operator for 40% of the step" },
+        /* An operator's own cost is 5 us at most. */
+        { { { "aten::mm" }, 90, 10, false },
+          "launching",
+          "small_operators",
+          "Operators cost more than what they compute: 45% of the step." },
+        { { { "aten::mm" }, 80, 12, false }, "device", "host_computes", "The host sets the pace" },
+        { { { "aten::mm" }, 9, 4, false }, "unclear", "no_device_activity", "The host is in no" },
+        /* 25 us of scores and 45 of products; a softmax behind a layer is a choice; a fused operator. */
+        { { { "aten::bmm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false },
+          "device",
+          "naive_attention",
+          "The host sets the pace, busy for 100% of the step; attention stores its scores in "
+          "memory: at most 25% of the step." },
+        { { { "aten::mm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false },
+          "device",
+          "host_computes",
+          "The host sets the pace: " },
+        { { { "aten::bmm", "aten::_log_softmax", "aten::bmm" }, 10, 33, false },
+          "device",
+          "host_computes",
+          "The host sets the pace: " },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+        struct found found = judge_host(&hosts[i].host);
+        const struct headline *headline = &found.findings.headline;
+        if (strcmp(bottleneck_name(headline->bottleneck), hosts[i].word) != 0 ||
+            strcmp(found.findings.items[0].id, hosts[i].first) != 0 ||
+            strncmp(headline->text, hosts[i].text, strlen(hosts[i].text)) != 0)
+            fail_msg("case %zu: %s, %s: %s", i, found.findings.items[0].id,
+                     bottleneck_name(headline->bottleneck), headline->text);
+        assert_true((found.findings.healthy[0] != '\0') ==
+                    (strcmp(hosts[i].first, "host_computes") == 0));
+        found_forget(&found);
+    }
+}
+
+/* Another program takes the core for 4 ms, in one operator of a hundred. */
+static void interruptions_do_not_make_operators_large(void **state)
+{
+    struct found found;
+    int now = 0;
+    (void)state;
+
+    made_begin_with("\"schemaVersion\":1");
+    for (int i = 0; i < 400; i++) {
+        int time = i % 100 == 50 ? 4000 : 3;
+        made_add("cpu_op", "aten::add", 100, 100, now, now + time, 0);
+        now += time;
+    }
+    found = found_judge_trace(made_analyse());
+    assert_string_equal(found.findings.items[0].id, "small_operators");
+    found_forget(&found);
+}
+
 /* --- Devices that are not read --- */
 
 static void begin_steps_of_operators(const char *category)
@@ -232,6 +334,8 @@ int main(void)
         cmocka_unit_test(the_headline_is_the_first_finding_that_limits_the_run),
         cmocka_unit_test(a_device_that_sets_the_pace_comes_before_what_costs_little),
         cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
+        cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
+        cmocka_unit_test(interruptions_do_not_make_operators_large),
         cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),
         cmocka_unit_test(another_profiler_is_told_by_its_processes),
     };
