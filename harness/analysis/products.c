@@ -47,7 +47,8 @@ static enum status find_stated(struct stated **stated, int64_t *count,
              (long long)trace->operator_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        if (event->kind == EVENT_KIND_OPERATOR && event->detail != NO_DETAIL)
+        if (event->kind == EVENT_KIND_OPERATOR && event->detail != NO_DETAIL &&
+            trace->operators[event->detail].flops > 0)
             (*stated)[(*count)++] =
                 (struct stated){ .event = event,
                                  .flops = (double)trace->operators[event->detail].flops };

@@ -143,6 +143,8 @@ static void check_rows(const struct trace_file *trace)
         PROMISE(event->detail == NO_DETAIL || event->detail < details[event->kind]);
         PROMISE(event->kind != EVENT_KIND_KERNEL || event->detail >= 0);
         PROMISE(event->kind != EVENT_KIND_MEMORY || event->detail >= 0);
+        PROMISE(event->kind != EVENT_KIND_OPERATOR || event->detail == NO_DETAIL ||
+                trace->operators[event->detail].dims < trace_file_name_count(trace));
     }
 }
 

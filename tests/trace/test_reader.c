@@ -404,6 +404,27 @@ static void operators_keep_the_work_that_they_state(void **state)
     trace_file_close(trace);
 }
 
+#define SPACED  "\"Input Dims\":[[8, 32],\n [], [[4],[2, 2]]],\"Sequence number\":7"
+#define DENSE   "\"Input Dims\":[[8,32],[],[[4],[2,2]]],\"Sequence number\":7,\"Fwd thread id\":3"
+#define OF_TEXT "\"Input Dims\":[\"8\"]"
+
+static void operators_keep_dimensions_and_sequence_numbers(void **state)
+{
+    struct trace_file *trace = read_events(
+        WITH_IDS("cpu_op", SPACED) "," WITH_IDS("cpu_op", DENSE) "," WITH_IDS("cpu_op", OF_TEXT));
+    const struct event_operator *forward = &trace->operators[trace->events[0].detail],
+                                *backward = &trace->operators[trace->events[1].detail];
+    (void)state;
+
+    assert_string_equal(trace_file_name(trace, forward->dims), "[[8,32],[],[[4],[2,2]]]");
+    assert_int_equal(forward->dims, backward->dims);
+    assert_int_equal(forward->sequence, 7);
+    assert_int_equal(forward->forward_thread, 0);
+    assert_int_equal(backward->forward_thread, 3);
+    assert_int_equal(trace->events[2].detail, NO_DETAIL);
+    trace_file_close(trace);
+}
+
 static void python_calls_are_rows_of_their_own(void **state)
 {
     struct trace_file *trace = read_events(
@@ -819,6 +840,7 @@ int main(void)
         cmocka_unit_test(the_autograd_profiler_tells_operators_by_their_process),
         cmocka_unit_test(memory_and_steps_keep_their_numbers),
         cmocka_unit_test(operators_keep_the_work_that_they_state),
+        cmocka_unit_test(operators_keep_dimensions_and_sequence_numbers),
         cmocka_unit_test(python_calls_are_rows_of_their_own),
         cmocka_unit_test(stacks_of_operators_stand_in_for_calls),
         cmocka_unit_test(times_are_exact_to_the_nanosecond),

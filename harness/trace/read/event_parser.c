@@ -224,6 +224,19 @@ static const char *take_extent(struct event_parser *parser, const char *at,
     return at;
 }
 
+/* The text of a list without strings. Any other value is passed over. */
+static const char *take_list(struct event_parser *parser, const char *at,
+                             struct event_fields *fields, size_t place)
+{
+    const char *end = json_scan_value(at, ARGUMENT_DEPTH);
+
+    (void)parser;
+    if (end != NULL && *at == '[' && memchr(at, '"', (size_t)(end - at)) == NULL)
+        memcpy((char *)fields + place, &(struct event_text){ at, (size_t)(end - at) },
+               sizeof(struct event_text));
+    return end;
+}
+
 #define MEMBER(name) offsetof(struct event_fields, name)
 
 static const struct {
@@ -237,6 +250,7 @@ static const struct {
         { "grid", take_extent, MEMBER(grid) },
     { "block", take_extent, MEMBER(block) },
     { "name", take_text, MEMBER(named) },
+    { "Input Dims", take_list, MEMBER(dims) },
     { "Category", take_text, MEMBER(memory_category) },
     { "CallFrom", take_text, MEMBER(call_from) },
     { "Call stack", take_text, MEMBER(call_stack) },

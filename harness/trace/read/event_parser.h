@@ -35,7 +35,9 @@ struct event_text {
     X(SAMPLES, "samples")                                                                          \
     X(TOKENS, "tokens")                                                                            \
     X(PADDED_TOKENS, "padded tokens")                                                              \
-    X(FLOPS, "flops")
+    X(FLOPS, "flops")                                                                              \
+    X(SEQUENCE, "Sequence number")                                                                 \
+    X(FORWARD_THREAD, "Fwd thread id")
 
 enum event_number {
 #define EVENT_NUMBER(id, name) EVENT_##id,
@@ -60,6 +62,7 @@ struct event_fields {
     float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: absent */
     struct event_text memory_category;                    /* "Category" */
     struct event_text named;                 /* "name" of the arguments: of a process, say */
+    struct event_text dims;                  /* "Input Dims", a list, as JSON without strings */
     struct event_text call_from, call_stack; /* "CallFrom", "Call stack" */
     int64_t numbers[EVENT_NUMBER_COUNT];     /* of those that are present */
 };

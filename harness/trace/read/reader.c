@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { WINDOW_BYTES = 256 << 10, METADATA_MAX = 4096, TRACKS_MAX = 1 << 20 };
+enum { DIMS_MAX = 1000 }; /* of their text: more than 100 tensors */
 enum { EVENTS_MAX = 50000000 };
 
 /* The largest time, plus or minus, so that the difference of two times fits in 64 bits. */
@@ -303,17 +304,52 @@ out:
     return status;
 }
 
+/* The same dimensions are the same text, however the file spells them. */
+static enum status add_dims(struct name_table *names, struct event_text dims, uint32_t *name)
+{
+    enum status status = STATUS_OK;
+    char text[DIMS_MAX + 4];
+    size_t length = 0;
+
+    for (size_t i = 0; i < dims.length && length < DIMS_MAX; i++)
+        if (strchr(" \t\r\n", dims.bytes[i]) == NULL)
+            text[length++] = dims.bytes[i];
+    if (length == DIMS_MAX) {
+        memcpy(text + length, "...", 3);
+        length += 3;
+    }
+    TRY(name_table_add(names, text, length, name));
+
+out:
+    return status;
+}
+
+static bool states_something(const struct event_fields *fields)
+{
+    return number_or(fields, EVENT_FLOPS, 0) > 0 || has(fields, EVENT_SEQUENCE) ||
+           fields->dims.bytes != NULL;
+}
+
 static enum status add_operator(struct reading *reading, const struct event_fields *fields,
                                 struct trace_event *event)
 {
     enum status status = STATUS_OK;
     struct trace_file *file = reading->file;
+    int64_t thread = number_or(fields, EVENT_FORWARD_THREAD, 0);
+    struct event_operator *one;
 
     TRY(grow(&file->operators, file->operator_count, &reading->operator_room,
              sizeof *file->operators));
     event->detail = (int32_t)file->operator_count;
-    file->operators[file->operator_count++] =
-        (struct event_operator){ .flops = fields->numbers[EVENT_FLOPS] };
+    one = &file->operators[file->operator_count++];
+    *one = (struct event_operator){ .flops = number_or(fields, EVENT_FLOPS, 0),
+                                    .sequence = number_or(fields, EVENT_SEQUENCE, -1) };
+    if (one->flops < 0)
+        one->flops = 0;
+    if (thread > 0 && thread <= INT32_MAX)
+        one->forward_thread = (int32_t)thread;
+    if (fields->dims.bytes != NULL)
+        TRY(add_dims(file->names, fields->dims, &one->dims));
 
 out:
     return status;
@@ -347,7 +383,7 @@ static enum status add_event(struct reading *reading, const struct event_fields 
         TRY(add_block(reading, fields, &event));
     else if (kind == EVENT_KIND_ANNOTATION && has(fields, EVENT_SAMPLES))
         TRY(add_step(reading, fields, &event));
-    else if (kind == EVENT_KIND_OPERATOR && number_or(fields, EVENT_FLOPS, 0) > 0)
+    else if (kind == EVENT_KIND_OPERATOR && states_something(fields))
         TRY(add_operator(reading, fields, &event));
     if (kind == EVENT_KIND_OPERATOR && fields->phase == 'X')
         TRY(frame_table_add(&reading->frames, file->names, fields, event.track));

@@ -67,8 +67,14 @@ struct event_block { /* of memory */
     uint32_t category;                               /* trace_file_name(); 0, "": unknown */
 };
 
-struct event_operator { /* of those that state it */
-    int64_t flops;      /* multiplications and additions */
+struct event_operator { /* of those that state any of it */
+    int64_t flops;      /* multiplications and additions; 0: unknown */
+    /* A pass and its backward pass have the same number, which counts up on a thread (PyTorch's
+     * at::sequence_number); -1: unknown. */
+    int64_t sequence;
+    int32_t
+        forward_thread; /* of a backward pass: PyTorch's number of the forward pass's thread; else 0 */
+    uint32_t dims; /* "[[8,32],[96,32],[]]", of its inputs; trace_file_name(); 0, "": unknown */
 };
 
 /* A call of a function, as Python saw it (PyTorch's with_stack=True): calls of a thread nest. They may outnumber
