@@ -25,6 +25,7 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(launches_make(&summary->launches, &summary->timeline, &summary->captures));
     TRY(kernels_make(&summary->kernels, &summary->timeline));
     TRY(spans_make(&summary->spans, &summary->timeline));
+    TRY(operator_kinds_make(&summary->operator_kinds, &summary->timeline));
     TRY(phases_make(&summary->phases, &summary->timeline, &summary->steps));
     TRY(first_uses_make(&summary->first_uses, &summary->timeline));
     TRY(make_products(summary));
@@ -49,6 +50,7 @@ void summary_release(struct summary *summary)
     memory_curve_release(&summary->memory);
     first_uses_release(&summary->first_uses);
     phases_release(&summary->phases);
+    operator_kinds_release(&summary->operator_kinds);
     spans_release(&summary->spans);
     kernels_release(&summary->kernels);
     captures_release(&summary->captures);

@@ -10,6 +10,7 @@
 #include "harness/analysis/kernel_table.h"
 #include "harness/analysis/launches.h"
 #include "harness/analysis/memory_curve.h"
+#include "harness/analysis/operator_kinds.h"
 #include "harness/analysis/phases.h"
 #include "harness/analysis/products.h"
 #include "harness/analysis/spans.h"
@@ -24,6 +25,7 @@ struct summary {
     struct launches launches;
     struct kernels kernels;
     struct spans spans;
+    struct operator_kinds operator_kinds;
     struct phases phases;
     struct first_uses first_uses;
     struct memory_curve memory;

@@ -232,6 +232,29 @@ out:
     return status;
 }
 
+static void add_kinds(struct json *json, cJSON *object, const struct summary *summary,
+                      const struct table_choice *choice)
+{
+    const struct operator_kinds *kinds = &summary->operator_kinds;
+    int64_t most = choice->rows > 0 ? choice->rows : OPERATORS_MOST;
+    cJSON *array;
+
+    json_integer(json, object, "operator_kind_count", kinds->count);
+    array = json_array(json, object, "operator_kinds");
+    for (int64_t i = 0; i < kinds->count && i < most; i++) {
+        const struct operator_kind *kind = &kinds->rows[i];
+        cJSON *to = json_object(json, array, NULL);
+        json_text(json, to, "name", kind->name);
+        json_text(json, to, "input_dims",
+                  kind->dims != 0 ? trace_file_name(summary->trace, kind->dims) : NULL);
+        json_integer(json, to, "count", kind->count);
+        json_integer(json, to, "device_ns", kind->device_ns);
+        json_integer(json, to, "host_ns", kind->host_ns);
+        json_number(json, to, "flops", kind->flops > 0 ? (double)kind->flops : NAN);
+        json_number(json, to, "bytes", kind->bytes > 0 ? (double)kind->bytes : NAN);
+    }
+}
+
 static void add_launches(struct json *json, cJSON *object, const struct launches *launches)
 {
     cJSON *to = json_object(json, object, "launches");
@@ -325,6 +348,7 @@ static enum status add_trace(struct json *json, cJSON *array, const struct diagn
     TRY(add_spans(json, object, summary, "operator_count", "operators", false, &diagnosis->tables));
     TRY(add_spans(json, object, summary, "annotation_count", "annotations", true,
                   &diagnosis->tables));
+    add_kinds(json, object, summary, &diagnosis->tables);
     TRY(memory_json(json, object, summary));
     TRY(gaps_json(json, object, summary));
     if (timeline_steps > 0)

@@ -16,6 +16,8 @@
  *     "operators": [{"name", "is_call", "count", "host_total_ns", "host_self_ns", "device_total_ns",
  *       "device_self_ns", "host_bytes", "host_self_bytes", "device_bytes", "device_self_bytes", "flops"}],
  *     "annotation_count", "annotations": [as "operators"],
+ *     "operator_kind_count", "operator_kinds": [{"name", "input_dims", "count", "device_ns", "host_ns",
+ *       "flops", "bytes"}],
  *     "memory": [...], "gaps": [...], "timeline": {...}, "bottleneck",
  *     "bottleneck_share", "headline", "healthy",
  *     "findings": [{"id", "bottleneck", "severity", "lost_ns_per_step", "predicted_gain",
@@ -35,7 +37,8 @@
  * communication, copy or memset, "share" that of the time of all work, and "grid" and "block" those of the
  * longest launch. "exposed_copy_ns" is copies while no kernel runs. `operators`, with
  * calls of the runtime among them, and "annotations" are the first of "operator_count" and "annotation_count" in
- * the order and number of diagnosis.tables, else the 100 with the most device time (spans.h); bytes of memory
+ * the order and number of diagnosis.tables, else the 100 with the most device time (spans.h); "operator_kinds"
+ * groups them by what kind of layer they are, "linear backward" (operator_kinds.h); bytes of memory
  * are null where the trace states none, "flops" where no call does. memory_json.h has "memory", timeline_json.h has
  * "gaps" and "timeline". "bottleneck" is a word of headline.h, "bottleneck_share" the part of a step that it
  * explains, and "headline" a sentence; of a finding "bottleneck" is "none" if it says nothing of what limits

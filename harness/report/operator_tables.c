@@ -49,13 +49,13 @@ static struct headings headings_of(const struct summary *summary)
 
 /* --- Rows --- */
 
-/* The sums that shares are of, and whether a column has anything to say. */
+/* The sums that shares are of, and whether a column of annotations or of operators has anything to say. */
 struct whole {
     double device_ns, host_ns;
     bool host_memory, device_memory;
 };
 
-static struct whole whole_of(const struct summary *summary)
+static struct whole whole_of(const struct summary *summary, bool phases)
 {
     const struct timeline *timeline = &summary->timeline;
     struct whole whole = { 0, 0, false, false };
@@ -66,6 +66,8 @@ static struct whole whole_of(const struct summary *summary)
     for (int64_t i = 0; i < summary->spans.count; i++) {
         const struct span_row *row = &summary->spans.rows[i];
         whole.host_ns += (double)row->host_self_ns;
+        if (row->is_phase != phases)
+            continue;
         whole.host_memory = whole.host_memory || row->host_self_bytes != 0;
         whole.device_memory = whole.device_memory || row->device_self_bytes != 0;
     }
@@ -109,7 +111,7 @@ static void print_spans(const struct page *page, const struct summary *summary, 
 {
     const struct spans *spans = &summary->spans;
     const struct headings headings = headings_of(summary);
-    const struct whole whole = whole_of(summary);
+    const struct whole whole = whole_of(summary, phases);
     const struct column columns[] = {
         { headings.share, 6, 3 },  { headings.self, 8, 0 },  { headings.total, 8, 0 },
         { "Self CPU", 8, 0 },      { "CPU total", 8, 0 },    { "# of Calls", 6, 2 },
@@ -137,6 +139,58 @@ static void print_spans(const struct page *page, const struct summary *summary, 
     page_rows_print(page, rows);
 }
 
+/* --- Kinds --- */
+
+/* "[[8,32],[96,32]]", with a blank after each comma as PyTorch has it. */
+static void cell_dims(char text[NAME_SIZE], const char *dims)
+{
+    size_t length = 0;
+
+    for (; *dims != '\0' && length + 2 < NAME_SIZE; dims++) {
+        text[length++] = *dims;
+        if (*dims == ',')
+            text[length++] = ' ';
+    }
+    text[length] = '\0';
+    if (length == 0)
+        strcpy(text, "-");
+}
+
+static void print_kinds(const struct page *page, const struct summary *summary,
+                        const struct table_choice *choice)
+{
+    const struct operator_kinds *kinds = &summary->operator_kinds;
+    const struct headings headings = headings_of(summary);
+    const struct whole whole = whole_of(summary, false);
+    bool device = kinds->device_ns > 0;
+    const struct column columns[] = {
+        { "share", 6, 0 },       { device ? headings.total : "CPU total", 8, 0 },
+        { "mean", 8, 2 },        { "# of Calls", 6, 0 },
+        { "Kind", PAGE_CUT, 0 }, { "Input Shapes", PAGE_CUT, 0 },
+    };
+    int64_t shown = table_rows(choice, kinds->count);
+    struct page_rows *rows;
+
+    if (kinds->count == 0)
+        return;
+    table_heading(page, "Operators by kind and shape", shown, kinds->count);
+    rows = page_rows_open(columns, ARRAY_SIZE(columns));
+    for (int64_t i = 0; i < shown; i++) {
+        const struct operator_kind *kind = &kinds->rows[i];
+        double ns = (double)(device ? kind->device_ns : kind->host_ns);
+        struct quantity_text total = quantity_time(ns),
+                             mean = quantity_time(ns / (double)(kind->count > 0 ? kind->count : 1));
+        char share[CELL_SIZE], calls[CELL_SIZE], name[NAME_SIZE], dims[NAME_SIZE];
+        const char *const cells[] = { share, total.text, mean.text, calls, name, dims };
+        cell_percent(share, ns / (device ? whole.device_ns : (double)kinds->host_ns));
+        cell_count(calls, kind->count);
+        cell_name(name, kind->name);
+        cell_dims(dims, trace_file_name(summary->trace, kind->dims));
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+}
+
 void operator_tables(const struct page *page, const struct summary *summary,
                      const struct table_choice *choice)
 {
@@ -148,6 +202,7 @@ void operator_tables(const struct page *page, const struct summary *summary,
     }
     spans_sort(sorted, &summary->spans, choice->order);
     print_spans(page, summary, "Phases", true, sorted, choice);
+    print_kinds(page, summary, choice);
     print_spans(page, summary, "Operators and calls", false, sorted, choice);
     free(sorted);
 }

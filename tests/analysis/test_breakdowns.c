@@ -1,6 +1,7 @@
 /* What a trace breaks down into: launches, kernels and copies by name, operators and phases. */
 #include "harness/analysis/kernel_table.h"
 #include "harness/analysis/launches.h"
+#include "harness/analysis/operator_kinds.h"
 #include "harness/analysis/phases.h"
 #include "harness/analysis/spans.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -425,6 +426,91 @@ static void rows_are_sorted_by_the_keys_of_pytorch(void **state)
     made_release(&analysed);
 }
 
+#define OPERATOR(sequence, thread, dims)                                                           \
+    "\"Sequence number\":" sequence ",\"Fwd thread id\":" thread ",\"Input Dims\":" dims
+#define NODE "autograd::engine::evaluate_function: "
+
+/* Two linear layers of one shape and one of another, their backward passes on a thread of their own, in which
+ * the second is computed again. */
+static void make_layers(void)
+{
+    made_add_with("cpu_op", "aten::linear", 100, 100, 0, 10, 0, OPERATOR("5", "0", "[[8, 4]]"));
+    made_add_with("cpu_op", "aten::addmm", 100, 100, 2, 8, 0, OPERATOR("6", "0", "[[4, 4]]"));
+    made_add_with("cpu_op", "aten::linear", 100, 100, 10, 20, 0, OPERATOR("7", "0", "[[8,4]]"));
+    made_add_with("cpu_op", "aten::linear", 100, 100, 20, 30, 0, OPERATOR("9", "0", "[[2,4]]"));
+    made_add_with("cpu_op", "aten::item", 100, 100, 30, 31, 0, OPERATOR("11", "0", "[]"));
+    made_add_work("kernel", "gemm", 7, 300, 340, 3);
+    made_add_work("kernel", "gemm", 7, 340, 370, 15);
+    made_add_work("kernel", "gemm", 7, 370, 380, 25);
+    made_add_with("cpu_op", NODE "AddmmBackward0", 100, 101, 100, 110, 0,
+                  OPERATOR("10", "1", "[]"));
+    made_add_with("cpu_op", "AddmmBackward0", 100, 101, 101, 109, 0, OPERATOR("10", "1", "[[8]]"));
+    made_add_with("cpu_op", NODE "TBackward0", 100, 101, 110, 120, 0, OPERATOR("9", "1", "[]"));
+    made_add_with("cpu_op", NODE "AddmmBackward0", 100, 101, 120, 160, 0, OPERATOR("8", "1", "[]"));
+    made_add_with("cpu_op", "aten::linear", 100, 101, 130, 150, 0, OPERATOR("0", "0", "[[8,4]]"));
+    made_add_with("cpu_op", NODE "AddmmBackward0", 100, 101, 160, 170, 0, OPERATOR("6", "1", "[]"));
+    made_add("cpu_op", NODE "torch::autograd::AccumulateGrad", 100, 101, 170, 175, 0);
+}
+
+static void layers_are_grouped_by_kind_shape_and_direction(void **state)
+{
+    static const struct {
+        const char *name, *dims;
+        int64_t count, device_us, host_us;
+    } wanted[] = {
+        { "linear", "[[8,4]]", 3, 70, 40 },         { "linear", "[[2,4]]", 1, 10, 10 },
+        { "linear backward", "[[8,4]]", 2, 0, 30 }, { "linear backward", "[[2,4]]", 1, 0, 20 },
+        { "AccumulateGrad", "", 1, 0, 5 },          { "item", "[]", 1, 0, 1 },
+    };
+    struct operator_kinds kinds;
+    struct analysed analysed;
+    (void)state;
+
+    made_begin();
+    make_layers();
+    analysed = made_analyse();
+    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline), STATUS_OK);
+    assert_int_equal(kinds.count, ARRAY_SIZE(wanted));
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+        assert_string_equal(kinds.rows[i].name, wanted[i].name);
+        assert_string_equal(trace_file_name(analysed.trace, kinds.rows[i].dims), wanted[i].dims);
+        assert_int_equal(kinds.rows[i].count, wanted[i].count);
+        check_us(kinds.rows[i].device_ns, wanted[i].device_us);
+        check_us(kinds.rows[i].host_ns, wanted[i].host_us);
+    }
+    check_us(kinds.device_ns, 80);
+    check_us(kinds.host_ns, 106);
+    operator_kinds_release(&kinds);
+    made_release(&analysed);
+}
+
+/* Ours: the number of a layer is left out, and the backward pass has a name of its own. */
+static void numbered_layers_are_one_kind(void **state)
+{
+    struct operator_kinds kinds;
+    struct analysed analysed;
+    (void)state;
+
+    made_begin();
+    made_add_with("cpu_op", "block0.qkv", 100, 100, 0, 10, 0,
+                  OPERATOR("0", "0", "[[8,4]]") ",\"flops\":10,\"bytes\":3");
+    made_add_with("cpu_op", "block11.qkv", 100, 100, 10, 20, 0,
+                  OPERATOR("1", "0", "[[8,4]]") ",\"flops\":10,\"bytes\":3");
+    made_add_with("cpu_op", "block0.qkv backward", 100, 100, 20, 25, 0,
+                  OPERATOR("0", "100", "[[8,4]]"));
+    made_add_with("cpu_op", "gemm_16x16.v2", 100, 100, 30, 31, 0, "");
+    analysed = made_analyse();
+    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline), STATUS_OK);
+    assert_int_equal(kinds.count, 3);
+    assert_string_equal(kinds.rows[0].name, "block*.qkv");
+    assert_int_equal(kinds.rows[0].count, 2);
+    assert_int_equal(kinds.rows[0].flops, 20);
+    assert_int_equal(kinds.rows[0].bytes, 6);
+    assert_string_equal(kinds.rows[1].name, "block*.qkv backward");
+    operator_kinds_release(&kinds);
+    made_release(&analysed);
+}
+
 static void phases_are_named_as_here_and_in_pytorch(void **state)
 {
     static const struct {
@@ -542,6 +628,8 @@ int main(void)
         cmocka_unit_test(operators_and_annotations_of_one_name_are_two_rows),
         cmocka_unit_test(spans_have_the_memory_of_their_time),
         cmocka_unit_test(rows_are_sorted_by_the_keys_of_pytorch),
+        cmocka_unit_test(layers_are_grouped_by_kind_shape_and_direction),
+        cmocka_unit_test(numbered_layers_are_one_kind),
         cmocka_unit_test(phases_are_named_as_here_and_in_pytorch),
         cmocka_unit_test(phases_have_their_time_on_host_and_device),
         cmocka_unit_test(without_steps_there_are_no_phases),

@@ -518,6 +518,8 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "operators",
         "annotation_count",
         "annotations",
+        "operator_kind_count",
+        "operator_kinds",
         "memory",
         "gaps",
         "bottleneck",

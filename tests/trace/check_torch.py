@@ -4,7 +4,7 @@ usage: check_torch.py TRACE_FIGURES CHOKEPOINT        Exit code 77: there is no 
 
 TRACE_FIGURES is the program that prints ours. Steps, the wait for data and the optimizer are compared
 with the profiler's own table (key_averages()), plain and compressed, and so is each row of the table of
-operators that `diagnose` makes. In a loop with one thing wrong, the diagnosis must name it.
+operators that `diagnose` makes; kinds of layers are counted. In a loop with one thing wrong, the diagnosis must name it.
 """
 import io
 import json
@@ -130,7 +130,19 @@ def check_table(path, theirs):
         got = {member: rows[name][member] for member in wanted}
         # They sum doubles of microseconds.
         assert all(abs(got[member] - wanted[member]) < 1 for member in wanted), (name, got, wanted)
-    return len(rows)
+    return len(rows), ours
+
+
+def check_kinds(ours):
+    """Each layer's forward and backward pass is found, as often as it ran, with the shape of its input."""
+    kinds = {(kind["name"], kind["input_dims"]): kind["count"] for kind in ours["operator_kinds"]}
+    runs = {"linear": 1, "conv1d": 1, "lstm": 1, "batch_norm": 1, "layer_norm": 2}
+    for name, layers in runs.items():
+        for wanted in (name, name + " backward"):
+            found = {dims: count for (kind, dims), count in kinds.items() if kind == wanted}
+            assert found and all(count % (layers * STEPS) == 0 for count in found.values()), (wanted, found)
+    head = "[[8,48],[4,48],[4]]"
+    assert kinds["linear", head] == kinds["linear backward", head] == STEPS, kinds
 
 
 class Packed(torch.utils.data.Dataset):
@@ -189,7 +201,8 @@ def check_planted(path, finding):
 with tempfile.TemporaryDirectory() as folder:
     for name in ("torch.json", "torch.json.gz"):
         ours, total = check(f"{folder}/{name}", record(f"{folder}/{name}"))
-    rows = check_table(f"{folder}/table.json", record_table(f"{folder}/table.json"))
+    rows, table = check_table(f"{folder}/table.json", record_table(f"{folder}/table.json"))
+    check_kinds(table)
     for finding, (samples, after_step) in PLANTED.items():
         record_planted(f"{folder}/{finding}.json.gz", samples, after_step)
         check_planted(f"{folder}/{finding}.json.gz", finding)
