@@ -502,6 +502,15 @@ out:
     return status;
 }
 
+int graph_captured_nodes(const struct stream *stream)
+{
+    const struct device_driver *driver = stream->device->driver;
+
+    return stream->capturing && driver->graph_captured_nodes != NULL
+               ? driver->graph_captured_nodes(stream)
+               : -1;
+}
+
 int graph_nodes(const struct graph *graph)
 {
     return graph->nodes;

@@ -272,6 +272,9 @@ enum status graph_begin(struct stream *stream);
 enum status graph_end(struct stream *stream, struct graph **graph); /* instantiated */
 enum status graph_launch(struct stream *stream, struct graph *graph);
 int graph_nodes(const struct graph *graph);
+/* Nodes that the open capture of the stream has so far; node ids of activity.h count them from 0. -1: none is
+ * open, or the device does not number them so. */
+int graph_captured_nodes(const struct stream *stream);
 void graph_destroy(struct graph *graph); /* after its last launch is done; NULL is allowed */
 
 /* A named interval of this thread, which traces show (an NVTX range on CUDA). `name` must outlive the

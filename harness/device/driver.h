@@ -80,6 +80,7 @@ struct device_driver {
     enum status (*attention)(struct stream *stream, const struct fused_attention *attention);
     enum status (*graph_begin)(struct stream *stream);
     enum status (*graph_end)(struct stream *stream, struct graph **graph);
+    int (*graph_captured_nodes)(const struct stream *stream); /* NULL: it does not number them */
     enum status (*graph_launch)(struct stream *stream, struct graph *graph);
     void (*graph_destroy)(struct graph *graph);
     void (*phase_push)(struct device *device, const char *name);

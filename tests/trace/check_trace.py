@@ -18,6 +18,26 @@ def unique(pairs):
     return dict(pairs)
 
 
+def check_graphs(events):
+    """A kernel of a graph is in one phase and in one operator that were captured, or in the optimizer; only
+    what begins an update is in neither."""
+    phases = {"forward", "backward", "optimizer"}
+    spans = {}
+    for event in events:
+        if event.get("cat") == "gpu_user_annotation" and "graph node id" in event["args"]:
+            spans.setdefault(event["args"]["correlation"], []).append(event)
+    for kernel in events:
+        if kernel.get("cat") != "kernel" or "graph id" not in kernel["args"]:
+            continue
+        around = [span["name"] for span in spans[kernel["args"]["correlation"]]
+                  if span["ts"] <= kernel["ts"]
+                  and kernel["ts"] + kernel["dur"] <= span["ts"] + span["dur"]]
+        if kernel["name"].startswith("step_advance"):
+            continue
+        assert len(phases.intersection(around)) == 1, (kernel, around)
+        assert len(around) == 2 or around == ["optimizer"], (kernel, around)
+
+
 def check(path):
     opened = gzip.open if path.endswith(".gz") else open
     with opened(path, "rb") as file:
@@ -35,6 +55,7 @@ def check(path):
     steps = sum(event["name"].startswith("ProfilerStep#") and event["cat"] == "user_annotation"
                 for event in events if event["ph"] == "X")
     assert kernels > 0 and steps >= 10, (kernels, steps)
+    check_graphs(events)
     print(f"{path}: {len(events)} events, {kernels} kernels, {steps} steps")
 
 

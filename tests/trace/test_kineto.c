@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* --- Made-up traces --- */
 
@@ -163,6 +164,61 @@ static void a_graph_has_one_arrow_to_its_first_node(void **state)
             assert_int_equal(events.list[i].start_ns, 500);
     trace_events_release(&events);
     kineto_file_release(&file);
+}
+
+/* forward { a, b } and then an operator that has no node. */
+static void a_graph_shows_what_was_captured(void **state)
+{
+    static struct graph_spans spans;
+    struct trace *trace = begin_trace(0);
+    struct kineto_file file;
+    struct trace_events events;
+    const struct trace_event *forward, *b;
+    int64_t start_ns;
+    (void)state;
+
+    graph_spans_add(&spans, "a", 0, 1);
+    graph_spans_add(&spans, "b", 1, 3);
+    graph_spans_add(&spans, "forward", 0, 3);
+    graph_spans_add(&spans, "no node", 3, 3);
+    graph_spans_add(&spans, "unknown", -1, -1);
+    graph_spans_add(NULL, "not captured", 0, 1);
+    assert_int_equal(spans.count, 3);
+    start_ns = trace_clock(trace);
+    add(trace, (struct activity){ .kind = ACTIVITY_RUNTIME,
+                                  .name = "cudaGraphLaunch",
+                                  .start_ns = start_ns - trace_start_ns(trace),
+                                  .end_ns = start_ns - trace_start_ns(trace) + 1,
+                                  .thread = (uint32_t)gettid(),
+                                  .correlation = 9 });
+    trace_add_replay(trace, &spans, start_ns);
+    add_call(trace, "cudaGraphLaunch", 10, 1, 2); /* of a graph that nobody noted */
+    for (uint32_t node = 0; node < 3; node++)
+        for (uint32_t call = 9; call <= 10; call++)
+            add(trace, (struct activity){ .kind = ACTIVITY_KERNEL,
+                                          .name = "k",
+                                          .start_ns = 1000000 * call + 100 * node,
+                                          .end_ns = 1000000 * call + 100 * node + 60,
+                                          .device = 3,
+                                          .stream = 1,
+                                          .correlation = call,
+                                          .graph = 4,
+                                          .graph_node = node,
+                                          .grid = { 1, 1, 1 },
+                                          .block = { 1, 1, 1 } });
+    write_made_up(trace, "captured.json", &file, &events);
+    assert_int_equal(count_events(&events, "gpu_user_annotation"), 3);
+    forward = the_event(&events, "gpu_user_annotation", "forward");
+    b = the_event(&events, "gpu_user_annotation", "b");
+    assert_int_equal(forward->start_ns, 9000000);
+    assert_int_equal(forward->end_ns, 9000260);
+    assert_int_equal(b->start_ns, 9000100);
+    assert_int_equal(b->end_ns, 9000260);
+    assert_int_equal(event_integer(b, "correlation"), 9);
+    assert_true(forward < b); /* viewers take the first as the outer */
+    trace_events_release(&events);
+    kineto_file_release(&file);
+    graph_spans_release(&spans);
 }
 
 /* Calls that come out of order, as those of several threads do, and of a work whose call is missing. */
@@ -395,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_kernel_has_all_that_readers_want),
         cmocka_unit_test(names_come_back_as_they_were),
         cmocka_unit_test(a_graph_has_one_arrow_to_its_first_node),
+        cmocka_unit_test(a_graph_shows_what_was_captured),
         cmocka_unit_test(calls_out_of_order_still_join),
         cmocka_unit_test(annotations_show_where_their_work_ran),
         cmocka_unit_test(other_kinds_keep_their_figures),

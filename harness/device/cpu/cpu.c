@@ -160,6 +160,7 @@ static const struct device_driver driver = {
     .attention_plan = cpu_attention_plan,
     .attention = cpu_attention,
     .graph_begin = cpu_graph_begin,
+    .graph_captured_nodes = cpu_graph_captured_nodes,
     .graph_end = cpu_graph_end,
     .graph_launch = cpu_graph_launch,
     .graph_destroy = cpu_graph_destroy,

@@ -101,6 +101,7 @@ enum status cpu_stream_wait_event(struct stream *stream, struct event *event);
 void event_put_record(struct cpu_event *event, struct cpu_stream *stream, uint32_t correlation);
 void event_put_wait(struct cpu_event *event, struct cpu_stream *stream, uint32_t correlation);
 
+int cpu_graph_captured_nodes(const struct stream *stream);
 enum status cpu_graph_begin(struct stream *stream);
 enum status cpu_graph_end(struct stream *stream, struct graph **graph);
 enum status cpu_graph_launch(struct stream *stream, struct graph *graph);

@@ -42,6 +42,13 @@ static struct cpu_graph *graph_of(struct cpu_stream *stream)
     return (void *)((char *)capture - offsetof(struct cpu_graph, capture));
 }
 
+int cpu_graph_captured_nodes(const struct stream *base)
+{
+    const struct cpu_graph *graph = graph_of((struct cpu_stream *)base);
+
+    return graph != NULL ? graph->base.nodes : -1;
+}
+
 enum status cpu_graph_begin(struct stream *base)
 {
     enum status status = STATUS_OK;

@@ -242,6 +242,18 @@ void trace_add_memory(struct trace *trace, const struct trace_memory *memory)
     row_done();
 }
 
+void trace_add_replay(struct trace *trace, const struct graph_spans *spans, int64_t start_ns)
+{
+    struct trace_row *row;
+
+    if (start_ns == 0 || !is_recording(trace) || (row = row_begin(trace, TRACE_REPLAY)) == NULL)
+        return;
+    row->replay = (struct trace_replay){
+        .spans = spans, .start_ns = start_ns, .end_ns = clock_ns(), .thread = this_thread()
+    };
+    row_done();
+}
+
 int64_t trace_start_ns(const struct trace *trace)
 {
     return trace->start_ns;

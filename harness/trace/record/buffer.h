@@ -12,6 +12,7 @@
 
 #include "harness/base/status.h"
 #include "harness/device/activity.h"
+#include "harness/trace/record/graph_spans.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,7 +67,14 @@ struct trace_memory {
     int64_t allocated, reserved;
 };
 
-enum trace_kind { TRACE_ACTIVITY, TRACE_OPERATOR, TRACE_STEP, TRACE_MEMORY };
+/* A launch of a graph whose spans are known. The file has them as annotations of the stream. */
+struct trace_replay {
+    const struct graph_spans *spans;
+    int64_t start_ns, end_ns; /* of the launch, on the host */
+    uint32_t thread;
+};
+
+enum trace_kind { TRACE_ACTIVITY, TRACE_OPERATOR, TRACE_STEP, TRACE_MEMORY, TRACE_REPLAY };
 
 struct trace_row {
     enum trace_kind kind;
@@ -75,6 +83,7 @@ struct trace_row {
         struct trace_operator call;
         struct trace_step step;
         struct trace_memory memory;
+        struct trace_replay replay;
     };
 };
 
@@ -101,6 +110,8 @@ void trace_add_operator(struct trace *trace, const struct trace_operation *opera
 void trace_add_step(struct trace *trace,
                     const struct trace_step *step); /* end and thread: now, here */
 void trace_add_memory(struct trace *trace, const struct trace_memory *memory); /* likewise */
+/* The spans are kept as a pointer, like names. */
+void trace_add_replay(struct trace *trace, const struct graph_spans *spans, int64_t start_ns);
 
 int64_t trace_start_ns(const struct trace *trace); /* of the recording; clock_ns() */
 int64_t trace_end_ns(const struct trace *trace);

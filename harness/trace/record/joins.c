@@ -203,6 +203,123 @@ static enum status project(struct building *building, struct span *span,
     return add_projection(building, span, work);
 }
 
+/* --- Launches of graphs --- */
+
+struct replays {
+    const struct trace_replay **items; /* by thread and start */
+    int64_t count;
+};
+
+static int compare_replays(const void *a, const void *b)
+{
+    const struct trace_replay *x = *(const struct trace_replay *const *)a;
+    const struct trace_replay *y = *(const struct trace_replay *const *)b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static enum status collect_replays(struct replays *replays, const struct trace *trace)
+{
+    struct trace_cursor cursor = { 0 };
+    const struct trace_row *row;
+    enum status status = STATUS_OK;
+    size_t count = 1;
+
+    while ((row = trace_next(trace, &cursor)) != NULL) count += row->kind == TRACE_REPLAY;
+    replays->items = malloc(count * sizeof *replays->items);
+    if (replays->items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu launches of graphs", count);
+    cursor = (struct trace_cursor){ 0 };
+    while ((row = trace_next(trace, &cursor)) != NULL)
+        if (row->kind == TRACE_REPLAY)
+            replays->items[replays->count++] = &row->replay;
+    qsort(replays->items, (size_t)replays->count, sizeof *replays->items, compare_replays);
+
+out:
+    return status;
+}
+
+/* The launch that `call` was made in; NULL: none. */
+static const struct trace_replay *replay_of(const struct replays *replays,
+                                            const struct activity *call)
+{
+    int64_t low = 0, high = replays->count;
+    const struct trace_replay *replay;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        replay = replays->items[middle];
+        if (replay->thread < call->thread ||
+            (replay->thread == call->thread && replay->start_ns <= call->start_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    replay = low > 0 ? replays->items[low - 1] : NULL;
+    return replay != NULL && replay->thread == call->thread && call->end_ns <= replay->end_ns
+               ? replay
+               : NULL;
+}
+
+static bool launches_graph(const struct activity *call)
+{
+    return strstr(call->name, "GraphLaunch") != NULL;
+}
+
+static enum status join_replays(struct joins *joins, const struct trace *trace)
+{
+    struct replays replays = { 0 };
+    enum status status = STATUS_OK;
+    int64_t count = 0;
+
+    TRY(collect_replays(&replays, trace));
+    for (int64_t i = 0; i < joins->call_count && replays.count > 0; i++) {
+        struct call_join *join = &joins->calls[i];
+        const struct trace_replay *replay =
+            launches_graph(join->call) ? replay_of(&replays, join->call) : NULL;
+        if (replay == NULL)
+            continue;
+        join->spans = replay->spans;
+        join->replayed = count;
+        count += replay->spans->count;
+    }
+    joins->replayed = malloc(((size_t)count + 1) * sizeof *joins->replayed);
+    if (joins->replayed == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld spans of graphs", (long long)count);
+    for (int64_t i = 0; i < joins->call_count; i++) {
+        const struct call_join *join = &joins->calls[i];
+        for (int span = 0; join->spans != NULL && span < join->spans->count; span++)
+            joins->replayed[joins->replayed_count++] =
+                (struct graph_run){ .span = &join->spans->items[span],
+                                    .call = join,
+                                    .start_ns = INT64_MAX,
+                                    .end_ns = INT64_MIN };
+    }
+
+out:
+    free(replays.items);
+    return status;
+}
+
+/* Widens the spans that a node of a graph belongs to. */
+static void widen(struct joins *joins, const struct call_join *call, const struct activity *work)
+{
+    for (int i = 0; i < call->spans->count; i++) {
+        struct graph_run *replayed = &joins->replayed[call->replayed + i];
+        if (work->graph_node < (uint32_t)replayed->span->first ||
+            work->graph_node >= (uint32_t)replayed->span->end)
+            continue;
+        replayed->device = work->device;
+        replayed->stream = work->stream;
+        if (replayed->start_ns > work->start_ns)
+            replayed->start_ns = work->start_ns;
+        if (replayed->end_ns < work->end_ns)
+            replayed->end_ns = work->end_ns;
+    }
+}
+
 static enum status join_work(struct building *building, const struct trace *trace)
 {
     struct trace_cursor cursor = { 0 };
@@ -218,6 +335,8 @@ static enum status join_work(struct building *building, const struct trace *trac
             continue;
         if (call->first == NULL || row->activity.start_ns < call->first->start_ns)
             call->first = &row->activity;
+        if (call->spans != NULL && row->activity.graph != 0)
+            widen(building->joins, call, &row->activity);
         for (int64_t at = building->span_of_call[call - building->joins->calls]; at >= 0;
              at = building->spans[at].parent)
             if (building->spans[at].annotation)
@@ -241,6 +360,7 @@ enum status joins_make(struct joins *joins, const struct trace *trace)
         building.span_of_call[i] = at;
         joins->calls[i].external = at >= 0 ? building.spans[at].external : 0;
     }
+    TRY(join_replays(joins, trace));
     TRY(join_work(&building, trace));
 
 out:
@@ -254,6 +374,7 @@ void joins_release(struct joins *joins)
 {
     free(joins->calls);
     free(joins->projections);
+    free(joins->replayed);
     memset(joins, 0, sizeof *joins);
 }
 

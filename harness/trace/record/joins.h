@@ -12,8 +12,18 @@
 /* A runtime or driver call. */
 struct call_join {
     const struct activity *call;
-    int64_t external;             /* of the innermost host span around it; 0: none */
-    const struct activity *first; /* the earliest device work that it caused; NULL: none */
+    int64_t external;                /* of the innermost host span around it; 0: none */
+    const struct activity *first;    /* the earliest device work that it caused; NULL: none */
+    const struct graph_spans *spans; /* of the graph that it launched; NULL: unknown */
+    int64_t replayed;                /* in joins.replayed: the first of these spans */
+};
+
+/* A span of a graph that one launch of it ran. */
+struct graph_run {
+    const struct graph_span *span;
+    const struct call_join *call;
+    uint32_t device, stream;
+    int64_t start_ns, end_ns; /* first start to last end; start > end: it has no work */
 };
 
 /* Device work that was launched in an annotation (a phase or a step), by stream. */
@@ -30,6 +40,8 @@ struct joins {
     struct projection *projections; /* of equal ones, the inner first */
     int64_t projection_count;
     int64_t projection_room;
+    struct graph_run *replayed; /* those of a launch as in its graph_spans */
+    int64_t replayed_count;
 };
 
 /* OUT_OF_MEMORY. Release in every case. */

@@ -411,6 +411,8 @@ static void write_row(struct writer *writer, const struct trace_row *row)
     case TRACE_MEMORY:
         write_memory(writer, &row->memory);
         break;
+    case TRACE_REPLAY: /* write_replayed() */
+        break;
     }
 }
 
@@ -427,6 +429,18 @@ static void write_projection(struct writer *writer, const struct projection *pro
     interval(writer, "gpu_user_annotation", name, projection->device, projection->stream,
              projection->start_ns, projection->end_ns);
     arguments_open(writer, "External id", projection->external);
+    arguments_close(writer);
+}
+
+/* An annotation that no host span has: it names its launch instead. */
+static void write_replayed(struct writer *writer, const struct graph_run *replayed)
+{
+    if (replayed->start_ns > replayed->end_ns)
+        return;
+    interval(writer, "gpu_user_annotation", replayed->span->name, replayed->device,
+             replayed->stream, replayed->start_ns, replayed->end_ns);
+    arguments_open(writer, "correlation", replayed->call->call->correlation);
+    integer(writer, "graph node id", replayed->span->first);
     arguments_close(writer);
 }
 
@@ -546,6 +560,8 @@ static void put_events(struct writer *writer)
     json_put(writer->json, ",\n\"traceEvents\":[");
     for (int64_t i = writer->joins.projection_count; i-- > 0;)
         write_projection(writer, &writer->joins.projections[i]);
+    for (int64_t i = writer->joins.replayed_count; i-- > 0;)
+        write_replayed(writer, &writer->joins.replayed[i]);
     while ((row = trace_next(writer->trace, &cursor)) != NULL) write_row(writer, row);
     name_places(writer);
     json_put(writer->json, "\n]}\n");

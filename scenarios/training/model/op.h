@@ -11,6 +11,7 @@
 #define SCENARIOS_TRAINING_MODEL_OP_H
 
 #include "harness/device/device.h"
+#include "harness/trace/record/graph_spans.h"
 #include "scenarios/training/memory/allocator.h"
 
 struct tensor {
@@ -57,6 +58,7 @@ struct op_context {
     bool later;                /* not the step's first micro-batch: the loss is added to */
     bool accumulate;           /* not the update's first one: gradients are added to */
     struct event *forward_end; /* recorded there; NULL: none */
+    struct graph_spans *spans; /* of the graph that is captured; NULL: none is */
 };
 
 enum { PASS_READS = 8, PASS_WRITES = 7 };

@@ -3,6 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Notes which nodes of a graph that is captured began with node `first`. */
+static void note_span(const struct op_context *context, const char *name, int first)
+{
+    if (context->spans != NULL)
+        graph_spans_add(context->spans, name, first, graph_captured_nodes(context->stream));
+}
+
 /* A pass with the tensors that begin and end their lives with it. */
 struct entry {
     struct program_entry what;
@@ -184,16 +191,23 @@ static const char *const trace_types[DTYPE_COUNT] = {
     [DTYPE_F16] = "c10::Half",
 };
 
+enum { PASS_NAME = sizeof((struct trace_operation *)NULL)->name };
+
+static void name_pass(char name[PASS_NAME], const struct program_entry *what)
+{
+    snprintf(name, PASS_NAME, "%s%s", what->op->name,
+             what->backward     ? " backward"
+             : what->recomputed ? " recomputed"
+                                : "");
+}
+
 static void describe(struct trace_operation *operation, const struct entry *entry,
                      const struct op *first)
 {
     const struct program_entry *what = &entry->what;
 
     _Static_assert((int)TRACE_INPUTS >= (int)PASS_READS, "a trace shows every tensor read");
-    snprintf(operation->name, sizeof operation->name, "%s%s", what->op->name,
-             what->backward     ? " backward"
-             : what->recomputed ? " recomputed"
-                                : "");
+    name_pass(operation->name, what);
     operation->sequence = what->op - first;
     operation->backward = what->backward;
     operation->bytes = entry->pass->bytes;
@@ -326,14 +340,18 @@ enum status program_run(struct program *program, const struct op_context *contex
     struct device *device = stream_device(context->stream);
     enum status status = STATUS_OK;
     bool backward = false; /* recomputation belongs to backward */
-    int done = 0;
+    int done = 0, phase_node = graph_captured_nodes(context->stream);
 
     phase_push(device, "forward");
     for (; done < program->length; done++) {
         struct entry *entry = &program->entries[done];
+        int node = graph_captured_nodes(context->stream);
+        char name[PASS_NAME];
         int64_t start_ns;
         if (!backward && entry->what.backward) {
             backward = true;
+            note_span(context, "forward", phase_node);
+            phase_node = node;
             phase_pop(device);
             phase_push(device, "backward");
             if (context->forward_end != NULL)
@@ -343,7 +361,12 @@ enum status program_run(struct program *program, const struct op_context *contex
         TRY(run_entry(entry, context, allocator, keep, saved));
         if (start_ns != 0)
             trace_add_operator(program->trace, &program->operations[done], start_ns);
+        if (context->spans != NULL) {
+            name_pass(name, &entry->what);
+            note_span(context, name, node);
+        }
     }
+    note_span(context, backward ? "backward" : "forward", phase_node);
 
 out:
     phase_pop(device);

@@ -34,11 +34,13 @@ out:
 static enum status queue_update(struct training *training, struct phase_times *times)
 {
     enum status status = STATUS_OK;
+    int node = graph_captured_nodes(training->compute);
 
     phase_push(training->device, "optimizer");
     status = optimizer_update(training->optimizer);
     phase_pop(training->device);
     TRY(status);
+    graph_spans_add(training->spans, "optimizer", node, graph_captured_nodes(training->compute));
     TRY(mark(training, times, TIMED_OPTIMIZER));
 
 out:
@@ -86,6 +88,22 @@ out:
     return status;
 }
 
+/* Room for the spans of the next graph. */
+static enum status note_capture(struct training *training)
+{
+    enum status status = STATUS_OK;
+    struct graph_notes *notes = calloc(1, sizeof *notes);
+
+    if (notes == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to note what a graph is made of");
+    notes->next = training->notes;
+    training->notes = notes;
+    training->spans = &notes->spans;
+
+out:
+    return status;
+}
+
 /* A capture must be ended even when something in it failed; the first error is the one to report. */
 static enum status capture(struct training *training, struct step_graph *own)
 {
@@ -93,8 +111,11 @@ static enum status capture(struct training *training, struct step_graph *own)
     struct status_error error;
 
     TRY(reserve(training, own));
+    TRY(note_capture(training));
+    own->spans = training->spans;
     TRY(graph_begin(training->compute));
     status = queue_step(training, training->phases);
+    training->spans = NULL;
     if (status != STATUS_OK)
         error = *status_last();
     ended = graph_end(training->compute, &own->graph);
@@ -107,6 +128,7 @@ static enum status capture(struct training *training, struct step_graph *own)
         TRY(ended);
 
 out:
+    training->spans = NULL;
     if (status != STATUS_OK)
         status_context("capturing step %lld", (long long)training->steps);
     return status;
@@ -155,9 +177,11 @@ enum status training_submit(struct training *training)
     }
     first->steps++; /* of the length, with either input */
     if (own->graph != NULL) {
+        int64_t start_ns = trace_clock(training->trace);
         phase_push(training->device, "graph");
         status = graph_launch(training->compute, own->graph);
         phase_pop(training->device);
+        trace_add_replay(training->trace, own->spans, start_ns);
         TRY(status);
     } else {
         TRY(queue_step(training, training->times_phases ? training->phases : NULL));
@@ -183,6 +207,12 @@ out:
 
 void training_close_graphs(struct training *training)
 {
+    while (training->notes != NULL) {
+        struct graph_notes *notes = training->notes;
+        training->notes = notes->next;
+        graph_spans_release(&notes->spans);
+        free(notes);
+    }
     if (training->graphs != NULL)
         destroy_graphs(training);
     free(training->graphs);

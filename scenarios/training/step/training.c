@@ -234,6 +234,7 @@ struct op_context training_context(const struct training *training, int micro)
         .gradient_scale = 1 / (float)(launch->one_update ? layout->samples : shape->samples),
         .updates = launch->one_update ? 1 : launch->accumulate,
         .later = micro > 0,
+        .spans = training->spans,
         .accumulate = micro > 0 && launch->one_update,
     };
 }

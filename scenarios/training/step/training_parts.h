@@ -13,8 +13,15 @@
 #include "scenarios/training/step/transfer.h"
 
 /* The graph of steps whose samples are padded to one length. */
+/* Spans of a graph stay until the training is closed: traces keep pointers to them. */
+struct graph_notes {
+    struct graph_spans spans;
+    struct graph_notes *next;
+};
+
 struct step_graph {
     struct graph *graph;        /* NULL: not captured, or not any more */
+    struct graph_spans *spans;  /* of the graph; one of those of the training */
     int64_t steps;              /* done or queued */
     int64_t device_allocations; /* of the allocator, when its memory was enough for a capture */
 };
@@ -35,6 +42,8 @@ struct training {
     struct batch_layout layout; /* of all micro-batches of a step together */
     struct step_graph *graphs;  /* [tokens + 1][TRANSFER_INPUTS] */
     int64_t captures;           /* of graphs */
+    struct graph_notes *notes;  /* the newest capture's first */
+    struct graph_spans *spans;  /* of the capture under way; NULL: none */
     int64_t transfer_ns;        /* host time spent copying batches, in all */
     int64_t steps;              /* done or queued, with those before first_step */
     int64_t first_step;         /* of this run; above 0 where it goes on from a saved state */
