@@ -4,6 +4,7 @@
 
 #include "harness/analysis/event_names.h"
 #include "harness/analysis/intervals.h"
+#include "harness/analysis/replayed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +221,18 @@ static void find_items(struct gathering *gathering)
                 intervals_sum_ns(item->device_ns, gathering->device_ns[event - trace->events]);
         }
     }
+}
+
+/* Operators that launches of graphs ran. */
+static void add_replayed(struct gathering *gathering, const struct replayed *replayed)
+{
+    for (int64_t i = 0; i < replayed->count; i++)
+        if (!replayed->items[i].is_phase)
+            gathering->items[gathering->count++] =
+                (struct item){ .event = replayed->items[i].event,
+                               .forward = NONE,
+                               .device_ns = replayed->items[i].total_ns,
+                               .counts = true };
 }
 
 /* --- Backward passes --- */
@@ -488,8 +501,11 @@ enum status operator_kinds_make(struct operator_kinds *kinds, const struct timel
     const struct trace_file *trace = timeline->trace;
     size_t names = (size_t)trace_file_name_count(trace) + 1, operators = 1;
     struct gathering *gathering = calloc(1, sizeof *gathering);
+    struct replayed replayed = { NULL, 0, NULL };
 
     *kinds = (struct operator_kinds){ .rows = NULL };
+    TRY(replayed_make(&replayed, timeline));
+    operators += (size_t)replayed.count;
     for (int64_t i = 0; i < timeline->host_count; i++)
         operators += timeline->host[i]->kind == EVENT_KIND_OPERATOR;
     if (gathering == NULL)
@@ -506,10 +522,12 @@ enum status operator_kinds_make(struct operator_kinds *kinds, const struct timel
     for (uint32_t i = 0; i + 1 < names; i++)
         gathering->roles[i] = role_of(trace_file_name(trace, i));
     find_items(gathering);
+    add_replayed(gathering, &replayed);
     join_nodes(gathering);
     TRY(group(kinds, gathering));
 
 out:
+    replayed_release(&replayed);
     if (gathering != NULL) {
         free(gathering->roles);
         free(gathering->device_ns);

@@ -4,12 +4,14 @@
 #include "harness/analysis/allocated.h"
 #include "harness/analysis/event_names.h"
 #include "harness/analysis/intervals.h"
+#include "harness/analysis/replayed.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS = 3 }; /* of rows with one name: operators, annotations, calls */
+/* Rows with one name. */
+enum row_kind { ROW_OPERATOR, ROW_ANNOTATION, ROW_CALL, KINDS };
 
 struct open_span {
     const struct trace_event *event;
@@ -28,6 +30,7 @@ struct sweep {
     int *open_of_row;
     int64_t count, room;
     struct allocated allocated;
+    struct replayed replayed;
     struct open_span stack[SPANS_DEPTH];
     int depth;
 };
@@ -65,18 +68,18 @@ out:
     return status;
 }
 
-static enum status find_row(struct sweep *sweep, const struct trace_event *event, int64_t *number)
+static enum status find_row(struct sweep *sweep, uint32_t name, enum row_kind kind, int64_t *number)
 {
     enum status status = STATUS_OK;
-    int kind = trace_event_is_call(event) ? 2 : event->kind == EVENT_KIND_ANNOTATION;
-    int64_t *row = &sweep->row_of[(int64_t)event->name * KINDS + kind];
+    int64_t *row = &sweep->row_of[(int64_t)name * KINDS + kind];
 
     if (*row == 0) {
         if (sweep->count == sweep->room)
             TRY(grow(sweep));
         sweep->open_of_row[sweep->count] = 0;
-        sweep->rows[sweep->count] =
-            (struct span_row){ .name = event->name, .is_phase = kind == 1, .is_call = kind == 2 };
+        sweep->rows[sweep->count] = (struct span_row){ .name = name,
+                                                       .is_phase = kind == ROW_ANNOTATION,
+                                                       .is_call = kind == ROW_CALL };
         *row = ++sweep->count;
     }
     *number = *row - 1;
@@ -132,11 +135,14 @@ static enum status open_span(struct sweep *sweep, const struct trace_event *even
     struct allocated_bytes memory;
     struct span_row *row;
     int64_t number, ns = event->end_ns - event->start_ns;
+    enum row_kind kind = trace_event_is_call(event)             ? ROW_CALL
+                         : event->kind == EVENT_KIND_ANNOTATION ? ROW_ANNOTATION
+                                                                : ROW_OPERATOR;
     bool outermost;
 
     if (sweep->depth == SPANS_DEPTH)
         goto out;
-    TRY(find_row(sweep, event, &number));
+    TRY(find_row(sweep, event->name, kind, &number));
     memory = allocated_within(&sweep->allocated, event->start_ns, event->end_ns);
     outermost = sweep->open_of_row[number] == 0;
     row = &sweep->rows[number];
@@ -162,7 +168,8 @@ out:
 
 static void take_work(struct sweep *sweep, const struct trace_event *call)
 {
-    int64_t ns = sweep->device_ns[call - sweep->timeline->trace->events];
+    int64_t index = call - sweep->timeline->trace->events, ns = sweep->device_ns[index];
+    int64_t inside_ns = sweep->replayed.count > 0 ? sweep->replayed.work_ns[index] : 0;
     bool innermost = true;
 
     if (ns == 0)
@@ -174,7 +181,7 @@ static void take_work(struct sweep *sweep, const struct trace_event *call)
         if (sweep->stack[i].outermost)
             row->device_total_ns = intervals_sum_ns(row->device_total_ns, ns);
         if (innermost)
-            row->device_self_ns = intervals_sum_ns(row->device_self_ns, ns);
+            row->device_self_ns = intervals_sum_ns(row->device_self_ns, ns - inside_ns);
         innermost = false;
     }
 }
@@ -193,6 +200,28 @@ static enum status sweep_over(struct sweep *sweep)
         TRY(open_span(sweep, event));
     }
     close_spans(sweep, NULL);
+
+out:
+    return status;
+}
+
+/* What graphs run has no time on the host. */
+static enum status add_replayed(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < sweep->replayed.count; i++) {
+        const struct replayed_span *span = &sweep->replayed.items[i];
+        struct span_row *row;
+        int64_t number;
+        TRY(find_row(sweep, span->event->name, span->is_phase ? ROW_ANNOTATION : ROW_OPERATOR,
+                     &number));
+        row = &sweep->rows[number];
+        row->count++;
+        row->replayed_count++;
+        row->device_total_ns = intervals_sum_ns(row->device_total_ns, span->total_ns);
+        row->device_self_ns = intervals_sum_ns(row->device_self_ns, span->self_ns);
+    }
 
 out:
     return status;
@@ -244,8 +273,10 @@ enum status spans_make(struct spans *spans, const struct timeline *timeline)
     for (uint32_t i = 0; i + 1 < names; i++)
         sweep->is_hidden[i] = name_is_hidden(trace_file_name(trace, i));
     TRY(allocated_make(&sweep->allocated, trace));
+    TRY(replayed_make(&sweep->replayed, timeline));
     collect_work(sweep);
     TRY(sweep_over(sweep));
+    TRY(add_replayed(sweep));
     if (sweep->count > 0)
         qsort(sweep->rows, (size_t)sweep->count, sizeof *sweep->rows, by_device_time);
     *spans = (struct spans){ sweep->rows, sweep->count, sweep->allocated.count > 0 };
@@ -254,6 +285,7 @@ enum status spans_make(struct spans *spans, const struct timeline *timeline)
 out:
     if (sweep != NULL) {
         allocated_release(&sweep->allocated);
+        replayed_release(&sweep->replayed);
         free(sweep->device_ns);
         free(sweep->is_hidden);
         free(sweep->row_of);
@@ -275,6 +307,8 @@ const struct span_row *spans_find(const struct spans *spans, const struct trace_
 {
     for (int64_t i = 0; i < spans->count; i++) {
         const char *row = trace_file_name(trace, spans->rows[i].name);
+        if (spans->rows[i].count == spans->rows[i].replayed_count)
+            continue;
         if (begins ? strncmp(row, name, strlen(name)) == 0 : strcmp(row, name) == 0)
             return &spans->rows[i];
     }

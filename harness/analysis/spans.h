@@ -3,7 +3,8 @@
  *
  * Spans of a thread nest. Self time on the host (PyTorch's "Self CPU") is a span's own less that of the spans
  * and calls directly in it. A launch belongs to the innermost operator or annotation that its call begins in
- * (self, "Self CUDA") and to every one around (total, "CUDA total"); a call itself has no time on the device.
+ * (self, "Self CUDA") and to every one around (total, "CUDA total"); a call itself has no time on the device. What a launch of a graph runs
+ * belongs to the operators and phases that were captured, where the trace has them (replayed.h).
  * Memory is the sum of what was allocated, less what was released, from a span's start to its end, on whatever
  * thread; self memory is without that of the spans directly in it. (torch/autograd/profiler.py and
  * profiler_util.py, PyTorch 2.x)
@@ -24,6 +25,7 @@ struct span_row {
     bool is_phase; /* an annotation, not an operator */
     bool is_call;  /* of the runtime or the driver */
     int64_t count;
+    int64_t replayed_count; /* of these, those that launches of graphs ran (replayed.h) */
     int64_t host_total_ns, host_self_ns;
     int64_t device_total_ns, device_self_ns; /* sums of durations */
     int64_t host_bytes, host_self_bytes;     /* of memory, taken less released */
@@ -60,7 +62,7 @@ struct spans {
 enum status spans_make(struct spans *spans, const struct timeline *timeline);
 void spans_release(struct spans *spans);
 
-/* The row of that name; NULL: none. `begins`: the first row, thus the longest, whose name begins so. */
+/* The row of that name that the host called; NULL: none. `begins`: the first row, thus the longest, whose name begins so. */
 const struct span_row *spans_find(const struct spans *spans, const struct trace_file *trace,
                                   const char *name, bool begins);
 

@@ -193,6 +193,7 @@ static void add_span(struct json *json, cJSON *array, const struct summary *summ
     json_text(json, to, "name", trace_file_name(summary->trace, row->name));
     json_bool(json, to, "is_call", row->is_call);
     json_integer(json, to, "count", row->count);
+    json_integer(json, to, "replayed_count", row->replayed_count);
     json_integer(json, to, "host_total_ns", row->host_total_ns);
     json_integer(json, to, "host_self_ns", row->host_self_ns);
     json_integer(json, to, "device_total_ns", row->device_total_ns);

@@ -511,6 +511,55 @@ static void numbered_layers_are_one_kind(void **state)
     made_release(&analysed);
 }
 
+/* One launch of a graph on the host; on the stream forward { a { k1 }, k2 } and a kernel of nothing known. */
+static void a_launched_graph_shows_its_operators(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t count, replayed, device_total_us, device_self_us;
+        bool is_phase;
+    } wanted[] = {
+        { "graph", 1, 0, 37, 7, true },
+        { "forward", 1, 1, 30, 20, true },
+        { "a", 1, 1, 10, 10, false },
+    };
+    struct operator_kinds kinds;
+    struct analysed analysed;
+    struct spans spans;
+    (void)state;
+
+    made_begin();
+    made_add("user_annotation", "graph", 100, 100, 0, 10, 0);
+    made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, 1, 3, 5);
+    made_add("gpu_user_annotation", "forward", 0, 7, 20, 60, 5);
+    made_add("gpu_user_annotation", "a", 0, 7, 20, 30, 5);
+    made_add("gpu_user_annotation", "graph", 0, 7, 20, 70, 0); /* the host's, on the stream */
+    made_add("kernel", "k1", 0, 7, 20, 30, 5);
+    made_add("kernel", "k2", 0, 7, 40, 60, 5);
+    made_add("kernel", "k3", 0, 7, 63, 70, 5);
+    analysed = made_analyse();
+    assert_int_equal(spans_make(&spans, &analysed.timeline), STATUS_OK);
+    assert_int_equal(spans.count, ARRAY_SIZE(wanted) + 1); /* and the call */
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+        const struct span_row *row = span_named(&spans, analysed.trace, wanted[i].name);
+        assert_int_equal(row->count, wanted[i].count);
+        assert_int_equal(row->replayed_count, wanted[i].replayed);
+        assert_int_equal(row->is_phase, wanted[i].is_phase);
+        check_us(row->device_total_ns, wanted[i].device_total_us);
+        check_us(row->device_self_ns, wanted[i].device_self_us);
+        check_us(row->host_total_ns, wanted[i].replayed > 0 ? 0 : 10);
+    }
+    assert_null(spans_find(&spans, analysed.trace, "forward", false));
+    assert_non_null(spans_find(&spans, analysed.trace, "graph", false));
+    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline), STATUS_OK);
+    assert_int_equal(kinds.count, 1);
+    assert_string_equal(kinds.rows[0].name, "a");
+    check_us(kinds.rows[0].device_ns, 10);
+    operator_kinds_release(&kinds);
+    spans_release(&spans);
+    made_release(&analysed);
+}
+
 static void phases_are_named_as_here_and_in_pytorch(void **state)
 {
     static const struct {
@@ -630,6 +679,7 @@ int main(void)
         cmocka_unit_test(rows_are_sorted_by_the_keys_of_pytorch),
         cmocka_unit_test(layers_are_grouped_by_kind_shape_and_direction),
         cmocka_unit_test(numbered_layers_are_one_kind),
+        cmocka_unit_test(a_launched_graph_shows_its_operators),
         cmocka_unit_test(phases_are_named_as_here_and_in_pytorch),
         cmocka_unit_test(phases_have_their_time_on_host_and_device),
         cmocka_unit_test(without_steps_there_are_no_phases),
