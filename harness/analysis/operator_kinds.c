@@ -19,7 +19,7 @@ static const char named_backward[] = " backward"; /* what our own traces say of 
 enum role { ROLE_OPERATOR, ROLE_NODE, ROLE_WRAPPER, ROLE_NAMED_BACKWARD };
 
 /* An operator that counts. */
-struct item {
+struct counted {
     const struct trace_event *event;
     int64_t forward; /* of a node: the item of its operator; NONE: not found */
     int64_t device_ns, host_ns, flops, bytes;
@@ -44,7 +44,7 @@ struct gathering {
     const struct timeline *timeline;
     enum role *roles;   /* by name */
     int64_t *device_ns; /* by event: the work that a call caused */
-    struct item *items;
+    struct counted *items;
     int64_t count;
     int64_t stack[DEPTH];
     int depth;
@@ -151,7 +151,7 @@ static void close_items(struct gathering *gathering, const struct trace_event *n
 
 /* Before PyTorch 1.9 nothing is around the backward pass of an operator, which names its forward thread. */
 static bool is_node(const struct gathering *gathering, const struct trace_event *event,
-                    const struct item *around)
+                    const struct counted *around)
 {
     const struct event_operator *stated = stated_of(gathering, event);
 
@@ -161,7 +161,7 @@ static bool is_node(const struct gathering *gathering, const struct trace_event 
 }
 
 static bool is_counted(const struct gathering *gathering, const struct trace_event *event,
-                       const struct item *around)
+                       const struct counted *around)
 {
     return around == NULL || gathering->roles[event->name] == ROLE_NODE ||
            (around->is_node && forward_sequence(gathering, event) >= 0);
@@ -170,7 +170,7 @@ static bool is_counted(const struct gathering *gathering, const struct trace_eve
 static void take_operator(struct gathering *gathering, const struct trace_event *event)
 {
     const struct event_operator *stated = stated_of(gathering, event);
-    struct item *item =
+    struct counted *item =
         gathering->depth > 0 ? &gathering->items[gathering->stack[gathering->depth - 1]] : NULL;
 
     if (gathering->roles[event->name] == ROLE_WRAPPER)
@@ -184,11 +184,11 @@ static void take_operator(struct gathering *gathering, const struct trace_event 
         }
         gathering->stack[gathering->depth++] = gathering->count;
         item = &gathering->items[gathering->count++];
-        *item = (struct item){ .event = event,
-                               .forward = NONE,
-                               .host_ns = event->end_ns - event->start_ns,
-                               .is_node = node,
-                               .counts = true };
+        *item = (struct counted){ .event = event,
+                                  .forward = NONE,
+                                  .host_ns = event->end_ns - event->start_ns,
+                                  .is_node = node,
+                                  .counts = true };
     }
     if (item == NULL)
         return;
@@ -216,7 +216,7 @@ static void find_items(struct gathering *gathering)
         if (event->kind == EVENT_KIND_OPERATOR) {
             take_operator(gathering, event);
         } else if (trace_event_is_call(event) && gathering->depth > 0) {
-            struct item *item = &gathering->items[gathering->stack[gathering->depth - 1]];
+            struct counted *item = &gathering->items[gathering->stack[gathering->depth - 1]];
             item->device_ns =
                 intervals_sum_ns(item->device_ns, gathering->device_ns[event - trace->events]);
         }
@@ -229,10 +229,10 @@ static void add_replayed(struct gathering *gathering, const struct replayed *rep
     for (int64_t i = 0; i < replayed->count; i++)
         if (!replayed->items[i].is_phase)
             gathering->items[gathering->count++] =
-                (struct item){ .event = replayed->items[i].event,
-                               .forward = NONE,
-                               .device_ns = replayed->items[i].total_ns,
-                               .counts = true };
+                (struct counted){ .event = replayed->items[i].event,
+                                  .forward = NONE,
+                                  .device_ns = replayed->items[i].total_ns,
+                                  .counts = true };
 }
 
 /* --- Backward passes --- */
@@ -330,7 +330,7 @@ static int64_t forward_of(const struct gathering *gathering, const struct forwar
     low = first;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        const struct item *item = &gathering->items[gathering->candidates[middle]];
+        const struct counted *item = &gathering->items[gathering->candidates[middle]];
         if (forward_sequence(gathering, item->event) <= sequence)
             low = middle + 1;
         else
@@ -344,7 +344,7 @@ static void join_nodes(struct gathering *gathering)
     find_candidates(gathering);
     match_threads(gathering);
     for (int64_t i = 0; i < gathering->count; i++) {
-        struct item *item = &gathering->items[i];
+        struct counted *item = &gathering->items[i];
         const struct event_operator *stated = stated_of(gathering, item->event);
         const struct numbered_thread *thread;
         if (!item->is_node || stated == NULL || stated->sequence < 0 || stated->forward_thread == 0)
@@ -355,7 +355,7 @@ static void join_nodes(struct gathering *gathering)
         item->forward = forward_of(gathering, &gathering->threads[thread->thread], item->event,
                                    stated->sequence);
         if (item->forward != NONE) {
-            struct item *forward = &gathering->items[item->forward];
+            struct counted *forward = &gathering->items[item->forward];
             item->counts = !forward->has_backward;
             forward->has_backward = true;
         }
@@ -421,7 +421,7 @@ static enum status find_keys(const struct gathering *gathering, struct key **fou
     if (keys == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)gathering->count);
     for (int64_t i = 0; i < gathering->count; i++) {
-        const struct item *item = &gathering->items[i];
+        const struct counted *item = &gathering->items[i];
         const struct trace_event *event =
             item->forward != NONE ? gathering->items[item->forward].event : item->event;
         const struct event_operator *stated = stated_of(gathering, event);
@@ -470,7 +470,7 @@ static enum status group(struct operator_kinds *kinds, const struct gathering *g
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for kinds of %lld operators",
              (long long)gathering->count);
     for (int64_t i = 0; i < gathering->count; i++) {
-        const struct item *item = &gathering->items[keys[i].item];
+        const struct counted *item = &gathering->items[keys[i].item];
         struct operator_kind one = { .dims = keys[i].dims,
                                      .count = item->counts,
                                      .device_ns = item->device_ns,
