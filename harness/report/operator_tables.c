@@ -156,6 +156,12 @@ static void cell_dims(char text[NAME_SIZE], const char *dims)
         strcpy(text, "-");
 }
 
+/* What calls state of their work, over the time that it took. */
+static void cell_rate(char text[QUANTITY_SIZE], int64_t stated, double ns, const char *unit)
+{
+    quantity_print(text, stated > 0 && ns > 0 ? 1e9 * (double)stated / ns : NAN, unit);
+}
+
 static void print_kinds(const struct page *page, const struct summary *summary,
                         const struct table_choice *choice)
 {
@@ -166,6 +172,7 @@ static void print_kinds(const struct page *page, const struct summary *summary,
     const struct column columns[] = {
         { "share", 6, 0 },       { device ? headings.total : "CPU total", 8, 0 },
         { "mean", 8, 2 },        { "# of Calls", 6, 0 },
+        { "FLOP/s", 8, 3 },      { "B/s", 8, 4 },
         { "Kind", PAGE_CUT, 0 }, { "Input Shapes", PAGE_CUT, 0 },
     };
     int64_t shown = table_rows(choice, kinds->count);
@@ -180,8 +187,13 @@ static void print_kinds(const struct page *page, const struct summary *summary,
         double ns = (double)(device ? kind->device_ns : kind->host_ns);
         struct quantity_text total = quantity_time(ns),
                              mean = quantity_time(ns / (double)(kind->count > 0 ? kind->count : 1));
-        char share[CELL_SIZE], calls[CELL_SIZE], name[NAME_SIZE], dims[NAME_SIZE];
-        const char *const cells[] = { share, total.text, mean.text, calls, name, dims };
+        char share[CELL_SIZE], calls[CELL_SIZE], name[NAME_SIZE], dims[NAME_SIZE],
+            flops[QUANTITY_SIZE], bytes[QUANTITY_SIZE];
+        const char *const cells[] = {
+            share, total.text, mean.text, calls, flops, bytes, name, dims
+        };
+        cell_rate(flops, kind->flops, ns, "FLOP/s");
+        cell_rate(bytes, kind->bytes, ns, "B/s");
         cell_percent(share, ns / (device ? whole.device_ns : (double)kinds->host_ns));
         cell_count(calls, kind->count);
         cell_name(name, kind->name);

@@ -186,6 +186,26 @@ static void tables_have_as_many_rows_as_asked_for_in_that_order(void **state)
     release(&diagnosis, text);
 }
 
+static void kinds_of_operators_have_the_rate_of_what_they_state(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_file("{\"traceEvents\":["
+             "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":9,\"ts\":0,"
+             "\"dur\":20,\"args\":{\"flops\":40000,\"bytes\":8000,\"Input Dims\":[[8,4],[4,8]]}},"
+             "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":9,"
+             "\"tid\":9,\"ts\":1,\"dur\":5,\"args\":{\"correlation\":1}},"
+             "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":30,"
+             "\"dur\":40,\"args\":{\"correlation\":1}}]}");
+    diagnosis = diagnose();
+    text = printed_in(&diagnosis, false, true, -1);
+    CHECK_ROW(text, "100.0%", "40 us", "40 us", "1", "1.00 GFLOP/s", "200 MB/s", "mm",
+              "[[8, 4], [4, 8]]\n");
+    release(&diagnosis, text);
+}
+
 static void shares_sum_to_the_whole(void **state)
 {
     struct diagnosis diagnosis;
@@ -918,6 +938,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_says_where_step_and_device_time_went),
         cmocka_unit_test(tables_have_as_many_rows_as_asked_for_in_that_order),
+        cmocka_unit_test(kinds_of_operators_have_the_rate_of_what_they_state),
         cmocka_unit_test(shares_sum_to_the_whole),
         cmocka_unit_test(every_line_fits_whatever_names_hold),
         cmocka_unit_test(long_names_stay_apart_in_a_terminal_and_whole_in_a_file),
