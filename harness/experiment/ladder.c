@@ -280,6 +280,12 @@ static struct own_change change_of(struct rung *rung, const struct device_proper
     return change;
 }
 
+static bool looks_better(const struct ladder *ladder, const struct rung *rung)
+{
+    return ladder->last_pass && rung->losses_agree && rung->metric == METRIC_STEP_TIME &&
+           rung->step_time.factor >= 1 + LADDER_LOOKS_PERCENT / 100.0;
+}
+
 static void take_result(struct ladder *ladder, struct rung *rung,
                         const struct scenario_result *result)
 {
@@ -293,8 +299,11 @@ static void take_result(struct ladder *ladder, struct rung *rung,
     rung->end = result->verdict == VERDICT_REPRODUCED ? RUNG_KEPT
                 : isfinite(result->step_time.factor)  ? RUNG_TAKEN_BACK
                                                       : RUNG_FAILED;
-    if (rung->end == RUNG_TAKEN_BACK && rung->needed_by != NULL && result->losses_agree &&
-        rung->effect.high >= 1) {
+    if (rung->end == RUNG_TAKEN_BACK && looks_better(ladder, rung)) {
+        rung->end = RUNG_KEPT;
+        snprintf(rung->reason, sizeof rung->reason, "it looks better, though not measurably");
+    } else if (rung->end == RUNG_TAKEN_BACK && rung->needed_by != NULL && result->losses_agree &&
+               rung->effect.high >= 1) {
         rung->end = RUNG_KEPT;
         snprintf(rung->reason, sizeof rung->reason,
                  "it is not measurably worse, and %s=%s is refused without it",
