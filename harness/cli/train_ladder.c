@@ -227,11 +227,13 @@ static void write_command(char command[COMMAND], const struct flags *flags,
                           const struct training_config *config)
 {
     struct training_config defaults;
+    char word[COMMAND];
     int count, length;
     const struct knob *knobs = knobs_list(&count);
 
     knobs_defaults(&defaults);
-    length = snprintf(command, COMMAND, "%s train", program_invocation_name);
+    wrap_quote(word, sizeof word, program_invocation_name);
+    length = snprintf(command, COMMAND, "%s train", word);
     if (strcmp(flags->device, "auto") != 0)
         length +=
             snprintf(command + length, (size_t)(COMMAND - length), " --device=%s", flags->device);
@@ -249,8 +251,8 @@ static void write_command(char command[COMMAND], const struct flags *flags,
         for (char *letter = name; *letter != '\0'; letter++)
             if (*letter == '_')
                 *letter = '-';
-        length += snprintf(command + length, (size_t)(COMMAND - length), " --%s=%s", name,
-                           is_folder ? config->data.folder : value);
+        wrap_quote(word, sizeof word, is_folder ? config->data.folder : value);
+        length += snprintf(command + length, (size_t)(COMMAND - length), " --%s=%s", name, word);
     }
 }
 

@@ -57,17 +57,28 @@ size_t wrap_bytes(const char *text, int columns)
     return bytes;
 }
 
-size_t wrap_line(const char *text, int width)
+/* Bytes of the first words, each measured by `word_bytes`, that fit. */
+static size_t line_of(const char *text, int width, size_t (*word_bytes)(const char *text))
 {
-    size_t bytes = strcspn(text, " ");
+    size_t bytes = word_bytes(text);
 
     for (;;) {
         size_t next = bytes + strspn(text + bytes, " ");
-        next += strcspn(text + next, " ");
+        next += word_bytes(text + next);
         if (next == bytes || columns(text, next) > width)
             return bytes;
         bytes = next;
     }
+}
+
+static size_t to_space(const char *text)
+{
+    return strcspn(text, " ");
+}
+
+size_t wrap_line(const char *text, int width)
+{
+    return line_of(text, width, to_space);
 }
 
 void wrap_print(FILE *stream, int column, int indent, int width, const char *text)
@@ -93,13 +104,36 @@ void wrap_print(FILE *stream, int column, int indent, int width, const char *tex
     fputc('\n', stream);
 }
 
+void wrap_quote(char *to, size_t size, const char *word)
+{
+    static const char special[] = " \t\"'\\`$&|;<>()[]{}*?!#~";
+    size_t length = 0;
+
+    for (; *word != '\0' && length + 2 < size; word++) {
+        if (strchr(special, *word) != NULL)
+            to[length++] = '\\';
+        to[length++] = *word;
+    }
+    to[length] = '\0';
+}
+
+static size_t to_unquoted_space(const char *text)
+{
+    size_t bytes = 0;
+
+    while (text[bytes] != '\0' && text[bytes] != ' ')
+        bytes += text[bytes] == '\\' && text[bytes + 1] != '\0' ? 2 : 1;
+    return bytes;
+}
+
 void wrap_command(FILE *stream, int indent, int width, const char *text)
 {
     enum { FURTHER = 4 };
 
     for (int more = 0;; more = FURTHER) {
         int room = width - indent - more;
-        size_t bytes = wrap_line(text, columns(text, strlen(text)) <= room ? room : room - 2);
+        size_t bytes =
+            line_of(text, columns(text, strlen(text)) <= room ? room : room - 2, to_unquoted_space);
         const char *rest = text + bytes + strspn(text + bytes, " ");
         fprintf(stream, "%*s%.*s%s\n", indent + more, "", (int)bytes, text,
                 *rest != '\0' ? " \\" : "");

@@ -30,8 +30,12 @@ int wrap_columns(const char *text);
  * stays whole: it may be a path or a command. */
 void wrap_print(FILE *stream, int column, int indent, int width, const char *text);
 
-/* Prints a command after `indent` spaces: as one line where that fits into `width` columns, else broken at
- * spaces by backslashes, so that a shell takes it all the same. */
+/* Writes a word of a command as a shell takes it, with a backslash before what it would read otherwise. What
+ * does not fit is left out. */
+void wrap_quote(char *to, size_t size, const char *word);
+
+/* Prints a command after `indent` spaces: as one line where that fits into `width` columns, else broken
+ * between words by backslashes, so that a shell takes it all the same. Words are quoted by wrap_quote(). */
 void wrap_command(FILE *stream, int indent, int width, const char *text);
 
 #endif

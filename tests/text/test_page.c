@@ -62,6 +62,28 @@ static void a_command_can_be_pasted_at_any_width(void **state)
     free(text);
 }
 
+static void a_command_is_not_broken_within_a_quoted_word(void **state)
+{
+    char word[64], *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    (void)state;
+
+    assert_non_null(stream);
+    wrap_quote(word, sizeof word, "--data=my \"best\" images/a~b");
+    assert_string_equal(word, "--data=my\\ \\\"best\\\"\\ images/a\\~b");
+    wrap_command(stream, 0, 20, word);
+    wrap_command(stream, 0, 20, "train --data=my\\ images --steps=10");
+    fclose(stream);
+    assert_string_equal(text, "--data=my\\ \\\"best\\\"\\ images/a\\~b\n"
+                              "train \\\n"
+                              "    --data=my\\ images \\\n"
+                              "    --steps=10\n");
+    free(text);
+    wrap_quote(word, 6, "a b c d");
+    assert_string_equal(word, "a\\ b");
+}
+
 static void print_checks(const struct page *page)
 {
     static const struct column columns[] = {
@@ -314,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_broken_at_spaces),
         cmocka_unit_test(a_command_can_be_pasted_at_any_width),
+        cmocka_unit_test(a_command_is_not_broken_within_a_quoted_word),
         cmocka_unit_test(columns_are_padded_wrapped_and_continued_below),
         cmocka_unit_test(parts_have_headings_notes_and_totals),
         cmocka_unit_test(control_characters_are_not_obeyed_in_any_column),
