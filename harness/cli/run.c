@@ -3,6 +3,7 @@
  * Everything that could refuse the whole run is tried first: the names, the device, the images, the
  * result folder. The result file is written anew after each scenario, so an early end costs only the
  * scenario that runs. */
+#include "harness/base/notice.h"
 #include "harness/bench/clocks.h"
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
@@ -76,14 +77,19 @@ static enum status measure_ceilings(struct run *run)
 {
     enum status status = STATUS_OK;
     struct device *device = NULL;
+    struct status_error error;
 
     TRY(flags_open_device(&device, &run->flags));
     TRY(clocks_raise(device));
     for (int i = 0; i < CHOICE_MAX; i++)
         for (int v = 0; v < VARIANT_COUNT && run->choice.chosen[i] && !interrupt_signal(); v++) {
             int peak = peak_of(run, scenarios[i], (enum variant)v);
-            if (peak < ROOF_PEAKS)
-                roofs_measure_quickly(&run->roofs, peak, device);
+            if (peak >= ROOF_PEAKS)
+                continue;
+            roofs_measure_quickly(&run->roofs, peak, device);
+            error = *status_last();
+            if (run->roofs.flops_per_second[peak] < 0 || run->roofs.bytes_per_second < 0)
+                TRY(status_raise(&error));
         }
 
 out:
@@ -352,7 +358,10 @@ static enum status run_run(void *context, int *exit_code)
     TRY(run_data_check(&run->data, &run->choice, run->like.jpeg_pixels, &protocol, &run->device));
     TRY(open_output(run));
     interrupt_catch();
-    TRY(measure_ceilings(run));
+    if (measure_ceilings(run) != STATUS_OK)
+        notice_once("no utilisation is stated, because how fast the device multiplies and copies "
+                    "could not be measured: %s",
+                    status_last()->text);
     outcome = run_scenarios(run);
     error = *status_last();
     TRY(print_results(run)); /* of a run cut short too */
