@@ -247,17 +247,25 @@ static void begin_round(struct ladder *ladder)
     ladder->kept_in_round = false;
 }
 
+static int choose_in_round(const struct ladder *ladder, const struct findings *findings,
+                           struct rung *rung)
+{
+    int scenario = choose_found(ladder, findings, rung);
+
+    return scenario < 0 && ladder->last_pass ? choose_rest(ladder, rung) : scenario;
+}
+
 /* The next fix to try: the index of its scenario, or -1. */
 static int choose(struct ladder *ladder, const struct findings *findings, struct rung *rung)
 {
-    int scenario = choose_found(ladder, findings, rung);
+    int scenario = choose_in_round(ladder, findings, rung);
 
     if (scenario < 0 && (!ladder->last_pass || ladder->kept_in_round)) {
         ladder->last_pass = true;
         begin_round(ladder);
-        scenario = choose_found(ladder, findings, rung);
+        scenario = choose_in_round(ladder, findings, rung);
     }
-    return scenario < 0 && ladder->last_pass ? choose_rest(ladder, rung) : scenario;
+    return scenario;
 }
 
 /* --- Measuring it --- */
