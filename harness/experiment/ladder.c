@@ -149,15 +149,32 @@ static bool is_wrong(const struct ladder *ladder, const struct rung *rung)
            strcmp(before, rung->before) == 0;
 }
 
-/* Whether the fix of scenario `index` can be made for the finding. */
+/* Whether a fix that was tried last in this rung may be tried with the settings as they are now. */
+static bool is_open(const struct ladder *ladder, int tried)
+{
+    return tried <= ladder->kept;
+}
+
+/* A fix that nobody asked for may cost no time and change no results. */
+static bool is_free(const struct scenario *scenario)
+{
+    for (const struct expectation *e = scenario->expect; !expectation_is_end(e); e++)
+        if (e->is_cost)
+            return false;
+    return scenario->loss != LOSS_16_BIT;
+}
+
+/* Whether the fix of scenario `index` can be made for the finding; NULL: though nothing asks for it. */
 static bool has_fix(const struct ladder *ladder, int index, const struct finding *finding,
                     struct rung *rung)
 {
     const struct scenario *scenario = scenarios[index];
+    bool is_meant =
+        finding != NULL ? accepts(scenario, finding->id, &ladder->device) : is_free(scenario);
 
-    return !ladder->tried[index] && accepts(scenario, finding->id, &ladder->device) &&
-           changes(ladder, index, rung) &&
-           (is_wrong(ladder, rung) || !is_another_fix(ladder, scenario->knob, rung->before));
+    return is_open(ladder, ladder->tried[index]) && is_meant && changes(ladder, index, rung) &&
+           (is_wrong(ladder, rung) ||
+            (finding != NULL && !is_another_fix(ladder, scenario->knob, rung->before)));
 }
 
 /* Where the fix of scenario `index` is refused: the first scenario whose value before is named as the reason,
@@ -168,7 +185,7 @@ static int obstacle(const struct ladder *ladder, int index, const struct finding
     const struct scenario *wanted = scenarios[index];
     char ignored[LADDER_VALUE], named[LADDER_VALUE + 48], refusal[sizeof status_last()->text];
 
-    if (ladder->tried[index] || !where_holds(wanted->needs, &ladder->device) ||
+    if (!is_open(ladder, ladder->tried[index]) || !where_holds(wanted->needs, &ladder->device) ||
         !accepts(wanted, finding->id, &ladder->device) ||
         value_after(&ladder->config, &ladder->device, wanted->knob, wanted->after, ignored) ||
         status_last()->status != STATUS_REFUSED)
@@ -176,8 +193,8 @@ static int obstacle(const struct ladder *ladder, int index, const struct finding
     snprintf(refusal, sizeof refusal, "%s", status_last()->text);
     rung->needed_by = wanted;
     for (int s = 0; scenarios[s] != NULL; s++) {
-        if (ladder->tried_for_another[s] || strcmp(scenarios[s]->knob, wanted->knob) == 0 ||
-            !changes(ladder, s, rung))
+        if (!is_open(ladder, ladder->tried_for_another[s]) ||
+            strcmp(scenarios[s]->knob, wanted->knob) == 0 || !changes(ladder, s, rung))
             continue;
         snprintf(named, sizeof named, "%s=%s", scenarios[s]->knob, rung->before);
         if (strstr(refusal, named) != NULL)
@@ -219,53 +236,41 @@ static int choose_found(const struct ladder *ladder, const struct findings *find
     return -1;
 }
 
-/* A fix that nobody asked for may cost no time and change no results. */
-static bool is_free(const struct scenario *scenario)
+/* The scenario whose fix was tried longest ago, for the first finding that it has a fix for, or for none; or
+ * -1. */
+static int choose_last(const struct ladder *ladder, const struct findings *findings,
+                       struct rung *rung)
 {
-    for (const struct expectation *e = scenario->expect; !expectation_is_end(e); e++)
-        if (e->is_cost)
-            return false;
-    return scenario->loss != LOSS_16_BIT;
-}
+    int chosen = -1;
 
-/* The first scenario whose value before is still in place, though nothing asks for its fix; or -1. */
-static int choose_rest(const struct ladder *ladder, struct rung *rung)
-{
     for (int s = 0; scenarios[s] != NULL; s++) {
-        *rung = rung_for(ladder, NULL);
-        if (!ladder->tried[s] && is_free(scenarios[s]) && changes(ladder, s, rung) &&
-            is_wrong(ladder, rung))
-            return s;
+        struct rung candidate;
+        bool fits = false;
+        for (int64_t i = 0; i <= findings->count && !fits; i++) {
+            const struct finding *finding = i < findings->count ? &findings->items[i] : NULL;
+            candidate = rung_for(ladder, finding);
+            fits = (finding == NULL || is_worth_a_rung(finding)) &&
+                   has_fix(ladder, s, finding, &candidate);
+        }
+        if (fits && (chosen < 0 || ladder->tried[s] < ladder->tried[chosen])) {
+            chosen = s;
+            *rung = candidate;
+        }
     }
-    return -1;
-}
-
-static void begin_round(struct ladder *ladder)
-{
-    memset(ladder->tried, 0, sizeof ladder->tried);
-    memset(ladder->tried_for_another, 0, sizeof ladder->tried_for_another);
-    ladder->kept_in_round = false;
-}
-
-static int choose_in_round(const struct ladder *ladder, const struct findings *findings,
-                           struct rung *rung)
-{
-    int scenario = choose_found(ladder, findings, rung);
-
-    return scenario < 0 && ladder->last_pass ? choose_rest(ladder, rung) : scenario;
+    return chosen;
 }
 
 /* The next fix to try: the index of its scenario, or -1. */
 static int choose(struct ladder *ladder, const struct findings *findings, struct rung *rung)
 {
-    int scenario = choose_in_round(ladder, findings, rung);
+    int scenario = ladder->last_pass ? -1 : choose_found(ladder, findings, rung);
 
-    if (scenario < 0 && (!ladder->last_pass || ladder->kept_in_round)) {
-        ladder->last_pass = true;
-        begin_round(ladder);
-        scenario = choose_in_round(ladder, findings, rung);
-    }
-    return scenario;
+    if (scenario >= 0)
+        return scenario;
+    if (!ladder->last_pass)
+        memset(ladder->tried, 0, sizeof ladder->tried);
+    ladder->last_pass = true;
+    return choose_last(ladder, findings, rung);
 }
 
 /* --- Measuring it --- */
@@ -346,15 +351,13 @@ static enum status measure_rung(struct ladder *ladder, const struct ladder_probe
                        ladder->budget_seconds - begin, &result));
     take_result(ladder, rung, &result);
     rung->seconds = probe->seconds(probe->context) - begin;
+    ladder->rungs[ladder->count++] = *rung;
     *(rung->needed_by != NULL ? &ladder->tried_for_another[scenario] : &ladder->tried[scenario]) =
-        true;
+        ladder->count;
     if (rung->end == RUNG_KEPT) {
         TRY(knob_set(&ladder->config, rung->fix->knob, rung->fix->after));
-        if (!ladder->last_pass)
-            begin_round(ladder);
-        ladder->kept_in_round = true;
+        ladder->kept = ladder->count;
     }
-    ladder->rungs[ladder->count++] = *rung;
     if (probe->report != NULL)
         probe->report(probe->context, rung);
 

@@ -13,7 +13,8 @@
  * nothing asked for: of all scenarios whose value before is still in place, whose fix is no trade of time for
  * memory, and whose losses stay the same but for the order of sums. A fix that looks better is kept, though its
  * interval holds 1: what several of them gain together would be lost otherwise, and each is what its scenario
- * recommends. The pass ends with a round that keeps none. */
+ * recommends. Which was tried longest ago comes first, and the pass ends once each was tried with the settings
+ * as they are. */
 #ifndef HARNESS_EXPERIMENT_LADDER_H
 #define HARNESS_EXPERIMENT_LADDER_H
 
@@ -73,10 +74,11 @@ struct ladder {
     char left[480]; /* ids of findings that are worth a rung and were not fixed: "host_sync, ..." */
     double seconds;
     enum ladder_end end;
-    /* Whether each scenario's fix was tried since the last rung that was kept, or in this round of the last
-     * pass: for its own findings, and for the fix that is refused without it. */
-    bool tried[LADDER_SCENARIOS], tried_for_another[LADDER_SCENARIOS];
-    bool last_pass, kept_in_round;
+    /* The number of the rung that tried each scenario's fix last, for its own findings or those of nobody, and
+     * for the fix that is refused without it; 0: none. A fix may be tried again once one after it was kept. */
+    int tried[LADDER_SCENARIOS], tried_for_another[LADDER_SCENARIOS];
+    int kept; /* the number of the last rung that was kept */
+    bool last_pass;
 };
 
 /* How the ladder sees the machine. */
