@@ -2,6 +2,7 @@
 #include "harness/diagnosis/rules.h"
 
 #include "harness/analysis/event_names.h"
+#include "harness/diagnosis/matrix_types.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,16 +18,17 @@ static bool has_one(const char *name, const char *const *parts, size_t count)
     return false;
 }
 
-/* True for products in fp32 without matrix units, by the names that cuBLAS, cuDNN, CUTLASS and we give. The
- * names of kernels on matrix units are those of torch_tb_profiler's tensor_core.py, and newer ones. */
+/* True for products in fp32 without matrix units, by the names that cuBLAS, cuDNN, CUTLASS and we give, and for
+ * those of Tensile and MIOpen. The names of kernels on matrix units are those of torch_tb_profiler's
+ * tensor_core.py, and newer ones. Those of Composable Kernel name the type of sums as well, so they do not tell. */
 static bool is_fp32_product(const char *name)
 {
-    static const char *const fp32[] = {
-        "sgemm", "scudnn", "f32f32", "gemm_f32", "float", "simt_s"
-    };
+    static const char *const fp32[] = { "sgemm",  "scudnn", "f32f32", "gemm_f32", "float",
+                                        "simt_s", "_SB_",   "_S_B_",  "_fp32" };
     static const char *const units[] = { "bf16",     "half",   "h884",     "s884", "1688",
                                          "16816",    "tf32",   "tensorop", "hmma", "wmma",
-                                         "BFloat16", "h16816", "fp16",     "f16",  "e4m3" };
+                                         "BFloat16", "h16816", "fp16",     "f16",  "e4m3",
+                                         "Float16",  "ck::" };
 
     return name_is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
            !has_one(name, units, ARRAY_SIZE(units));
@@ -76,20 +78,6 @@ static bool is_any(const char *name)
 
 /* --- Rules: saving device time shortens a step only as far as the device is busy --- */
 
-/* True if the device has matrix units for types shorter than fp32. Our traces state it; otherwise NVIDIA's
- * devices have them from compute capability 7 on, as in torch_tb_profiler's rule. */
-static bool has_matrix_units(const struct event_device *device)
-{
-    static const char *const amd[] = { "AMD", "Radeon", "Instinct" };
-
-    if (device == NULL)
-        return false;
-    if (device->bf16_matrix_units >= 0 || device->tf32 >= 0)
-        return device->bf16_matrix_units == 1 || device->fp16_matrix_units == 1 ||
-               device->tf32 == 1;
-    return device->compute_major >= 7 && !has_one(device->name, amd, ARRAY_SIZE(amd));
-}
-
 static bool is_cpu(const struct event_device *device)
 {
     return device != NULL && device->shares_host_cores == 1;
@@ -114,16 +102,18 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
 {
     struct share products = kernels_that(facts, is_fp32_product_of_tiles);
     struct share all = kernels_that(facts, is_any);
+    struct matrix_types types = matrix_types_of(facts->device);
 
-    if (!has_matrix_units(facts->device) || !(products.ns >= 0.1 * all.ns))
+    if (matrix_types_advice(types) == NULL || !(products.ns >= 0.1 * all.ns))
         return false;
+    finding->advice = matrix_types_advice(types);
     finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(
         finding->evidence, sizeof finding->evidence,
         "%.0f%% of kernel time is in fp32 matrix products on %.60s, which has matrix units for "
-        "shorter types; the device is busy for %.0f%% of %s",
-        100 * products.ns / all.ns, facts->device->name, 100 * facts_busy_share(facts),
-        step_text(facts).text);
+        "%s; the device is busy for %.0f%% of %s",
+        100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
+        100 * facts_busy_share(facts), step_text(facts).text);
     return finding_costs(finding, facts,
                          0.5 * (is_cpu(facts->device) ? products.ns : all.ns) *
                              facts_busy_share(facts));
@@ -322,7 +312,9 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
 
 const struct rule rules_of_device[] = {
     { "fp32_matmul", "fp32 matrix products leave the matrix units unused",
-      "train in bf16 or fp16 with fp32 master weights (autocast), or allow tf32",
+      "train in bf16, or fp16 where the device has no bf16, with fp32 master weights (autocast), "
+      "or "
+      "allow tf32",
       "torch_tb_profiler: matrix units unused; a tenth of kernel time", judge_fp32_matmul,
       BOTTLENECK_DEVICE },
     { "padding_waste", "The device computes on padding",

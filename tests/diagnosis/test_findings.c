@@ -25,6 +25,9 @@ static void check(const char *id, const struct made_loop *loop, bool wanted)
 #define OLD_GPU                                                                                    \
     "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
     "\"computeMajor\":6,\"computeMinor\":0}]"
+#define MI300                                                                                      \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"AMD Instinct MI300X\",\"totalGlobalMem\":"         \
+    "1073741824,\"computeMajor\":9,\"computeMinor\":4}]"
 #define UNITS(has)                                                                                 \
     "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"totalGlobalMem\":" \
     "1073741824,\"bf16MatrixUnits\":" has ",\"fp16MatrixUnits\":0,\"tf32\":0,\"hostCores\":2,"     \
@@ -198,6 +201,13 @@ static const struct {
     { "fp32_matmul",
       { BUSY, .kernel_name = MATRIX_KERNEL },
       { BUSY, .kernel_name = MATRIX_KERNEL, .about = OLD_GPU } },
+    /* An MI300, by Tensile; and Composable Kernel, which sums in fp32. */
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "Cijk_Ailk_Bljk_SB_MT128x128x16", .about = MI300 },
+      { BUSY, .kernel_name = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV", .about = MI300 } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "Cijk_Alik_Bljk_S_B_Bias_HA_S_SAV", .about = MI300 },
+      { BUSY, .kernel_name = "ck::kernel_gemm<ck::f8_t, float>", .about = MI300 } },
     { "padding_waste",
       { BUSY, .samples = 8, .tokens = 300, .padded_tokens = 212 },
       /* Rounding to 8 alone. */
