@@ -609,6 +609,34 @@ static void odd_but_valid_events_are_kept(void **state)
     }
 }
 
+/* One of 1970 would make a trace of 2023 last for 53 years. */
+static void an_event_of_another_day_is_left_out(void **state)
+{
+    static const char near_by[] =
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,"
+        "\"ts\":1694128201000001,\"dur\":5},";
+    static const struct {
+        const char *start;
+        int strays;
+    } starts[] = { { "12.5", 1 }, { "1694214601000002", 1 }, { "1694214600000000", 0 } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+        char events[1024];
+        struct trace_file *trace;
+        snprintf(
+            events, sizeof events,
+            "%s%s%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"far\",\"pid\":0,\"tid\":7,\"ts\":%s,"
+            "\"dur\":5}",
+            near_by, near_by, near_by, starts[i].start);
+        trace = read_events(events);
+        assert_int_equal(trace->stray_count, starts[i].strays);
+        assert_int_equal(trace->event_count, 4 - starts[i].strays);
+        assert_int_equal(trace->bad_count, 0);
+        trace_file_close(trace);
+    }
+}
+
 static void nesting_and_length_of_an_event_are_bounded(void **state)
 {
     size_t length = 20u << 20;
@@ -847,6 +875,7 @@ int main(void)
         cmocka_unit_test(whole_numbers_are_exact),
         cmocka_unit_test(a_bad_event_costs_itself_only),
         cmocka_unit_test(odd_but_valid_events_are_kept),
+        cmocka_unit_test(an_event_of_another_day_is_left_out),
         cmocka_unit_test(nesting_and_length_of_an_event_are_bounded),
         cmocka_unit_test(events_beyond_the_limit_make_the_trace_partial),
         cmocka_unit_test(a_trace_cut_at_any_byte_gives_what_was_whole),

@@ -558,6 +558,38 @@ static void settle_pairs(struct reading *reading)
     file->event_count = kept;
 }
 
+enum { STRAY_SAMPLES = 1001 };
+#define STRAY_NS (INT64_C(86400) * 1000000000) /* a day: no profiler records as long */
+
+static int by_value(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* A damaged time stamp may be a valid number, decades away, which the whole trace would then last. The median of
+ * samples from all of the file tells when the others were. */
+static void settle_strays(struct trace_file *file)
+{
+    int64_t samples[STRAY_SAMPLES], median_ns, kept = 0;
+    int64_t count = file->event_count < STRAY_SAMPLES ? file->event_count : STRAY_SAMPLES;
+
+    if (count < 3) /* Of two, either may be the damaged one. */
+        return;
+    for (int64_t i = 0; i < count; i++)
+        samples[i] = file->events[i * file->event_count / count].start_ns;
+    qsort(samples, (size_t)count, sizeof *samples, by_value);
+    median_ns = samples[count / 2];
+    for (int64_t i = 0; i < file->event_count; i++) {
+        const struct trace_event *event = &file->events[i];
+        if (event->start_ns >= median_ns - STRAY_NS && event->end_ns <= median_ns + STRAY_NS)
+            file->events[kept++] = *event;
+    }
+    file->stray_count = file->event_count - kept;
+    file->event_count = kept;
+}
+
 /* If no event has a correlation, as with some of ROCm's tracers, a call and its work share the external id.
  * In other traces that id is the operator's, which several calls share, so it must not be used there. */
 static void settle_correlations(struct trace_file *file)
@@ -730,6 +762,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     TRY(name_table_open(&reading.file->names));
     TRY(read_all(&reading, window, bytes));
     settle_pairs(&reading);
+    settle_strays(reading.file);
     settle_correlations(reading.file);
     TRY(settle_frames(&reading));
     TRY(judge(&reading, path, inflate_window_damage(window)));
