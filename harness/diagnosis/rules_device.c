@@ -50,6 +50,8 @@ static bool is_softmax(const char *name)
            !has_one(name, others, ARRAY_SIZE(others));
 }
 
+enum { KERNEL_NAME_MOST = 100 };
+
 /* Kernels per step. */
 struct share {
     double count, ns;
@@ -69,6 +71,23 @@ static struct share kernels_that(const struct facts *facts, bool (*are)(const ch
         share.ns += (double)row->total_ns / facts->steps;
     }
     return share;
+}
+
+/* How many characters of a kernel's name to print: without its arguments, and not more than fit a sentence. */
+static int name_length(const char *name)
+{
+    static const char nameless[] = "(anonymous namespace)";
+    const char *end = name;
+
+    while (*end != '\0' && end - name < KERNEL_NAME_MOST) {
+        if (strncmp(end, nameless, sizeof nameless - 1) == 0)
+            end += sizeof nameless - 1;
+        else if (*end == '(')
+            break;
+        else
+            end++;
+    }
+    return (int)(end - name);
 }
 
 static bool is_any(const char *name)
@@ -222,6 +241,7 @@ static bool judge_small_grid(struct finding *finding, const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
     const struct kernel_row *longest = NULL;
+    const char *name;
     double count = 0, ns = 0, filled = 0;
 
     for (int64_t i = 0; i < kernels->count; i++) {
@@ -234,13 +254,14 @@ static bool judge_small_grid(struct finding *finding, const struct facts *facts)
     }
     if (longest == NULL)
         return false;
+    name = trace_file_name(facts->summary->trace, longest->name);
     finding->gain_is_most = true;
     finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g kernels %s of 10 us or more have fewer blocks than half the device's SMs, %.2g "
-             "per SM on average; they take %s of %s, most of it %.100s",
+             "per SM on average; they take %s of %s, the longest is %.*s",
              count, facts_per(facts), filled / ns, quantity_time(ns).text, step_text(facts).text,
-             trace_file_name(facts->summary->trace, longest->name));
+             name_length(name), name);
     return finding_costs(finding, facts, (ns - filled) * facts_busy_share(facts));
 }
 
@@ -302,9 +323,9 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
     snprintf(
         finding->evidence, sizeof finding->evidence,
         "the device is busy for %.0f%% of %s; %.0f%% of kernel time is in matrix products; the "
-        "kernel that takes longest is %.100s, with %.0f%% of the busy time",
+        "kernel that takes longest is %.*s, with %.0f%% of the busy time",
         100 * facts_busy_share(facts), facts->has_steps ? "the step" : "the trace",
-        all.ns > 0 ? 100 * products.ns / all.ns : 0, name,
+        all.ns > 0 ? 100 * products.ns / all.ns : 0, name_length(name), name,
         100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
     finding_informs(finding);
     return true;

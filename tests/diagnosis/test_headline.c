@@ -147,6 +147,19 @@ static void a_handful_of_kernels_tells_if_they_fill_the_device(void **state)
     found_forget(&found);
 }
 
+/* C++ puts a kernel's arguments behind its name, and may put it into no namespace. */
+static void a_kernel_is_named_without_its_arguments(void **state)
+{
+    struct made_loop loop = { BUSY, .kernel_name =
+                                        "void (anonymous namespace)::fill<float>(float*, int)" };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    assert_non_null(strstr(found_find(&found, "device_bound")->evidence,
+                           "is void (anonymous namespace)::fill<float>, with 100%"));
+    found_forget(&found);
+}
+
 /* --- Hosts that compute --- */
 
 /* Steps of 1000 us of a host alone: `count` times the operators of `names`, each of `time` us, one after the
@@ -334,6 +347,7 @@ int main(void)
         cmocka_unit_test(the_headline_is_the_first_finding_that_limits_the_run),
         cmocka_unit_test(a_device_that_sets_the_pace_comes_before_what_costs_little),
         cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
+        cmocka_unit_test(a_kernel_is_named_without_its_arguments),
         cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
         cmocka_unit_test(interruptions_do_not_make_operators_large),
         cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),
