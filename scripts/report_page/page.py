@@ -78,7 +78,7 @@ def view_trace(trace):
         "copies": copies[:ROWS_SHOWN], "copy_count": len(copies),
         "operators": trace["operators"][:ROWS_SHOWN], "operator_count": trace["operator_count"],
         "gaps": trace["gaps"][:GAPS_SHOWN], "memory": trace["memory"], "findings": trace["findings"],
-        "healthy": trace["healthy"],
+        "healthy": trace["healthy"], "bottleneck": trace["bottleneck"], "headline": trace["headline"],
     }
 
 

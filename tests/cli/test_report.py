@@ -168,6 +168,10 @@ class Report(unittest.TestCase):
             gains = [finding["predicted_gain"] for finding in scenario["findings"]["before"]
                      if finding["predicted_gain"] and finding["predicted_gain"] > 1]
             self.assertEqual(numbers(page.values("data-exact", data_scenario=name, data_findings="before")), gains)
+            words = [finding["bottleneck"] for finding in scenario["findings"]["before"]
+                     if finding["bottleneck"] != "none"]
+            self.assertEqual(list(page.values("data-bottleneck", data_scenario=name, data_findings="before")),
+                             (words + ["unclear"])[:1])
             self.assertLessEqual(set(page.values("data-measured", data_scenario=name)),
                                  {str(scenario["findings"]["measured_gain"])})
 
