@@ -88,6 +88,8 @@ bool facts_device_sets_pace(const struct facts *facts)
 {
     double computing = (double)facts->summary->timeline.all.kind_ns[WORK_COMPUTATION];
 
+    if (facts->summary->timeline.host_alone)
+        computing = facts_computing_share(facts) * facts->window_ns;
     return facts->window_ns > 0 && computing >= RULE_PACE * facts->window_ns &&
            !facts_are_few(facts);
 }

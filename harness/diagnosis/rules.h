@@ -82,7 +82,7 @@ double facts_busy_share(const struct facts *facts);
 /* The same, where the host computes itself the part in which its loop is in operators. */
 double facts_computing_share(const struct facts *facts);
 
-/* True if the device computes for RULE_PACE of a step or more. */
+/* True if the device, or a host that is alone, computes for RULE_PACE of a step or more. */
 bool facts_device_sets_pace(const struct facts *facts);
 
 /* True if the trace has so little work that shares of it mean nothing: no steps, and a handful of kernels
