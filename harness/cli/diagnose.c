@@ -17,6 +17,7 @@
 struct diagnose {
     struct flags flags;
     int timeline; /* steps; 0: none */
+    bool thresholds;
     struct table_choice tables;
     bool has_rank;
     int64_t rank; /* whose page it is */
@@ -52,17 +53,18 @@ out:
 static enum status print(const struct diagnose *options, const struct diagnosis *diagnosis)
 {
     enum status status = STATUS_OK;
-    int only;
     const struct flags *flags = &options->flags;
+    struct diagnosis_view view = { .timeline = options->timeline,
+                                   .thresholds = options->thresholds };
     struct page page = flags_page(flags);
     char *text = NULL;
 
-    TRY(find_rank(&only, options, diagnosis));
+    TRY(find_rank(&view.only, options, diagnosis));
     if (flags->format == FORMAT_JSON) {
-        TRY(diagnosis_json(diagnosis, only, options->timeline, &text));
+        TRY(diagnosis_json(diagnosis, view.only, options->timeline, &text));
         fputs(text, stdout);
     } else {
-        diagnosis_page(&page, diagnosis, only);
+        TRY(diagnosis_page(&page, diagnosis, &view));
     }
 
 out:
@@ -85,9 +87,6 @@ static enum status run_diagnose(void *context, int *exit_code)
              "a trace is missing: give files, folders of them, or - for standard input; %s run "
              "writes some to chokepoint-result/traces",
              program_invocation_name);
-    if (options->timeline > 0 && flags->format != FORMAT_JSON)
-        FAIL(STATUS_BAD_USAGE, "--timeline=%d: it is for programs; give --format=json too",
-             options->timeline);
     TRY(trace_paths_make(&paths, flags->arguments, flags->argument_count,
                          flags->argument_count > 1 ? skip : NULL, &skipped));
     if (paths.count > 0)
@@ -138,6 +137,12 @@ out:
     return status;
 }
 
+/* One step, if none is given. */
+static enum status take_timeline(void *member, const struct option_row *row, const char *value)
+{
+    return value_count(member, row, value != NULL ? value : "1");
+}
+
 static enum status take_rank(void *member, const struct option_row *row, const char *value)
 {
     struct diagnose *diagnose = member;
@@ -157,10 +162,11 @@ static const struct option_row options[] = {
     { "rank", "N", "of a run's traces: the page of that rank, with its tables", 2, take_rank,
       .offset = 0 },
     FLAG_FORMAT("console|json|markdown"),
-    { "timeline", "STEPS",
-      "with --format=json: what happened when, in that many steps which stand for all", 3,
-      value_count, .offset = offsetof(struct diagnose, timeline), .least = 1,
+    { "timeline", "STEPS", "draw what happened when, in that many steps which stand for all: 1", 2,
+      take_timeline, .optional = true, .offset = offsetof(struct diagnose, timeline), .least = 1,
       .most = EXCERPT_STEPS },
+    { "thresholds", NULL, "this trace's figure, good, bad and the source, for every rule", 2,
+      value_boolean, .offset = offsetof(struct diagnose, thresholds) },
     FLAG_COLOR,
     FLAG_VERBOSE,
     OPTIONS_END,
@@ -182,6 +188,7 @@ const struct command command_diagnose = {
             "  chokepoint diagnose chokepoint-result/traces/item_sync.before.json.gz\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=markdown > diagnosis.md\n"
             "  chokepoint diagnose chokepoint-result --format=json\n"
+            "  chokepoint diagnose worker0.pt.trace.json --timeline\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=json --timeline=3\n"
             "  chokepoint diagnose ranks/ --rank=3\n"
             "\n"

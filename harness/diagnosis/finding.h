@@ -17,6 +17,13 @@ enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
 const char *confidence_name(enum confidence confidence); /* "high" */
 
+/* What a rule compared with its bounds. Where `good` is the larger one, more is better. */
+struct judged {
+    const char
+        *what; /* "lost share of a step"; NULL: nothing that has bounds, or nothing in this trace */
+    double value, good, bad; /* good up to `good`, bad from `bad` on */
+};
+
 struct finding {
     const char *id, *title, *advice, *source; /* constants; source: of the threshold */
     enum bottleneck bottleneck; /* of its rule; NONE: it says nothing of what limits the run */
@@ -27,14 +34,24 @@ struct finding {
     bool of_whole;           /* the trace marks no steps: a step is all of it */
     bool gain_is_least;      /* what the trace does not tell would add to the gain */
     bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
+    struct judged judged;
     char evidence[480];      /* in numbers, a sentence */
     struct call_place where; /* most of the cost comes from there */
+};
+
+/* A rule, whether or not it found something. */
+struct threshold {
+    const char *id, *source; /* constants */
+    bool found;
+    struct judged judged;
 };
 
 struct findings {
     struct headline headline;
     struct finding *items; /* in the order in which they matter (findings.c) */
     int64_t count;
+    struct threshold *thresholds; /* of all rules, in the order of their tables; NULL: not kept */
+    int64_t threshold_count;
     char healthy
         [480]; /* why the trace is thought healthy; "": a finding that is not information stands,
                         * or the trace does not tell */

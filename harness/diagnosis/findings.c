@@ -181,7 +181,8 @@ enum status findings_make(struct findings *findings, const struct summary *summa
 
     memset(findings, 0, sizeof *findings);
     findings->items = malloc(rule_count() * sizeof *findings->items);
-    if (findings->items == NULL)
+    findings->thresholds = malloc(rule_count() * sizeof *findings->thresholds);
+    if (findings->items == NULL || findings->thresholds == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu findings", rule_count());
     for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
         for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
@@ -194,10 +195,13 @@ enum status findings_make(struct findings *findings, const struct summary *summa
                                        .confidence = CONFIDENCE_HIGH,
                                        .lost_ns_per_step = NAN,
                                        .predicted_gain = NAN };
+            bool found;
             finding.of_whole = facts_of_whole(&facts);
-            if (facts_are_foreign(&facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED)
-                continue;
-            if (!rule->judge(&finding, &facts))
+            found = !(facts_are_foreign(&facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) &&
+                    rule->judge(&finding, &facts);
+            findings->thresholds[findings->threshold_count++] =
+                (struct threshold){ rule->id, rule->source, found, finding.judged };
+            if (!found)
                 continue;
             untrace(&finding, &facts);
             doubt(&finding, &facts);
@@ -223,5 +227,6 @@ const struct finding *findings_find(const struct findings *findings, const char 
 void findings_release(struct findings *findings)
 {
     free(findings->items);
+    free(findings->thresholds);
     memset(findings, 0, sizeof *findings);
 }

@@ -47,11 +47,24 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     return facts;
 }
 
+void finding_judges(struct finding *finding, const char *what, double value, double good,
+                    double bad)
+{
+    finding->judged = (struct judged){ what, value, good, bad };
+}
+
 bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns)
+{
+    return finding_costs_from(finding, facts, lost_ns, RULE_SHARE_LEAST);
+}
+
+bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
+                        double least)
 {
     double share = facts->step_ns > 0 ? lost_ns / facts->step_ns : 0;
 
-    if (!(share >= RULE_SHARE_LEAST))
+    finding_judges(finding, "lost share of a step", share, least, RULE_SHARE_MAJOR);
+    if (!(share >= least))
         return false;
     finding->lost_ns_per_step = lost_ns;
     finding->predicted_gain = share < 1 ? 1 / (1 - share) : NAN;

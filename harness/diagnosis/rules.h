@@ -73,6 +73,14 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
  * False: below RULE_SHARE_LEAST. */
 bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns);
 
+/* The same with another least share. */
+bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
+                        double least);
+
+/* What else a rule compares with bounds, for the table of thresholds (finding.h). */
+void finding_judges(struct finding *finding, const char *what, double value, double good,
+                    double bad);
+
 /* For a finding that only informs: it costs nothing and gains nothing. */
 void finding_informs(struct finding *finding);
 

@@ -285,8 +285,10 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
     int64_t most_ns = 0;
     enum host_doing most = HOST_OUTSIDE;
 
-    if (facts->summary->timeline.work_count == 0 || facts->lacks_work || !(idle > 0) ||
-        !(facts_busy_share(facts) < 0.5))
+    if (facts->summary->timeline.work_count == 0 || facts->lacks_work || !(idle > 0))
+        return false;
+    finding_judges(finding, "busy share of a step", facts_busy_share(facts), RULE_BUSY_GOOD, 0.5);
+    if (!(facts_busy_share(facts) < 0.5))
         return false;
     for (int i = 0; i < HOST_DOING_COUNT; i++)
         if (time->free_ns[i] + time->drained_ns[i] > most_ns) {

@@ -129,6 +129,7 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
     figures = (struct step_figures){ values, values + steps, values + 2 * steps, 0 };
     if (facts->summary->first_uses.count == 0 && measure_steps(&figures, facts)) {
         double cv = stats_cv(figures.length, figures.count);
+        finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);
         found = cv > UNEVEN && !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
                 stats_deviation(figures.explained, figures.count) <
                     stats_deviation(figures.length, figures.count) / 2;

@@ -63,6 +63,8 @@ static bool judge_activation_memory(struct finding *finding, const struct facts 
     double share = budget > 0 ? (double)device->peak / (double)budget : 0;
     bool by_category;
 
+    if (budget > 0)
+        finding_judges(finding, "peak share of memory", share, 0.9, 0.98);
     if (!(share >= 0.9))
         return false;
     activations = activations_at_peak(facts, device, &by_category);
@@ -203,6 +205,7 @@ static bool judge_fragmentation(struct finding *finding, const struct facts *fac
         return false;
     ratio = (double)device->reserved_at_peak / (double)device->peak;
     unused = (double)(device->reserved_at_peak - device->peak);
+    finding_judges(finding, "unused share of memory", unused / (double)budget, 0.1, 0.25);
     if (!(ratio >= 1.2) || !(unused >= 0.1 * (double)budget))
         return false;
     finding->severity = unused >= 0.25 * (double)budget ? SEVERITY_MAJOR : SEVERITY_MINOR;

@@ -31,8 +31,6 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
     double waits = facts->rank_count > 1 ? fmin(exposed, waits_ns(facts)) : 0;
     char waiting[80] = "";
 
-    if (!(exposed - waits >= 0.1 * facts->step_ns))
-        return false;
     if (waits > 0)
         snprintf(waiting, sizeof waiting, ", %s of them waiting for the slow rank",
                  quantity_time(waits).text);
@@ -40,7 +38,7 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
              "communication takes %s of %s; %s of that does not overlap with compute%s",
              quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
              step_text(facts).text, quantity_time(exposed).text, waiting);
-    return finding_costs(finding, facts, exposed - waits);
+    return finding_costs_from(finding, facts, exposed - waits, 0.1);
 }
 
 /* --- All ranks --- */

@@ -330,6 +330,25 @@ void headline_json(struct json *json, cJSON *object, const struct headline *head
     json_text(json, object, "headline", headline->text);
 }
 
+static void add_thresholds(struct json *json, cJSON *to, const struct findings *findings)
+{
+    cJSON *array = json_array(json, to, "thresholds");
+
+    for (int64_t i = 0; i < findings->threshold_count; i++) {
+        const struct threshold *threshold = &findings->thresholds[i];
+        const struct judged *judged = &threshold->judged;
+        cJSON *object = json_object(json, array, NULL);
+        bool any = judged->what != NULL;
+        json_text(json, object, "id", threshold->id);
+        json_bool(json, object, "found", threshold->found);
+        json_text(json, object, "figure", judged->what);
+        json_number(json, object, "value", any ? judged->value : NAN);
+        json_number(json, object, "good", any ? judged->good : NAN);
+        json_number(json, object, "bad", any ? judged->bad : NAN);
+        json_text(json, object, "source", threshold->source);
+    }
+}
+
 static enum status add_trace(struct json *json, cJSON *array, const struct diagnosis *diagnosis,
                              int which, int timeline_steps)
 {
@@ -355,6 +374,7 @@ static enum status add_trace(struct json *json, cJSON *array, const struct diagn
     if (timeline_steps > 0)
         TRY(timeline_json(json, object, summary, timeline_steps));
     headline_json(json, object, &diagnosis->findings[which].headline);
+    add_thresholds(json, object, &diagnosis->findings[which]);
     json_text(json, object, "healthy",
               diagnosis->findings[which].healthy[0] != '\0' ? diagnosis->findings[which].healthy
                                                             : NULL);

@@ -4,7 +4,9 @@
 #include "harness/base/quantity.h"
 #include "harness/report/diagnosis_ranks.h"
 #include "harness/report/diagnosis_tables.h"
+#include "harness/report/diagnosis_thresholds.h"
 #include "harness/report/longest_gaps.h"
+#include "harness/report/timeline_text.h"
 #include "scenarios/scenario.h"
 
 #include <ctype.h>
@@ -311,18 +313,27 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
     diagnosis_headline(page, &diagnosis->findings[which].headline);
 }
 
-static void print_whole(const struct page *page, const struct diagnosis *diagnosis, int which)
+static enum status print_whole(const struct page *page, const struct diagnosis *diagnosis,
+                               int which, const struct diagnosis_view *view)
 {
     const struct summary *summary = &diagnosis->summaries[which];
     const struct facts facts = facts_of(summary, 1, 0);
+    enum status status = STATUS_OK;
 
     print_head(page, diagnosis, which);
     print_step(page, summary, &facts);
     print_usage(page, summary);
     print_launches(page, &summary->launches);
+    if (view->timeline > 0)
+        TRY(timeline_text(page, summary, view->timeline));
     print_findings(page, &facts, &diagnosis->findings[which]);
     longest_gaps_print(page, summary);
+    if (view->thresholds)
+        diagnosis_thresholds(page, &diagnosis->findings[which]);
     diagnosis_tables(page, summary, &diagnosis->tables);
+
+out:
+    return status;
 }
 
 void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
@@ -334,17 +345,21 @@ void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
     print_findings(page, &facts, &diagnosis->findings[0]);
 }
 
-void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis, int only)
+enum status diagnosis_page(const struct page *page, const struct diagnosis *diagnosis,
+                           const struct diagnosis_view *view)
 {
-    if (only < 0 && diagnosis->is_run) {
-        diagnosis_ranks(page, diagnosis);
-        return;
-    }
+    enum status status = STATUS_OK;
+
+    if (view->only < 0 && diagnosis->is_run)
+        return diagnosis_ranks(page, diagnosis, view);
     for (int i = 0; i < diagnosis->count; i++) {
-        if (only >= 0 && i != only)
+        if (view->only >= 0 && i != view->only)
             continue;
-        if (only < 0 && i > 0)
+        if (view->only < 0 && i > 0)
             fputc('\n', page->console.stream);
-        print_whole(page, diagnosis, i);
+        TRY(print_whole(page, diagnosis, i, view));
     }
+
+out:
+    return status;
 }

@@ -7,8 +7,16 @@
 #include "harness/diagnosis/rules.h"
 #include "harness/text/page.h"
 
-/* `only`: the trace whose page it is; -1: one page for a run, else one for each trace. */
-void diagnosis_page(const struct page *page, const struct diagnosis *diagnosis, int only);
+/* What is printed beside the usual. */
+struct diagnosis_view {
+    int only;     /* the trace whose page it is; -1: one page for a run, else one for each trace */
+    int timeline; /* steps to draw (timeline_text.h), of a run those of its slow rank; 0: none */
+    bool thresholds;
+};
+
+/* OUT_OF_MEMORY. */
+enum status diagnosis_page(const struct page *page, const struct diagnosis *diagnosis,
+                           const struct diagnosis_view *view);
 
 /* The findings of the first trace alone, after reasons to doubt them. */
 void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis);

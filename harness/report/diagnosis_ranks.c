@@ -3,6 +3,7 @@
 #include "harness/analysis/summary.h"
 #include "harness/base/quantity.h"
 #include "harness/report/diagnosis_page.h"
+#include "harness/report/timeline_text.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>
@@ -199,8 +200,27 @@ static void print_findings(const struct page *page, const struct diagnosis *diag
 
 /* --- The page --- */
 
-void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis)
+/* The slow rank's, or else that of the first file. */
+static enum status print_timeline(const struct page *page, const struct diagnosis *diagnosis,
+                                  int steps)
 {
+    int64_t which = slow_rank_matters(&diagnosis->slow) ? diagnosis->slow.which : 0;
+    enum status status = STATUS_OK;
+
+    if (steps == 0)
+        goto out;
+    fputc('\n', page->console.stream);
+    page_paragraph(page, INK_PLAIN, "Of rank %lld:", rank_of(diagnosis, which));
+    TRY(timeline_text(page, &diagnosis->summaries[which], steps));
+
+out:
+    return status;
+}
+
+enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
+                            const struct diagnosis_view *view)
+{
+    enum status status = STATUS_OK;
     char title[64];
 
     snprintf(title, sizeof title, "%d of %lld ranks", diagnosis->count,
@@ -210,7 +230,11 @@ void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis)
     diagnosis_headline(page, &diagnosis->run.findings.headline);
     print_ranks(page, diagnosis);
     print_slow(page, diagnosis);
+    TRY(print_timeline(page, diagnosis, view->timeline));
     print_findings(page, diagnosis);
     fputc('\n', page->console.stream);
     page_paragraph(page, INK_DIM, "--rank=N prints the page of one rank, with its tables.");
+
+out:
+    return status;
 }

@@ -4,9 +4,12 @@
 #define HARNESS_REPORT_DIAGNOSIS_RANKS_H
 
 #include "harness/diagnosis/diagnosis.h"
+#include "harness/report/diagnosis_page.h"
 #include "harness/text/page.h"
 
-void diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis);
+/* OUT_OF_MEMORY. */
+enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
+                            const struct diagnosis_view *view);
 
 /* The traces by rank: the one of the least rank above `rank`; -1: there is none. */
 int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank);

@@ -164,6 +164,13 @@ assert trace["partial"] is False' "$folder/out" >"$folder/err" 2>&1 || fail "the
 fi
 expect 0 "a timeline" diagnose "$folder/whole.json" --format=json --timeline=3
 says out '"timeline":'
+expect 0 "a timeline for people" diagnose "$folder/whole.json" --timeline
+says out "Timeline: step 0, the most typical of 200"
+says out "  stream 7     |............+#####"
+expect 0 "one of three steps" diagnose "$folder/whole.json" --timeline=3
+says out "Timeline: steps 0 to 2 of 200"
+expect 0 "thresholds" diagnose "$folder/whole.json" --thresholds
+says out "Thresholds"
 expect 0 "Markdown" diagnose "$folder/whole.json" --format=markdown
 says out "### Findings"
 expect 0 "no colour where none is asked for" diagnose "$folder/whole.json"
@@ -178,8 +185,7 @@ refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"
 refuses "an empty file" "not a trace" diagnose "$folder/empty.json"
 cp "$folder/result.json" "$folder/base.json"
 refuses "a result file" 'without "traceEvents"' diagnose "$folder/base.json"
-refuses "a timeline for people" "--timeline=3: it is for programs; give --format=json too" \
-    diagnose "$folder/whole.json" --timeline=3
+refuses "a long timeline" "--timeline=101" diagnose "$folder/whole.json" --timeline=101
 refuses "a timeline without steps" "--timeline=0" diagnose "$folder/whole.json" --timeline=0
 refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html
 refuses "an unknown flag" "did you mean --format?" diagnose "$folder/whole.json" --frmat=json

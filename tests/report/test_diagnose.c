@@ -75,7 +75,8 @@ static void add_rank(const char *head, const char *kernel, int communication_us)
 }
 
 /* As in a terminal of 80 columns, or as in a file. */
-static char *printed_in(const struct diagnosis *diagnosis, bool markdown, bool in_file, int only)
+static char *printed_with(const struct diagnosis *diagnosis, bool markdown, bool in_file,
+                          struct diagnosis_view view)
 {
     char *text = NULL;
     size_t size = 0;
@@ -86,9 +87,14 @@ static char *printed_in(const struct diagnosis *diagnosis, bool markdown, bool i
     assert_int_equal(page.console.room, INT_MAX);
     if (!in_file)
         page.console.room = 80;
-    diagnosis_page(&page, diagnosis, only);
+    assert_int_equal(diagnosis_page(&page, diagnosis, &view), STATUS_OK);
     fclose(stream);
     return text;
+}
+
+static char *printed_in(const struct diagnosis *diagnosis, bool markdown, bool in_file, int only)
+{
+    return printed_with(diagnosis, markdown, in_file, (struct diagnosis_view){ .only = only });
 }
 
 static char *printed(const struct diagnosis *diagnosis, bool markdown)
@@ -486,6 +492,63 @@ static void a_healthy_trace_says_why(void **state)
     release(&diagnosis, text);
 }
 
+/* --- On demand --- */
+
+/* Two steps of 100 us in 63 columns, so a column is 3.17 us: the call is from 2 to 12 us, its operator from 1
+ * to 21, the kernel from 20 to 60, a copy from 62 to 64, communication in the last 30. The copy is half of no
+ * column in the first step, and of one in the second. */
+static void the_timeline_is_drawn_in_the_width_of_the_page(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 30);
+    diagnosis = diagnose();
+    text = printed_with(&diagnosis, false, false,
+                        (struct diagnosis_view){ .only = -1, .timeline = 2 });
+    assert_non_null(strstr(text, "Timeline: steps 0 to 1 of 2\n  200 us, from 0.000 us on the"));
+    CHECK_ROW(text, "|0              |50.8 us        |102 us         |152 us");
+    CHECK_ROW(text, "step", "|[0-----------------------------][1----------------------------]|\n");
+    CHECK_ROW(text, "loop", "|lLLLOOO........................oLLLOOOo........................|\n");
+    CHECK_ROW(text, "stream 7",
+              "|......#############cc................+############+C...........|\n");
+    CHECK_ROW(text, "stream 8",
+              "|......................NNNNNNNNNN.....................nNNNNNNNNN|\n");
+    free(text);
+    text = printed_with(&diagnosis, false, false,
+                        (struct diagnosis_view){ .only = -1, .timeline = 1 });
+    assert_non_null(strstr(text, "Timeline: step 0, the most typical of 2"));
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        assert_in_range(wrap_columns(line), 0, 80);
+    release(&diagnosis, text);
+}
+
+static void thresholds_are_listed_for_every_rule(void **state)
+{
+    struct diagnosis diagnosis;
+    struct finding_about about;
+    char *text;
+    (void)state;
+
+    add_rank("", "gemm", 30);
+    diagnosis = diagnose();
+    text = printed_with(&diagnosis, false, false,
+                        (struct diagnosis_view){ .only = -1, .thresholds = true });
+    text = strstr(text, "\nThresholds\n");
+    assert_non_null(text);
+    for (int i = 0; findings_about(&about, i); i++) {
+        char line[80];
+        snprintf(line, sizeof line, "\n  %s ", about.id);
+        assert_non_null(strstr(text, line));
+        assert_string_equal(diagnosis.findings[0].thresholds[i].id, about.id);
+    }
+    CHECK_ROW(text, "exposed_communication", "lost share of a step", "30%", "< 10%", ">= 15%");
+    CHECK_ROW(text, "low_utilisation", "busy share of a step", "72%", ">= 70%", "< 50%");
+    CHECK_ROW(text, "straggler", "-", "-", "-", "-");
+    release(&diagnosis, NULL);
+}
+
 /* --- JSON --- */
 
 static const cJSON *member(const cJSON *object, const char *name)
@@ -545,6 +608,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "bottleneck",
         "bottleneck_share",
         "headline",
+        "thresholds",
         "healthy",
         "findings",
     };
@@ -949,6 +1013,8 @@ int main(void)
         cmocka_unit_test(the_longest_gaps_are_on_the_page),
         cmocka_unit_test(findings_are_numbered_in_their_order),
         cmocka_unit_test(a_healthy_trace_says_why),
+        cmocka_unit_test(the_timeline_is_drawn_in_the_width_of_the_page),
+        cmocka_unit_test(thresholds_are_listed_for_every_rule),
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),
         cmocka_unit_test(parts_in_json_sum_to_their_whole),
         cmocka_unit_test(the_timeline_has_the_times_and_names_of_the_file),
