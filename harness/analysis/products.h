@@ -3,7 +3,7 @@
  * A product takes a fixed time, to start, to fill the device and to end, and one that grows with its work
  * (Hockney, "Parallel Computers", 1981: the line with the parameters r_infinity and n_1/2). Both can be
  * told apart if a trace has products of unequal work: operators state their floating-point operations
- * ("flops", ours and PyTorch's with with_flops=True), and launch the products. */
+ * ("flops": ours do, but the files of PyTorch 2.15 do not, with_flops=True or not), and launch the products. */
 #ifndef HARNESS_ANALYSIS_PRODUCTS_H
 #define HARNESS_ANALYSIS_PRODUCTS_H
 

@@ -139,8 +139,21 @@ static int graph_count(const struct training *training)
     return (training->config.model.tokens + 1) * TRANSFER_INPUTS;
 }
 
+static void release_notes(struct training *training)
+{
+    while (training->notes != NULL) {
+        struct graph_notes *notes = training->notes;
+        training->notes = notes->next;
+        graph_spans_release(&notes->spans);
+        free(notes);
+    }
+}
+
+/* Without a trace nothing keeps pointers to the spans of graphs that are gone. */
 static void destroy_graphs(struct training *training)
 {
+    if (training->trace == NULL)
+        release_notes(training);
     for (int i = 0; i < graph_count(training); i++) {
         graph_destroy(training->graphs[i].graph);
         training->graphs[i].graph = NULL;
@@ -207,12 +220,7 @@ out:
 
 void training_close_graphs(struct training *training)
 {
-    while (training->notes != NULL) {
-        struct graph_notes *notes = training->notes;
-        training->notes = notes->next;
-        graph_spans_release(&notes->spans);
-        free(notes);
-    }
+    release_notes(training);
     if (training->graphs != NULL)
         destroy_graphs(training);
     free(training->graphs);

@@ -13,7 +13,8 @@
 #include "scenarios/training/step/transfer.h"
 
 /* The graph of steps whose samples are padded to one length. */
-/* Spans of a graph stay until the training is closed: traces keep pointers to them. */
+/* Spans of a graph stay as long as it, and while somebody traces until the training is closed: traces keep
+ * pointers to them. */
 struct graph_notes {
     struct graph_spans spans;
     struct graph_notes *next;
