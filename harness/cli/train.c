@@ -29,6 +29,7 @@ enum {
     FOLDER = sizeof((struct saving_config *)NULL)->folder,
     ROUNDS = 3,
     LOSS_LINES = 10,
+    SCHEMA = 1, /* of --format=json */
 };
 
 static const double SECONDS = 3, LADDER_SECONDS = 180;
@@ -189,9 +190,12 @@ static enum status print_json_one(const struct train *train, const struct device
     struct json json = { 0 };
     cJSON *root = json_object(&json, NULL, NULL);
 
+    json_integer(&json, root, "schema", SCHEMA);
+    json_text(&json, root, "version", CHOKEPOINT_VERSION);
     json_text(&json, root, "device", device->name);
     json_text(&json, root, "settings", settings);
     json_bool(&json, root, "interrupted", measurement->interrupted);
+    train_units_json(&json, root);
     train_json(&json, root, measurement);
     utilisation_json(&json, root, "utilisation", utilisation);
     add_saved(&json, root, train, measurement);

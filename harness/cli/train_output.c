@@ -162,6 +162,18 @@ out:
     return status;
 }
 
+void train_units_json(struct json *json, cJSON *object)
+{
+    cJSON *units = json_object(json, object, "units");
+
+    json_text(json, units, "seconds", "s");
+    json_text(json, units, "steps_per_second", "/s");
+    json_text(json, units, "step_time_p50", metric_unit(METRIC_STEP_TIME));
+    for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
+        if (metric_unit((enum metric)i)[0] != '\0')
+            json_text(json, units, metric_name((enum metric)i), metric_unit((enum metric)i));
+}
+
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement)
 {
     json_integer(json, object, "steps", measurement->steps);

@@ -27,6 +27,9 @@ void train_print_summary(const struct page *page, const struct measurement *meas
 /* Members of an object: every figure as a flat number. */
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement);
 
+/* Member "units": those of its figures that have one. */
+void train_units_json(struct json *json, cJSON *object);
+
 /* Prints a document to standard output and frees it, also where that fails. OUT_OF_MEMORY. */
 enum status train_print_json(struct json *json, cJSON *root);
 

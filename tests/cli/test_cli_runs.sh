@@ -11,6 +11,8 @@ export CHOKEPOINT_CACHE="$folder/cache"
 
 # --- small runs ---
 expect 0 "a training run as JSON" "$program" train --device=cpu --model=light --steps=20 --format=json
+says out '"schema":	1'
+says out '"step_time":	"us"'
 says out '"steps":	20'
 says out '"held_out_accuracy"'
 says out '"interrupted":	false'
