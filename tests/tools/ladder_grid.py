@@ -13,13 +13,15 @@ usage: ladder_grid.py PROGRAM [--runs 5] [--rounds 9] [--steps 400] [-- flags of
 import argparse
 import itertools
 import json
+import math
 import statistics
 import subprocess
 import sys
 
 FINALISTS = 5  # The grid's best may have been lucky.
 CLEAR = 1.05  # A gain that no grid has to confirm.
-STEPS = 100, 400  # of all settings, and of the best quarter
+STEPS = 60, 400  # of all settings, and of the best quarter
+SECOND_MOST = 64  # settings in the second half
 LEAST_SHARE, MOST_SECONDS = 0.95, 180
 
 
@@ -35,6 +37,22 @@ def settings_of(text):
 
 def flags_of(settings):
     return [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+
+
+def grid_rates(program, device, base, axes):
+    """Samples per second of all settings that are possible. A process sweeps two knobs, which is sooner done
+    than one process for each setting."""
+    outer, inner = list(axes)[:-2], list(axes)[-2:]
+    rates = []
+    for values in itertools.product(*(axes[name] for name in outer)):
+        settings = {**base, **dict(zip(outer, values))}
+        fixed = {name: value for name, value in settings.items() if name not in inner}
+        sweeps = [f"--sweep={name}={','.join(axes[name])}" for name in inner]
+        found = train(program, *device, *flags_of(fixed), *sweeps, "--repetitions=1", f"--steps={STEPS[0]}")
+        for value in found["values"] if found else []:
+            swept = value["settings"] if len(inner) > 1 else {inner[0]: value["value"]}
+            rates += [(round_["items_per_second"], {**settings, **swept}) for round_ in value["rounds"]]
+    return rates
 
 
 def kept(ladder):
@@ -87,12 +105,13 @@ def main():
               f"{found['end']} ({found['left']}): {kept(found)}", flush=True)
     axes, clear = axes_of(ladders)
     start = settings_of(ladders[0]["from"])
-    grid = [{**start, **clear, **dict(zip(axes, values))} for values in itertools.product(*axes.values())]
-    print(f"these stay: {clear}; grid: {len(grid)} settings of {', '.join(axes)}", flush=True)
-    for steps in STEPS:
-        rates = [(speed(settings, steps), settings) for settings in grid]
-        rates = sorted((row for row in rates if row[0] is not None), key=lambda row: -row[0])
-        grid = [settings for _, settings in rates[:max(FINALISTS, len(rates) // 4)]]
+    print(f"these stay: {clear}; grid: {math.prod(map(len, axes.values()))} settings of {', '.join(axes)}",
+          flush=True)
+    rates = grid_rates(options.program, device, {**start, **clear}, axes)
+    rates.sort(key=lambda row: -row[0])
+    grid = [settings for _, settings in rates[:max(FINALISTS, min(len(rates) // 4, SECOND_MOST))]]
+    rates = [(speed(settings, STEPS[1]) or 0, settings) for settings in grid]
+    grid = [settings for _, settings in sorted(rates, key=lambda row: -row[0])]
     finalists = grid[:FINALISTS]
     finalists += [{**finalists[0], name: start[name]} for name in clear]
     finalists = [settings for settings in finalists if speed(settings, STEPS[0]) is not None]
