@@ -1,6 +1,7 @@
 /* Traces of real machines against numbers that were computed elsewhere. The traces are not part of the
  * project: CHOKEPOINT_TRACES names their folder, with expected.json; without it this is skipped. */
 #include "harness/diagnosis/findings.h"
+#include "harness/diagnosis/where.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <cjson/cJSON.h>
@@ -191,6 +192,31 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
     }
 }
 
+/* The first work of the step comes 269 ms after it began: nearly all of that is in one function. */
+static void the_longest_gap_names_its_line(void **state)
+{
+    char path[4096], text[384];
+    struct trace_file *trace = NULL;
+    struct summary summary;
+    struct idle_gap first = { .start_ns = 0 };
+    struct call_place place;
+    (void)state;
+
+    snprintf(path, sizeof path, "%s/mi300_timesformer.json.gz", folder);
+    assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+    assert_int_equal(summary_make(&summary, trace), STATUS_OK);
+    first.start_ns = summary.idle.start_ns;
+    first.end_ns = summary.timeline.work[0].event->start_ns;
+    first.time.idle_ns = first.end_ns - first.start_ns;
+    assert_true(first.time.idle_ns > 268000000);
+    assert_int_equal(where_of_gap(&place, &summary, &first), STATUS_OK);
+    call_place_text(text, sizeof text, &place);
+    assert_string_equal(text, ".../pipelines/video_classification.py:129 in preprocess");
+    assert_true(place.share > 0.95);
+    summary_release(&summary);
+    trace_file_close(trace);
+}
+
 static cJSON *load_expected(void)
 {
     char path[4096], *text = calloc(1, EXPECTED_MAX);
@@ -213,6 +239,7 @@ int main(void)
         cmocka_unit_test(every_trace_has_the_numbers_that_others_computed),
         cmocka_unit_test(a_host_bound_trace_idles_for_the_host),
         cmocka_unit_test(the_first_finding_is_what_an_engineer_would_say),
+        cmocka_unit_test(the_longest_gap_names_its_line),
     };
     const char *named = getenv("CHOKEPOINT_TRACES");
     int failed;
