@@ -80,7 +80,7 @@ static bool is_own(const struct call_tree *tree, const struct call_node *parent,
     if (tree->frames[0].is_stack)
         return frame_name_of_stack(text, &name);
     name = frame_name_of(text, strlen(text));
-    return frame_name_is_own(&name);
+    return frame_name_is_own(&name) && !frame_name_is_part(&name);
 }
 
 static enum status add_node(struct call_tree *tree, struct triple_table *known, uint32_t parent,

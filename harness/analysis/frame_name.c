@@ -166,6 +166,13 @@ bool frame_name_is_own(const struct frame_name *name)
            !(slash != NULL && is_in(name->file, first, libraries, ARRAY_SIZE(libraries)));
 }
 
+bool frame_name_is_part(const struct frame_name *name)
+{
+    static const char *const parts[] = { "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>" };
+
+    return is_in(name->function, name->function_length, parts, ARRAY_SIZE(parts));
+}
+
 /* Stacks of 2021 begin with the innermost call, later ones with the outermost, which is mostly a module. */
 bool frame_name_of_stack(const char *text, struct frame_name *name)
 {

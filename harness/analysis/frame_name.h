@@ -27,6 +27,9 @@ bool frame_name_of_stack(const char *text, struct frame_name *name);
  * from the names, so the first folder, or the file's name, has to tell. */
 bool frame_name_is_own(const struct frame_name *name);
 
+/* True for a comprehension or a generator expression: Python calls it, but it is part of a line. */
+bool frame_name_is_part(const struct frame_name *name);
+
 /* The line of "train.py:34"; 0: it is not a line of that file. */
 int64_t frame_line_of(const char *from, const struct frame_name *name);
 

@@ -139,6 +139,31 @@ static enum status gather_captures(struct gathering *gathering)
     return gather_intervals(gathering, &gathering->summary->captures.idle);
 }
 
+/* Outermost operators of the loop's thread, each with the cost that it and those in it have beside their work. */
+static enum status gather_operators(struct gathering *gathering)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = &gathering->summary->timeline;
+    const struct host_activity *host = &gathering->summary->host;
+
+    for (int64_t i = 0, next; i < timeline->host_count; i = next) {
+        const struct trace_event *event = timeline->host[i];
+        int64_t own_ns = OPERATOR_OWN_NS;
+        next = i + 1;
+        if (event->kind != EVENT_KIND_OPERATOR || event->track != host->loop)
+            continue;
+        for (; next < timeline->host_count && timeline->host[next]->track == event->track &&
+               timeline->host[next]->start_ns < event->end_ns;
+             next++)
+            own_ns += OPERATOR_OWN_NS;
+        TRY(costly_times_add(gathering->times, event->start_ns, event->end_ns,
+                             (double)interval_earlier(own_ns, event->end_ns - event->start_ns)));
+    }
+
+out:
+    return status;
+}
+
 /* --- Findings --- */
 
 enum {
@@ -163,6 +188,7 @@ static const struct {
     { "launch_bound", gather_gaps, LAUNCHES, false },
     { "host_work", gather_gaps, OTHER_WORK, false },
     { "host_sync", gather_waits, 0, false },
+    { "small_operators", gather_operators, 0, false },
     { "allocation_churn", gather_allocations, 0, false },
     { "pageable_copy", gather_copies, 0, true },
     { "small_copies", gather_copies, 0, false },

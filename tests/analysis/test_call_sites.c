@@ -174,6 +174,22 @@ static void a_call_in_a_helper_is_named_by_its_line(void **state)
 }
 
 /* Only part of the time of run_backward() is the cost, so the line that called it is named. */
+/* A comprehension is a call to Python, and part of a line to its reader. */
+static void comprehensions_belong_to_their_line(void **state)
+{
+    static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
+    struct call_place place;
+    (void)state;
+
+    made_begin();
+    add_steps(1, 1000);
+    add_call("train.py(14): tokenize", "train.py:40", 100, 900);
+    add_call("re/__init__.py(9): findall", "train.py:15", 110, 500);
+    add_call("train.py(15): <listcomp>", "train.py:15", 510, 890);
+    place = place_of(costs, 1000);
+    check_place(&place, "train.py:15 in tokenize");
+}
+
 static void time_in_libraries_belongs_to_the_line_that_called_them(void **state)
 {
     static const struct cost costs[] = { { 100, 300 }, { 1100, 1300 }, { 0, 0 } };
@@ -318,6 +334,7 @@ int main(void)
         cmocka_unit_test(calls_read_as_one_would_write_them),
         cmocka_unit_test(stacks_are_read_in_both_orders),
         cmocka_unit_test(a_call_in_a_helper_is_named_by_its_line),
+        cmocka_unit_test(comprehensions_belong_to_their_line),
         cmocka_unit_test(time_in_libraries_belongs_to_the_line_that_called_them),
         cmocka_unit_test(a_function_whose_parts_share_the_cost_is_named_whole),
         cmocka_unit_test(time_without_a_call_lies_between_lines),
