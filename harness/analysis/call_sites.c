@@ -366,15 +366,21 @@ enum status call_sites_find(struct call_place *place, const struct call_tree *tr
     enum status status = STATUS_OK;
     struct search search = { .tree = tree, .times = times };
     struct candidate found;
+    int64_t until_ns = INT64_MIN;
 
     memset(place, 0, sizeof *place);
+    if (times->count == 0)
+        return STATUS_OK;
     sort_items(times->items, times->count, sizeof *times->items, by_start);
-    for (int64_t i = 0; i < times->count; i++) search.all_ns += times->items[i].cost_ns;
+    for (int64_t i = 0; i < times->count; i++) {
+        search.all_ns += times->items[i].cost_ns;
+        until_ns = interval_later(until_ns, times->items[i].end_ns);
+    }
     search.covered_ns = calloc(tree->node_count, sizeof *search.covered_ns);
     search.opened = calloc(tree->node_count, sizeof *search.opened);
     if (search.covered_ns == NULL || search.opened == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u calls of a program", tree->node_count);
-    TRY(call_tree_visit(tree, take_segment, &search));
+    TRY(call_tree_visit(tree, times->items[0].start_ns, until_ns, take_segment, &search));
     sum_up(&search);
     TRY(search_places(&search, &found));
     if (found.name != 0 && found.cost_ns >= CALL_SITE_LEAST * search.all_ns)

@@ -172,23 +172,37 @@ out:
     return status;
 }
 
-enum status call_tree_visit(const struct call_tree *tree, call_segment_visit *visit, void *context)
+/* A call that ends before the first moment, and those in it, have nothing to show, but the call around it goes on
+ * after it. Likewise one that begins after the last, but it ends what the call around it does itself. */
+enum status call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
+                            call_segment_visit *visit, void *context)
 {
     enum status status = STATUS_OK;
     struct call_pass *pass = calloc(1, sizeof *pass);
+    int64_t passed_ns = INT64_MIN;
+    bool is_last = false;
 
     if (pass == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the calls of a program");
     pass->cursor_ns = INT64_MIN;
     pass->visit = visit;
     pass->context = context;
-    for (int64_t i = 0; i < tree->call_count; i++) {
+    for (int64_t i = 0; i < tree->call_count && !is_last; i++) {
         struct any_call call;
         if (tree->node_of[i] == CALL_ROOT)
             continue;
         call = call_at(tree, i);
+        if (call.start_ns < passed_ns)
+            continue;
         TRY(close_calls(pass, call.start_ns));
+        if (call.end_ns <= from_ns) {
+            passed_ns = call.end_ns;
+            if (pass->depth > 0)
+                pass->stack[pass->depth - 1].after = call.from;
+            continue;
+        }
         TRY(open_call(pass, &call, tree->node_of[i]));
+        is_last = call.start_ns >= until_ns;
     }
     TRY(close_calls(pass, INT64_MAX));
 
