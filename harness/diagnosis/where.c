@@ -171,10 +171,7 @@ enum {
     LOGS = 1 << HOST_LOGGING,
     SAVES = 1 << HOST_SAVING,
     LAUNCHES = 1 << HOST_OUTSIDE | 1 << HOST_OPERATOR | 1 << HOST_LAUNCHING,
-    /* All that no other rule speaks of. */
-    OTHER_WORK = (1 << HOST_DOING_COUNT) - 1 -
-                 (LOADS | LOGS | SAVES | 1 << HOST_LAUNCHING | 1 << HOST_COPYING |
-                  1 << HOST_ALLOCATING | 1 << HOST_WAITING),
+    OTHER_WORK = 1 << HOST_OUTSIDE | 1 << HOST_OPERATOR,
 };
 
 static const struct {
