@@ -17,8 +17,8 @@ static enum does by_name(const char *name)
                                      : DOES_OTHER;
 }
 
-static enum status find(struct captures *captures, struct intervals *taken,
-                        const struct timeline *timeline, const enum does *does)
+static enum status find(struct captures *captures, const struct timeline *timeline,
+                        const enum does *does)
 {
     enum status status = STATUS_OK;
     const struct trace_event *begun = NULL;
@@ -29,11 +29,13 @@ static enum status find(struct captures *captures, struct intervals *taken,
             begun = NULL;
         if (!trace_event_is_call(event))
             continue;
-        if (does[event->name] == DOES_INSTANTIATE)
-            TRY(intervals_add(taken, event->start_ns, event->end_ns));
+        if (does[event->name] == DOES_INSTANTIATE) {
+            TRY(intervals_add(&captures->taken, event->start_ns, event->end_ns));
+            captures->instantiated++;
+        }
         if (does[event->name] == DOES_END && begun != NULL) {
             TRY(intervals_add(&captures->times, begun->start_ns, event->end_ns));
-            TRY(intervals_add(taken, begun->start_ns, event->end_ns));
+            TRY(intervals_add(&captures->taken, begun->start_ns, event->end_ns));
             captures->count++;
         }
         if (does[event->name] == DOES_BEGIN)
@@ -42,29 +44,30 @@ static enum status find(struct captures *captures, struct intervals *taken,
             begun = NULL;
     }
     intervals_merge(&captures->times);
-    intervals_merge(taken);
+    intervals_merge(&captures->taken);
 
 out:
     return status;
 }
 
-enum status captures_make(struct captures *captures, const struct timeline *timeline)
+enum status captures_make(struct captures *captures, const struct timeline *timeline,
+                          const struct steps *steps)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
     enum does *does = malloc(((size_t)names + 1) * sizeof *does);
-    struct intervals taken = { 0 };
     enum status status = STATUS_OK;
 
     memset(captures, 0, sizeof *captures);
     if (does == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
     for (uint32_t i = 0; i < names; i++) does[i] = by_name(trace_file_name(timeline->trace, i));
-    TRY(find(captures, &taken, timeline, does));
-    if (taken.count > 0)
-        TRY(timeline_idle_within(timeline, &taken, &captures->idle));
+    TRY(find(captures, timeline, does));
+    captures->again = captures->count >= CAPTURES_REPEAT && steps->count > 0 &&
+                      captures->count * 5 >= steps->count;
+    if (captures->taken.count > 0)
+        TRY(timeline_idle_within(timeline, &captures->taken, &captures->idle));
 
 out:
-    intervals_release(&taken);
     free(does);
     return status;
 }
@@ -72,5 +75,6 @@ out:
 void captures_release(struct captures *captures)
 {
     intervals_release(&captures->times);
+    intervals_release(&captures->taken);
     intervals_release(&captures->idle);
 }

@@ -6,17 +6,26 @@
 #define HARNESS_ANALYSIS_CAPTURES_H
 
 #include "harness/analysis/intervals.h"
+#include "harness/analysis/steps.h"
 #include "harness/analysis/timeline.h"
 
 struct captures {
     int64_t count;          /* begun and ended in the trace, by the same thread */
+    int64_t instantiated;   /* calls that make a graph of one */
     struct intervals times; /* from the call that begins to the end of the one that ends; merged */
-    struct intervals
-        idle; /* the part of these times, and of instantiating, in which no device worked; merged */
+    struct intervals taken; /* these times, and those of instantiating; merged */
+    struct intervals idle;  /* the part of `taken` in which no device worked; merged */
+
+    /* Every program that launches graphs captures some. This one is not done with it after a warm-up: there
+     * are CAPTURES_REPEAT or more, and one in every fifth step or more. */
+    bool again;
 };
 
+enum { CAPTURES_REPEAT = 8 }; /* fewer do not show whether something comes again */
+
 /* OUT_OF_MEMORY. Release in every case. */
-enum status captures_make(struct captures *captures, const struct timeline *timeline);
+enum status captures_make(struct captures *captures, const struct timeline *timeline,
+                          const struct steps *steps);
 void captures_release(struct captures *captures);
 
 #endif

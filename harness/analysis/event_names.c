@@ -96,6 +96,19 @@ bool name_instantiates(const char *name)
     return strstr(name, "GraphInstantiate") != NULL;
 }
 
+bool name_loads_module(const char *name)
+{
+    static const char *const parts[] = { "ModuleLoad", "LibraryLoad", "nvrtcCompile",
+                                         "hiprtcCompile" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
+bool name_compiles(const char *name)
+{
+    return strstr(name, "(dynamo_timed)") != NULL || begins(name, "_compile");
+}
+
 bool name_is_wait(const char *name)
 {
     static const char *const others[] = { "urQueueFinish", "urEventWait" };

@@ -34,6 +34,15 @@ bool name_ends_capture(const char *name);
 bool name_instantiates(
     const char *name); /* and one that makes a graph of it that can be launched */
 
+/* A call that loads a module of kernels, or compiles one: cuModuleLoadData, cuLibraryLoadData,
+ * hipModuleLoadDataEx, nvrtcCompileProgram ... */
+bool name_loads_module(const char *name);
+
+/* A span in which PyTorch compiles: "_compile.compile_inner (dynamo_timed)", "CUDAGraphNode.record
+ * (dynamo_timed)"; torch._dynamo.utils.dynamo_timed() names those of TorchDynamo and Inductor. A
+ * "Torch-Compiled Region" runs what was compiled. */
+bool name_compiles(const char *name);
+
 /* A call of the runtime or the driver that waits for the device: cudaStreamSynchronize,
  * hipDeviceSynchronize, cuCtxSynchronize, urQueueFinish (SYCL) ... */
 bool name_is_wait(const char *name);

@@ -27,6 +27,7 @@ struct sweep {
     uint32_t
         *work_of; /* by event: number of the first work that a call caused, from 1 on; 0: none */
     struct named *named;
+    bool *awaits; /* by event: a copy's call that lasted while the device did other work */
     struct open_event stack[DEPTH];
     int depth;
     int64_t cursor_ns;
@@ -34,9 +35,9 @@ struct sweep {
 
 const char *host_doing_name(enum host_doing doing)
 {
-    static const char *const names[] = { "outside", "operators",  "loading",
-                                         "logging", "saving",     "launching",
-                                         "copying", "allocating", "waiting" };
+    static const char *const names[] = { "outside", "operators", "loading",   "logging",
+                                         "saving",  "launching", "copying",   "allocating",
+                                         "waiting", "first_use", "capturing", "host_work" };
 
     return (unsigned)doing < ARRAY_SIZE(names) ? names[doing] : "unknown";
 }
@@ -68,8 +69,61 @@ enum host_doing host_doing_of_name(const char *name, bool is_call)
     return is_call ? named.call : named.span;
 }
 
+/* --- Copies that wait --- */
+
+/* The place of a device in the timeline. */
+static int64_t device_of(const struct timeline *timeline, const struct trace_event *event)
+{
+    int64_t number = timeline->trace->tracks[event->track].process;
+    int64_t low = 0, high = timeline->device_count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (timeline->devices[middle].device < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A copy may wait in its call until the device has done the work before it: a blocking copy, or one that is
+ * called asynchronous and has pageable memory. It did if it began right after that work, and more than half
+ * of the call was over by then. */
+static bool awaited(const struct work *work, int64_t earlier_end_ns)
+{
+    const struct trace_event *call = work->call;
+
+    return work->kind == WORK_COPY && call != NULL && call->end_ns > work->event->start_ns &&
+           work->event->start_ns - earlier_end_ns < IDLE_DEVICE_WAIT_NS &&
+           2 * (earlier_end_ns - call->start_ns) > call->end_ns - call->start_ns;
+}
+
+static enum status find_awaited(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = sweep->timeline;
+    int64_t *ends_ns = malloc(((size_t)timeline->device_count + 1) * sizeof *ends_ns);
+
+    if (ends_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld devices", (long long)timeline->device_count);
+    for (int64_t i = 0; i < timeline->device_count; i++) ends_ns[i] = INT64_MIN / 2;
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        int64_t *end_ns = &ends_ns[device_of(timeline, work->event)];
+        if (awaited(work, *end_ns))
+            sweep->awaits[work->call - sweep->trace->events] = true;
+        *end_ns = interval_later(*end_ns, work->event->end_ns);
+    }
+
+out:
+    free(ends_ns);
+    return status;
+}
+
 /* A copy to the host waits for the device if it is synchronous, or if its memory is pageable: such a copy
- * goes through a staging buffer, so it returns when it is done whatever the call is named. */
+ * goes through a staging buffer, so it returns when it is done whatever the call is named. Of other copies
+ * the times tell. */
 static bool copy_waits(const struct sweep *sweep, const struct trace_event *event)
 {
     uint32_t work = sweep->work_of[event - sweep->trace->events];
@@ -77,11 +131,15 @@ static bool copy_waits(const struct sweep *sweep, const struct trace_event *even
 
     if (work == 0)
         return false;
+    if (sweep->awaits[event - sweep->trace->events])
+        return true;
     copy = trace_file_name(sweep->trace, sweep->timeline->work[work - 1].event->name);
     return strstr(copy, "DtoH") != NULL &&
            (strstr(copy, "Pageable") != NULL ||
             strstr(trace_file_name(sweep->trace, event->name), "Async") == NULL);
 }
+
+/* --- The sweep --- */
 
 static enum host_doing doing_around(const struct sweep *sweep)
 {
@@ -205,7 +263,29 @@ static void give_back(struct host_activity *activity)
     activity->items = items != NULL ? items : activity->items;
 }
 
-enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline)
+static enum status copy_intervals(struct intervals *to, const struct intervals *from)
+{
+    static const struct intervals none = { 0 };
+
+    return intervals_without(to, from, &none);
+}
+
+/* First uses leave out what is in captures that come again. */
+static enum status claim(struct host_activity *activity, const struct first_uses *uses,
+                         const struct captures *captures)
+{
+    enum status status = STATUS_OK;
+
+    if (captures->again)
+        TRY(copy_intervals(&activity->captures, &captures->taken));
+    TRY(intervals_without(&activity->first_uses, &uses->times, &activity->captures));
+
+out:
+    return status;
+}
+
+enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline,
+                               const struct first_uses *uses, const struct captures *captures)
 {
     const struct trace_file *trace = timeline->trace;
     uint32_t names = trace_file_name_count(trace);
@@ -219,26 +299,30 @@ enum status host_activity_make(struct host_activity *activity, const struct time
     sweep->timeline = timeline;
     sweep->activity = activity;
     sweep->work_of = calloc((size_t)trace->event_count + 1, sizeof *sweep->work_of);
+    sweep->awaits = calloc((size_t)trace->event_count + 1, sizeof *sweep->awaits);
     sweep->named = calloc((size_t)names + 1, sizeof *sweep->named);
     activity->waits = malloc(((size_t)timeline->host_count + 1) * sizeof *activity->waits);
     /* An event begins and ends at most one segment each. Most of this room is never touched, so it costs no
      * memory. */
     activity->items = malloc((2 * (size_t)timeline->host_count + 1) * sizeof *activity->items);
-    if (sweep->work_of == NULL || sweep->named == NULL || activity->waits == NULL ||
-        activity->items == NULL)
+    if (sweep->work_of == NULL || sweep->awaits == NULL || sweep->named == NULL ||
+        activity->waits == NULL || activity->items == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host",
              (long long)timeline->host_count);
     for (uint32_t i = 0; i < names; i++) sweep->named[i] = by_name(trace_file_name(trace, i));
     for (int64_t i = timeline->work_count; i-- > 0;)
         if (timeline->work[i].call != NULL)
             sweep->work_of[timeline->work[i].call - trace->events] = (uint32_t)i + 1;
+    TRY(find_awaited(sweep));
     sweep_over(sweep);
     give_back(activity);
     TRY(find_loop(activity, timeline));
+    TRY(claim(activity, uses, captures));
 
 out:
     if (sweep != NULL) {
         free(sweep->work_of);
+        free(sweep->awaits);
         free(sweep->named);
     }
     free(sweep);
@@ -249,6 +333,9 @@ void host_activity_release(struct host_activity *activity)
 {
     free(activity->items);
     free(activity->waits);
+    intervals_release(&activity->first_uses);
+    intervals_release(&activity->captures);
+    intervals_release(&activity->pauses);
     memset(activity, 0, sizeof *activity);
 }
 
@@ -270,6 +357,10 @@ static int64_t first_after(const struct host_activity *activity, uint32_t track,
     return low;
 }
 
+static enum status visit_events(const struct host_activity *activity, uint32_t track,
+                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                void *context);
+
 /* Time in which a thread is outside of every event. If it is not the loop's thread, the loop may be busy
  * then (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is asked. */
 static enum status visit_outside(const struct host_activity *activity, uint32_t track,
@@ -279,11 +370,12 @@ static enum status visit_outside(const struct host_activity *activity, uint32_t 
     if (start_ns >= end_ns)
         return STATUS_OK;
     if (activity->has_loop && activity->loop != track)
-        return host_activity_visit(activity, activity->loop, start_ns, end_ns, visit, context);
+        return visit_events(activity, activity->loop, start_ns, end_ns, visit, context);
     return visit(context, start_ns, end_ns, HOST_OUTSIDE);
 }
 
-enum status host_activity_visit(const struct host_activity *activity, uint32_t track,
+/* What events show. */
+static enum status visit_events(const struct host_activity *activity, uint32_t track,
                                 int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
                                 void *context)
 {
@@ -303,6 +395,68 @@ enum status host_activity_visit(const struct host_activity *activity, uint32_t t
 
 out:
     return status;
+}
+
+struct telling_apart {
+    const struct host_activity *activity;
+    host_piece_visit *visit;
+    void *context;
+};
+
+/* The first of the times that claim what seems to be overhead of launching, from a moment on. */
+static struct interval next_claim(const struct host_activity *activity, int64_t at_ns,
+                                  enum host_doing *doing)
+{
+    const struct {
+        const struct intervals *times;
+        enum host_doing doing;
+    } claims[] = { { &activity->first_uses, HOST_FIRST_USE },
+                   { &activity->captures, HOST_CAPTURING },
+                   { &activity->pauses, HOST_WORKING } };
+    struct interval next = { INT64_MAX, INT64_MAX };
+
+    for (size_t i = 0; i < ARRAY_SIZE(claims); i++) {
+        int64_t at = intervals_after(claims[i].times, at_ns);
+        if (at < claims[i].times->count && claims[i].times->items[at].start_ns < next.start_ns) {
+            next = claims[i].times->items[at];
+            *doing = claims[i].doing;
+        }
+    }
+    return next;
+}
+
+static enum status tell_apart(void *context, int64_t start_ns, int64_t end_ns,
+                              enum host_doing doing)
+{
+    const struct telling_apart *telling = context;
+    bool is_overhead = doing == HOST_OUTSIDE || doing == HOST_OPERATOR || doing == HOST_LAUNCHING;
+    enum status status = STATUS_OK;
+
+    while (is_overhead && start_ns < end_ns) {
+        enum host_doing claimed = doing;
+        struct interval claim = next_claim(telling->activity, start_ns, &claimed);
+        int64_t from_ns = interval_earlier(interval_later(start_ns, claim.start_ns), end_ns);
+        int64_t to_ns = interval_earlier(claim.end_ns, end_ns);
+        if (start_ns < from_ns)
+            TRY(telling->visit(telling->context, start_ns, from_ns, doing));
+        if (from_ns < to_ns)
+            TRY(telling->visit(telling->context, from_ns, to_ns, claimed));
+        start_ns = to_ns;
+    }
+    if (!is_overhead)
+        TRY(telling->visit(telling->context, start_ns, end_ns, doing));
+
+out:
+    return status;
+}
+
+enum status host_activity_visit(const struct host_activity *activity, uint32_t track,
+                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                void *context)
+{
+    struct telling_apart telling = { activity, visit, context };
+
+    return visit_events(activity, track, start_ns, end_ns, tell_apart, &telling);
 }
 
 static enum status add_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)

@@ -3,10 +3,16 @@
  * The innermost of a thread's nested events counts. Everything within loading, logging or saving counts as
  * that, except calls of the runtime within the first two: a loop that reads a loss to log it waits for the
  * device, while a save waits for its own copies. A moment that no event covers is HOST_OUTSIDE: the
- * program's own code, or a thread that sleeps. */
+ * program's own code, or a thread that sleeps.
+ *
+ * Time outside of events, in operators and in calls is launching overhead only if the host is about to launch.
+ * What it does once (first_uses.h), captures that come again (captures.h) and pauses (pauses.h) are told
+ * apart from that. */
 #ifndef HARNESS_ANALYSIS_HOST_ACTIVITY_H
 #define HARNESS_ANALYSIS_HOST_ACTIVITY_H
 
+#include "harness/analysis/captures.h"
+#include "harness/analysis/first_uses.h"
 #include "harness/analysis/timeline.h"
 
 enum host_doing {
@@ -19,6 +25,10 @@ enum host_doing {
     HOST_COPYING,    /* a copy's call: staging of pageable memory shows here */
     HOST_ALLOCATING, /* of the device or of pinned memory, also releases */
     HOST_WAITING,    /* for the device: synchronisation, and copies that return when done */
+    /* Instead of HOST_OUTSIDE, HOST_OPERATOR and HOST_LAUNCHING: */
+    HOST_FIRST_USE, /* what is done once */
+    HOST_CAPTURING, /* again and again */
+    HOST_WORKING,   /* something else than launching, or nothing that is recorded */
     HOST_DOING_COUNT
 };
 
@@ -29,17 +39,21 @@ struct host_segment {
 };
 
 struct host_activity {
-    struct host_segment *items; /* by track, then start; disjoint; without HOST_OUTSIDE */
+    struct host_segment *items; /* by track, then start; disjoint; as events show it */
     int64_t count;
     const struct trace_event **waits; /* the calls of HOST_WAITING, by track, then start */
     int64_t wait_count;
     bool has_loop;
     uint32_t
         loop; /* the track of the steps, or else that of the most launches; of a host alone, of the most events */
+    struct intervals first_uses, captures, pauses; /* of all threads, disjoint */
+    int64_t pause_ns; /* the shortest pause before an operator that launches (pauses.h) */
 };
 
-/* OUT_OF_MEMORY. The timeline and its trace must live longer. Release in every case. */
-enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline);
+/* Without pauses, which pauses_find() adds. OUT_OF_MEMORY. The timeline and its trace must live longer.
+ * Release in every case. */
+enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline,
+                               const struct first_uses *uses, const struct captures *captures);
 void host_activity_release(struct host_activity *activity);
 
 /* Adds to `ns` how long the thread did what between two moments; what it did outside is filled by what

@@ -124,6 +124,7 @@ static void add(struct idle_time *sum, const struct idle_time *more)
     }
     sum->hidable_ns += more->hidable_ns;
     sum->hidable_loading_ns += more->hidable_loading_ns;
+    sum->hidable_working_ns += more->hidable_working_ns;
     sum->drained_count += more->drained_count;
     sum->longest_ns = interval_later(sum->longest_ns, more->longest_ns);
 }
@@ -169,9 +170,16 @@ static void hide_next_load(struct sweep *sweep, struct idle_time *time)
     sweep->coverable_ns = 0;
 }
 
+/* Logging and saving need the results that the host waited for, and what happens once, or in a capture, is no
+ * part of a loop. */
+static bool can_be_earlier(enum host_doing doing)
+{
+    return doing != HOST_WAITING && doing != HOST_LOGGING && doing != HOST_SAVING &&
+           doing != HOST_FIRST_USE && doing != HOST_CAPTURING;
+}
+
 /* Without the wait, the host could have done its part of this gap while the device did the work since the
- * last drained gap. So the smaller of the two could be hidden; loading gets its share of that. Not so
- * logging and saving: they need the results that the host waited for. */
+ * last drained gap. So the smaller of the two could be hidden; loading and other work get their shares. */
 static void find_hidable(struct sweep *sweep, struct idle_time *time)
 {
     int64_t host_ns = 0, device_ns = sweep->busy_ns - sweep->busy_drained_ns;
@@ -181,13 +189,14 @@ static void find_hidable(struct sweep *sweep, struct idle_time *time)
         return;
     }
     for (int i = 0; i < HOST_DOING_COUNT; i++)
-        if (i != HOST_WAITING && i != HOST_LOGGING && i != HOST_SAVING)
+        if (can_be_earlier((enum host_doing)i))
             host_ns += time->drained_ns[i];
     time->hidable_ns = interval_earlier(host_ns, device_ns);
-    if (host_ns > 0)
-        time->hidable_loading_ns =
-            (int64_t)((double)time->hidable_ns * (double)time->drained_ns[HOST_LOADING] /
-                      (double)host_ns);
+    if (host_ns > 0) {
+        double share = (double)time->hidable_ns / (double)host_ns;
+        time->hidable_loading_ns = (int64_t)(share * (double)time->drained_ns[HOST_LOADING]);
+        time->hidable_working_ns = (int64_t)(share * (double)time->drained_ns[HOST_WORKING]);
+    }
     sweep->coverable_ns =
         interval_later(0, interval_earlier(sweep->waited_ns, device_ns) - time->hidable_ns);
     sweep->busy_drained_ns = sweep->busy_ns;

@@ -32,10 +32,10 @@ struct idle_time {
     int64_t unknown_ns;                   /* its call is not in the trace */
     int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
     int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
-    /* The part of drained_ns without HOST_WAITING, HOST_LOGGING and HOST_SAVING, and of the loading in
-     * free_ns. */
+    /* The part of drained_ns that could have been done earlier (without HOST_WAITING, HOST_LOGGING, HOST_SAVING,
+     * HOST_FIRST_USE and HOST_CAPTURING), and of the loading in free_ns. */
     int64_t hidable_ns;
-    int64_t hidable_loading_ns; /* its part that is HOST_LOADING */
+    int64_t hidable_loading_ns, hidable_working_ns; /* its parts: HOST_LOADING, HOST_WORKING */
     int64_t drained_count;
     int64_t longest_ns; /* gap */
 };

@@ -63,6 +63,25 @@ void intervals_merge(struct intervals *intervals)
     intervals->count = last + 1;
 }
 
+enum status intervals_without(struct intervals *rest, const struct intervals *all,
+                              const struct intervals *taken)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < all->count; i++) {
+        int64_t start_ns = all->items[i].start_ns, end_ns = all->items[i].end_ns;
+        for (int64_t j = intervals_after(taken, start_ns);
+             j < taken->count && taken->items[j].start_ns < end_ns; j++) {
+            TRY(intervals_add(rest, start_ns, taken->items[j].start_ns));
+            start_ns = taken->items[j].end_ns;
+        }
+        TRY(intervals_add(rest, start_ns, end_ns));
+    }
+
+out:
+    return status;
+}
+
 int64_t intervals_after(const struct intervals *intervals, int64_t at_ns)
 {
     int64_t low = 0, high = intervals->count;

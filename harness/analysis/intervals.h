@@ -38,6 +38,10 @@ enum status intervals_add(struct intervals *intervals, int64_t start_ns, int64_t
 /* Makes the list merged. */
 void intervals_merge(struct intervals *intervals);
 
+/* Adds to `rest` what is in `all` and not in `taken`, both merged. OUT_OF_MEMORY. */
+enum status intervals_without(struct intervals *rest, const struct intervals *all,
+                              const struct intervals *taken);
+
 /* The first that ends after a moment; `count`: none. */
 int64_t intervals_after(const struct intervals *intervals, int64_t at_ns);
 

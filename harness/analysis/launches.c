@@ -150,6 +150,13 @@ out:
     return status;
 }
 
+static int by_length(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
 enum status launches_make(struct launches *launches, const struct timeline *timeline,
                           const struct captures *captures)
 {
@@ -157,11 +164,12 @@ enum status launches_make(struct launches *launches, const struct timeline *time
     const struct trace_file *trace = timeline->trace;
     bool *seen = calloc((size_t)trace->event_count + 1, sizeof *seen);
     struct issue *issues = malloc(((size_t)timeline->work_count + 1) * sizeof *issues);
+    int64_t *calls = malloc(((size_t)timeline->work_count + 1) * sizeof *calls);
     bool *known = calloc((size_t)trace_file_name_count(trace) + 1, sizeof *known);
     int64_t count = 0, late_ns = 0, long_ns = 0;
 
     memset(launches, 0, sizeof *launches);
-    if (seen == NULL || issues == NULL || known == NULL)
+    if (seen == NULL || issues == NULL || calls == NULL || known == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld launches", (long long)timeline->work_count);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
@@ -176,6 +184,7 @@ enum status launches_make(struct launches *launches, const struct timeline *time
         seen[work->call - trace->events] = true;
         take(launches, work);
         call_ns = work->call->end_ns - work->call->start_ns;
+        calls[launches->count - 1] = call_ns;
         if (call_ns > LAUNCH_LONG_CALL_NS)
             long_ns = intervals_sum_ns(long_ns, call_ns);
         if (is_late(trace, work, known)) {
@@ -185,12 +194,15 @@ enum status launches_make(struct launches *launches, const struct timeline *time
         if (was_queued(work))
             issues[count++] = (struct issue){ work->call->start_ns, work->event->track };
     }
+    qsort(calls, (size_t)launches->count, sizeof *calls, by_length);
+    launches->call_median_ns = launches->count > 0 ? calls[launches->count / 2] : 0;
     launches->late_call_ns = beyond_mean(launches, late_ns, long_ns);
     TRY(count_lost(launches, timeline, captures, seen));
     TRY(find_deepest(launches, timeline, issues, count, seen));
 
 out:
     free(known);
+    free(calls);
     free(seen);
     free(issues);
     return status;

@@ -20,7 +20,8 @@ struct launches {
     int64_t orphan_count; /* work whose call is not in the trace */
     int64_t
         lost_count; /* launching calls whose work is not in the trace; captured ones do not count */
-    int64_t host_ns; /* in these calls */
+    int64_t host_ns;        /* in these calls */
+    int64_t call_median_ns; /* of these calls: one that blocks does not move it */
     int64_t
         delay_ns; /* sum of the times from a call's end to its work's start; 0 if that is earlier */
     int64_t delay_max_ns;

@@ -21,15 +21,18 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     summary->trace = trace;
     TRY(timeline_make(&summary->timeline, trace));
     TRY(steps_make(&summary->steps, &summary->timeline));
-    TRY(captures_make(&summary->captures, &summary->timeline));
+    TRY(captures_make(&summary->captures, &summary->timeline, &summary->steps));
     TRY(launches_make(&summary->launches, &summary->timeline, &summary->captures));
     TRY(kernels_make(&summary->kernels, &summary->timeline));
     TRY(spans_make(&summary->spans, &summary->timeline));
     TRY(operator_kinds_make(&summary->operator_kinds, &summary->timeline));
     TRY(phases_make(&summary->phases, &summary->timeline, &summary->steps));
-    TRY(first_uses_make(&summary->first_uses, &summary->timeline));
+    TRY(first_uses_make(&summary->first_uses, &summary->timeline, &summary->captures));
     TRY(make_products(summary));
-    TRY(host_activity_make(&summary->host, &summary->timeline));
+    TRY(host_activity_make(&summary->host, &summary->timeline, &summary->first_uses,
+                           &summary->captures));
+    TRY(pauses_find(&summary->host, &summary->timeline, &summary->steps));
+    TRY(pause_table_make(&summary->pauses, &summary->timeline, &summary->host));
     TRY(memory_curve_make(&summary->memory, trace)); /* late: others need more memory for a while */
     TRY(idle_make(&summary->idle, &summary->timeline, &summary->steps, &summary->host));
     TRY(call_tree_make(&summary->calls, &summary->timeline, &summary->host, summary->idle.start_ns,
@@ -46,6 +49,7 @@ void summary_release(struct summary *summary)
 {
     call_tree_release(&summary->calls);
     idle_release(&summary->idle);
+    pause_table_release(&summary->pauses);
     host_activity_release(&summary->host);
     memory_curve_release(&summary->memory);
     first_uses_release(&summary->first_uses);

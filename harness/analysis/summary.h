@@ -11,6 +11,8 @@
 #include "harness/analysis/launches.h"
 #include "harness/analysis/memory_curve.h"
 #include "harness/analysis/operator_kinds.h"
+#include "harness/analysis/pause_table.h"
+#include "harness/analysis/pauses.h"
 #include "harness/analysis/phases.h"
 #include "harness/analysis/products.h"
 #include "harness/analysis/spans.h"
@@ -30,6 +32,7 @@ struct summary {
     struct first_uses first_uses;
     struct memory_curve memory;
     struct host_activity host;
+    struct pause_table pauses;
     struct idle idle;
     struct call_tree calls; /* in the window of `idle` */
     struct host_operators

@@ -82,7 +82,7 @@ bool facts_loading_is_at_fault(const struct facts *facts)
     return loading_outlasts_device(facts) || facts_loading_is_uneven(facts);
 }
 
-/* --- Launches and captures --- */
+/* --- Launches and other work --- */
 
 bool facts_waits_for_launches(const struct facts *facts)
 {
@@ -90,19 +90,7 @@ bool facts_waits_for_launches(const struct facts *facts)
            2 * (double)facts_idle(facts)->drained_count >= facts->launches * facts->steps;
 }
 
-bool facts_captures_come_again(const struct facts *facts)
+bool facts_working_is_at_fault(const struct facts *facts)
 {
-    int64_t count = facts->summary->captures.count;
-
-    return facts->has_steps && count >= FACTS_STEPS_TO_REPEAT && (double)count >= facts->steps / 5;
-}
-
-double facts_capture_idle_ns(const struct facts *facts)
-{
-    const struct idle *idle = &facts->summary->idle;
-
-    if (!facts_captures_come_again(facts))
-        return 0;
-    return (double)intervals_within_ns(&facts->summary->captures.idle, idle->start_ns,
-                                       idle->end_ns);
+    return facts_doing_ns(facts, HOST_WORKING) > facts->busy_ns;
 }

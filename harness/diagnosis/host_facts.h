@@ -36,11 +36,7 @@ bool facts_loading_is_at_fault(const struct facts *facts);
 /* Every other launch or more is followed by a wait until the device has done all its work. */
 bool facts_waits_for_launches(const struct facts *facts);
 
-/* Every program that launches graphs captures some; one that does so in every fifth step or more is not
- * done with it after a warm-up. */
-bool facts_captures_come_again(const struct facts *facts);
-
-/* Idle time of captures that come again, in the whole trace. Only the rule about them counts it. */
-double facts_capture_idle_ns(const struct facts *facts);
+/* Likewise for other work of the host: at fault is the wait if the device's work would cover it. */
+bool facts_working_is_at_fault(const struct facts *facts);
 
 #endif

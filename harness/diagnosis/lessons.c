@@ -31,9 +31,11 @@ static const struct lesson lessons[] = {
       "a larger batch fits, and would give these kernels more work",
       "none: it is for information" },
     /* --- The host --- */
-    { "initialisation", "a call of over 1 ms that launches a kernel for the first time",
-      "libraries load or compile a kernel at its first use, which happens once",
-      "the time for which the device is idle during these calls and the operators around them" },
+    { "initialisation",
+      "a call of over 1 ms that launches a kernel for the first time; calls that load modules; "
+      "captures and instantiations of graphs; spans in which PyTorch compiles",
+      "that happens once, at the first use of a kernel, a shape or a graph, which may come late",
+      "the time for which the device is idle meanwhile, and in the operators around such calls" },
     { "data_loading",
       "the device is idle while the loop waits for its next batch (enumerate(DataLoader)) or "
       "prepares it",
@@ -53,6 +55,13 @@ static const struct lesson lessons[] = {
       "the host's time from the end of a wait to the next launch, as far as the device's work "
       "before "
       "would have covered it; and at most as much again for noticing that the wait is over" },
+    { "host_work",
+      "the device is idle while the host launches nothing for 5 times as long as usual (at least "
+      "50 us, from 1 ms on in any case) and neither loads, copies, allocates nor waits",
+      "the loop does something else between launches: operators on the host, Python, another "
+      "library, or nothing that the profiler records",
+      "that idle time; where the host waited for the device before, less what the device's work "
+      "would have covered, unless the host's work is longer than that" },
     { "logging_gap", "the device is idle while the loop is in its phase \"log\"",
       "the loop formats, writes or flushes the log itself", "that idle time" },
     { "save_pause", "the device is idle while the loop is in its phase \"save\"",
@@ -68,8 +77,8 @@ static const struct lesson lessons[] = {
       "the time for which the device is idle during captures" },
     { "launch_bound", "the device is idle between short kernels until the next one is launched",
       "the host takes longer to launch a step's work than the device takes to do it",
-      "the idle time in which the host launches, or prepares the next launch; what another finding "
-      "explains does not count" },
+      "the idle time in which the host launches, or prepares the next launch for no longer than "
+      "usual; what another finding explains does not count" },
     { "oversubscribed_host",
       "now and then, at most in one of four, a launch takes over 50 us while the device has "
       "nothing "

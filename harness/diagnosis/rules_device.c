@@ -307,8 +307,11 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
                  "%.0f%%, and the host spent %.0f%% of it %s%s",
                  100 * facts_busy_share(facts), step_text(facts).text,
                  100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
-                 most == HOST_OUTSIDE ? "" : "in ",
-                 most == HOST_OUTSIDE ? "outside of any event" : host_doing_name(most));
+                 most == HOST_OUTSIDE || most == HOST_WORKING ? "" : "in ",
+                 most == HOST_OUTSIDE     ? "outside of any event"
+                 : most == HOST_WORKING   ? "without launching anything"
+                 : most == HOST_FIRST_USE ? "things that it does once"
+                                          : host_doing_name(most));
     finding_informs(finding);
     return true;
 }

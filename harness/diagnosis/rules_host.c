@@ -1,18 +1,33 @@
 /* Findings of a loop whose host does something else than giving the device work. */
 #include "harness/diagnosis/host_facts.h"
 
+#include "harness/analysis/event_names.h"
 #include "harness/base/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- Waits in the loop --- */
+
+/* The time in calls that launch, without copies that wait in them. */
+static double launching_ns(const struct facts *facts)
+{
+    const struct host_activity *host = &facts->summary->host;
+    const struct trace_file *trace = facts->summary->trace;
+    double ns = (double)facts->summary->launches.host_ns;
+
+    for (int64_t i = 0; i < host->wait_count; i++)
+        if (!name_is_wait(trace_file_name(trace, host->waits[i]->name)))
+            ns -= (double)(host->waits[i]->end_ns - host->waits[i]->start_ns);
+    return fmax(0, ns);
+}
 
 /* Without the waits, a step takes what launching or the device takes, whichever is longer. */
 static bool judge_blocking_launches(struct finding *finding, const struct facts *facts)
 {
-    double launching = (double)facts->summary->launches.host_ns / facts->steps;
+    double launching = launching_ns(facts) / facts->steps;
 
     snprintf(finding->evidence, sizeof finding->evidence,
              "the host waits until the device has no work left, %.0f times %s with its %.0f "
@@ -35,7 +50,9 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
         return judge_blocking_launches(finding, facts);
     if (facts_loading_is_at_fault(facts))
         hidable -= (double)time->hidable_loading_ns;
-    hidable = fmax(0, hidable - facts_capture_idle_ns(facts));
+    if (facts_working_is_at_fault(facts))
+        hidable -= (double)time->hidable_working_ns;
+    hidable = fmax(0, hidable);
     snprintf(finding->evidence, sizeof finding->evidence,
              "the host waits until the device has no work left, %.3g time%s %s; it then works for "
              "%s, %s of which could overlap with the device's %s",
@@ -73,6 +90,51 @@ static bool judge_logging_gap(struct finding *finding, const struct facts *facts
 static bool judge_save_pause(struct finding *finding, const struct facts *facts)
 {
     return judge_phase(finding, facts, HOST_SAVING, "saves");
+}
+
+/* --- Other work --- */
+
+enum { NAMES_MOST = 3 };
+
+/* Adds what took most of the other work, by name, and how much of it has none. */
+static void name_work(struct finding *finding, const struct facts *facts)
+{
+    const struct pause_table *pauses = &facts->summary->pauses;
+    size_t length = strlen(finding->evidence), size = sizeof finding->evidence;
+    double work = facts_doing_ns(facts, HOST_WORKING), unnamed = work;
+
+    for (int64_t i = 0; i < pauses->count; i++)
+        unnamed -= (double)pauses->rows[i].ns / facts->steps;
+    for (int64_t i = 0; i < pauses->count && i < NAMES_MOST && length < size; i++) {
+        double ns = (double)pauses->rows[i].ns / facts->steps;
+        if (ns < RULE_SHARE_LEAST * work)
+            break;
+        length += (size_t)snprintf(finding->evidence + length, size - length, "%s %s in %.60s",
+                                   i == 0 ? ";" : ",", quantity_time(ns).text,
+                                   trace_file_name(facts->summary->trace, pauses->rows[i].name));
+    }
+    if (unnamed > RULE_SHARE_LEAST * work && length < size)
+        snprintf(finding->evidence + length, size - length, "; for %s nothing is recorded",
+                 quantity_time(unnamed).text);
+}
+
+/* Where the host waits for the device, and the device's work would cover what the host does then, the wait is
+ * at fault. */
+static bool judge_host_work(struct finding *finding, const struct facts *facts)
+{
+    bool alone = facts->summary->timeline.host_alone;
+    double work = facts_doing_ns(facts, HOST_WORKING), lost = work;
+
+    if (!facts_working_is_at_fault(facts))
+        lost -= (double)facts_idle(facts)->hidable_working_ns / facts->steps;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             alone ? "for %s of %s the loop runs no operator, in pauses of over %s"
+                   : "the device is idle for %s of %s while the host launches nothing, in pauses "
+                     "of over %s",
+             quantity_time(work).text, step_text(facts).text,
+             quantity_time((double)facts->summary->host.pause_ns).text);
+    name_work(finding, facts);
+    return finding_costs(finding, facts, lost);
 }
 
 /* --- Steps of different lengths --- */
@@ -127,7 +189,7 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
     if (values == NULL)
         return false;
     figures = (struct step_figures){ values, values + steps, values + 2 * steps, 0 };
-    if (facts->summary->first_uses.count == 0 && measure_steps(&figures, facts)) {
+    if (facts->summary->first_uses.times.count == 0 && measure_steps(&figures, facts)) {
         double cv = stats_cv(figures.length, figures.count);
         finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);
         found = cv > UNEVEN && !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
@@ -153,6 +215,11 @@ const struct rule rules_of_host[] = {
       ".item() and synchronisation in the loop",
       "the step takes host plus device time, where it could take the longer of the two",
       judge_host_sync, BOTTLENECK_WAITING },
+    { "host_work", "The device waits while the host does other work",
+      "do it on the device or in the loader's workers, or launch work that the device does "
+      "meanwhile",
+      "5% of a step; a pause is 5 times the median time between launches", judge_host_work,
+      BOTTLENECK_HOST_WORK },
     { "logging_gap", "The step waits while the loop logs", "let a background thread write the log",
       "5% of a step", judge_logging_gap, BOTTLENECK_HOST_WORK },
     { "save_pause", "The step waits while a checkpoint is saved",

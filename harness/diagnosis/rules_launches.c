@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- What is done once --- */
 
@@ -21,34 +22,61 @@ static double idle_for_first_uses(const struct facts *facts)
                                        summary->idle.end_ns);
 }
 
+/* Adds "3 graphs are captured" to a list; nothing for none of them. */
+static void list(char *text, size_t size, int64_t count, const char *one, const char *many)
+{
+    size_t length = strlen(text);
+
+    if (count > 0 && length < size)
+        snprintf(text + length, size - length, "%s%lld %s", length > 0 ? ", " : "",
+                 (long long)count, count == 1 ? one : many);
+}
+
 static bool judge_initialisation(struct finding *finding, const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
     const struct first_uses *uses = &facts->summary->first_uses;
+    char what[200] = "";
+    size_t length;
 
-    if (uses->count == 0)
+    if (uses->times.count == 0)
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%lld kernel%s launched for the first time in a call of over 1 ms; together with the "
-             "operators around them, these calls leave the device idle for %s of the trace's %s; "
-             "the longest call is %s of %.40s, for %.100s",
-             (long long)uses->count, uses->count == 1 ? " is" : "s are",
-             quantity_time(idle_for_first_uses(facts)).text, quantity_time(facts->window_ns).text,
-             quantity_time((double)(uses->call->end_ns - uses->call->start_ns)).text,
-             trace_file_name(trace, uses->call->name), trace_file_name(trace, uses->kernel->name));
+    list(what, sizeof what, uses->launches,
+         "kernel is launched for the first time in a call of over 1 ms",
+         "kernels are launched for the first time in a call of over 1 ms");
+    list(what, sizeof what, uses->compilations, "compilation", "compilations");
+    list(what, sizeof what, uses->captures, "capture of a graph", "captures of graphs");
+    list(what, sizeof what, uses->instantiated, "instantiation", "instantiations");
+    list(what, sizeof what, uses->loads, "module loaded", "modules loaded");
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "%s; meanwhile, and in the operators around such calls, the device is idle for %s of %s",
+        what, quantity_time(idle_for_first_uses(facts)).text,
+        facts->has_steps ? "the steps" : "the trace");
+    length = strlen(finding->evidence);
+    if (uses->longest != NULL)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; the longest takes %s: %.60s%s%.80s",
+                 quantity_time((double)(uses->longest->end_ns - uses->longest->start_ns)).text,
+                 trace_file_name(trace, uses->longest->name), uses->kernel != NULL ? " for " : "",
+                 uses->kernel != NULL ? trace_file_name(trace, uses->kernel->name) : "");
     return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
 }
 
 static bool judge_graph_recapture(struct finding *finding, const struct facts *facts)
 {
-    if (!facts_captures_come_again(facts))
+    const struct captures *captures = &facts->summary->captures;
+    double idle = (double)intervals_within_ns(&captures->idle, facts->summary->idle.start_ns,
+                                              facts->summary->idle.end_ns) /
+                  facts->steps;
+
+    if (!captures->again)
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%lld graphs are captured in %.0f steps; meanwhile the device is idle for %s of %s",
-             (long long)facts->summary->captures.count, facts->steps,
-             quantity_time(facts_capture_idle_ns(facts) / facts->steps).text,
+             (long long)captures->count, facts->steps, quantity_time(idle).text,
              step_text(facts).text);
-    return finding_costs(finding, facts, facts_capture_idle_ns(facts) / facts->steps);
+    return finding_costs(finding, facts, idle);
 }
 
 /* --- Launching --- */
@@ -72,9 +100,9 @@ static double late_calls_ns(const struct facts *facts)
     return calls_are_late(facts) ? (double)facts->summary->launches.late_call_ns : 0;
 }
 
-/* Idle time in which the host prepares its next launch, whether or not it waited before, without one-time
- * initialisation, late calls and repeated captures. Queued work that began late counts too: it waited for
- * its launch to reach the device. */
+/* Idle time in which the host launches, or prepares its next launch as it usually does (pauses.h), whether or
+ * not it waited before, and without late calls. Queued work that began late counts too: it waited for its
+ * launch to reach the device. */
 static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
@@ -85,11 +113,9 @@ static double lost_to_launches(const struct facts *facts)
         lost += (double)time->free_ns[doings[i]];
         drained += (double)time->drained_ns[doings[i]];
     }
-    lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns));
-    lost -= (double)intervals_within_ns(&facts->summary->first_uses.idle,
-                                        facts->summary->idle.start_ns, facts->summary->idle.end_ns);
-    lost -= late_calls_ns(facts) + facts_capture_idle_ns(facts);
-    return fmax(0, lost / facts->steps);
+    lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns -
+                                       time->hidable_working_ns));
+    return fmax(0, (lost - late_calls_ns(facts)) / facts->steps);
 }
 
 /* The share of launches whose kernel is shorter than the call that launches it. */
@@ -100,15 +126,24 @@ static double short_share(const struct facts *facts)
     return launches->count > 0 ? (double)launches->short_count / (double)launches->count : 0;
 }
 
-static void launch_evidence(struct finding *finding, const struct facts *facts, const char *more)
+/* Where graphs launch most of the work, "capture the step" is no advice. */
+static bool graphs_do_most(const struct facts *facts)
 {
     const struct launches *launches = &facts->summary->launches;
 
+    return launches->work_count >= 2 * launches->count;
+}
+
+static void launch_evidence(struct finding *finding, const struct facts *facts, const char *more)
+{
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s%.0f launches %s, %s of host time each; %.0f%% of them launch a kernel that is "
-             "shorter than the call; the device is idle for %s of %s, waiting for launches",
+             "%s%.0f launches %s, whose call takes %s (the median); %.0f%% of them launch a kernel "
+             "that is "
+             "shorter than the call; the device is idle for %s of %s while the host launches, or "
+             "prepares "
+             "that in operators and between them",
              more, facts->launches, facts_per(facts),
-             quantity_time((double)launches->host_ns / fmax(1, (double)launches->count)).text,
+             quantity_time((double)facts->summary->launches.call_median_ns).text,
              100 * short_share(facts), quantity_time(lost_to_launches(facts)).text,
              quantity_time(facts->step_ns).text);
 }
@@ -118,6 +153,9 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     if (facts->launches < FACTS_LAUNCHES_LEAST || facts_waits_for_launches(facts))
         return false;
     launch_evidence(finding, facts, "");
+    if (graphs_do_most(facts))
+        finding->advice = "capture what is still launched outside of graphs, fuse it, or capture "
+                          "larger graphs";
     return finding_costs(finding, facts, lost_to_launches(facts));
 }
 

@@ -171,7 +171,7 @@ enum {
     LOGS = 1 << HOST_LOGGING,
     SAVES = 1 << HOST_SAVING,
     LAUNCHES = 1 << HOST_OUTSIDE | 1 << HOST_OPERATOR | 1 << HOST_LAUNCHING,
-    OTHER_WORK = 1 << HOST_OUTSIDE | 1 << HOST_OPERATOR,
+    OTHER_WORK = 1 << HOST_WORKING,
 };
 
 static const struct {

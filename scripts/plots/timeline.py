@@ -14,7 +14,8 @@ PHASES = {"data": style.ORANGE, "h2d": style.YELLOW, "forward": style.SKY, "back
           "optimizer": style.PURPLE, "graph": style.GREEN, "log": style.VERMILION, "save": style.DARK}
 DOING = {"queued": style.PURPLE, "stalled": style.DARK, "launching": style.SKY, "loading": style.ORANGE,
          "copying": style.YELLOW, "waiting": style.VERMILION, "allocating": style.BLUE,
-         "operators": style.GREEN, "logging": style.BROWN, "saving": style.BROWN, "outside": style.GREY}
+         "operators": style.GREEN, "logging": style.BROWN, "saving": style.BROWN, "outside": style.GREY,
+         "first_use": style.DARK, "capturing": style.DARK, "host_work": style.BROWN}
 WORK = {"computation": style.BLUE, "copy": style.YELLOW, "memset": style.PURPLE, "communication": style.GREEN}
 COLORS = {"phases": PHASES, "operators": DOING, "calls": DOING, "work": WORK, "idle": DOING}
 LEGENDS = (("phases", "phases"), ("calls", "calls"), ("work", "streams"), ("idle", "device idle"))

@@ -26,7 +26,8 @@ CAUSES = {"queued": "between queued work", "stalled": "queued work that waited",
           "outside": "host: code that no event covers", "operators": "host: operators",
           "loading": "host: loading data", "logging": "host: logging", "saving": "host: saving",
           "launching": "host: launching", "copying": "host: copying", "allocating": "host: allocating",
-          "waiting": "host: waiting for the device"}
+          "waiting": "host: waiting for the device", "first_use": "host: first use",
+          "capturing": "host: capturing graphs", "host_work": "host: other work"}
 VERDICTS = {"reproduced": ("good", "✓"), "not reproduced": ("bad", "✗"), "failed": ("bad", "✗"),
             "undecided": ("doubtful", "?"), "skipped": ("dim", "–")}
 ENVIRONMENT = ("date", "host_name", "cpu_model", "num_cpus", "cores_allowed", "memory_bytes", "kernel",

@@ -15,7 +15,7 @@ static struct launches launches_of(const struct analysed *analysed)
     struct captures captures;
     struct launches launches;
 
-    assert_int_equal(captures_make(&captures, &analysed->timeline), STATUS_OK);
+    assert_int_equal(captures_make(&captures, &analysed->timeline, &analysed->steps), STATUS_OK);
     assert_int_equal(launches_make(&launches, &analysed->timeline, &captures), STATUS_OK);
     captures_release(&captures);
     return launches;

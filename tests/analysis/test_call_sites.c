@@ -115,12 +115,15 @@ struct cost {
 static struct call_place place_of(const struct cost *costs, int window_us)
 {
     struct analysed analysed = made_analyse();
+    const struct first_uses no_uses = { .launches = 0 };
+    const struct captures no_captures = { .count = 0 };
     struct host_activity activity;
     struct call_tree tree;
     struct costly_times times = { .items = NULL };
     struct call_place place;
 
-    assert_int_equal(host_activity_make(&activity, &analysed.timeline), STATUS_OK);
+    assert_int_equal(host_activity_make(&activity, &analysed.timeline, &no_uses, &no_captures),
+                     STATUS_OK);
     assert_int_equal(call_tree_make(&tree, &analysed.timeline, &activity, 0, 1000 * window_us),
                      STATUS_OK);
     for (; costs->end_us > 0; costs++)

@@ -85,6 +85,12 @@ static void multiply(struct run *run, const char *name, int flops)
 
 static void copy(struct run *run, const char *name, int time, int call_time, int bytes)
 {
+    if (run->loop->copies_block) {
+        ++run->correlation;
+        work(run, "gpu_memcpy", name, time, bytes);
+        call(run, "cudaMemcpyAsync", run->device - run->now + LONE_WAIT, run->correlation);
+        return;
+    }
     call(run, "cudaMemcpyAsync", call_time, ++run->correlation);
     work(run, "gpu_memcpy", name, time, bytes);
 }
@@ -165,6 +171,10 @@ static void run_step(struct run *run, int number)
         copy(run, loop->copy_name != NULL ? loop->copy_name : "Memcpy HtoD (Pinned -> Device)",
              loop->copy, loop->copy_call, loop->copy_bytes);
     allocate(run, number);
+    if (loop->pause_name != NULL)
+        spend(run, "cpu_op", loop->pause_name, loop->pause);
+    else
+        run->now += loop->pause;
     launch_all(run);
     for (int i = 0; i < loop->trips; i++) go_round(run);
     if (loop->communication > 0)

@@ -118,6 +118,42 @@ static const struct {
         .call = 4,
         .kernel = 5,
         .wait_launches = 2 } },
+    /* A pause outlasts the device's work, or hides behind it. */
+    { "host_work", { BUSY, .pause = 1500 }, { BUSY, .pause = 900 } },
+    { "host_work",
+      { BUSY, .pause = 1500, .pause_name = "aten::randn" },
+      { BUSY, .pause = 900, .pause_name = "aten::randn" } },
+    { "host_work", { BUSY, .pause = 1500 }, { BUSY, .loading = 1500 } }, /* known by its name */
+    /* Behind a wait, the longer of both is at fault. */
+    { "host_work",
+      { BUSY, .wait_every = 1, .pause = 1500 },
+      { BUSY, .wait_every = 1, .pause = 800 } },
+    { "host_sync",
+      { BUSY, .wait_every = 1, .pause = 800 },
+      { BUSY, .wait_every = 1, .pause = 1500 } },
+    /* Usual is a pause of 20 us before each launch, so up to 100 us are; but 50 us are never long. */
+    { "host_work",
+      { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 90 },
+      { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 75 } },
+    { "host_work",
+      { .steps = 10, .launches = 20, .operator_time = 2, .call = 4, .kernel = 5, .pause = 60 },
+      { .steps = 10, .launches = 20, .operator_time = 2, .call = 4, .kernel = 5, .pause = 45 } },
+    /* A pause of 1.1 ms is none of launching, though every launch has one. */
+    { "host_work",
+      { .steps = 10, .launches = 12, .operator_time = 1100, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 12, .operator_time = 900, .call = 4, .kernel = 5 } },
+    { "launch_bound",
+      { .steps = 10, .launches = 12, .operator_time = 900, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 12, .operator_time = 1100, .call = 4, .kernel = 5 } },
+    { "launch_bound", /* as much idle time, all of it before the first launch */
+      { .steps = 10, .launches = 20, .operator_time = 100, .call = 2, .kernel = 20 },
+      { .steps = 10, .launches = 20, .call = 2, .kernel = 20, .pause = 2000 } },
+    /* A small copy from pageable memory whose call waits for the work before it, or does not. */
+    { "host_sync",
+      { BUSY, .copies = 1, .copy = 2, .copies_block = true, .copy_bytes = 4,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)", .pause = 800 },
+      { BUSY, .copies = 1, .copy = 2, .copy_call = 4, .copy_bytes = 4,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)", .pause = 800 } },
     { "logging_gap",
       { BUSY, .wait_every = 1, .logging = 300 },
       { BUSY, .wait_every = 1, .logging = 30 } },
@@ -680,7 +716,7 @@ static void what_is_done_for_the_first_time_adds_up(void **state)
         const char *first;
     } around[] = {
         { "aten::sum", false, 12000, "initialisation" },
-        { "aten::sum", true, 5000, "launch_bound" },
+        { "aten::sum", true, 5000, "host_work" },
         { loader, false, 5000, "data_loading" },
     };
     (void)state;
@@ -691,7 +727,8 @@ static void what_is_done_for_the_first_time_adds_up(void **state)
         assert_string_equal(found.findings.items[0].id, around[i].first);
         assert_float_equal((float)finding->lost_ns_per_step / 1e3F, around[i].lost_us, 1e-3);
         assert_non_null(strstr(finding->evidence, "2 kernels are"));
-        assert_non_null(strstr(finding->evidence, "3.00 ms of cudaLaunchKernel, for compiled"));
+        assert_non_null(
+            strstr(finding->evidence, "the longest takes 3.00 ms: cudaLaunchKernel for compiled"));
         if (!around[i].launched_before)
             assert_null(found_find(&found, "launch_bound"));
         found_forget(&found);
@@ -743,6 +780,7 @@ static void captures_that_come_again_are_named_and_no_other_finding_costs_their_
         const struct finding *finding = found_find(&found, "graph_recapture");
 
         assert_true((finding != NULL) == (loops[i].lost_us > 0));
+        assert_true((found_find(&found, "initialisation") != NULL) == (finding == NULL));
         if (finding != NULL) {
             assert_float_equal((float)finding->lost_ns_per_step / 1e3F, loops[i].lost_us, 1e-3);
             assert_ptr_equal(finding, &found.findings.items[0]);
@@ -751,6 +789,120 @@ static void captures_that_come_again_are_named_and_no_other_finding_costs_their_
         }
         found_forget(&found);
     }
+}
+
+/* A device that is busy, but for 5 ms in which the host does that. */
+static struct found judge_once(const char *category, const char *name)
+{
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "known", 7, 10 + 100 * i, 110 + 100 * i, 5 * i);
+    made_add(category, name, 100, 100, 2010, 7010, 0);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "known", 7, 7020 + 100 * i, 7120 + 100 * i, 7015 + 5 * i);
+    return found_judge_trace(made_analyse());
+}
+
+static void compiling_and_loading_modules_happen_once_however_late(void **state)
+{
+    static const struct {
+        const char *category, *name, *first;
+    } cases_once[] = {
+        { "user_annotation", "_compile.compile_inner (dynamo_timed)", "initialisation" },
+        { "user_annotation", "compile", "host_work" },
+        { "cpu_op", "Torch-Compiled Region: 0/0", "host_work" },
+        { "cuda_driver", "cuModuleLoadData", "initialisation" },
+        { "cuda_runtime", "hipModuleLoadDataEx", "initialisation" },
+        { "cuda_driver", "cuCtxGetDevice", "host_work" },
+        { "cuda_runtime", "cudaStreamSynchronize", NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases_once); i++) {
+        struct found found = judge_once(cases_once[i].category, cases_once[i].name);
+        const struct finding *first = &found.findings.items[0];
+        if (cases_once[i].first == NULL) {
+            assert_null(found_find(&found, "initialisation"));
+            assert_null(found_find(&found, "host_work"));
+        } else {
+            assert_string_equal(first->id, cases_once[i].first);
+            assert_non_null(strstr(first->evidence, cases_once[i].name));
+            assert_in_range((int64_t)first->lost_ns_per_step, 4990000, 5010000);
+        }
+        found_forget(&found);
+    }
+}
+
+/* One call that blocks makes the mean 80 us. */
+static void the_call_of_a_launch_takes_what_most_of_them_take(void **state)
+{
+    struct made_loop loop = {
+        .steps = 1, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5, .first_call = 3900
+    };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    assert_non_null(strstr(found_find(&found, "launch_bound")->evidence,
+                           "50 launches per step, whose call takes 4 us"));
+    found_forget(&found);
+}
+
+/* Twelve graphs per step, of so many kernels of 2 us each, and 50 us of an operator before each launch. */
+static void graphs_are_not_to_be_captured_as_graphs(void **state)
+{
+    (void)state;
+
+    for (int kernels = 1; kernels <= 3; kernels++) {
+        struct found found;
+        int correlation = 0;
+        made_begin_with(OLD_GPU);
+        for (int i = 0; i < 36; i++) {
+            int start = 100 * i;
+            made_add("cpu_op", "aten::op", 100, 100, start, start + 50, 0);
+            made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, start + 50, start + 60,
+                     ++correlation);
+            for (int kernel = 0; kernel < kernels; kernel++)
+                made_add("kernel", "work", 0, 7, start + 62 + 2 * kernel, start + 64 + 2 * kernel,
+                         correlation);
+        }
+        found = found_judge_trace(made_analyse());
+        assert_string_equal(found.findings.items[0].id, "launch_bound");
+        assert_true((strstr(found.findings.items[0].advice, "outside of graphs") != NULL) ==
+                    (kernels > 1));
+        found_forget(&found);
+    }
+}
+
+/* What took most is named, the longest first; the rest is recorded nowhere. */
+static void other_work_of_the_host_is_named(void **state)
+{
+    struct found found;
+    const char *evidence;
+    (void)state;
+
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 4; i++) {
+        int start = 10000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 10000, 0);
+        made_add("user_annotation", "augment", 100, 100, start, start + 4000, 0);
+        made_add("cpu_op", "aten::randn", 100, 100, start + 1000, start + 4000, 0);
+        made_add("cpu_op", "aten::normal_", 100, 100, start + 1000, start + 3900, 0);
+        made_add("cpu_op", "aten::tiny", 100, 100, start + 4100, start + 4200, 0);
+        for (int launch = 0; launch < 20; launch++)
+            made_add_work("kernel", "work", 7, start + 6001 + 200 * launch,
+                          start + 6201 + 200 * launch, start + 6000 + 3 * launch);
+    }
+    found = found_judge_trace(made_analyse());
+    assert_string_equal(found.findings.items[0].id, "host_work");
+    evidence = found.findings.items[0].evidence;
+    assert_non_null(strstr(evidence, "; 3.00 ms in aten::randn, "));
+    assert_non_null(strstr(evidence, " in augment; for 1.9"));
+    assert_non_null(strstr(evidence, " nothing is recorded"));
+    assert_null(strstr(evidence, "aten::normal_"));
+    assert_null(strstr(evidence, "aten::tiny"));
+    found_forget(&found);
 }
 
 /* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
@@ -906,6 +1058,10 @@ int main(void)
         cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
         cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
         cmocka_unit_test(captures_that_come_again_are_named_and_no_other_finding_costs_their_time),
+        cmocka_unit_test(compiling_and_loading_modules_happen_once_however_late),
+        cmocka_unit_test(the_call_of_a_launch_takes_what_most_of_them_take),
+        cmocka_unit_test(graphs_are_not_to_be_captured_as_graphs),
+        cmocka_unit_test(other_work_of_the_host_is_named),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
         cmocka_unit_test(waits_within_a_save_are_the_saves),
         cmocka_unit_test(logging_after_a_wait_is_no_cost_of_the_wait),

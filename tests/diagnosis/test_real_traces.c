@@ -167,6 +167,10 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
         { "gp100_toy", "launch_bound", "launching", SEVERITY_MAJOR },
         /* Busy for 86%, and 34 launches hold nothing back: the device sets the pace. */
         { "mi300_qwen30b_decode", "device_bound", "device", SEVERITY_INFORMATION },
+        /* 269 ms of Python, in which a video is prepared, before the first work of a 391 ms step. */
+        { "mi300_timesformer", "host_work", "host_work", SEVERITY_CRITICAL },
+        /* Capture and instantiation of a graph fill the largest gap, 231 of 332 ms of idle time. */
+        { "mi300_flux_capture", "initialisation", "first_use", SEVERITY_CRITICAL },
         /* 272 calls of hipFree an iteration: 99% of the idle time is under them. */
         { "mi300_resnet18_hipfree", "allocation_churn", "allocation", SEVERITY_CRITICAL },
     };

@@ -194,7 +194,7 @@ static void check_tables(const struct timeline *timeline)
     struct spans spans;
     struct memory_curve memory;
 
-    PROMISE(captures_make(&captures, timeline) == STATUS_OK);
+    PROMISE(captures_make(&captures, timeline, &(struct steps){ 0 }) == STATUS_OK);
     PROMISE(launches_make(&launches, timeline, &captures) == STATUS_OK);
     PROMISE(launches.work_count + launches.orphan_count == timeline->work_count);
     PROMISE(kernels_make(&kernels, timeline) == STATUS_OK);
