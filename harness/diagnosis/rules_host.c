@@ -125,6 +125,10 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
     bool alone = facts->summary->timeline.host_alone;
     double work = facts_doing_ns(facts, HOST_WORKING), lost = work;
 
+    if (alone) {
+        finding->title = "The loop does other work than its operators";
+        finding->advice = "do it before the loop, in the loader's workers, or with operators";
+    }
     if (!facts_working_is_at_fault(facts))
         lost -= (double)facts_idle(facts)->hidable_working_ns / facts->steps;
     snprintf(finding->evidence, sizeof finding->evidence,

@@ -168,7 +168,7 @@ struct made_host {
     const char *names[4];
     int count, time;
     bool no_steps;
-    int logging; /* us at the end of each step */
+    int logging, pause; /* us at the end of each step: a span "log", nothing */
 };
 
 static struct found judge_host(const struct made_host *host)
@@ -184,7 +184,7 @@ static struct found judge_host(const struct made_host *host)
         for (int j = 0; j < host->count; j++)
             for (int k = 0; k < kinds; k++) {
                 made_add("cpu_op", host->names[k], 100, 100, now, now + host->time, 0);
-                now += (1000 - host->logging) / (host->count * kinds);
+                now += (1000 - host->logging - host->pause) / (host->count * kinds);
             }
         if (host->logging > 0)
             made_add("user_annotation", "log", 100, 100, now, now + host->logging, 0);
@@ -198,45 +198,52 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
         struct made_host host;
         const char *word, *first, *text;
     } hosts[] = {
-        { { { "aten::mm" }, 20, 45, false, 0 },
+        { { { "aten::mm" }, 20, 45, false, 0, 0 },
           "device",
           "host_computes",
           "The host sets the pace: it is busy for 90% of the step." },
-        { { { "aten::mm" }, 20, 50, true, 0 },
+        { { { "aten::mm" }, 20, 50, true, 0, 0 },
           "device",
           "host_computes",
           "The host sets the pace: it is busy for 100% of the trace." },
-        { { { "aten::mm" }, 20, 30, false, 0 },
+        { { { "aten::mm" }, 20, 30, false, 0, 0 },
           "unclear",
           "no_device_activity",
           "The host is in no operator for 40% of the step" },
+        { { { "aten::mm" }, 10, 30, false, 0, 600 },
+          "host_work",
+          "host_work",
+          "The loop does other work than its operators: " },
         /* An operator's own cost is 5 us at most. */
-        { { { "aten::mm" }, 90, 10, false, 0 },
+        { { { "aten::mm" }, 90, 10, false, 0, 0 },
           "launching",
           "small_operators",
           "Operators cost more than what they compute: 45% of the step." },
-        { { { "aten::mm" }, 80, 12, false, 0 },
+        { { { "aten::mm" }, 80, 12, false, 0, 0 },
           "device",
           "host_computes",
           "The host sets the pace" },
-        { { { "aten::mm" }, 9, 4, false, 0 },
+        { { { "aten::mm" }, 9, 4, false, 0, 0 },
           "unclear",
           "no_device_activity",
           "The host is in no" },
         /* As with a device: what costs little comes later. */
-        { { { "aten::mm" }, 9, 100, false, 100 }, "device", "host_computes", "The host sets the" },
-        { { { "aten::mm" }, 9, 90, false, 100 }, "host_work", "logging_gap", "The step waits" },
+        { { { "aten::mm" }, 9, 100, false, 100, 0 },
+          "device",
+          "host_computes",
+          "The host sets the" },
+        { { { "aten::mm" }, 9, 90, false, 100, 0 }, "host_work", "logging_gap", "The step waits" },
         /* 25 us of scores and 45 of products; a softmax behind a layer is a choice; a fused operator. */
-        { { { "aten::bmm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0 },
+        { { { "aten::bmm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0, 0 },
           "device",
           "naive_attention",
           "The host sets the pace, busy for 100% of the step; attention stores its scores in "
           "memory: at most 25% of the step." },
-        { { { "aten::mm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0 },
+        { { { "aten::mm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0, 0 },
           "device",
           "host_computes",
           "The host sets the pace: " },
-        { { { "aten::bmm", "aten::_log_softmax", "aten::bmm" }, 10, 33, false, 0 },
+        { { { "aten::bmm", "aten::_log_softmax", "aten::bmm" }, 10, 33, false, 0, 0 },
           "device",
           "host_computes",
           "The host sets the pace: " },
