@@ -21,11 +21,11 @@ struct sweep {
     const struct timeline *timeline;
     const struct steps *steps;
     const struct host_activity *activity;
-    int64_t busy_ns;         /* so far */
-    int64_t busy_drained_ns; /* its value when the last drained gap began */
-    int64_t waited_ns;       /* the host's wait for the device before that gap */
-    int64_t coverable_ns;    /* its part in which the host could have loaded */
-    int64_t *queued;         /* short gaps before queued work of eager launches */
+    int64_t busy_ns;        /* so far */
+    int64_t credit_ns;      /* of waits: what the host could have done meanwhile */
+    int64_t credit_at_ns;   /* when the longest of them ended */
+    int64_t busy_credit_ns; /* the value of busy_ns then */
+    int64_t *queued;        /* short gaps before queued work of eager launches */
     int64_t queued_count;
     const struct trace_event *last_call;
     idle_gap_visit *visit; /* NULL: none */
@@ -140,6 +140,19 @@ static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t tra
     return wait;
 }
 
+/* Several waits in a row, for several values, are as good as the longest of them. */
+static void take_wait(struct sweep *sweep, const struct trace_event *wait, int64_t at_ns)
+{
+    int64_t credit_ns =
+        interval_earlier(at_ns - wait->start_ns, sweep->busy_ns - sweep->busy_credit_ns);
+
+    if (credit_ns < sweep->credit_ns)
+        return;
+    sweep->credit_ns = credit_ns;
+    sweep->credit_at_ns = at_ns;
+    sweep->busy_credit_ns = sweep->busy_ns;
+}
+
 /* Charges a gap to what the host did up to the return of the call that launched its end; the rest, until the
  * work begins, is launching. The gap is drained if the host was waiting when it began. */
 static void split_host(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
@@ -152,22 +165,24 @@ static void split_host(struct sweep *sweep, struct idle_time *time, const struct
 
     if (wait != NULL) {
         time->drained_count++;
-        sweep->waited_ns = gap->start_ns - wait->start_ns;
+        take_wait(sweep, wait, gap->start_ns);
     }
     host_activity_between(sweep->activity, track, gap->start_ns, called_ns, ns);
     ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
 }
 
-/* Where the host waits amid a step (for a flag, say) and launches the rest of the step before it loads, the
- * next gap in which it loads is not drained. Without the wait it would have loaded earlier by as much as it
- * waited. */
-static void hide_next_load(struct sweep *sweep, struct idle_time *time)
+/* Within a step the host works on what was just copied to it, and copies the result to the device. A smaller
+ * copy is a number that is read. */
+static bool is_round_trip(const struct sweep *sweep, const struct gap *gap)
 {
-    if (time->free_ns[HOST_LOADING] == 0)
-        return;
-    time->hidable_ns = interval_earlier(time->free_ns[HOST_LOADING], sweep->coverable_ns);
-    time->hidable_loading_ns = time->hidable_ns;
-    sweep->coverable_ns = 0;
+    enum { BYTES = 1024 };
+    const struct trace_file *trace = sweep->timeline->trace;
+
+    return gap->before != NULL && gap->work != NULL && gap->before->kind == WORK_COPY &&
+           gap->work->kind == WORK_COPY && gap->before->event->bytes >= BYTES &&
+           strstr(trace_file_name(trace, gap->before->event->name), "DtoH") != NULL &&
+           strstr(trace_file_name(trace, gap->work->event->name), "HtoD") != NULL &&
+           step_of(sweep, gap->start_ns) == step_of(sweep, gap->work->call->start_ns);
 }
 
 /* Logging and saving need the results that the host waited for, and what happens once, or in a capture, is no
@@ -178,28 +193,30 @@ static bool can_be_earlier(enum host_doing doing)
            doing != HOST_FIRST_USE && doing != HOST_CAPTURING;
 }
 
-/* Without the wait, the host could have done its part of this gap while the device did the work since the
- * last drained gap. So the smaller of the two could be hidden; loading and other work get their shares. */
-static void find_hidable(struct sweep *sweep, struct idle_time *time)
+/* Without its wait, the host could have done its part of this gap while the device worked. So the smaller of
+ * the two times could be hidden; loading and other work get their shares. Where the host waits amid a step (for
+ * a flag, say) and launches the rest of the step at once, its work is in a later gap, which is not drained; the
+ * rest of the wait hides it there, up to a step later. Without steps that is said of loading alone. */
+static void find_hidable(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
-    int64_t host_ns = 0, device_ns = sweep->busy_ns - sweep->busy_drained_ns;
+    bool drained = time->drained_count > 0, marked = sweep->steps->count > 0;
+    int64_t ns[HOST_DOING_COUNT] = { 0 }, host_ns = 0;
+    double share;
 
-    if (time->drained_count == 0) {
-        hide_next_load(sweep, time);
-        return;
-    }
-    for (int i = 0; i < HOST_DOING_COUNT; i++)
+    if (marked && (double)(gap->start_ns - sweep->credit_at_ns) > sweep->steps->median_ns)
+        sweep->credit_ns = 0;
+    for (int i = 0; i < HOST_DOING_COUNT; i++) {
         if (can_be_earlier((enum host_doing)i))
-            host_ns += time->drained_ns[i];
-    time->hidable_ns = interval_earlier(host_ns, device_ns);
-    if (host_ns > 0) {
-        double share = (double)time->hidable_ns / (double)host_ns;
-        time->hidable_loading_ns = (int64_t)(share * (double)time->drained_ns[HOST_LOADING]);
-        time->hidable_working_ns = (int64_t)(share * (double)time->drained_ns[HOST_WORKING]);
+            ns[i] = time->drained_ns[i] + (marked || i == HOST_LOADING ? time->free_ns[i] : 0);
+        host_ns += ns[i];
     }
-    sweep->coverable_ns =
-        interval_later(0, interval_earlier(sweep->waited_ns, device_ns) - time->hidable_ns);
-    sweep->busy_drained_ns = sweep->busy_ns;
+    if (host_ns == 0 || is_round_trip(sweep, gap))
+        return;
+    time->hidable_ns = interval_earlier(host_ns, sweep->credit_ns);
+    share = (double)time->hidable_ns / (double)host_ns;
+    time->hidable_loading_ns = (int64_t)(share * (double)ns[HOST_LOADING]);
+    time->hidable_working_ns = (int64_t)(share * (double)ns[HOST_WORKING]);
+    sweep->credit_ns = marked || drained ? sweep->credit_ns - time->hidable_ns : 0;
 }
 
 /* True if the gap is the device's own: the work had been launched when the gap began, or its call is a
@@ -248,11 +265,11 @@ static enum status show(const struct sweep *sweep, const struct gap *gap,
                                                      : STATUS_OK;
 }
 
-static void take(struct sweep *sweep, struct idle_time *time, int64_t at_ns)
+static void take(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
-    struct idle_time *step = step_of(sweep, at_ns);
+    struct idle_time *step = step_of(sweep, gap->start_ns);
 
-    find_hidable(sweep, time);
+    find_hidable(sweep, time, gap);
     add(&sweep->idle->all, time);
     if (step != NULL)
         add(step, time);
@@ -295,7 +312,7 @@ static enum status take_ends(struct sweep *sweep, const struct work *first, cons
             more.free_ns[i] = 0;
         }
     add(&both, &more);
-    take(sweep, &both, end_ns);
+    take(sweep, &both, &tail);
 
 out:
     return status;
@@ -308,7 +325,7 @@ static enum status take_whole(struct sweep *sweep, int64_t start_ns, int64_t end
     struct idle_time time = split(sweep, &gap);
 
     TRY(show(sweep, &gap, &time));
-    take(sweep, &time, start_ns);
+    take(sweep, &time, &gap);
 
 out:
     return status;
@@ -356,6 +373,46 @@ static void sort_loadings(struct idle *idle, int count)
     stats_sort(idle->loadings, count);
 }
 
+/* The calls, in the order of their work. One that was made before that of earlier work, for another stream, is
+ * part of the time up to that one. */
+static void sum_host(struct sweep *sweep)
+{
+    struct idle *idle = sweep->idle;
+    int64_t at_ns = idle->start_ns;
+
+    for (int64_t i = 0; i < sweep->timeline->work_count; i++) {
+        const struct trace_event *call = sweep->timeline->work[i].call;
+        int64_t end_ns = call != NULL ? interval_earlier(call->end_ns, idle->end_ns) : at_ns;
+        if (end_ns <= at_ns)
+            continue;
+        host_activity_between(sweep->activity, call->track, at_ns, end_ns, idle->host_ns);
+        at_ns = end_ns;
+    }
+    if (sweep->activity->has_loop && at_ns < idle->end_ns)
+        host_activity_between(sweep->activity, sweep->activity->loop, at_ns, idle->end_ns,
+                              idle->host_ns);
+}
+
+static enum status find_pace(struct idle *idle, int count)
+{
+    static const enum host_doing doings[] = { HOST_OUTSIDE,   HOST_OPERATOR, HOST_LOADING,
+                                              HOST_LAUNCHING, HOST_COPYING,  HOST_WORKING };
+    double *free_ns = calloc((size_t)count + 1, sizeof *free_ns);
+    enum status status = STATUS_OK;
+
+    if (free_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d steps", count);
+    for (int step = 0; step < count; step++)
+        for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
+            free_ns[step] += (double)idle->steps[step].free_ns[doings[i]];
+    if (count >= IDLE_STEPS_LEAST)
+        idle->paced_ns = count * stats_median(free_ns, count);
+
+out:
+    free(free_ns);
+    return status;
+}
+
 static enum status sweep_over(struct sweep *sweep)
 {
     enum status status = STATUS_OK;
@@ -374,7 +431,7 @@ static enum status sweep_over(struct sweep *sweep)
             struct gap gap = { end_ns, work->event->start_ns, work, last };
             struct idle_time time = split(sweep, &gap);
             TRY(show(sweep, &gap, &time));
-            take(sweep, &time, end_ns);
+            take(sweep, &time, &gap);
             end_ns = work->event->start_ns;
         }
         if (work->event->end_ns > end_ns) {
@@ -412,6 +469,8 @@ static enum status make(struct idle *idle, struct sweep *sweep)
     idle->busy_ns = sweep->busy_ns;
     sort_loadings(idle, (int)steps->count);
     idle->late_ns = late(sweep->queued, sweep->queued_count);
+    sum_host(sweep);
+    TRY(find_pace(idle, (int)steps->count));
 
 out:
     free(sweep->queued);

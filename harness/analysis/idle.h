@@ -7,9 +7,10 @@
  *
  * A gap is drained if the host was waiting for the device when it began: because the host waited, it had
  * queued nothing more. Between the end of its wait and its next launch the host does something that it
- * could have done earlier, while the device did the work before the gap, unless it logs or saves what it
- * waited for. `hidable` is how much of that time the device's work would have covered. If the host waits amid
- * a step, its next load may be in a later gap, which is not drained; the rest of the wait would have covered it.
+ * could have done earlier, while it waited, unless it logs or saves what it waited for, or works on what it
+ * copied to itself. `hidable` is how much of that time the wait would have covered. What the wait does not cover
+ * there it covers in gaps up to a step later, which are not drained: after a wait amid a step, the next load is
+ * in one of them.
  *
  * The window goes from the start of the first step to the end of the last step or of the last work. It
  * counts as one turn of a loop, so the idle time before the first work and that after the last are one gap.
@@ -25,6 +26,8 @@
 #include "harness/analysis/host_activity.h"
 #include "harness/analysis/steps.h"
 
+enum { IDLE_STEPS_LEAST = 3 }; /* a median of fewer means little */
+
 struct idle_time {
     int64_t idle_ns;
     int64_t queued_ns;                    /* the work was queued already */
@@ -32,8 +35,8 @@ struct idle_time {
     int64_t unknown_ns;                   /* its call is not in the trace */
     int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
     int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
-    /* The part of drained_ns that could have been done earlier (without HOST_WAITING, HOST_LOGGING, HOST_SAVING,
-     * HOST_FIRST_USE and HOST_CAPTURING), and of the loading in free_ns. */
+    /* The part of both that could have been done during a wait, without HOST_WAITING, HOST_LOGGING, HOST_SAVING,
+     * HOST_FIRST_USE and HOST_CAPTURING; of free_ns without steps only the loading. */
     int64_t hidable_ns;
     int64_t hidable_loading_ns, hidable_working_ns; /* its parts: HOST_LOADING, HOST_WORKING */
     int64_t drained_count;
@@ -46,6 +49,14 @@ struct idle {
     struct idle_time all;
     struct idle_time *steps; /* as in struct steps; a gap belongs to the step that it begins in */
     double *loadings;        /* HOST_LOADING of every step, free and drained, ascending */
+
+    /* What the host did in the window in all, from call to call, whether the device was idle or not. */
+    int64_t host_ns[HOST_DOING_COUNT];
+
+    /* Free idle time that every step has, of a host that loads, works, copies and launches: the median, times the
+     * steps. Where there is some, the host sets the pace, and less to do for it saves as much of that time,
+     * wherever in the step it was done. 0 with fewer than IDLE_STEPS_LEAST steps. */
+    double paced_ns;
 
     /* How much shorter gaps before queued work could be: what exceeds their median, which is taken for the
      * device's own pace, or half of their sum if that is more, because a graph halves them: from 0.9 to

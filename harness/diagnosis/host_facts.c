@@ -3,6 +3,8 @@
 
 #include "harness/base/statistics.h"
 
+#include <math.h>
+
 const struct idle_time *facts_idle(const struct facts *facts)
 {
     return &facts->summary->idle.all;
@@ -12,6 +14,18 @@ double facts_doing_ns(const struct facts *facts, enum host_doing doing)
 {
     return (double)(facts_idle(facts)->free_ns[doing] + facts_idle(facts)->drained_ns[doing]) /
            facts->steps;
+}
+
+double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, size_t count)
+{
+    const struct idle *idle = &facts->summary->idle;
+    double done = 0, free = 0, paced = idle->paced_ns - (double)idle->all.hidable_ns;
+
+    for (size_t i = 0; i < count; i++) {
+        done += (double)idle->host_ns[doings[i]];
+        free += (double)idle->all.free_ns[doings[i]];
+    }
+    return fmax(0, fmin(done, paced) - free) / facts->steps;
 }
 
 /* --- Loading --- */

@@ -13,6 +13,10 @@ enum {
 const struct idle_time *facts_idle(const struct facts *facts);
 double facts_doing_ns(const struct facts *facts, enum host_doing doing);
 
+/* What a step would be shorter by, beside the idle time of these doings, without what the host does there: it
+ * sets the pace (idle.h), so the time counts too in which the device still had work. */
+double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, size_t count);
+
 /* Exposed loading of a step, and of the step at the middle; without steps the mean. */
 double facts_loading_ns(const struct facts *facts, int64_t step);
 double facts_typical_loading_ns(const struct facts *facts);

@@ -24,10 +24,23 @@ static double launching_ns(const struct facts *facts)
     return fmax(0, ns);
 }
 
-/* Without the waits, a step takes what launching or the device takes, whichever is longer. */
+/* Idle time that no wait causes, and that stays without them. */
+static double idle_of_others(const struct facts *facts)
+{
+    static const enum host_doing others[] = { HOST_LOGGING, HOST_SAVING, HOST_ALLOCATING,
+                                              HOST_FIRST_USE, HOST_CAPTURING };
+    double idle = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) idle += facts_doing_ns(facts, others[i]);
+    return idle;
+}
+
+/* Without the waits, a step takes what the host does otherwise or what the device takes, whichever is longer. */
 static bool judge_blocking_launches(struct finding *finding, const struct facts *facts)
 {
     double launching = launching_ns(facts) / facts->steps;
+    double host =
+        launching + facts_doing_ns(facts, HOST_LOADING) + facts_doing_ns(facts, HOST_WORKING);
 
     snprintf(finding->evidence, sizeof finding->evidence,
              "the host waits until the device has no work left, %.0f times %s with its %.0f "
@@ -35,7 +48,8 @@ static bool judge_blocking_launches(struct finding *finding, const struct facts 
              (double)facts_idle(facts)->drained_count / facts->steps, facts_per(facts),
              facts->launches, quantity_time(launching).text, step_text(facts).text,
              quantity_time(facts->busy_ns).text);
-    return finding_costs(finding, facts, facts->step_ns - fmax(launching, facts->busy_ns));
+    return finding_costs(finding, facts,
+                         facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts));
 }
 
 static bool judge_host_sync(struct finding *finding, const struct facts *facts)
@@ -123,7 +137,9 @@ static void name_work(struct finding *finding, const struct facts *facts)
 static bool judge_host_work(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
-    double work = facts_doing_ns(facts, HOST_WORKING), lost = work;
+    static const enum host_doing working = HOST_WORKING;
+    double work = facts_doing_ns(facts, HOST_WORKING);
+    double lost = work + facts_paced_ns(facts, &working, 1);
 
     if (alone) {
         finding->title = "The loop does other work than its operators";

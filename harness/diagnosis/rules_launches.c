@@ -94,10 +94,15 @@ static bool calls_are_late(const struct facts *facts)
            launches->late_call_count * 4 <= launches->count;
 }
 
-/* Only the rule about late calls counts their time. */
+/* Only the rule about late calls counts their time, of which the device's queue hides a part. */
 static double late_calls_ns(const struct facts *facts)
 {
-    return calls_are_late(facts) ? (double)facts->summary->launches.late_call_ns : 0;
+    double idle = facts_doing_ns(facts, HOST_LAUNCHING) + facts_doing_ns(facts, HOST_OPERATOR) +
+                  facts_doing_ns(facts, HOST_OUTSIDE) + facts_doing_ns(facts, HOST_WORKING);
+
+    return calls_are_late(facts)
+               ? fmin((double)facts->summary->launches.late_call_ns, idle * facts->steps)
+               : 0;
 }
 
 /* Idle time in which the host launches, or prepares its next launch as it usually does (pauses.h), whether or
@@ -107,15 +112,13 @@ static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
     static const enum host_doing doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
-    double lost = (double)facts->summary->idle.late_ns, drained = 0;
+    double lost = -(double)(time->hidable_ns - time->hidable_loading_ns - time->hidable_working_ns);
 
-    for (size_t i = 0; i < ARRAY_SIZE(doings); i++) {
-        lost += (double)time->free_ns[doings[i]];
-        drained += (double)time->drained_ns[doings[i]];
-    }
-    lost += fmax(0, drained - (double)(time->hidable_ns - time->hidable_loading_ns -
-                                       time->hidable_working_ns));
-    return fmax(0, (lost - late_calls_ns(facts)) / facts->steps);
+    for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
+        lost += (double)(time->free_ns[doings[i]] + time->drained_ns[doings[i]]);
+    lost = fmax(0, lost) + (double)facts->summary->idle.late_ns;
+    return fmax(0, (lost - late_calls_ns(facts)) / facts->steps) +
+           facts_paced_ns(facts, doings, ARRAY_SIZE(doings));
 }
 
 /* The share of launches whose kernel is shorter than the call that launches it. */

@@ -11,14 +11,16 @@ static double lost_to_loading(const struct facts *facts)
     const struct event_device *device = facts->device;
     double hidable =
         facts_loading_is_at_fault(facts) ? 0 : (double)facts_idle(facts)->hidable_loading_ns;
-    double exposed = facts_doing_ns(facts, HOST_LOADING) - hidable / facts->steps;
+    static const enum host_doing loading = HOST_LOADING;
+    double exposed = facts_doing_ns(facts, HOST_LOADING) - hidable / facts->steps +
+                     facts_paced_ns(facts, &loading, 1);
     double rest = facts->step_ns - exposed;
     int cores = device != NULL ? device->host_cores : 0;
 
     if (cores > 0) {
-        double loading = facts_typical_loading_ns(facts);
+        double typical = facts_typical_loading_ns(facts);
         cores -= device->shares_host_cores == 1 && cores > 1;
-        rest = fmax(rest, loading / cores);
+        rest = fmax(rest, typical / cores);
     }
     return fmax(0, facts->step_ns - rest);
 }

@@ -290,7 +290,7 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
     struct allocations all = allocations(facts);
     int64_t idle = time->free_ns[HOST_ALLOCATING] + time->drained_ns[HOST_ALLOCATING] +
                    time->free_ns[HOST_LAUNCHING] + time->free_ns[HOST_OPERATOR] +
-                   time->free_ns[HOST_OUTSIDE];
+                   time->free_ns[HOST_OUTSIDE] + time->free_ns[HOST_WORKING];
     int64_t ns =
         all.ns - (all.longest_ns[0] - all.longest_ns[2]) -
         (all.longest_ns[1] - all.longest_ns[2]); /* the two longest calls may be accidents */

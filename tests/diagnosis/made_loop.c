@@ -184,6 +184,10 @@ static void run_step(struct run *run, int number)
     optimize(run);
     if (loop->wait_every > 0 && (number + 1) % loop->wait_every == 0)
         wait(run, "cudaStreamSynchronize");
+    for (int i = 0; i < loop->reads; i++) {
+        copy(run, "Memcpy DtoH (Device -> Pinned)", 1, 2, 4);
+        wait(run, "cudaStreamSynchronize");
+    }
     spend(run, "user_annotation", "log", loop->logging);
     spend(run, "user_annotation", "save", loop->saving);
     if (loop->allocated_kib > 0) {

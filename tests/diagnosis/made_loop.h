@@ -36,7 +36,8 @@ struct made_loop {
     int wait_every;                           /* steps; 0: only at the end of all */
     int wait_amid;                            /* steps, before the optimizer; 0: none */
     int wait_launches;                        /* waits after every so many launches too; 0: none */
-    int logging, saving;                      /* after the wait */
+    int reads; /* numbers that the host copies to itself after the wait, each with a wait */
+    int logging, saving;         /* after the wait */
     int allocations, allocation; /* calls before the launches, releases in turns, each one's time */
     int long_allocation;         /* of the first in the third step; 0: as any */
     int allocating_steps;        /* the first so many; 0: all */

@@ -440,6 +440,70 @@ static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
     found_forget(&found);
 }
 
+/* What a finding costs per step, in us; 0: it is not found. */
+static double lost_us(const struct made_loop *loop, const char *id)
+{
+    struct found found = found_judge(loop);
+    const struct finding *finding = found_find(&found, id);
+    double lost = finding != NULL ? finding->lost_ns_per_step / 1000 : 0;
+
+    found_forget(&found);
+    return lost;
+}
+
+/* The wait for the first of three numbers is the long one, and loading follows the third. A pause after a wait
+ * amid the step is put off likewise. Where the wait is short, as its step is launched slowly, it covers little. */
+static void a_wait_covers_as_much_as_it_takes(void **state)
+{
+    const struct made_loop three = { BUSY, .loading = 600, .wait_every = 1, .reads = 3 };
+    const struct made_loop amid = { BUSY, .pause = 600, .wait_amid = 1, .optimizer_launches = 1,
+                                    .optimizer_kernel = 100 };
+    const struct made_loop slow = { .steps = 10,
+                                    .loading = 600,
+                                    .launches = 50,
+                                    .operator_time = 14,
+                                    .call = 4,
+                                    .kernel = 20,
+                                    .wait_every = 1 };
+    (void)state;
+
+    assert_true(fabs(lost_us(&three, "host_sync") - 610) <= 20);
+    assert_true(lost_us(&three, "data_loading") == 0);
+    assert_true(fabs(lost_us(&amid, "host_sync") - 454) <= 20);
+    assert_true(lost_us(&amid, "host_work") == 0);
+    assert_true(lost_us(&slow, "host_sync") <= 220);
+    assert_true(lost_us(&slow, "data_loading") >= 400);
+}
+
+/* The host takes 700 us, and the device 500 while the host already loads the next batch: the 200 us that it is
+ * idle are all in the pause, and either of the two would save them. Not so where the device sets the pace. */
+static void a_host_that_sets_the_pace_loses_time_to_all_that_it_does(void **state)
+{
+    struct made_loop loop = {
+        .steps = 20, .loading = 300, .pause = 300, .launches = 50, .call = 2, .kernel = 10
+    };
+    (void)state;
+
+    assert_true(fabs(lost_us(&loop, "host_work") - 200) <= 15);
+    assert_true(fabs(lost_us(&loop, "data_loading") - 200) <= 15);
+    loop.kernel = 15;
+    assert_true(lost_us(&loop, "host_work") == 0 && lost_us(&loop, "data_loading") == 0);
+}
+
+/* The step logs for 500 us, which no wait causes. */
+static void waits_for_launches_do_not_cost_what_the_loop_does_otherwise(void **state)
+{
+    struct made_loop loop = {
+        .steps = 10, .launches = 50, .call = 4, .kernel = 20, .wait_launches = 1
+    };
+    double without = lost_us(&loop, "host_sync");
+    (void)state;
+
+    loop.logging = 500;
+    assert_true(without > 0);
+    assert_true(fabs(lost_us(&loop, "host_sync") - without) <= 10);
+}
+
 /* Workers need cores: loading that takes one of two cores cannot be faster than it is. */
 static void loading_costs_what_workers_on_the_other_cores_would_save(void **state)
 {
@@ -1044,6 +1108,9 @@ int main(void)
         cmocka_unit_test(the_first_finding_is_the_one_that_costs_most),
         cmocka_unit_test(a_wait_costs_the_shorter_of_host_and_device),
         cmocka_unit_test(a_wait_amid_the_step_costs_the_load_that_it_put_off),
+        cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
+        cmocka_unit_test(a_host_that_sets_the_pace_loses_time_to_all_that_it_does),
+        cmocka_unit_test(waits_for_launches_do_not_cost_what_the_loop_does_otherwise),
         cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
         cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
         cmocka_unit_test(small_kernels_gain_what_one_pass_would),
