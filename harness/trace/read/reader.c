@@ -9,6 +9,7 @@
 #include "harness/trace/read/frame_table.h"
 #include "harness/trace/read/inflate_window.h"
 #include "harness/trace/read/name_table.h"
+#include "harness/trace/read/read_ahead.h"
 #include "harness/trace/read/unread_devices.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_BYTES = 256 << 10, METADATA_MAX = 4096, TRACKS_MAX = 1 << 20 };
+enum { METADATA_MAX = 4096, TRACKS_MAX = 1 << 20 };
 enum { DIMS_MAX = 1000 }; /* of their text: more than 100 tensors */
 enum { EVENTS_MAX = 50000000 };
 
@@ -723,18 +724,21 @@ out:
     return status;
 }
 
-static enum status read_all(struct reading *reading, struct inflate_window *window, char *bytes)
+static enum status read_all(struct reading *reading, struct inflate_window *window)
 {
     enum status status = STATUS_OK;
-    size_t count = 1;
+    struct read_ahead *ahead = NULL;
+    const char *bytes;
+    size_t count;
 
-    while (count > 0) {
-        TRY(inflate_window_read(window, bytes, WINDOW_BYTES, &count));
-        memset(bytes + count, 0, SPLITTER_PADDING);
+    TRY(read_ahead_open(&ahead, window));
+    do {
+        TRY(read_ahead_next(ahead, &bytes, &count));
         TRY(splitter_feed(&reading->splitter, bytes, count));
-    }
+    } while (count > 0);
 
 out:
+    read_ahead_close(ahead);
     return status;
 }
 
@@ -744,7 +748,6 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     enum status status = STATUS_OK;
     struct reading reading = { .events_max = limits != NULL ? limits->events : 0 };
     struct inflate_window *window = NULL;
-    char *bytes = NULL;
 
     *trace = NULL;
     if (reading.events_max <= 0)
@@ -754,13 +757,12 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     TRY(inflate_window_open(&window, path));
     reading.file = calloc(1, sizeof *reading.file);
     reading.parser = event_parser_open();
-    bytes = calloc(1, WINDOW_BYTES + SPLITTER_PADDING);
-    if (reading.file == NULL || reading.parser == NULL || bytes == NULL)
+    if (reading.file == NULL || reading.parser == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
     reading.file->rank = reading.file->world_size = -1;
     reading.file->cost.spread = NAN;
     TRY(name_table_open(&reading.file->names));
-    TRY(read_all(&reading, window, bytes));
+    TRY(read_all(&reading, window));
     settle_pairs(&reading);
     settle_strays(reading.file);
     settle_correlations(reading.file);
@@ -776,7 +778,6 @@ out:
     event_pairs_release(&reading.pairs);
     free(reading.frames.rows);
     free(reading.track_slots);
-    free(bytes);
     event_parser_close(reading.parser);
     inflate_window_close(window);
     trace_file_close(reading.file);
