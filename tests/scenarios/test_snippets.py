@@ -75,7 +75,8 @@ def samples():
     torch.manual_seed(2)
     heads = [torch.randn(2, HEADS, TOKENS, WIDTH // HEADS, device=device) for _ in range(3)]
     return {"x": torch.randn(2, TOKENS, WIDTH, device=device), "q": heads[0], "k": heads[1],
-            "v": heads[2], "batch": [torch.ones(3, device=device), torch.ones(5, device=device)]}
+            "v": heads[2], "qkv": torch.randn(2, TOKENS, 3 * WIDTH, device=device),
+            "heads": HEADS, "batch": [torch.ones(3, device=device), torch.ones(5, device=device)]}
 
 
 def run(title, lines):
