@@ -67,7 +67,7 @@ static bool begins_border(const struct facts *facts, int64_t step, double long_n
 
 /* Whether the steps that wait most are at the borders of epochs, or of shards. These are equally long, so all
  * the waits come at equal distances, and none that would be in the trace is missing: each is half a step or
- * more. One alone may be anything. */
+ * more. Waits that go on for more than BORDER_STEPS are no border's. One alone may be anything. */
 static bool at_borders(const struct facts *facts)
 {
     int64_t count = facts->summary->steps.count, border = -1, epoch = count;
@@ -82,10 +82,13 @@ static bool at_borders(const struct facts *facts)
         }
     if (epoch == count || epoch < EPOCH_LEAST)
         return false;
-    for (int64_t i = 0; i < count; i++)
-        if ((i - border) % epoch == 0 ? !(facts_loading_ns(facts, i) > half_ns)
-                                      : begins_border(facts, i, long_ns))
+    for (int64_t i = 0; i < count; i++) {
+        int64_t since = ((i - border) % epoch + epoch) % epoch;
+        if (since == 0 ? !(facts_loading_ns(facts, i) > half_ns)
+                       : begins_border(facts, i, long_ns) ||
+                             (since > BORDER_STEPS && facts_loading_ns(facts, i) >= long_ns))
             return false;
+    }
     return true;
 }
 

@@ -160,7 +160,8 @@ static void state(const struct run *run, int at, int kib)
 static void run_step(struct run *run, int number)
 {
     const struct made_loop *loop = run->loop;
-    bool slow = (loop->slow_every > 0 && (number + 1) % loop->slow_every == 0) ||
+    bool slow = (loop->slow_every > 0 && number + 1 >= loop->slow_every &&
+                 (number + 1) % loop->slow_every <= loop->slow_more) ||
                 number + 1 == loop->slow_step;
     int start = run->now, grown = number * loop->growth_kib;
     char name[40], arguments[100];

@@ -13,6 +13,7 @@ struct made_loop {
     int loading; /* in the phase "data" */
     int slow_every,
         slow_loading; /* every so many steps, the last of them, loading takes that instead */
+    int slow_more;    /* so many steps after each of those, too */
     int slow_step;    /* this one too, counted from 1; 0: none */
     int copies, copy, copy_call; /* how many; each on the device; each call on the host */
     int copy_bytes;

@@ -94,6 +94,12 @@ static const struct {
         .slow_loading = 20000 },
       { LONG_BUSY, .wait_every = 1, .steps = 40, .slow_every = 20, .slow_step = 26,
         .slow_loading = 20000 } },
+    /* The loop waits for a few first batches; or for eight, which more than new workers delay. */
+    { "epoch_gap",
+      { LONG_BUSY, .wait_every = 1, .steps = 36, .slow_every = 13, .slow_more = 2,
+        .slow_loading = 20000 },
+      { LONG_BUSY, .wait_every = 1, .steps = 36, .slow_every = 13, .slow_more = 7,
+        .slow_loading = 20000 } },
     /* An epoch of 15 steps has two borders in 30; one of 20 has one, which might be anything. */
     { "epoch_gap",
       { LONG_BUSY, .wait_every = 1, .steps = 30, .slow_every = 15, .slow_loading = 20000 },
