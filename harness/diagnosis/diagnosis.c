@@ -8,12 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { WORLD_MOST = 1 << 20 }; /* of ranks: more than any run has had, so the number is damaged */
+
 /* Files are of one run if each names another rank of the same world. Otherwise each is judged alone. */
 static bool is_run(const struct diagnosis *diagnosis)
 {
     for (int i = 0; i < diagnosis->count; i++) {
         const struct trace_file *trace = diagnosis->traces[i];
-        if (trace->rank < 0 || trace->rank >= trace->world_size ||
+        if (trace->rank < 0 || trace->rank >= trace->world_size || trace->world_size > WORLD_MOST ||
             trace->world_size != diagnosis->traces[0]->world_size)
             return false;
         for (int j = 0; j < i; j++)
