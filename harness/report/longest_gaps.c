@@ -68,13 +68,12 @@ static void print_gap(const struct page *page, const struct summary *summary,
 {
     struct quantity_text idle = quantity_time((double)gap->time.idle_ns);
     int64_t step = steps_find(&summary->steps, gap->start_ns);
-    char number[24] = "-", from[32], cause[64], text[640];
+    char number[24] = "-", from[CELL_SIZE], cause[64], text[640];
     const char *const cells[] = { idle.text, number, from, cause, text };
 
     if (step >= 0)
         snprintf(number, sizeof number, "%" PRId64, summary->steps.items[step].number);
-    snprintf(from, sizeof from, "%" PRId64 ".%03d", gap->start_ns / 1000,
-             (int)(gap->start_ns % 1000));
+    cell_stamp(from, gap->start_ns);
     snprintf(cause, sizeof cause, "%s%s", gap_cause_name(gap_cause_longest(&gap->time)),
              gap->time.drained_count > 0 ? ", after a wait" : "");
     describe(text, sizeof text, summary, gap);

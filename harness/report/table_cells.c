@@ -38,6 +38,13 @@ void cell_count(char text[CELL_SIZE], int64_t count)
     snprintf(text, CELL_SIZE, "%lld", (long long)count);
 }
 
+void cell_stamp(char text[CELL_SIZE], int64_t ns)
+{
+    unsigned long long size = ns < 0 ? 0 - (unsigned long long)ns : (unsigned long long)ns;
+
+    snprintf(text, CELL_SIZE, "%s%llu.%03llu", ns < 0 ? "-" : "", size / 1000, size % 1000);
+}
+
 void table_heading(const struct page *page, const char *what, int64_t shown, int64_t all)
 {
     char heading[96];

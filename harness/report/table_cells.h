@@ -13,6 +13,8 @@ void cell_name(char text[NAME_SIZE], const char *name);
 void cell_percent(char text[CELL_SIZE], double share); /* "12.5%"; "-" where it is not finite */
 void cell_count(char text[CELL_SIZE], int64_t count);
 
+void cell_stamp(char text[CELL_SIZE], int64_t ns); /* "1500.250", in us as in a trace */
+
 /* How many rows of `count` the choice shows. */
 int64_t table_rows(const struct table_choice *choice, int64_t count);
 

@@ -2,6 +2,7 @@
 
 #include "harness/analysis/excerpt.h"
 #include "harness/base/quantity.h"
+#include "harness/report/table_cells.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -226,7 +227,7 @@ static void add_rows(struct drawing *drawing)
     }
 }
 
-/* Of many threads, or streams, those that do most. */
+/* A trace may have hundreds of threads and streams: those that do most are shown. */
 static bool is_shown(const struct drawing *drawing, int line)
 {
     int before = 0;
@@ -302,8 +303,9 @@ static void print_heading(const struct drawing *drawing)
     const struct excerpt *excerpt = &drawing->excerpt;
     const struct steps *steps = &drawing->summary->steps;
     long long first = steps->count > 0 ? (long long)steps->items[excerpt->first_step].number : 0;
-    char text[120];
+    char text[120], from[CELL_SIZE];
 
+    cell_stamp(from, excerpt->start_ns);
     if (excerpt->step_count > 1)
         snprintf(text, sizeof text, "Timeline: steps %lld to %lld of %lld", first,
                  (long long)steps->items[excerpt->first_step + excerpt->step_count - 1].number,
@@ -315,9 +317,8 @@ static void print_heading(const struct drawing *drawing)
         snprintf(text, sizeof text, "Timeline: %s",
                  steps->count == 1 ? "the only step" : "all of the trace");
     page_heading(drawing->page, text);
-    page_paragraph(drawing->page, INK_DIM, "%s, from %lld.%03lld us on the clock of the file",
-                   quantity_time((double)(excerpt->end_ns - excerpt->start_ns)).text,
-                   (long long)(excerpt->start_ns / 1000), (long long)(excerpt->start_ns % 1000));
+    page_paragraph(drawing->page, INK_DIM, "%s, from %s us on the clock of the file",
+                   quantity_time((double)(excerpt->end_ns - excerpt->start_ns)).text, from);
 }
 
 static void print(struct drawing *drawing)

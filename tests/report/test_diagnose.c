@@ -454,6 +454,23 @@ static void the_longest_gaps_are_on_the_page(void **state)
     release(&diagnosis, text);
 }
 
+static void times_before_zero_have_one_sign(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_file("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,"
+             "\"tid\":7,\"ts\":-30.5,\"dur\":20,\"args\":{}},{\"ph\":\"X\",\"cat\":\"kernel\","
+             "\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":40,\"dur\":20,\"args\":{}}]}");
+    diagnosis = diagnose();
+    text = printed_with(&diagnosis, false, false,
+                        (struct diagnosis_view){ .only = -1, .timeline = 1 });
+    assert_non_null(strstr(text, " -10.500 "));
+    assert_non_null(strstr(text, "from -30.500 us on the clock of the file"));
+    release(&diagnosis, text);
+}
+
 static void findings_are_numbered_in_their_order(void **state)
 {
     struct diagnosis diagnosis;
@@ -930,7 +947,11 @@ static void ranks_in_json(void **state)
 static void files_that_are_not_the_ranks_of_one_run_stand_alone(void **state)
 {
     static const int cases[][4] = {
-        { 0, 2, 0, 2 }, { 0, 2, 1, 4 }, { 0, 2, 5, 2 }, { -1, -1, 1, 2 }
+        { 0, 2, 0, 2 },
+        { 0, 2, 1, 4 },
+        { 0, 2, 5, 2 },
+        { -1, -1, 1, 2 },
+        { 0, INT_MAX, 1, INT_MAX }, /* its missing ranks would fill the memory */
     };
     (void)state;
 
@@ -1011,6 +1032,7 @@ int main(void)
         cmocka_unit_test(a_finding_says_what_it_costs_and_what_its_advice_gains),
         cmocka_unit_test(every_share_names_its_whole),
         cmocka_unit_test(the_longest_gaps_are_on_the_page),
+        cmocka_unit_test(times_before_zero_have_one_sign),
         cmocka_unit_test(findings_are_numbered_in_their_order),
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(the_timeline_is_drawn_in_the_width_of_the_page),
