@@ -210,7 +210,7 @@ static enum status print_timeline(const struct page *page, const struct diagnosi
     if (steps == 0)
         goto out;
     fputc('\n', page->console.stream);
-    page_paragraph(page, INK_PLAIN, "Of rank %lld:", rank_of(diagnosis, which));
+    page_paragraph(page, INK_PLAIN, "Rank %lld:", rank_of(diagnosis, which));
     TRY(timeline_text(page, &diagnosis->summaries[which], steps));
 
 out:

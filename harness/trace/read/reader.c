@@ -576,7 +576,7 @@ static void settle_strays(struct trace_file *file)
     int64_t samples[STRAY_SAMPLES], median_ns, kept = 0;
     int64_t count = file->event_count < STRAY_SAMPLES ? file->event_count : STRAY_SAMPLES;
 
-    if (count < 3) /* Of two, either may be the damaged one. */
+    if (count < 3) /* either of two may be the damaged one */
         return;
     for (int64_t i = 0; i < count; i++)
         samples[i] = file->events[i * file->event_count / count].start_ns;
