@@ -49,6 +49,9 @@ static const struct letter of_host[HOST_DOING_COUNT] = {
     [HOST_COPYING] = { 'C', "copying" },
     [HOST_ALLOCATING] = { 'A', "allocating" },
     [HOST_WAITING] = { 'W', "waiting for the device" },
+    [HOST_FIRST_USE] = { 'F', "first use" },
+    [HOST_CAPTURING] = { 'R', "capturing graphs again" },
+    [HOST_WORKING] = { 'H', "other work of the host" },
 };
 static const struct letter of_work[WORK_KIND_COUNT] = {
     [WORK_COMPUTATION] = { '#', "computation" },

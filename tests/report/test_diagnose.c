@@ -541,6 +541,33 @@ static void the_timeline_is_drawn_in_the_width_of_the_page(void **state)
     release(&diagnosis, text);
 }
 
+/* Launches follow each other every 100 us, but for one pause of 8 ms. */
+static void the_timeline_has_a_letter_for_all_that_the_host_does(void **state)
+{
+    struct diagnosis diagnosis;
+    char text[8192] = "{\"traceEvents\":[", *page;
+    (void)state;
+
+    for (int i = 0; i < 20; i++) {
+        size_t length = strlen(text);
+        int at = 100 * i + (i >= 10 ? 8000 : 0);
+        snprintf(text + length, sizeof text - length,
+                 "%s{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":9,"
+                 "\"tid\":9,\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}},"
+                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":%d,"
+                 "\"dur\":10,\"args\":{\"correlation\":%d}}",
+                 i > 0 ? "," : "", at, i + 1, at + 10, i + 1);
+    }
+    strcat(text, "]}");
+    add_file(text);
+    diagnosis = diagnose();
+    page = printed_with(&diagnosis, false, false,
+                        (struct diagnosis_view){ .only = -1, .timeline = 1 });
+    assert_non_null(strstr(page, "HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH"));
+    assert_non_null(strstr(page, "H other work of the host"));
+    release(&diagnosis, page);
+}
+
 static void thresholds_are_listed_for_every_rule(void **state)
 {
     struct diagnosis diagnosis;
@@ -1036,6 +1063,7 @@ int main(void)
         cmocka_unit_test(findings_are_numbered_in_their_order),
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(the_timeline_is_drawn_in_the_width_of_the_page),
+        cmocka_unit_test(the_timeline_has_a_letter_for_all_that_the_host_does),
         cmocka_unit_test(thresholds_are_listed_for_every_rule),
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),
         cmocka_unit_test(parts_in_json_sum_to_their_whole),
