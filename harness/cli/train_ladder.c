@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,25 +223,36 @@ static void show_progress(void *context, const struct scenario *scenario,
                   state->part, state->number, state->total);
 }
 
+static void append(char command[COMMAND], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void append(char command[COMMAND], const char *format, ...)
+{
+    size_t length = strlen(command);
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(command + length, COMMAND - length, format, list);
+    va_end(list);
+}
+
 /* The settings that differ from the defaults, as flags of `train`. */
 static void write_command(char command[COMMAND], const struct flags *flags,
                           const struct training_config *config)
 {
     struct training_config defaults;
     char word[COMMAND];
-    int count, length;
+    int count;
     const struct knob *knobs = knobs_list(&count);
 
     knobs_defaults(&defaults);
-    wrap_quote(word, sizeof word, program_invocation_name);
-    length = snprintf(command, COMMAND, "%s train", word);
+    wrap_quote(command, COMMAND, program_invocation_name);
+    append(command, " train");
     if (strcmp(flags->device, "auto") != 0)
-        length +=
-            snprintf(command + length, (size_t)(COMMAND - length), " --device=%s", flags->device);
+        append(command, " --device=%s", flags->device);
     if (flags->device_memory > 0)
-        length += snprintf(command + length, (size_t)(COMMAND - length), " --device-memory=%lld",
-                           (long long)flags->device_memory);
-    for (int i = 0; i < count && length < COMMAND; i++) {
+        append(command, " --device-memory=%lld", (long long)flags->device_memory);
+    for (int i = 0; i < count; i++) {
         char value[64], usual[64], name[40];
         bool is_folder = strcmp(knobs[i].name, "data") == 0 && config->data.folder[0] != '\0';
         if (knob_get(config, knobs[i].name, value, sizeof value) != STATUS_OK ||
@@ -252,7 +264,7 @@ static void write_command(char command[COMMAND], const struct flags *flags,
             if (*letter == '_')
                 *letter = '-';
         wrap_quote(word, sizeof word, is_folder ? config->data.folder : value);
-        length += snprintf(command + length, (size_t)(COMMAND - length), " --%s=%s", name, word);
+        append(command, " --%s=%s", name, word);
     }
 }
 
