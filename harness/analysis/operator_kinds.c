@@ -115,8 +115,7 @@ static void kind_name(char text[KIND_NAME_SIZE], const char *name, bool backward
             text[length++] = *name++;
         }
     }
-    while (length > 0 && *name != '\0' && ((unsigned char)text[length - 1] & 0xc0) == 0x80)
-        length--; /* no half of a character */
+    for (; length > 0 && (*name & 0xc0) == 0x80; name--) length--; /* no half of a character */
     memcpy(text + length, ending, strlen(ending) + 1);
 }
 

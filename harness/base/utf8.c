@@ -2,6 +2,8 @@
 
 #include "harness/base/status.h"
 
+#include <string.h>
+
 size_t utf8_bytes(const char *bytes)
 {
     static const struct {
@@ -26,4 +28,12 @@ size_t utf8_bytes(const char *bytes)
         return forms[i].bytes;
     }
     return 0;
+}
+
+size_t utf8_cut(const char *text, size_t most)
+{
+    size_t bytes = strnlen(text, most);
+
+    while (bytes > 0 && (text[bytes] & 0xc0) == 0x80) bytes--;
+    return bytes;
 }

@@ -10,4 +10,7 @@
  * forms, no surrogates, nothing above U+10FFFF). Reads no further than a '\0'. */
 size_t utf8_bytes(const char *text);
 
+/* How much of `text` are at most `most` bytes without half of a character at their end. */
+size_t utf8_cut(const char *text, size_t most);
+
 #endif

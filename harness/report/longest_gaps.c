@@ -1,6 +1,7 @@
 #include "harness/report/longest_gaps.h"
 
 #include "harness/base/quantity.h"
+#include "harness/base/utf8.h"
 #include "harness/diagnosis/where.h"
 #include "harness/report/table_cells.h"
 
@@ -45,7 +46,8 @@ static void name_work(char *text, size_t size, const struct summary *summary,
     char name[NAME_SIZE];
 
     cell_name(name, work != NULL ? trace_file_name(summary->trace, work->event->name) : otherwise);
-    snprintf(text, size, "%.*s%s", NAME_COLUMNS, name, strlen(name) > NAME_COLUMNS ? "..." : "");
+    snprintf(text, size, "%.*s%s", (int)utf8_cut(name, NAME_COLUMNS), name,
+             strlen(name) > NAME_COLUMNS ? "..." : "");
 }
 
 /* "Memcpy HtoD, then gemm; train.py:41 in log_loss". */

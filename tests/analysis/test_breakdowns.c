@@ -511,6 +511,27 @@ static void numbered_layers_are_one_kind(void **state)
     made_release(&analysed);
 }
 
+/* The last character begins within the room for a name and ends outside of it. */
+static void a_long_kind_has_no_half_character(void **state)
+{
+    struct operator_kinds kinds;
+    struct analysed analysed;
+    char name[KIND_NAME_SIZE + 2];
+    (void)state;
+
+    memset(name, 'a', KIND_NAME_SIZE - 2);
+    memcpy(name + KIND_NAME_SIZE - 2, "\xc3\xa9", 3);
+    made_begin();
+    made_add("cpu_op", name, 100, 100, 0, 10, 0);
+    analysed = made_analyse();
+    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline), STATUS_OK);
+    assert_int_equal(kinds.count, 1);
+    name[KIND_NAME_SIZE - 2] = '\0';
+    assert_string_equal(kinds.rows[0].name, name);
+    operator_kinds_release(&kinds);
+    made_release(&analysed);
+}
+
 /* One launch of a graph on the host; on the stream forward { a { k1 }, k2 } and a kernel of nothing known. */
 static void a_launched_graph_shows_its_operators(void **state)
 {
@@ -679,6 +700,7 @@ int main(void)
         cmocka_unit_test(rows_are_sorted_by_the_keys_of_pytorch),
         cmocka_unit_test(layers_are_grouped_by_kind_shape_and_direction),
         cmocka_unit_test(numbered_layers_are_one_kind),
+        cmocka_unit_test(a_long_kind_has_no_half_character),
         cmocka_unit_test(a_launched_graph_shows_its_operators),
         cmocka_unit_test(phases_are_named_as_here_and_in_pytorch),
         cmocka_unit_test(phases_have_their_time_on_host_and_device),

@@ -44,10 +44,22 @@ static void characters_have_their_length_and_other_bytes_none(void **state)
             fail_msg("case %zu: %zu bytes, not %zu", i, utf8_bytes(cases[i].text), cases[i].bytes);
 }
 
+static void a_cut_leaves_no_half_character(void **state)
+{
+    static const char text[] = "ab\xe2\x82\xac!";
+    static const size_t wanted[] = { 0, 1, 2, 2, 2, 5, 6, 6 };
+    (void)state;
+
+    for (size_t most = 0; most < ARRAY_SIZE(wanted); most++)
+        assert_int_equal(utf8_cut(text, most), wanted[most]);
+    assert_int_equal(utf8_cut("\x80\x80", 1), 0); /* no text at all */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(characters_have_their_length_and_other_bytes_none),
+        cmocka_unit_test(a_cut_leaves_no_half_character),
     };
 
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
