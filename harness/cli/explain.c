@@ -207,11 +207,9 @@ static void print_severity(const struct console *console)
     char sentence[160];
 
     snprintf(sentence, sizeof sentence,
-             "Lost time is no finding below %.0f%% of a step, minor below %.0f%%, major below "
-             "%.0f%%, else critical.",
+             "none below %.0f%% of a step, minor below %.0f%%, major below %.0f%%, else critical",
              100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
-    fputs("  ", console->stream);
-    wrap_print(console->stream, 2, 2, console->width, sentence);
+    print_point(console, "Severity", sentence);
 }
 
 static void print_finding(const struct console *console, const struct finding_about *about)
@@ -228,6 +226,8 @@ static void print_finding(const struct console *console, const struct finding_ab
     if (lesson != NULL)
         print_point(console, "Cost", lesson->cost);
     print_point(console, "Threshold", about->source);
+    if (lesson != NULL && lesson_costs_time(lesson))
+        print_severity(console);
     if (best == NULL)
         print_point(console, "Shown by", "no scenario; diagnose finds it in traces");
     else
@@ -235,7 +235,6 @@ static void print_finding(const struct console *console, const struct finding_ab
     for (int i = 0; scenarios[i] != NULL; i++)
         if (scenarios[i] != best && scenario_shows(scenarios[i], about->id))
             print_point(console, "", scenarios[i]->name);
-    print_severity(console);
     if (best == NULL)
         return;
     print_invocation(console, "Explain its scenario", "explain", best->name);
@@ -278,8 +277,10 @@ static enum status refuse_name(const char *name)
     while (count < FINDINGS_MOST && findings_about(&about, count)) ids[count++] = about.id;
     near = nearest_name(name, ids, count);
     scenario_advice(advice, name);
-    if (near != NULL && strstr(advice, "did you mean") == NULL)
+    if (strstr(advice, "did you mean") == NULL && near != NULL)
         snprintf(advice, sizeof advice, "; did you mean %s?", near);
+    else if (strstr(advice, "did you mean") == NULL)
+        snprintf(advice, sizeof advice, "; chokepoint explain lists them");
     FAIL(STATUS_BAD_USAGE, "there is no scenario or finding %.60s%s",
          name[0] != '\0' ? name : "\"\"", advice);
 

@@ -176,3 +176,13 @@ const struct lesson *lesson_find(const char *id)
             return &lessons[i];
     return NULL;
 }
+
+bool lesson_costs_time(const struct lesson *lesson)
+{
+    static const char *const none[] = { "no time", "none", "unknown" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+        if (strncmp(lesson->cost, none[i], strlen(none[i])) == 0)
+            return false;
+    return true;
+}

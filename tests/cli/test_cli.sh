@@ -27,7 +27,7 @@ says out "Usage: chokepoint train"
 refuses "help of what is no command" "there is no command trian; did you mean train?" "$program" help trian
 for command in run explain; do
     refuses "$command of nothing" 'there is no scenario' "$program" "$command" ""
-    says err '""; chokepoint list shows'
+    says err '""; chokepoint '
 done
 expect 0 "-h" "$program" -h
 says out "Commands:"
@@ -178,6 +178,9 @@ says out "host_sync: The host waits"
 says out "Shown by  item_sync"
 says out "Symptom   the device is idle right after a call"
 says out "$program run item_sync"
+says out "Severity  none below 5% of a step"
+expect 0 "explain a finding that costs no time" "$program" explain memory_growth
+says_not out "Severity"
 expect 0 "explain a finding of two scenarios" "$program" explain launch_bound
 says out "launch_overhead"
 says out "small_batch"
@@ -187,7 +190,7 @@ expect 0 "a scenario and a finding of one name" "$program" explain naive_attenti
 says out "Look for"
 says out "Threshold"
 refuses "a finding that is misspelt" "did you mean data_loading?" "$program" explain data_loadin
-refuses "neither scenario nor finding" "there is no scenario or finding nosuch; chokepoint list shows" \
+refuses "neither scenario nor finding" "there is no scenario or finding nosuch; chokepoint explain lists" \
     "$program" explain nosuch
 expect 0 "every scenario can be explained" sh -c '
     "$1" list | sed -n "s/^[* ] \([a-z_0-9]\{1,\}\) .*/\1/p" | while read -r name; do

@@ -42,11 +42,28 @@ static void lessons_are_whole(void **state)
     }
 }
 
+static void some_findings_cost_no_time(void **state)
+{
+    static const struct {
+        const char *id;
+        bool costs;
+    } cases[] = { { "host_sync", true },
+                  { "straggler", true },
+                  { "memory_growth", false },
+                  { "device_bound", false },
+                  { "unread_device", false } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(lesson_costs_time(lesson_find(cases[i].id)), cases[i].costs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_has_a_lesson_in_lessons_c),
         cmocka_unit_test(lessons_are_whole),
+        cmocka_unit_test(some_findings_cost_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
