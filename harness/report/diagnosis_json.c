@@ -80,7 +80,12 @@ static void add_origin(struct json *json, cJSON *object, const struct summary *s
 
     json_text(json, object, "partial_reason", trace->partial ? trace->partial_reason : NULL);
     json_integer(json, object, "events", trace->event_count);
+    json_integer(json, object, "text_bytes", trace->text_bytes);
     json_integer(json, object, "damaged_events", trace->bad_count);
+    json_number(json, object, "damaged_at_byte",
+                trace->bad_count > 0 ? (double)trace->bad_offset : (double)NAN);
+    json_text(json, object, "damaged_reason", trace->bad_count > 0 ? trace->bad_reason : NULL);
+    json_integer(json, object, "stray_events", trace->stray_count);
     json_integer(json, object, "dropped_records", trace->dropped_count);
     json_number(json, object, "rank", trace->rank >= 0 ? (double)trace->rank : (double)NAN);
     json_number(json, object, "world_size",

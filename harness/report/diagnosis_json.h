@@ -1,7 +1,7 @@
 /* A diagnosis for programs. Times are nanoseconds; an unknown value is null.
  *
- *   {"schema": 1, "is_run", "run": {...}, "traces": [{"file", "partial", "partial_reason", "events", "damaged_events",
- *     "dropped_records", "rank", "world_size", "device": {"name", "count"},
+ *   {"schema": 1, "is_run", "run": {...}, "traces": [{"file", "partial", "partial_reason", "events", "text_bytes",
+ *     "damaged_events", "damaged_at_byte", "damaged_reason", "stray_events", "dropped_records", "rank", "world_size", "device": {"name", "count"},
  *     "span_ns", "busy_ns", "idle_ns", "compute_ns", "communication_ns", "exposed_communication_ns",
  *     "exposed_copy_ns", "idle": {"host_wait", "device_wait", "other"},
  *     "window": {"start_ns", "end_ns", "busy_ns", "idle_ns", "busy_share", "causes": {...},
