@@ -138,8 +138,10 @@ static void print_missing(const struct page *page, const struct diagnosis *diagn
         if (diagnosis_rank(diagnosis, rank) < 0)
             length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld",
                                        named++ > 0 ? ", " : "", (long long)rank);
-    page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s%s.", missing == 1 ? "" : "s", text,
-                   missing > named ? ", ..." : "");
+    if (missing > named)
+        snprintf(text + length, sizeof text - length, " and %lld more",
+                 (long long)(missing - named));
+    page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", missing == 1 ? "" : "s", text);
 }
 
 static void print_doubts(const struct page *page, const struct diagnosis *diagnosis)
@@ -153,8 +155,9 @@ static void print_doubts(const struct page *page, const struct diagnosis *diagno
                            rank_of(diagnosis, i), trace->partial_reason);
         else if (trace->dropped_count > 0)
             page_paragraph(page, INK_DOUBTFUL,
-                           "Rank %lld is not compared: its recorder dropped %lld records.",
-                           rank_of(diagnosis, i), (long long)trace->dropped_count);
+                           "Rank %lld is not compared: its recorder dropped %lld record%s.",
+                           rank_of(diagnosis, i), (long long)trace->dropped_count,
+                           trace->dropped_count == 1 ? "" : "s");
     }
 }
 
