@@ -67,10 +67,11 @@ static void complain_of_recording(struct finding *finding, const struct trace_fi
                  "the trace is incomplete: %.200s", trace->partial_reason);
     if (trace->dropped_count > 0)
         complain(finding, "record fewer steps, or give the profiler larger buffers",
-                 "the recorder dropped %lld records", (long long)trace->dropped_count);
+                 "the recorder dropped %lld record%s", (long long)trace->dropped_count,
+                 trace->dropped_count == 1 ? "" : "s");
     if (trace->bad_count > 0)
-        complain(finding, "record the trace again", "%lld events are broken",
-                 (long long)trace->bad_count);
+        complain(finding, "record the trace again", "%lld event%s broken",
+                 (long long)trace->bad_count, trace->bad_count == 1 ? " is" : "s are");
 }
 
 static void complain_of_steps(struct finding *finding, const struct facts *facts)

@@ -73,17 +73,18 @@ static void print_doubts(const struct page *page, const struct trace_file *trace
                        trace->partial_reason);
     if (trace->bad_count > 0)
         page_paragraph(page, INK_DOUBTFUL,
-                       "%lld events are damaged and were skipped; the first, at byte %lld: %s",
-                       (long long)trace->bad_count, (long long)trace->bad_offset,
-                       trace->bad_reason);
+                       "%lld event%s skipped as damaged; the first, at byte %lld: %s.",
+                       (long long)trace->bad_count, trace->bad_count == 1 ? " was" : "s were",
+                       (long long)trace->bad_offset, trace->bad_reason);
     if (trace->stray_count > 0)
         page_paragraph(
             page, INK_DOUBTFUL,
             "%lld event%s left out: more than a day from all others, so the time is damaged.",
             (long long)trace->stray_count, trace->stray_count == 1 ? " is" : "s are");
     if (trace->dropped_count > 0)
-        page_paragraph(page, INK_DOUBTFUL, "The recorder dropped %lld records: its buffer was full",
-                       (long long)trace->dropped_count);
+        page_paragraph(page, INK_DOUBTFUL,
+                       "The recorder dropped %lld record%s: its buffer was full.",
+                       (long long)trace->dropped_count, trace->dropped_count == 1 ? "" : "s");
 }
 
 /* --- Where the time went --- */

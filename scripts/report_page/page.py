@@ -58,6 +58,8 @@ def doubts(trace):
         found.append(f"Partial: {trace['partial_reason']}. The figures cover what was read.")
     if trace["damaged_events"]:
         found.append(f"{trace['damaged_events']:,} events are damaged and were skipped.")
+    if trace["stray_events"]:
+        found.append(f"{trace['stray_events']:,} events are left out: more than a day from all others.")
     if trace["dropped_records"]:
         found.append(f"The recorder dropped {trace['dropped_records']:,} records: its buffer was full.")
     return found

@@ -721,6 +721,42 @@ static double number(const cJSON *object, const char *name)
     return member(object, name)->valuedouble;
 }
 
+/* One event has no phase, and one is from another year. */
+static void what_is_left_out_is_stated(void **state)
+{
+    static const char file[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":0,\"dur\":9},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"ts\":10,\"dur\":9},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"c\",\"ts\":20,\"dur\":9},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"d\",\"ts\":90000000000000,\"dur\":9},"
+        "{\"name\":\"e\"}]}";
+    struct diagnosis diagnosis;
+    const cJSON *trace;
+    cJSON *root;
+    char *text;
+    (void)state;
+
+    add_file(file);
+    diagnosis = diagnose();
+    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
+    root = cJSON_Parse(text);
+    trace = member(root, "traces")->child;
+    assert_float_equal(number(trace, "text_bytes"), (float)strlen(file), 0);
+    assert_float_equal(number(trace, "events"), 3, 0);
+    assert_float_equal(number(trace, "damaged_events"), 1, 0);
+    assert_float_equal(number(trace, "damaged_at_byte"),
+                       (float)(strlen(file) - strlen("{\"name\":\"e\"}]}")), 0);
+    assert_string_equal(member(trace, "damaged_reason")->valuestring, "it has no ph");
+    assert_float_equal(number(trace, "stray_events"), 1, 0);
+    cJSON_Delete(root);
+    free(text);
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "1 event was skipped as damaged; the first, at byte "));
+    assert_non_null(strstr(text, "1 event is left out: more than a day from all others"));
+    assert_non_null(strstr(text, "1 event is broken"));
+    release(&diagnosis, text);
+}
+
 static double sum(const cJSON *array)
 {
     double sum = 0;
@@ -934,6 +970,20 @@ static void many_ranks_fit_on_one_page(void **state)
     }
 }
 
+static void eight_missing_ranks_are_named(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_rank_of(0, 12, 30);
+    add_rank_of(2, 12, 30);
+    diagnosis = diagnose();
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "Missing: ranks 1, 3, 4, 5, 6, 7, 8, 9 and 2 more."));
+    release(&diagnosis, text);
+}
+
 /* JSON has what the page has: lines, the slow rank, findings with their range. */
 static void ranks_in_json(void **state)
 {
@@ -1070,11 +1120,13 @@ int main(void)
         cmocka_unit_test(the_timeline_has_a_letter_for_all_that_the_host_does),
         cmocka_unit_test(thresholds_are_listed_for_every_rule),
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),
+        cmocka_unit_test(what_is_left_out_is_stated),
         cmocka_unit_test(parts_in_json_sum_to_their_whole),
         cmocka_unit_test(the_timeline_has_the_times_and_names_of_the_file),
         cmocka_unit_test(without_steps_their_times_are_null),
         cmocka_unit_test(ranks_have_one_page_with_one_slow_rank),
         cmocka_unit_test(many_ranks_fit_on_one_page),
+        cmocka_unit_test(eight_missing_ranks_are_named),
         cmocka_unit_test(ranks_in_json),
         cmocka_unit_test(files_that_are_not_the_ranks_of_one_run_stand_alone),
         cmocka_unit_test(a_file_that_is_no_trace_is_named),
