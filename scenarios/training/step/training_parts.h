@@ -12,7 +12,6 @@
 #include "scenarios/training/step/training.h"
 #include "scenarios/training/step/transfer.h"
 
-/* The graph of steps whose samples are padded to one length. */
 /* Spans of a graph stay as long as it, and while somebody traces until the training is closed: traces keep
  * pointers to them. */
 struct graph_notes {
@@ -20,6 +19,7 @@ struct graph_notes {
     struct graph_notes *next;
 };
 
+/* The graph of steps whose samples are padded to one length. */
 struct step_graph {
     struct graph *graph;        /* NULL: not captured, or not any more */
     struct graph_spans *spans;  /* of the graph; one of those of the training */
