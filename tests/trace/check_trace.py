@@ -19,13 +19,13 @@ def unique(pairs):
 
 
 def check_graphs(events):
-    """A kernel of a graph is in one phase and in one operator that were captured, or in the optimizer; only
-    what begins an update is in neither."""
+    """A kernel of a graph of the CPU device is in one phase and in one operator that were captured, or in the
+    optimizer; only what begins an update is in neither."""
     phases = {"forward", "backward", "optimizer"}
     spans = {}
     for event in events:
         if event.get("cat") == "gpu_user_annotation" and "graph node id" in event["args"]:
-            spans.setdefault(event["args"]["correlation"], []).append(event)
+            spans.setdefault(event["args"]["graph launch"], []).append(event)
     for kernel in events:
         if kernel.get("cat") != "kernel" or "graph id" not in kernel["args"]:
             continue
@@ -55,7 +55,8 @@ def check(path):
     steps = sum(event["name"].startswith("ProfilerStep#") and event["cat"] == "user_annotation"
                 for event in events if event["ph"] == "X")
     assert kernels > 0 and steps >= 10, (kernels, steps)
-    check_graphs(events)
+    if trace["deviceProperties"][0]["kind"] == "cpu":
+        check_graphs(events)
     print(f"{path}: {len(events)} events, {kernels} kernels, {steps} steps")
 
 

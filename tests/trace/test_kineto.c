@@ -214,7 +214,7 @@ static void a_graph_shows_what_was_captured(void **state)
     assert_int_equal(forward->end_ns, 9000260);
     assert_int_equal(b->start_ns, 9000100);
     assert_int_equal(b->end_ns, 9000260);
-    assert_int_equal(event_integer(b, "correlation"), 9);
+    assert_int_equal(event_integer(b, "graph launch"), 9);
     assert_true(forward < b); /* viewers take the first as the outer */
     trace_events_release(&events);
     kineto_file_release(&file);

@@ -26,6 +26,7 @@ struct event_text {
     X(REGISTERS, "registers per thread")                                                           \
     X(SHARED, "shared memory")                                                                     \
     X(GRAPH, "graph id")                                                                           \
+    X(GRAPH_LAUNCH, "graph launch")                                                                \
     X(DEVICE_TYPE, "Device Type")                                                                  \
     X(DEVICE_ID, "Device Id")                                                                      \
     X(ADDRESS, "Addr")                                                                             \

@@ -373,7 +373,8 @@ static enum status add_event(struct reading *reading, const struct event_fields 
         event.end_ns += fields->duration_ns;
     else if (fields->phase == 'B')
         event.end_ns = OPEN_NS;
-    event.correlation = number_or(fields, EVENT_CORRELATION, 0);
+    event.correlation = number_or(
+        fields, kind == EVENT_KIND_GPU_ANNOTATION ? EVENT_GRAPH_LAUNCH : EVENT_CORRELATION, 0);
     event.external = number_or(fields, EVENT_EXTERNAL, number_or(fields, EVENT_EXTERNAL_2021, 0));
     event.bytes = number_or(fields, EVENT_BYTES, number_or(fields, EVENT_BYTES_MEMORY, -1));
     TRY(track_of(reading, fields, kind, &event.track));

@@ -36,12 +36,14 @@ enum { NO_DETAIL = -1 };
 
 struct trace_event {
     int64_t start_ns, end_ns;
-    int64_t correlation; /* of a call and its device work; 0: none. A graph's work shares one */
-    int64_t external;    /* 0: none */
-    int64_t bytes;  /* copied, set, or allocated (< 0: released); -1 where a copy does not say */
-    uint32_t name;  /* trace_file_name() */
-    uint32_t track; /* in trace_file.tracks */
-    int32_t detail; /* in kernels, blocks, steps or operators, by kind; NO_DETAIL */
+    int64_t
+        correlation; /* of a call and its device work; 0: none. A graph's work shares one, and what is
+                          * annotated of a launched graph */
+    int64_t external; /* 0: none */
+    int64_t bytes;    /* copied, set, or allocated (< 0: released); -1 where a copy does not say */
+    uint32_t name;    /* trace_file_name() */
+    uint32_t track;   /* in trace_file.tracks */
+    int32_t detail;   /* in kernels, blocks, steps or operators, by kind; NO_DETAIL */
     enum event_kind kind;
 };
 

@@ -432,14 +432,15 @@ static void write_projection(struct writer *writer, const struct projection *pro
     arguments_close(writer);
 }
 
-/* An annotation that no host span has: it names its launch instead. */
+/* An annotation that no host span has: it names its launch instead, by the correlation of that call. Under the
+ * name "correlation" HolisticTraceAnalysis would take the row for device work. */
 static void write_replayed(struct writer *writer, const struct graph_run *replayed)
 {
     if (replayed->start_ns > replayed->end_ns)
         return;
     interval(writer, "gpu_user_annotation", replayed->span->name, replayed->device,
              replayed->stream, replayed->start_ns, replayed->end_ns);
-    arguments_open(writer, "correlation", replayed->call->call->correlation);
+    arguments_open(writer, "graph launch", replayed->call->call->correlation);
     integer(writer, "graph node id", replayed->span->first);
     arguments_close(writer);
 }
