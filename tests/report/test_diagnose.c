@@ -572,14 +572,14 @@ static void thresholds_are_listed_for_every_rule(void **state)
 {
     struct diagnosis diagnosis;
     struct finding_about about;
-    char *text;
+    char *page, *text;
     (void)state;
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
-    text = printed_with(&diagnosis, false, false,
+    page = printed_with(&diagnosis, false, false,
                         (struct diagnosis_view){ .only = -1, .thresholds = true });
-    text = strstr(text, "\nThresholds\n");
+    text = strstr(page, "\nThresholds\n");
     assert_non_null(text);
     for (int i = 0; findings_about(&about, i); i++) {
         char line[80];
@@ -590,7 +590,7 @@ static void thresholds_are_listed_for_every_rule(void **state)
     CHECK_ROW(text, "exposed_communication", "lost share of a step", "30%", "< 10%", ">= 15%");
     CHECK_ROW(text, "low_utilisation", "busy share of a step", "72%", ">= 70%", "< 50%");
     CHECK_ROW(text, "straggler", "-", "-", "-", "-");
-    release(&diagnosis, NULL);
+    release(&diagnosis, page);
 }
 
 /* --- JSON --- */
