@@ -13,15 +13,11 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-python = os.environ.get("CHOKEPOINT_TORCH_PYTHON")
-if python and os.path.abspath(python) != sys.executable:
-    os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
-try:
-    import torch
-except ImportError:
-    print("skipped: this python3 has no PyTorch (CHOKEPOINT_TORCH_PYTHON names another)")
-    sys.exit(77)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures"))
+import torch_python  # pylint: disable=wrong-import-position
 
+torch_python.switch_or_skip()
+import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
