@@ -95,7 +95,7 @@ static const struct role_sizes *role_of(const struct device_properties *device, 
     return balanced->width == width ? balanced : role_sizes(ROLE_HEAVY, device);
 }
 
-/* What a step goes through before it comes back to a block: the matrices of all blocks, 12 N^2 elements each,
+/* The memory that a step touches before it comes back to a block: the matrices of all blocks, 12 N^2 elements each,
  * with their gradients, both moments of AdamW and, in 16 bits, the copy in fp32. These take 16 bytes per
  * element in fp32 and in 16 bits (Rajbhandari et al., "ZeRO", 2020, section 3.1). */
 static int64_t state_bytes(const struct role_sizes *role)

@@ -1,4 +1,4 @@
-/* What was allocated, less what was released, between two moments: by PyTorch's caching allocators and ours
+/* The bytes allocated, less those released, between two moments: by PyTorch's caching allocators and ours
  * ("[memory]" of a trace), on all threads. */
 #ifndef HARNESS_ANALYSIS_ALLOCATED_H
 #define HARNESS_ANALYSIS_ALLOCATED_H

@@ -48,8 +48,8 @@ struct call_segment {
 
 typedef enum status call_segment_visit(void *context, const struct call_segment *segment);
 
-/* Visits all such time between the two moments, in order, and perhaps some outside. What the visitor returns ends
- * the visits unless it is OK. */
+/* Visits all such time between the two moments, in order, and perhaps some outside. A visitor that
+ * does not return OK ends the visits. */
 enum status call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
                             call_segment_visit *visit, void *context);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What calls and spans of one name do. */
+/* How calls and spans of one name count. */
 enum first { FIRST_NOTHING, FIRST_LOAD, FIRST_COMPILATION };
 
 struct search {

@@ -1,4 +1,4 @@
-/* What a program does only once: it captures and instantiates graphs, compiles, loads modules, and launches
+/* A program's one-time work: it captures and instantiates graphs, compiles, loads modules, and launches
  * kernels for the first time, which loads or compiles them. All of that may come late in a trace.
  *
  * The time that the operator around a first launch, or around loading a module, spent before it counts too,

@@ -122,8 +122,8 @@ out:
 }
 
 /* A copy to the host waits for the device if it is synchronous, or if its memory is pageable: such a copy
- * goes through a staging buffer, so it returns when it is done whatever the call is named. Of other copies
- * the times tell. */
+ * goes through a staging buffer, so it returns when it is done whatever the call is named. The times tell
+ * whether another copy does. */
 static bool copy_waits(const struct sweep *sweep, const struct trace_event *event)
 {
     uint32_t work = sweep->work_of[event - sweep->trace->events];
@@ -374,7 +374,7 @@ static enum status visit_outside(const struct host_activity *activity, uint32_t 
     return visit(context, start_ns, end_ns, HOST_OUTSIDE);
 }
 
-/* What events show. */
+/* The pieces that events show. */
 static enum status visit_events(const struct host_activity *activity, uint32_t track,
                                 int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
                                 void *context)

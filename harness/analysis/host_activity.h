@@ -6,8 +6,8 @@
  * program's own code, or a thread that sleeps.
  *
  * Time outside of events, in operators and in calls is launching overhead only if the host is about to launch.
- * What it does once (first_uses.h), captures that come again (captures.h) and pauses (pauses.h) are told
- * apart from that. */
+ * First uses (first_uses.h), captures that come again (captures.h) and pauses (pauses.h) are kept apart from
+ * that. */
 #ifndef HARNESS_ANALYSIS_HOST_ACTIVITY_H
 #define HARNESS_ANALYSIS_HOST_ACTIVITY_H
 
@@ -61,7 +61,7 @@ void host_activity_release(struct host_activity *activity);
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                            int64_t end_ns, int64_t ns[HOST_DOING_COUNT]);
 
-/* Visits the same time piece by piece, in order. What the visitor returns ends the visits unless it is OK. */
+/* Visits the same time piece by piece, in order. A visitor that does not return OK ends the visits. */
 typedef enum status host_piece_visit(void *context, int64_t start_ns, int64_t end_ns,
                                      enum host_doing doing);
 enum status host_activity_visit(const struct host_activity *activity, uint32_t track,

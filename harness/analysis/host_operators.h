@@ -24,7 +24,7 @@ struct host_operators {
     int64_t attention_count, attention_ns;
 };
 
-/* Of those that begin from `start_ns` to before `end_ns`. OUT_OF_MEMORY. */
+/* Counts those that begin from `start_ns` to before `end_ns`. OUT_OF_MEMORY. */
 enum status host_operators_make(struct host_operators *operators, const struct timeline *timeline,
                                 int64_t start_ns, int64_t end_ns);
 

@@ -15,7 +15,7 @@ enum { DEPTH = 256, THREADS = 64, NONE = -1 };
 static const char node_prefix[] = "autograd::engine::evaluate_function: ";
 static const char named_backward[] = " backward"; /* what our own traces say of one */
 
-/* What a name is. Each name is looked at once. */
+/* The kind that a name has. Each name is looked at once. */
 enum role { ROLE_OPERATOR, ROLE_NODE, ROLE_WRAPPER, ROLE_NAMED_BACKWARD };
 
 /* An operator that counts. */

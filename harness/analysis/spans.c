@@ -205,7 +205,7 @@ out:
     return status;
 }
 
-/* What graphs run has no time on the host. */
+/* The work of graphs has no time on the host. */
 static enum status add_replayed(struct sweep *sweep)
 {
     enum status status = STATUS_OK;

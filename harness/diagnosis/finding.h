@@ -17,7 +17,7 @@ enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
 const char *confidence_name(enum confidence confidence); /* "high" */
 
-/* What a rule compared with its bounds. Where `good` is the larger one, more is better. */
+/* The figure that a rule compared with its bounds. Where `good` is the larger one, more is better. */
 struct judged {
     const char
         *what; /* "lost share of a step"; NULL: nothing that has bounds, or nothing in this trace */

@@ -40,7 +40,7 @@ enum urgency {
     JUDGES_THE_TRACE, /* as one that does not tell */
 };
 
-/* Of findings that inform, those that name a bottleneck. */
+/* Findings that inform, and name a bottleneck. */
 static enum urgency urgency_of_information(const struct finding *finding)
 {
     if (finding->bottleneck == BOTTLENECK_NONE)

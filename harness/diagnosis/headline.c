@@ -47,7 +47,7 @@ static void put_title(char *text, size_t size, const char *title)
         text[0] = (char)tolower((unsigned char)text[0]);
 }
 
-/* What a finding costs: ": at most 12% of the step"; nothing if it costs no time. */
+/* The cost of a finding: ": at most 12% of the step"; nothing if it costs no time. */
 static void put_cost(char *text, size_t size, const struct finding *finding,
                      const struct facts *facts, double share)
 {

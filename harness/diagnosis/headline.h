@@ -1,4 +1,4 @@
-/* What holds a run back, in a word that programs can read and in a sentence.
+/* The bottleneck of a run, in a word that programs can read and in a sentence.
  *
  * The word is that of the first finding that says what limits the run: each rule has one. So the headline
  * never contradicts the findings. If no finding does, a busy device is named as the one that sets the pace;

@@ -1,4 +1,4 @@
-/* What a finding means, for people who meet it for the first time. A row per rule, by id; the rule itself has
+/* The meaning of a finding, for people who meet it for the first time. A row per rule, by id; the rule itself has
  * title, advice and the source of its threshold. */
 #ifndef HARNESS_DIAGNOSIS_LESSONS_H
 #define HARNESS_DIAGNOSIS_LESSONS_H

@@ -18,7 +18,7 @@ struct matrix_types {
  * gfx906 (MI50) has 9.0 and no such units, but fewer compute units. `device` NULL: none. */
 struct matrix_types matrix_types_of(const struct event_device *device);
 
-/* What to do about products in fp32 there; NULL: nothing. */
+/* The advice about products in fp32 there; NULL: nothing. */
 const char *matrix_types_advice(struct matrix_types types);
 
 /* "bf16, fp16 and tf32"; "" for none. */

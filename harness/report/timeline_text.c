@@ -97,7 +97,7 @@ static void cells_of(const struct drawing *drawing, const struct excerpt_bar *ba
         *to = *from + 1;
 }
 
-/* What was painted last stays: the innermost of nested events. A bar that stands for several has gaps, which are
+/* The last paint stays: the innermost of nested events. A bar that stands for several has gaps, which are
  * not painted; and what short ones got too much, those that follow get too little. */
 static void paint(const struct drawing *drawing, const struct excerpt_row *row,
                   char cells[CELLS_MOST])
