@@ -30,6 +30,28 @@ size_t utf8_bytes(const char *bytes)
     return 0;
 }
 
+size_t utf8_control_bytes(const char *bytes)
+{
+    static const struct {
+        const char *first, *last; /* of as many bytes */
+    } ranges[] = {
+        { "\xc2\x80", "\xc2\x9f" },         { "\xd8\x9c", "\xd8\x9c" },
+        { "\xe2\x80\x8e", "\xe2\x80\x8f" }, { "\xe2\x80\xaa", "\xe2\x80\xae" },
+        { "\xe2\x81\xa6", "\xe2\x81\xa9" },
+    };
+    unsigned char first = (unsigned char)bytes[0];
+
+    if (first < 0x20 || first == 0x7f)
+        return first != '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+        size_t length = strlen(ranges[i].first);
+        if (strncmp(bytes, ranges[i].first, length) >= 0 &&
+            strncmp(bytes, ranges[i].last, length) <= 0)
+            return length;
+    }
+    return 0;
+}
+
 size_t utf8_cut(const char *text, size_t most)
 {
     size_t bytes = strnlen(text, most);

@@ -10,6 +10,11 @@
  * forms, no surrogates, nothing above U+10FFFF). Reads no further than a '\0'. */
 size_t utf8_bytes(const char *text);
 
+/* Bytes of the control character that `text` starts with, 0 when it is none: those that a terminal obeys (U+0000
+ * to U+001F, U+007F to U+009F), and those that reorder the text around them (Unicode's Bidi_Control, UAX 9;
+ * "Trojan Source", Boucher and Anderson, 2021), so that a name could pose as another. */
+size_t utf8_control_bytes(const char *text);
+
 /* How much of `text` are at most `most` bytes without half of a character at their end. */
 size_t utf8_cut(const char *text, size_t most);
 

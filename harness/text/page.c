@@ -1,5 +1,6 @@
 #include "harness/text/page.h"
 
+#include "harness/base/utf8.h"
 #include "harness/text/wrap.h"
 
 #include <ctype.h>
@@ -39,11 +40,6 @@ static const char *plain_code(const struct page *page, enum ink ink)
     return page->markdown || ink == INK_PLAIN ? "" : page->console.plain;
 }
 
-static bool is_control(char character)
-{
-    return (unsigned char)character < 0x20 || character == 0x7f;
-}
-
 static bool is_word(char character)
 {
     return isalnum((unsigned char)character) || (character & 0x80) != 0;
@@ -57,17 +53,26 @@ static bool is_markup(const char *text, const char *at)
     return strchr("|\\<*`[", *at) != NULL;
 }
 
+/* Prints a byte, or a "?" for a control character; returns how many bytes it stands for. */
+static size_t put_character(FILE *stream, const char *text)
+{
+    size_t control = utf8_control_bytes(text);
+
+    fputc(control > 0 ? '?' : *text, stream);
+    return control > 0 ? control : 1;
+}
+
 /* Prints at most `columns` columns of `text`, and three dots where it was longer. */
 static void put_cut(const struct page *page, const char *text, int columns)
 {
     FILE *stream = page->console.stream;
     int length = wrap_columns(text), room = length > columns ? columns - 3 : columns;
 
-    for (; *text != '\0'; text++) {
+    while (*text != '\0') {
         room -= ((unsigned char)*text & 0xc0) != 0x80;
         if (room < 0)
             break;
-        fputc(is_control(*text) ? '?' : *text, stream);
+        text += put_character(stream, text);
     }
     if (length > columns)
         fputs("...", stream);
@@ -75,18 +80,24 @@ static void put_cut(const struct page *page, const char *text, int columns)
 
 static void put_markdown(const struct page *page, const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++) {
+    for (const char *at = text; *at != '\0';) {
         if (is_markup(text, at))
             fputc('\\', page->console.stream);
-        fputc(is_control(*at) ? '?' : *at, page->console.stream);
+        at += put_character(page->console.stream, at);
     }
 }
 
+/* In place. */
 static void clean(char *text)
 {
-    for (; *text != '\0'; text++)
-        if (is_control(*text) && *text != '\n')
-            *text = '?';
+    char *to = text;
+
+    while (*text != '\0') {
+        size_t control = *text == '\n' ? 0 : utf8_control_bytes(text);
+        *to++ = control > 0 ? '?' : *text;
+        text += control > 0 ? control : 1;
+    }
+    *to = '\0';
 }
 
 /* Names that are longer than a line of the screen lose their middle; paths stay whole. In place. */

@@ -2,7 +2,7 @@
  * written once and printed as either, by every command that prints tables.
  *
  * Text may hold anything, even names from a broken file: control characters, which a terminal would
- * obey, are printed as "?", and characters that mean something to Markdown are escaped. */
+ * obey or which reorder text (utf8.h), are printed as "?", and characters that mean something to Markdown are escaped. */
 #ifndef HARNESS_TEXT_PAGE_H
 #define HARNESS_TEXT_PAGE_H
 

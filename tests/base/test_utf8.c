@@ -55,10 +55,48 @@ static void a_cut_leaves_no_half_character(void **state)
     assert_int_equal(utf8_cut("\x80\x80", 1), 0); /* no text at all */
 }
 
+static void controls_of_terminals_and_of_direction_are_found(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } cases[] = {
+        { "", 0 },
+        { "a", 0 },
+        { "\x1b[2J", 1 },
+        { "\x7f", 1 },
+        { "\xc2\x9b"
+          "2J",
+          2 }, /* U+009B, CSI in one character */
+        { "\xc2\xa0", 0 },
+        { "\xd8\x9c", 2 },
+        { "\xd8\x9d", 0 },
+        { "\xe2\x80\x8d", 0 }, /* U+200D joins emoji */
+        { "\xe2\x80\x8e", 3 },
+        { "\xe2\x80\xa9", 0 },
+        { "\xe2\x80\xae"
+          "gnp",
+          3 },
+        { "\xe2\x80\xaf", 0 },
+        { "\xe2\x81\xa5", 0 },
+        { "\xe2\x81\xa9", 3 },
+        { "\xe2\x81\xaa", 0 },
+        { "\xe2\x80", 0 }, /* cut */
+        { "\xe2", 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (utf8_control_bytes(cases[i].text) != cases[i].bytes)
+            fail_msg("case %zu: %zu bytes, not %zu", i, utf8_control_bytes(cases[i].text),
+                     cases[i].bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(characters_have_their_length_and_other_bytes_none),
+        cmocka_unit_test(controls_of_terminals_and_of_direction_are_found),
         cmocka_unit_test(a_cut_leaves_no_half_character),
     };
 

@@ -153,7 +153,7 @@ static void parts_have_headings_notes_and_totals(void **state)
 static void print_names(const struct page *page)
 {
     static const struct column columns[] = { { "name", -3, 0 }, { "file", PAGE_CUT, 0 } };
-    static const char *const cells[] = { "a\033[1mb", "c\nd" };
+    static const char *const cells[] = { "a\033[1mb", "c\nd\xe2\x80\xaegnp" };
 
     page_row(page, columns, 2, cells);
 }
@@ -161,8 +161,8 @@ static void print_names(const struct page *page)
 static void control_characters_are_not_obeyed_in_any_column(void **state)
 {
     (void)state;
-    check(print_names, false, "  a?[1mb c?d\n");
-    check(print_names, true, "| a?\\[1mb | c?d |\n");
+    check(print_names, false, "  a?[1mb c?d?gnp\n");
+    check(print_names, true, "| a?\\[1mb | c?d?gnp |\n");
 }
 
 static void print_markup(const struct page *page)
