@@ -20,6 +20,7 @@ struct exec {
     const char *trace;   /* NULL: measure */
     int jpeg_pixels;     /* 0: not given */
     double step_seconds; /* 0: not given */
+    struct ceilings ceilings;
     int record_fd;
     const char *own; /* text of a scenario that is in no list; NULL: none */
 };
@@ -42,6 +43,7 @@ static struct protocol exec_protocol(const struct exec *exec)
     struct protocol protocol = flags_protocol(&exec->flags);
 
     protocol.jpeg_pixels = exec->jpeg_pixels;
+    for (int v = 0; v < VARIANT_COUNT; v++) protocol.ceilings[v] = exec->ceilings;
     return protocol;
 }
 
@@ -132,6 +134,10 @@ static const struct option_row options[] = {
     { "step-time", "SECONDS",
       "with --trace: the untraced time of a step, if known; else it is measured", 2, value_seconds,
       AT(step_seconds), .most = 600 },
+    { "peak-flops", "RATE", "with --trace: FLOP/s of the device, if known, for the trace to state",
+      2, value_rate, AT(ceilings.flops_per_second) },
+    { "copy-bandwidth", "RATE", "with --trace: likewise its B/s, read and written", 2, value_rate,
+      AT(ceilings.bytes_per_second) },
     { "record-fd", "N", "write the records to this open descriptor; standard output if not given",
       3, take_descriptor, AT(record_fd), .most = 1 << 20 },
     { "own", "TEXT", NULL, 3, value_text, AT(own) },

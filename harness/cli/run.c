@@ -97,12 +97,13 @@ out:
     return status;
 }
 
-static void take_ceilings(const struct run *run, struct scenario_result *result)
+static void set_ceilings(struct protocol *protocol, const struct run *run,
+                         const struct scenario *scenario)
 {
     for (int v = 0; v < VARIANT_COUNT; v++) {
-        int peak = peak_of(run, result->scenario, (enum variant)v);
-        if (peak < ROOF_PEAKS)
-            result->ceilings[v] = roofs_ceilings(&run->roofs, peak);
+        int peak = peak_of(run, scenario, (enum variant)v);
+        protocol->ceilings[v] =
+            peak < ROOF_PEAKS ? roofs_ceilings(&run->roofs, peak) : (struct ceilings){ 0, 0 };
     }
 }
 
@@ -119,7 +120,6 @@ static enum status run_scenario(struct run *run, const struct scenario *scenario
     if (status != STATUS_OK)
         scenario_result_release(result);
     TRY(status);
-    take_ceilings(run, result);
     run->count++;
     progress_next(progress);
     progress_clear(progress);
@@ -186,6 +186,7 @@ static enum status run_scenarios(struct run *run)
         if (!run->choice.chosen[i])
             continue;
         protocol.jpeg_pixels = run->like.jpeg_pixels[i];
+        set_ceilings(&protocol, run, scenarios[i]);
         if (!interrupt_signal())
             TRY(run_scenario(run, scenarios[i], &protocol, &progress));
         if (interrupt_signal())

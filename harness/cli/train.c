@@ -227,7 +227,8 @@ static struct utilisation measure_utilisation(const struct training_config *conf
 
 /* Records steps as `exec --trace` does, of the configuration as it was measured. No device is open. */
 static enum status record_trace(struct train *train, const struct device_properties *device,
-                                const struct measurement *measurement, struct diagnosis *diagnosis)
+                                const struct measurement *measurement,
+                                const struct ceilings *ceilings, struct diagnosis *diagnosis)
 {
     enum status status = STATUS_OK;
     const struct protocol protocol = flags_protocol(&train->flags);
@@ -239,6 +240,7 @@ static enum status record_trace(struct train *train, const struct device_propert
                              .period = training_period(&train->config, 1),
                              .alike = true,
                              .step_time_us = measurement->metric[METRIC_STEP_TIME],
+                             .ceilings = *ceilings,
                              .device = *device,
                              .stop = interrupt_flag() };
 
@@ -307,7 +309,7 @@ static enum status train_one(struct train *train, struct device **device, const 
     if (train->trace != NULL && !measurement.interrupted) {
         device_close(*device);
         *device = NULL;
-        outcome = record_trace(train, &properties, &measurement, &diagnosis);
+        outcome = record_trace(train, &properties, &measurement, &utilisation.ceilings, &diagnosis);
         error = *status_last();
     }
     if (diagnosis.count > 0)

@@ -3,6 +3,7 @@
 #include "harness/base/number.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,20 @@ enum status value_bytes(void *member, const struct option_row *row, const char *
 enum status value_seconds(void *member, const struct option_row *row, const char *value)
 {
     return number_seconds(member, row->name, value, row->most);
+}
+
+enum status value_rate(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    double *rate = member;
+    char *end;
+
+    *rate = strtod(value, &end);
+    if (end == value || *end != '\0' || !(*rate > 0) || !isfinite(*rate))
+        FAIL(STATUS_BAD_USAGE, "--%s=%s: give a number per second, as in 1.5e12", row->name, value);
+
+out:
+    return status;
 }
 
 enum status value_percent(void *member, const struct option_row *row, const char *value)

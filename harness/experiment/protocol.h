@@ -8,6 +8,7 @@
 #ifndef HARNESS_EXPERIMENT_PROTOCOL_H
 #define HARNESS_EXPERIMENT_PROTOCOL_H
 
+#include "benches/roofs.h"
 #include "scenarios/scenario.h"
 
 struct protocol {
@@ -24,6 +25,8 @@ struct protocol {
     bool quick;             /* only recorded: the numbers above already follow from it */
     bool aa;                /* A/A: the settings before on both sides; then `traces` must be NULL */
     const char *traces;     /* an existing folder for the traces; NULL: trace nothing; borrowed */
+    struct ceilings
+        ceilings[VARIANT_COUNT]; /* that the variants' steps are held against; traces state them */
     int lock; /* a descriptor that locks that folder, which stays locked until the last
                                child is gone too; 0: none */
 };

@@ -2,7 +2,6 @@
 #ifndef HARNESS_EXPERIMENT_RESULT_H
 #define HARNESS_EXPERIMENT_RESULT_H
 
-#include "benches/roofs.h"
 #include "harness/base/cpu_times.h"
 #include "harness/device/device.h"
 #include "harness/diagnosis/finding.h"
@@ -106,10 +105,8 @@ struct scenario_result {
     struct balance_result balance;
     struct tracing tracing[VARIANT_COUNT]; /* if the scenario was measured */
     struct variant_diagnosis diagnoses[VARIANT_COUNT];
-    struct ceilings
-        ceilings[VARIANT_COUNT]; /* measured by the parent, for the variant's precision */
-    struct cpu_loss cpu_loss;    /* while the child was timing */
-    double seconds;              /* of the whole scenario */
+    struct cpu_loss cpu_loss; /* while the child was timing */
+    double seconds;           /* of the whole scenario */
 };
 
 /* Frees what the result owns; allowed on a result of zeros, and twice. */

@@ -1,5 +1,6 @@
 #include "harness/report/diagnosis_json.h"
 
+#include "harness/analysis/roofline.h"
 #include "harness/diagnosis/rules.h"
 #include "harness/report/memory_json.h"
 #include "harness/report/ranks_json.h"
@@ -249,6 +250,9 @@ static void add_kinds(struct json *json, cJSON *object, const struct summary *su
     array = json_array(json, object, "operator_kinds");
     for (int64_t i = 0; i < kinds->count && i < most; i++) {
         const struct operator_kind *kind = &kinds->rows[i];
+        struct roofline roofline =
+            roofline_of(&summary->trace->ceilings, kind->flops, kind->bytes,
+                        (double)(kinds->device_ns > 0 ? kind->device_ns : kind->host_ns));
         cJSON *to = json_object(json, array, NULL);
         json_text(json, to, "name", kind->name);
         json_text(json, to, "input_dims",
@@ -258,6 +262,8 @@ static void add_kinds(struct json *json, cJSON *object, const struct summary *su
         json_integer(json, to, "host_ns", kind->host_ns);
         json_number(json, to, "flops", kind->flops > 0 ? (double)kind->flops : NAN);
         json_number(json, to, "bytes", kind->bytes > 0 ? (double)kind->bytes : NAN);
+        json_text(json, to, "bound", bound_name(roofline.bound));
+        json_number(json, to, "bound_share", roofline.share);
     }
 }
 

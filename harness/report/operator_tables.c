@@ -1,5 +1,6 @@
 #include "harness/report/operator_tables.h"
 
+#include "harness/analysis/roofline.h"
 #include "harness/base/quantity.h"
 #include "harness/report/table_cells.h"
 #include "harness/text/page_rows.h"
@@ -162,6 +163,18 @@ static void cell_rate(char text[QUANTITY_SIZE], int64_t stated, double ns, const
     quantity_print(text, stated > 0 && ns > 0 ? 1e9 * (double)stated / ns : NAN, unit);
 }
 
+/* "memory 82%" */
+static void cell_bound(char text[CELL_SIZE], const struct roofline *roofline)
+{
+    char share[CELL_SIZE];
+
+    cell_percent(share, roofline->share);
+    if (roofline->bound == BOUND_UNKNOWN)
+        strcpy(text, "-");
+    else
+        snprintf(text, CELL_SIZE, "%s %s", bound_name(roofline->bound), share);
+}
+
 static void print_kinds(const struct page *page, const struct summary *summary,
                         const struct table_choice *choice)
 {
@@ -170,10 +183,15 @@ static void print_kinds(const struct page *page, const struct summary *summary,
     const struct whole whole = whole_of(summary, false);
     bool device = kinds->device_ns > 0;
     const struct column columns[] = {
-        { "share", 6, 0 },       { device ? headings.total : "CPU total", 8, 0 },
-        { "mean", 8, 2 },        { "# of Calls", 6, 0 },
-        { "FLOP/s", 8, 3 },      { "B/s", 8, 4 },
-        { "Kind", PAGE_CUT, 0 }, { "Input Shapes", PAGE_CUT, 0 },
+        { "share", 6, 0 },
+        { device ? headings.total : "CPU total", 8, 0 },
+        { "mean", 8, 2 },
+        { "# of Calls", 6, 0 },
+        { "FLOP/s", 8, 3 },
+        { "B/s", 8, 4 },
+        { "Roofline", 8, 1 },
+        { "Kind", PAGE_CUT, 0 },
+        { "Input Shapes", PAGE_CUT, 0 },
     };
     int64_t shown = table_rows(choice, kinds->count);
     struct page_rows *rows;
@@ -187,13 +205,15 @@ static void print_kinds(const struct page *page, const struct summary *summary,
         double ns = (double)(device ? kind->device_ns : kind->host_ns);
         struct quantity_text total = quantity_time(ns),
                              mean = quantity_time(ns / (double)(kind->count > 0 ? kind->count : 1));
-        char share[CELL_SIZE], calls[CELL_SIZE], name[NAME_SIZE], dims[NAME_SIZE],
+        struct roofline roofline =
+            roofline_of(&summary->trace->ceilings, kind->flops, kind->bytes, ns);
+        char share[CELL_SIZE], calls[CELL_SIZE], bound[CELL_SIZE], name[NAME_SIZE], dims[NAME_SIZE],
             flops[QUANTITY_SIZE], bytes[QUANTITY_SIZE];
-        const char *const cells[] = {
-            share, total.text, mean.text, calls, flops, bytes, name, dims
-        };
+        const char *const cells[] = { share, total.text, mean.text, calls, flops,
+                                      bytes, bound,      name,      dims };
         cell_rate(flops, kind->flops, ns, "FLOP/s");
         cell_rate(bytes, kind->bytes, ns, "B/s");
+        cell_bound(bound, &roofline);
         cell_percent(share, ns / (device ? whole.device_ns : (double)kinds->host_ns));
         cell_count(calls, kind->count);
         cell_name(name, kind->name);

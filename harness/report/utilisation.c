@@ -40,7 +40,7 @@ struct utilisation utilisation_of(const struct scenario_result *result, enum var
 
     for (int m = METRIC_FIRST; m < METRIC_COUNT; m++)
         medians[m] = median_of(result, variant, (enum metric)m);
-    return utilisation_make(medians, &result->ceilings[variant],
+    return utilisation_make(medians, &result->protocol.ceilings[variant],
                             diagnosis->made ? diagnosis->busy_share : NAN);
 }
 

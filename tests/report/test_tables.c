@@ -81,8 +81,9 @@ static void utilisation_is_said_as_far_as_it_was_measured(void **state)
     assert_null(strstr(text, "MFU"));
     free(text);
     for (int v = 0; v < VARIANT_COUNT; v++) {
-        result.ceilings[v] = (struct ceilings){ METRIC_MODEL_FLOPS_PER_SECOND * 4.0 / (v + 1),
-                                                METRIC_OP_BYTES_PER_SECOND * 2.0 };
+        result.protocol.ceilings[v] =
+            (struct ceilings){ METRIC_MODEL_FLOPS_PER_SECOND * 4.0 / (v + 1),
+                               METRIC_OP_BYTES_PER_SECOND * 2.0 };
         result.diagnoses[v] = (struct variant_diagnosis){ .made = true, .busy_share = 0.43 };
     }
     result.diagnoses[VARIANT_AFTER].made = false;

@@ -376,6 +376,7 @@ static void the_head_tells_the_device_and_the_cost(void **state)
                                   .settings = "model=light batch=1",
                                   .device = &gpu,
                                   .memory_budget = 1 << 30,
+                                  .peak_flops_per_second = 2.5e12,
                                   .steps = 40,
                                   .windows = 3,
                                   .step_time_us = 100,
@@ -400,6 +401,8 @@ static void the_head_tells_the_device_and_the_cost(void **state)
     assert_int_equal(cJSON_GetObjectItem(device, "memoryBudget")->valuedouble, 1 << 30);
     ours = cJSON_GetObjectItem(file.root, "chokepoint");
     assert_string_equal(cJSON_GetObjectItem(ours, "settings")->valuestring, "model=light batch=1");
+    assert_float_equal(cJSON_GetObjectItem(ours, "peak_flops_per_second")->valuedouble, 2.5e12, 1);
+    assert_null(cJSON_GetObjectItem(ours, "copy_bytes_per_second"));
     assert_float_equal(cJSON_GetObjectItem(ours, "tracing_overhead")->valuedouble, 0.025, 1e-9);
     kineto_file_release(&file);
 }

@@ -101,6 +101,8 @@ static void rows_written_are_rows_read(void **state)
                                                           .settings = "a=b",
                                                           .device = &device,
                                                           .memory_budget = 900,
+                                                          .peak_flops_per_second = 1e12,
+                                                          .copy_bytes_per_second = 2e11,
                                                           .steps = 20,
                                                           .windows = 5,
                                                           .step_time_us = 200,
@@ -116,6 +118,8 @@ static void rows_written_are_rows_read(void **state)
     assert_non_null(strstr(trace_file_metadata(file, "chokepoint"), "\"settings\":\"a=b\""));
     check_device(file);
     check_cost(file);
+    assert_float_equal(file->ceilings.flops_per_second, 1e12, 1);
+    assert_float_equal(file->ceilings.bytes_per_second, 2e11, 1);
     for (int64_t i = 0; i < file->event_count; i++) {
         const struct trace_event *event = &file->events[i];
         calls += event->kind == EVENT_KIND_RUNTIME;

@@ -148,6 +148,8 @@ static enum status write_trace(struct trace_run *run)
         .settings = settings,
         .device = &run->device,
         .memory_budget = run->config->allocator.budget,
+        .peak_flops_per_second = run->ceilings.flops_per_second,
+        .copy_bytes_per_second = run->ceilings.bytes_per_second,
         .steps = run->plan.steps,
         .windows = run->plan.windows,
         .step_time_us = stats_median(run->wait_us, run->plan.windows),

@@ -24,6 +24,7 @@ struct trace_run {
     int64_t period;                       /* of a window, in steps */
     bool alike;                           /* that is the period of `config` alone too */
     double step_time_us;                  /* without a tracer; 0: trace_run_wait() measures it */
+    struct ceilings ceilings;             /* that the trace states */
     struct device_properties device;      /* without a tracer */
     const volatile sig_atomic_t *stop;    /* not 0: recording ends; NULL: never */
 

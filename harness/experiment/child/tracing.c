@@ -85,6 +85,7 @@ enum status tracing_child(const struct scenario *scenario, const struct protocol
     tracer->run.protocol = protocol;
     tracer->run.config = &tracer->session.configs[order->variant];
     tracer->run.step_time_us = order->step_time_us;
+    tracer->run.ceilings = protocol->ceilings[order->variant];
     status = session_end(&tracer->session, run_tracer(tracer, written));
 
 out:

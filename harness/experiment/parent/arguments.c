@@ -13,6 +13,14 @@ static void add(struct arguments *arguments, int *count, const char *option, con
     arguments->list[(*count)++] = value;
 }
 
+static void add_fraction(struct arguments *arguments, int *count, const char *option, double value)
+{
+    char *text = arguments->texts[*count];
+
+    snprintf(text, sizeof arguments->texts[0], "%.9g", value);
+    add(arguments, count, option, text);
+}
+
 static void add_integer(struct arguments *arguments, int *count, const char *option, uint64_t value)
 {
     char *text = arguments->texts[*count];
@@ -52,15 +60,12 @@ void arguments_exec(struct arguments *arguments, const struct scenario *scenario
                     const struct protocol *protocol)
 {
     int count = add_first(arguments, scenario, protocol);
-    char *window;
 
     if (protocol->jpeg_pixels > 0)
         add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)protocol->jpeg_pixels);
     add_integer(arguments, &count, "--repetitions", (uint64_t)protocol->repetitions);
     add_integer(arguments, &count, "--extra", (uint64_t)protocol->extra);
-    window = arguments->texts[count];
-    snprintf(window, sizeof arguments->texts[0], "%.9g", protocol->window_seconds);
-    add(arguments, &count, "--window", window);
+    add_fraction(arguments, &count, "--window", protocol->window_seconds);
     if (protocol->aa)
         arguments->list[count++] = "--aa";
     add_last(arguments, count, protocol);
@@ -70,8 +75,8 @@ void arguments_trace(struct arguments *arguments, const struct scenario *scenari
                      const struct protocol *protocol, enum variant variant, const char *path,
                      int jpeg_pixels, double step_time_us)
 {
+    const struct ceilings *ceilings = &protocol->ceilings[variant];
     int count = add_first(arguments, scenario, protocol);
-    char *step_time;
 
     add(arguments, &count, "--variant", variant_name(variant));
     add(arguments, &count, "--trace", path);
@@ -79,10 +84,11 @@ void arguments_trace(struct arguments *arguments, const struct scenario *scenari
         arguments->list[count++] = "--quick";
     if (jpeg_pixels > 0)
         add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)jpeg_pixels);
-    if (step_time_us > 0) {
-        step_time = arguments->texts[count];
-        snprintf(step_time, sizeof arguments->texts[0], "%.9g", step_time_us / 1e6);
-        add(arguments, &count, "--step-time", step_time);
-    }
+    if (step_time_us > 0)
+        add_fraction(arguments, &count, "--step-time", step_time_us / 1e6);
+    if (ceilings->flops_per_second > 0)
+        add_fraction(arguments, &count, "--peak-flops", ceilings->flops_per_second);
+    if (ceilings->bytes_per_second > 0)
+        add_fraction(arguments, &count, "--copy-bandwidth", ceilings->bytes_per_second);
     add_last(arguments, count, protocol);
 }

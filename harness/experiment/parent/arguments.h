@@ -6,7 +6,7 @@
 #include "harness/experiment/protocol.h"
 #include "scenarios/scenario.h"
 
-enum { ARGUMENTS_MOST = 30 };
+enum { ARGUMENTS_MOST = 34 };
 
 struct arguments {
     const char *list[ARGUMENTS_MOST]; /* from argv[1] on; ends with NULL */

@@ -643,9 +643,10 @@ out:
 }
 
 /* Reads our own member "chokepoint". */
-static void take_cost(struct reading *reading, const char *bytes, size_t length)
+static void take_ours(struct reading *reading, const char *bytes, size_t length)
 {
     struct trace_cost *cost = &reading->file->cost;
+    struct trace_ceilings *ceilings = &reading->file->ceilings;
     struct event_parser *parser = reading->parser;
     double step_us = 0, traced_us = 0;
 
@@ -654,6 +655,10 @@ static void take_cost(struct reading *reading, const char *bytes, size_t length)
     event_parse_fraction(parser, bytes, length, "step_time_us", &step_us);
     event_parse_fraction(parser, bytes, length, "traced_step_time_us", &traced_us);
     event_parse_fraction(parser, bytes, length, "tracing_spread", &cost->spread);
+    event_parse_fraction(parser, bytes, length, "peak_flops_per_second",
+                         &ceilings->flops_per_second);
+    event_parse_fraction(parser, bytes, length, "copy_bytes_per_second",
+                         &ceilings->bytes_per_second);
     if (step_us > 0 && traced_us > 0) {
         cost->step_ns = 1000 * step_us;
         cost->traced_step_ns = 1000 * traced_us;
@@ -681,7 +686,7 @@ static enum status on_metadata(void *context, const char *key, const char *bytes
     } else if (strcmp(key, "droppedRecords") == 0)
         decimal_integer(bytes, length, &file->dropped_count);
     else if (strcmp(key, "chokepoint") == 0)
-        take_cost(reading, bytes, length);
+        take_ours(reading, bytes, length);
 
 out:
     return status;

@@ -104,6 +104,11 @@ struct trace_cost {
     double spread;                  /* of the windows of a kind, over their median; NAN: unknown */
 };
 
+/* The limits of the device that our own traces state (kineto.h); 0: not known. */
+struct trace_ceilings {
+    double flops_per_second, bytes_per_second;
+};
+
 struct trace_metadata {
     char *key, *json;
 };
@@ -134,6 +139,7 @@ struct trace_file {
     int64_t world_size;    /* likewise */
     int64_t dropped_count; /* rows that the recorder had no room for: "droppedRecords" */
     struct trace_cost cost;
+    struct trace_ceilings ceilings;
     struct trace_metadata *metadata; /* every member beside the events; of a key given twice both */
     int64_t metadata_count;
 

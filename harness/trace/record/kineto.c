@@ -528,6 +528,10 @@ static void put_ours(struct writer *writer)
     integer(writer, "rows", trace_row_count(writer->trace));
     integer(writer, "steps", about->steps);
     integer(writer, "windows", about->windows);
+    if (about->peak_flops_per_second > 0)
+        integer(writer, "peak_flops_per_second", (int64_t)about->peak_flops_per_second);
+    if (about->copy_bytes_per_second > 0)
+        integer(writer, "copy_bytes_per_second", (int64_t)about->copy_bytes_per_second);
     if (about->step_time_us > 0) {
         fraction(writer, "step_time_us", about->step_time_us);
         fraction(writer, "traced_step_time_us", about->traced_step_time_us);
