@@ -10,19 +10,40 @@
 
 enum { WORLD_MOST = 1 << 20 }; /* of ranks: more than any run has had, so the number is damaged */
 
-/* Files are of one run if each names another rank of the same world. Otherwise each is judged alone. */
-static bool is_run(const struct diagnosis *diagnosis)
+static bool states_rank(const struct trace_file *trace)
 {
+    return trace->rank >= 0 && trace->rank < trace->world_size && trace->world_size <= WORLD_MOST;
+}
+
+/* Moves the files that state a rank to the front, and returns how many there are. */
+static int put_ranks_first(struct diagnosis *diagnosis)
+{
+    int ranks = 0;
+
     for (int i = 0; i < diagnosis->count; i++) {
-        const struct trace_file *trace = diagnosis->traces[i];
-        if (trace->rank < 0 || trace->rank >= trace->world_size || trace->world_size > WORLD_MOST ||
-            trace->world_size != diagnosis->traces[0]->world_size)
-            return false;
-        for (int j = 0; j < i; j++)
-            if (diagnosis->traces[j]->rank == trace->rank)
-                return false;
+        struct trace_file *trace = diagnosis->traces[i];
+        const char *path = diagnosis->paths[i];
+        if (!states_rank(trace))
+            continue;
+        memmove(diagnosis->traces + ranks + 1, diagnosis->traces + ranks,
+                (size_t)(i - ranks) * sizeof *diagnosis->traces);
+        memmove(diagnosis->paths + ranks + 1, diagnosis->paths + ranks,
+                (size_t)(i - ranks) * sizeof *diagnosis->paths);
+        diagnosis->traces[ranks] = trace;
+        diagnosis->paths[ranks++] = path;
     }
-    return diagnosis->count > 1;
+    return ranks;
+}
+
+/* The first `count` are of one run if each is another rank of the same world. */
+static bool is_run(const struct diagnosis *diagnosis, int count)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (diagnosis->traces[j]->rank == diagnosis->traces[i]->rank ||
+                diagnosis->traces[j]->world_size != diagnosis->traces[i]->world_size)
+                return false;
+    return count > 1;
 }
 
 /* --- Reading --- */
@@ -104,9 +125,9 @@ static enum status judge(void *context, int number)
 {
     const struct diagnosis *diagnosis = context;
 
-    return diagnosis->is_run
-               ? findings_make(&diagnosis->findings[number], diagnosis->summaries, diagnosis->count,
-                               number)
+    return number < diagnosis->run_count
+               ? findings_make(&diagnosis->findings[number], diagnosis->summaries,
+                               diagnosis->run_count, number)
                : findings_make(&diagnosis->findings[number], &diagnosis->summaries[number], 1, 0);
 }
 
@@ -127,6 +148,7 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
 {
     enum status status = STATUS_OK;
     size_t room = (size_t)count;
+    int ranks;
     struct status_error *errors = calloc(room, sizeof *errors);
 
     *diagnosis = (struct diagnosis){
@@ -140,15 +162,16 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
         diagnosis->summaries == NULL || diagnosis->findings == NULL || diagnosis->ranks == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d traces", count);
     TRY(read_all(diagnosis, paths, count, errors, skip, context));
-    diagnosis->is_run = is_run(diagnosis);
+    ranks = put_ranks_first(diagnosis);
+    diagnosis->run_count = is_run(diagnosis, ranks) ? ranks : 0;
     memset(errors, 0, room * sizeof *errors);
     TRY(for_all(diagnosis, summarise, errors));
     TRY(for_all(diagnosis, judge, errors));
-    if (diagnosis->is_run) {
+    if (diagnosis->run_count > 0) {
         TRY(ranks_compare(&diagnosis->slow, diagnosis->ranks, diagnosis->summaries,
-                          diagnosis->count));
+                          diagnosis->run_count));
         TRY(run_findings_make(&diagnosis->run, diagnosis->findings, diagnosis->summaries,
-                              diagnosis->count));
+                              diagnosis->run_count));
     }
 
 out:
@@ -182,7 +205,7 @@ void diagnosis_release(struct diagnosis *diagnosis)
 
 double diagnosis_busy_share(const struct diagnosis *diagnosis, int which)
 {
-    struct facts facts = facts_of(diagnosis->summaries, diagnosis->count, which);
+    struct facts facts = facts_of(&diagnosis->summaries[which], 1, 0);
 
     return facts.step_ns > 0 ? facts.busy_ns / facts.step_ns : NAN;
 }

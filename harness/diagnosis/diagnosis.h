@@ -25,12 +25,12 @@ struct diagnosis {
     struct trace_file **traces; /* [count] */
     struct summary *summaries;  /* [count] */
     struct findings *findings;  /* [count] */
-    bool is_run;                /* more than one file, each another rank of as many ranks */
+    int run_count; /* the first of them are the ranks of one run, two or more; 0: all stand alone */
     struct table_choice tables; /* the caller's, zeros at first */
 
     /* Of a run only. */
     struct slow_rank slow;
-    struct rank_figures *ranks; /* [count] */
+    struct rank_figures *ranks; /* [run_count] */
     struct run_findings run;
 };
 

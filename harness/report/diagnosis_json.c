@@ -404,7 +404,7 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int time
 
     *text = NULL;
     json_integer(&json, root, "schema", SCHEMA);
-    json_bool(&json, root, "is_run", diagnosis->is_run);
+    json_bool(&json, root, "is_run", diagnosis->run_count > 0);
     ranks_json(&json, root, diagnosis);
     array = json_array(&json, root, "traces");
     for (int i = 0; i < diagnosis->count; i++)

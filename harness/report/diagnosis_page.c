@@ -351,12 +351,12 @@ enum status diagnosis_page(const struct page *page, const struct diagnosis *diag
 {
     enum status status = STATUS_OK;
 
-    if (view->only < 0 && diagnosis->is_run)
-        return diagnosis_ranks(page, diagnosis, view);
-    for (int i = 0; i < diagnosis->count; i++) {
-        if (view->only >= 0 && i != view->only)
-            continue;
-        if (view->only < 0 && i > 0)
+    if (view->only >= 0)
+        return print_whole(page, diagnosis, view->only, view);
+    if (diagnosis->run_count > 0)
+        TRY(diagnosis_ranks(page, diagnosis, view));
+    for (int i = diagnosis->run_count; i < diagnosis->count; i++) {
+        if (i > 0)
             fputc('\n', page->console.stream);
         TRY(print_whole(page, diagnosis, i, view));
     }

@@ -19,7 +19,7 @@ int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank)
 {
     int next = -1;
 
-    for (int i = 0; i < diagnosis->count; i++)
+    for (int i = 0; i < diagnosis->run_count; i++)
         if (diagnosis->traces[i]->rank > rank &&
             (next < 0 || diagnosis->traces[i]->rank < diagnosis->traces[next]->rank))
             next = i;
@@ -128,7 +128,8 @@ static void print_slow(const struct page *page, const struct diagnosis *diagnosi
 static void print_missing(const struct page *page, const struct diagnosis *diagnosis)
 {
     enum { NAMED_MOST = 8 };
-    int64_t world = diagnosis->traces[0]->world_size, missing = world - diagnosis->count, named = 0;
+    int64_t world = diagnosis->traces[0]->world_size, missing = world - diagnosis->run_count,
+            named = 0;
     char text[240] = "";
     size_t length = 0;
 
@@ -179,7 +180,7 @@ static void describe_spread(char *text, size_t size, const struct diagnosis *dia
         snprintf(text, size, "Rank %lld only:", rank_of(diagnosis, spread->which));
     else
         snprintf(text, size, "%lld of %d ranks%s; %s rank %lld:", (long long)spread->count,
-                 diagnosis->count, range, costs ? "most on" : "on",
+                 diagnosis->run_count, range, costs ? "most on" : "on",
                  rank_of(diagnosis, spread->which));
 }
 
@@ -226,7 +227,7 @@ enum status diagnosis_ranks(const struct page *page, const struct diagnosis *dia
     enum status status = STATUS_OK;
     char title[64];
 
-    snprintf(title, sizeof title, "%d of %lld ranks", diagnosis->count,
+    snprintf(title, sizeof title, "%d of %lld ranks", diagnosis->run_count,
              (long long)diagnosis->traces[0]->world_size);
     page_title(page, title);
     print_doubts(page, diagnosis);

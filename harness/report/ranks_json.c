@@ -27,7 +27,7 @@ static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagn
     object = json_object(json, to, "slow_rank");
     json_integer(json, object, "rank", diagnosis->traces[slow->which]->rank);
     array = json_array(json, object, "as_slow");
-    for (int i = 0; i < diagnosis->count; i++)
+    for (int i = 0; i < diagnosis->run_count; i++)
         if (i != slow->which && rank_is_slow(slow, &diagnosis->ranks[i]))
             json_integer(json, array, NULL, diagnosis->traces[i]->rank);
     json_number(json, object, "communication_ns", slow->least_ns);
@@ -64,7 +64,7 @@ static void add_finding(struct json *json, cJSON *array, const struct diagnosis 
 
     json_integer(json, object, "rank", diagnosis->traces[spread->which]->rank);
     ranks = json_array(json, object, "ranks");
-    for (int i = 0; i < diagnosis->count; i++)
+    for (int i = 0; i < diagnosis->run_count; i++)
         if (findings_find(&diagnosis->findings[i], finding->id) != NULL)
             json_integer(json, ranks, NULL, diagnosis->traces[i]->rank);
     json_number(json, object, "least_lost_ns_per_step", spread->least_ns);
@@ -75,7 +75,7 @@ void ranks_json(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
 {
     cJSON *run, *array;
 
-    if (!diagnosis->is_run) {
+    if (diagnosis->run_count == 0) {
         json_text(json, to, "run", NULL);
         return;
     }

@@ -905,7 +905,7 @@ static void ranks_have_one_page_with_one_slow_rank(void **state)
     add_rank_of(1, 4, 5);
     add_rank_of(0, 4, 30);
     diagnosis = diagnose();
-    assert_true(diagnosis.is_run);
+    assert_int_equal(diagnosis.run_count, diagnosis.count);
     text = printed(&diagnosis, false);
     assert_non_null(strstr(text, "3 of 4 ranks\n  Missing: rank 3."));
     CHECK_ROW(text, "0", "100 us", "72.0%", "40 us", "30 us", "30 us", "25 us");
@@ -950,7 +950,7 @@ static void many_ranks_fit_on_one_page(void **state)
         char *text, sentence[80];
         make_ranks(cases[i].world, cases[i].slow, cases[i].cut);
         diagnosis = diagnose();
-        assert_true(diagnosis.is_run);
+        assert_int_equal(diagnosis.run_count, diagnosis.count);
         text = printed(&diagnosis, false);
         snprintf(sentence, sizeof sentence, "Rank %d is the slowest: the others", cases[i].slow);
         assert_non_null(strstr(text, sentence));
@@ -1041,9 +1041,33 @@ static void files_that_are_not_the_ranks_of_one_run_stand_alone(void **state)
         add_rank_of(cases[i][0], cases[i][1], 30);
         add_rank_of(cases[i][2], cases[i][3], 30);
         diagnosis = diagnose();
-        assert_false(diagnosis.is_run);
+        assert_int_equal(diagnosis.run_count, 0);
         release(&diagnosis, NULL);
     }
+}
+
+/* As in a folder with a trace of one process beside those of a job. */
+static void a_trace_without_a_rank_stands_beside_the_ranks(void **state)
+{
+    struct diagnosis diagnosis;
+    char *text;
+    (void)state;
+
+    add_rank_of(1, 2, 5);
+    add_rank("", "gemm", 0);
+    add_rank_of(0, 2, 30);
+    diagnosis = diagnose();
+    assert_int_equal(diagnosis.run_count, 2);
+    assert_string_equal(diagnosis.paths[0], path_list[0]);
+    assert_string_equal(diagnosis.paths[1], path_list[2]);
+    assert_string_equal(diagnosis.paths[2], path_list[1]);
+    assert_ptr_equal(diagnosis.summaries[2].trace, diagnosis.traces[2]);
+    text = printed(&diagnosis, false);
+    assert_ptr_equal(strstr(text, "2 of 2 ranks"), text);
+    assert_int_equal(count_of(text, path_list[1]), 1);
+    assert_int_equal(count_of(text, "Kernels"), 1);
+    assert_true(strstr(text, path_list[1]) > strstr(text, "--rank=N"));
+    release(&diagnosis, text);
 }
 
 static void a_file_that_is_no_trace_is_named(void **state)
@@ -1129,6 +1153,7 @@ int main(void)
         cmocka_unit_test(eight_missing_ranks_are_named),
         cmocka_unit_test(ranks_in_json),
         cmocka_unit_test(files_that_are_not_the_ranks_of_one_run_stand_alone),
+        cmocka_unit_test(a_trace_without_a_rank_stands_beside_the_ranks),
         cmocka_unit_test(a_file_that_is_no_trace_is_named),
         cmocka_unit_test(files_that_are_no_traces_are_skipped_in_their_order),
     };
