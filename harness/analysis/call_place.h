@@ -22,6 +22,8 @@ struct call_place {
     double share;      /* of the time that was asked about */
 };
 
+enum { CALL_PLACE_TEXT = 384 };
+
 /* "train.py:41 in log_loss, .item()"; of a long path the end, from a folder on. */
 void call_place_text(char *text, size_t size, const struct call_place *place);
 

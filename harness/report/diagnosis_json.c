@@ -28,6 +28,7 @@ static void add_scenarios(struct json *json, cJSON *to, const char *finding)
 void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place)
 {
     bool is_line = place->kind == PLACE_LINE;
+    char text[CALL_PLACE_TEXT];
     cJSON *object;
 
     if (place->kind == PLACE_UNKNOWN) {
@@ -42,6 +43,8 @@ void place_json(struct json *json, cJSON *to, const char *name, const struct cal
     json_text(json, object, "function", place->function);
     json_text(json, object, "call", place->call[0] != '\0' ? place->call : NULL);
     json_number(json, object, "share", place->share);
+    call_place_text(text, sizeof text, place);
+    json_text(json, object, "text", text);
 }
 
 cJSON *finding_json(struct json *json, cJSON *array, const struct finding *finding)

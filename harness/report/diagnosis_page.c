@@ -264,7 +264,7 @@ static void print_scenario(const struct page *page, const char *finding)
 
 static void print_where(const struct page *page, const struct finding *finding)
 {
-    char place[384];
+    char place[CALL_PLACE_TEXT];
 
     if (finding->where.kind == PLACE_UNKNOWN)
         return;

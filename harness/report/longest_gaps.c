@@ -54,7 +54,7 @@ static void name_work(char *text, size_t size, const struct summary *summary,
 static void describe(char *text, size_t size, const struct summary *summary,
                      const struct idle_gap *gap)
 {
-    char before[NAME_COLUMNS + 8], after[NAME_COLUMNS + 8], where[384] = "";
+    char before[NAME_COLUMNS + 8], after[NAME_COLUMNS + 8], where[CALL_PLACE_TEXT] = "";
     struct call_place place;
 
     name_work(before, sizeof before, summary, gap->before, "the start");

@@ -80,6 +80,7 @@ def view_trace(trace):
         "kernels": kernels[:ROWS_SHOWN], "kernel_count": len(kernels),
         "copies": copies[:ROWS_SHOWN], "copy_count": len(copies),
         "operators": trace["operators"][:ROWS_SHOWN], "operator_count": trace["operator_count"],
+        "kinds": trace["operator_kinds"][:ROWS_SHOWN], "kind_count": trace["operator_kind_count"],
         "gaps": trace["gaps"][:GAPS_SHOWN], "memory": trace["memory"], "findings": trace["findings"],
         "healthy": trace["healthy"], "bottleneck": trace["bottleneck"], "headline": trace["headline"],
     }

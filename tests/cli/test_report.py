@@ -186,10 +186,15 @@ class Report(unittest.TestCase):
         for phase in trace["phases"]:
             shown = page.values("data-exact", data_scenario=name, data_phase=phase["name"])
             self.assertEqual(numbers(shown[2 * at:2 * at + 2]), [phase["host_ns"], phase["device_ns"]])
+        places = [one["where"]["text"] for one in trace["findings"] + trace["gaps"][:8] if one["where"]]
+        self.assertTrue(places or not trace["gaps"])
+        for place in places:
+            self.assertIn(place, page.said())
         kernels = [row for row in trace["kernels"] if row["kind"] in ("computation", "communication")][:10]
         others = [row for row in trace["kernels"] if row["kind"] not in ("computation", "communication")][:3]
         shown = page.values("data-exact", data_scenario=name, data_variant=variant)
         wanted = [row["total_ns"] for row in kernels + others]
+        wanted += [row["device_ns"] for row in trace["operator_kinds"][:10]]
         wanted += [row["device_total_ns"] for row in trace["operators"][:10]]
         wanted += [row["duration_ns"] for row in trace["gaps"][:8]]
         self.assertEqual(numbers(shown), wanted)
@@ -241,6 +246,9 @@ class Report(unittest.TestCase):
         self.assertIn("Ranks of one run", page.said())
         self.assertEqual(len(page.data()), 2)
         self.assertEqual(self.report(self.folder / "ranks")[0].said().count("rank 1 of 2"), 1)
+        page, _ = self.report(*ranks, self.folder / "plain.json")
+        self.assertIn("Ranks of one run", page.said())
+        self.assertIn("plain.json", page.said())
         page, _ = self.report(self.folder / "plain.json", ranks[0])
         self.assertNotIn("Ranks", page.said())
 
