@@ -1,0 +1,97 @@
+/* Not a test: how often `history check` takes a row that does not change for a slower one, and how often it
+ * sees a step of 5% at a noise of 3% within five runs, on made-up histories. docs/history.md has its tables.
+ *
+ * usage: change_rates [SERIES]   of each kind; 20000 if not given */
+#include "harness/base/change_points.h"
+#include "harness/base/status.h"
+#include "tests/fixtures/made_series.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LONGEST = 520 };
+
+#define ERROR 0.01
+#define NOISE 0.03
+#define STEP  0.05
+
+static double mean(const double *values, int count)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++) sum += values[i];
+    return sum / count;
+}
+
+/* 1: the last state is higher than the one before it. */
+static int is_alarm(const double *values, int count)
+{
+    int at[LONGEST / CHANGE_WINDOW + 1], found = change_points_find(values, count, ERROR, at), from;
+
+    if (found <= 0)
+        return 0;
+    from = found > 1 ? at[found - 2] : 0;
+    return mean(values + at[found - 1], count - at[found - 1]) >
+           mean(values + from, at[found - 1] - from);
+}
+
+/* Checked at the end only, and after every run from the tenth on. */
+static void print_alarms(enum made_noise noise, int series)
+{
+    struct random random = random_seed(1, (uint64_t)noise);
+    int at_end = 0, ever = 0, checks = 0, alarms = 0, followed = series / 20;
+    double values[LONGEST];
+
+    for (int i = 0; i < series; i++) {
+        int count = 10 + (int)random_below(&random, 191), own = 0;
+        made_series(values, count, noise, NOISE, count, 0, &random);
+        at_end += is_alarm(values, count);
+        if (i >= followed)
+            continue;
+        for (int runs = 10; runs <= count; runs++) own += is_alarm(values, runs);
+        checks += count - 9;
+        alarms += own;
+        ever += own > 0;
+    }
+    printf("| %s | %.2f%% | %.2f%% | %.0f%% |\n", made_noise_names[noise], 100.0 * at_end / series,
+           100.0 * alarms / checks, 100.0 * ever / followed);
+}
+
+static void print_found(int before, enum made_noise noise, int series)
+{
+    static const int later[] = { 8, 12, 20 };
+    struct random random = random_seed(2, (uint64_t)noise);
+    int found = 0, still[ARRAY_SIZE(later)] = { 0 };
+    double values[LONGEST];
+
+    for (int i = 0; i < series; i++) {
+        int seen = 0;
+        made_series(values, before + 20, noise, NOISE, before, STEP, &random);
+        for (int after = 1; after <= 5; after++) seen = seen || is_alarm(values, before + after);
+        found += seen;
+        for (size_t j = 0; j < ARRAY_SIZE(later); j++)
+            still[j] += is_alarm(values, before + later[j]);
+    }
+    printf("| %d | %s | %.1f%% |", before, made_noise_names[noise], 100.0 * found / series);
+    for (size_t j = 0; j < ARRAY_SIZE(later); j++) printf(" %.0f%% |", 100.0 * still[j] / series);
+    putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+    static const int before[] = { 20, 30, 50, 100, 200, 500 };
+    int series = argc > 1 ? atoi(argv[1]) : 20000;
+
+    if (series < 20)
+        return 2;
+    puts("| noise | alarms, checked at the end | per check, checked after every run | series with "
+         "an alarm at "
+         "any time |\n|---|--:|--:|--:|");
+    for (int noise = 0; noise < MADE_NOISES; noise++) print_alarms((enum made_noise)noise, series);
+    puts("\n| runs before | noise | found within 5 | still at 8 | 12 | 20 "
+         "|\n|--:|---|--:|--:|--:|--:|");
+    for (int noise = 0; noise < MADE_SHAPES; noise++)
+        for (size_t i = 0; i < (noise == MADE_NORMAL ? ARRAY_SIZE(before) : 3); i++)
+            print_found(before[i], (enum made_noise)noise, series / 2);
+    return 0;
+}
