@@ -9,6 +9,8 @@
 #include "harness/doctor/numerics.h"
 #include "harness/doctor/performance.h"
 #include "harness/doctor/recording.h"
+#include "harness/report/device_context.h"
+#include "harness/text/machine_context.h"
 #include "scenarios/training/data/cache_folder.h"
 
 #include <stdio.h>
@@ -19,9 +21,12 @@
  * of the core scenarios 22 MB. Copies of a user's own images may take more (own_images.h). */
 enum { CACHE_BYTES = 512 << 20, RESULT_BYTES = 512 << 20 };
 
+enum { SCHEMA = 2 }; /* of the JSON */
+
 struct doctor {
     struct flags flags;
-    struct device *device; /* NULL: it could not be opened */
+    struct device *device;       /* NULL: it could not be opened */
+    struct device_health health; /* as it was last */
     struct machine machine;
     struct checks checks;
     struct checks_printer printer;
@@ -61,19 +66,19 @@ static enum status check_device(struct doctor *doctor)
 {
     enum status status = STATUS_OK;
     const struct device_properties *properties = device_properties(doctor->device);
-    struct device_health health;
+    struct device_health *health = &doctor->health;
     struct cpu_times first, second;
     struct host_limits limits;
 
     cpu_times_read(&first, "");
     TRY(host_limits_measure(&limits, PERFORMANCE_COPY_BYTES));
     numerics_check(&doctor->checks, doctor->device);
-    health = device_health(doctor->device);
-    performance_check(&doctor->checks, doctor->device, &health, &limits, doctor->machine.mhz);
+    *health = device_health(doctor->device);
+    performance_check(&doctor->checks, doctor->device, health, &limits, doctor->machine.mhz);
     cpu_times_read(&second, "");
     /* Once more, since a GPU shows its clocks and its link only after work. */
-    health = device_health(doctor->device);
-    gpu_check_health(&doctor->checks, properties, properties->is_gpu ? &health : NULL,
+    *health = device_health(doctor->device);
+    gpu_check_health(&doctor->checks, properties, properties->is_gpu ? health : NULL,
                      doctor->machine.affinity, getenv("CUDA_MPS_PIPE_DIRECTORY"));
     recording_check(&doctor->checks, doctor->flags.device);
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
@@ -93,21 +98,35 @@ static void start_printing(struct doctor *doctor)
     doctor->checks.context = &doctor->printer;
 }
 
-static enum status end_printing(struct doctor *doctor)
+/* The machine and the device are stated as in the files of `run` and `bench`. */
+static enum status print_json(const struct doctor *doctor)
 {
     enum status status = STATUS_OK;
+    struct json json = { false };
+    cJSON *root = json_object(&json, NULL, NULL), *context;
     char *text = NULL;
 
-    if (doctor->flags.format == FORMAT_JSON) {
-        TRY(checks_json(&doctor->checks, &text));
-        fputs(text, stdout);
-    } else {
-        checks_print_end(&doctor->printer);
-    }
+    json_integer(&json, root, "schema", SCHEMA);
+    context = json_object(&json, root, "context");
+    machine_context(&doctor->machine, &json, context);
+    if (doctor->device != NULL)
+        device_context(&json, context, device_properties(doctor->device), &doctor->health);
+    checks_json(&json, root, &doctor->checks);
+    TRY(json_print(&json, root, &text));
+    fputs(text, stdout);
 
 out:
+    cJSON_Delete(root);
     free(text);
     return status;
+}
+
+static enum status end_printing(struct doctor *doctor)
+{
+    if (doctor->flags.format == FORMAT_JSON)
+        return print_json(doctor);
+    checks_print_end(&doctor->printer);
+    return STATUS_OK;
 }
 
 static enum status run_doctor(void *context, int *exit_code)

@@ -1,12 +1,8 @@
 #include "harness/doctor/checks_output.h"
 
-#include "harness/text/json.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { CHECKS_SCHEMA = 2 };
 
 static const struct column columns[] = {
     { "", -4, 0 },
@@ -145,29 +141,23 @@ void checks_print_end(struct checks_printer *printer)
                  names, names[0] != '\0' ? ")" : "");
 }
 
-enum status checks_json(const struct checks *checks, char **text)
+void checks_json(struct json *json, cJSON *root, const struct checks *checks)
 {
-    struct json json = { false };
     char names[256];
-    cJSON *root = json_object(&json, NULL, NULL), *rows;
-    enum status status;
+    cJSON *rows;
 
-    json_integer(&json, root, "schema", CHECKS_SCHEMA);
-    json_text(&json, root, "fit", checks_fitness(checks, names, sizeof names));
-    rows = json_array(&json, root, "checks");
+    json_text(json, root, "fit", checks_fitness(checks, names, sizeof names));
+    rows = json_array(json, root, "checks");
     for (int i = 0; i < checks->count; i++) {
         const struct check *row = &checks->rows[i];
-        cJSON *object = json_object(&json, rows, NULL);
-        json_text(&json, object, "name", row->name);
-        json_text(&json, object, "status", check_status_name(row->status));
-        json_text(&json, object, "value", row->value);
-        json_text(&json, object, "expected", row->expected);
-        json_text(&json, object, "advice", row->advice);
-        json_number(&json, object, "number", row->number);
-        json_number(&json, object, "bound", row->bound);
-        json_text(&json, object, "unit", row->unit);
+        cJSON *object = json_object(json, rows, NULL);
+        json_text(json, object, "name", row->name);
+        json_text(json, object, "status", check_status_name(row->status));
+        json_text(json, object, "value", row->value);
+        json_text(json, object, "expected", row->expected);
+        json_text(json, object, "advice", row->advice);
+        json_number(json, object, "number", row->number);
+        json_number(json, object, "bound", row->bound);
+        json_text(json, object, "unit", row->unit);
     }
-    status = json_print(&json, root, text);
-    cJSON_Delete(root);
-    return status;
 }

@@ -4,6 +4,7 @@
 
 #include "harness/base/status.h"
 #include "harness/doctor/checks.h"
+#include "harness/text/json.h"
 #include "harness/text/page.h"
 
 /* Prints rows as they are added. Rows of a group in turn that are not applicable for the same reason
@@ -18,10 +19,10 @@ void checks_print_new(void *printer); /* a checks.added */
 /* Prints what is left, the counts, and whether the machine is fit to measure. */
 void checks_print_end(struct checks_printer *printer);
 
-/* {"schema": 2, "fit": "yes" | "with care" | "no", "checks": [{"name", "status", "value", "expected",
- * "advice", "number", "bound", "unit"}]}. The first five are text. Where the value is a number, it is there
- * again in `unit`, and `bound` is where it stops to be ok, null if that is not one number; all three are
- * null otherwise. *text is malloc'd. */
-enum status checks_json(const struct checks *checks, char **text);
+/* Adds "fit": "yes" | "with care" | "no", and "checks": [{"name", "status", "value", "expected", "advice",
+ * "number", "bound", "unit"}]. The first five are text. Where the value is a number, it is there again in
+ * `unit`, and `bound` is where it stops to be ok, null if that is not one number; all three are null
+ * otherwise. */
+void checks_json(struct json *json, cJSON *root, const struct checks *checks);
 
 #endif

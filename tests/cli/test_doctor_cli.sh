@@ -28,6 +28,7 @@ import sys
 document = json.load(open(sys.argv[1]))
 checks = document["checks"]
 assert document["schema"] == 2
+assert document["context"]["device"] == "cpu" and document["context"]["host_name"], document["context"]
 names = [check["name"] for check in checks]
 assert len(set(names)) == len(names), names
 for check in checks:
