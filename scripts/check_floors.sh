@@ -20,7 +20,7 @@ floors='harness/base harness/text kernels
         harness/trace/record harness/trace/read harness/analysis harness/diagnosis
         scenarios/training/settings scenarios/training/data scenarios/training/memory
         scenarios/training/model scenarios/training/step
-        harness/bench benches harness/compare harness/doctor
+        harness/bench benches harness/compare harness/doctor harness/fleet
         scenarios harness/experiment harness/experiment/child harness/experiment/parent
         harness/report tests harness/cli'
 
