@@ -3,6 +3,7 @@
 #include "harness/cli/flags.h"
 #include "harness/doctor/checks_output.h"
 #include "harness/doctor/disturbance.h"
+#include "harness/doctor/environment_check.h"
 #include "harness/doctor/folders.h"
 #include "harness/doctor/gpu.h"
 #include "harness/doctor/host.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* On two cores the generated images of 17 sizes, which many runs had asked for, took 254 MB, and the traces
  * of the core scenarios 22 MB. Copies of a user's own images may take more (own_images.h). */
@@ -59,6 +61,7 @@ static void check_environment(struct doctor *doctor)
     host_check_processors(checks, "", &doctor->machine);
     host_check_memory(checks, "");
     check_folders(checks, doctor->flags.out);
+    environment_check(checks, environ);
     gpu_check_driver(checks, "", device_name_wants_gpu(doctor->flags.device));
 }
 

@@ -23,6 +23,7 @@ static const struct member {
     { "cpu_model", "processor", false },
     { "library_build_type", "build type", false },
     { "device_driver", "driver", false },
+    { "environment", "environment", false },
 };
 
 static const struct benchmark_file *file_at(const struct compare_files *sides, int index)

@@ -193,10 +193,39 @@ static int by_count(const void *left, const void *right)
     return (a->count < b->count) - (a->count > b->count);
 }
 
-static enum status add_values(struct fleet_kind *kind, const struct pair *pairs, int from, int to)
+/* The machines that do not state a setting which others state: an environment variable is a row only where it is
+ * set. */
+static enum status add_without(struct fleet *fleet, struct fleet_kind *kind,
+                               const struct pair *pairs, int from, int to)
+{
+    enum status status = STATUS_OK;
+    bool *states = array(fleet->count, sizeof *states);
+    struct fleet_value *value = &kind->values[kind->value_count];
+
+    *value = (struct fleet_value){ .name = pairs[from].name,
+                                   .value = fleet_names_add(fleet->names, "-"),
+                                   .nodes = array(kind->count, sizeof *value->nodes) };
+    kind->value_count++;
+    if (states == NULL || value->nodes == NULL || value->value < 0)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the settings of %d machines", kind->count);
+    for (int i = from; i < to; i++) states[pairs[i].node] = true;
+    for (int i = 0; i < kind->count; i++)
+        if (!states[kind->nodes[i]])
+            value->nodes[value->count++] = kind->nodes[i];
+
+out:
+    free(states);
+    return status;
+}
+
+static enum status add_values(struct fleet *fleet, struct fleet_kind *kind,
+                              const struct pair *pairs, int from, int to)
 {
     enum status status = STATUS_OK;
     int first = kind->value_count;
+
+    if (to - from < kind->count)
+        TRY(add_without(fleet, kind, pairs, from, to));
 
     for (int next; from < to; from = next) {
         struct fleet_value *value = &kind->values[kind->value_count];
@@ -225,7 +254,7 @@ static enum status compare_settings(struct fleet *fleet, struct fleet_kind *kind
     for (int i = 0; i < kind->count; i++)
         room += (size_t)fleet->nodes[kind->nodes[i]].setting_count;
     pairs = calloc(room, sizeof *pairs);
-    kind->values = calloc(room, sizeof *kind->values);
+    kind->values = calloc(2 * room, sizeof *kind->values);
     if (pairs == NULL || kind->values == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the settings of %d machines", kind->count);
     for (int i = 0; i < kind->count; i++) {
@@ -237,8 +266,8 @@ static enum status compare_settings(struct fleet *fleet, struct fleet_kind *kind
     qsort(pairs, (size_t)count, sizeof *pairs, by_pair);
     for (int from = 0, to; from < count; from = to) {
         to = end_of(pairs, count, from, false);
-        if (end_of(pairs, count, from, true) < to)
-            TRY(add_values(kind, pairs, from, to));
+        if (end_of(pairs, count, from, true) < to || to - from < kind->count)
+            TRY(add_values(fleet, kind, pairs, from, to));
     }
 
 out:

@@ -1,8 +1,10 @@
 #include "harness/text/machine_context.h"
 
+#include "harness/base/environment.h"
 #include "harness/text/commit.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static void add_caches(const struct machine *machine, struct json *json, cJSON *context)
 {
@@ -35,6 +37,8 @@ static void add_integer_text(struct json *json, cJSON *context, const char *name
 
 void machine_context(const struct machine *machine, struct json *json, cJSON *context)
 {
+    char environment[512];
+
     json_text(json, context, "date", machine->date);
     json_text(json, context, "host_name", machine->host_name);
     if (machine->executable[0] != '\0')
@@ -61,4 +65,6 @@ void machine_context(const struct machine *machine, struct json *json, cJSON *co
     add_integer_text(json, context, "cores_allowed", machine->cores_allowed);
     add_known_text(json, context, "affinity", machine->affinity);
     add_known_text(json, context, "cpu_quota", machine->cpu_quota);
+    environment_print(environ, environment, sizeof environment);
+    json_text(json, context, "environment", environment);
 }

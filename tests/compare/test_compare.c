@@ -445,6 +445,26 @@ static void other_devices_and_clocks_are_refused(void **state)
     }
 }
 
+static void other_environments_are_a_doubt(void **state)
+{
+#define SET(text)                                                                                  \
+    "{\"context\": {\"environment\": \"" text "\"}, \"benchmarks\": [" ROW("x", "1") "]}"
+    struct two_files two;
+    char doubts[512];
+    (void)state;
+
+    read_two(&two, SET("none"), SET("OMP_NUM_THREADS=1"));
+    assert_int_equal(compare_check(two.sides), STATUS_OK);
+    compare_doubts(two.sides, doubts, sizeof doubts);
+    assert_non_null(strstr(doubts, "another environment"));
+    assert_non_null(strstr(doubts, "OMP_NUM_THREADS=1"));
+    release_two(&two);
+    read_two(&two, SET("none"), SET("none"));
+    compare_doubts(two.sides, doubts, sizeof doubts);
+    assert_string_equal(doubts, "");
+    release_two(&two);
+}
+
 static bool is_not_b(void *context, const char *name)
 {
     (void)context;
@@ -829,6 +849,7 @@ int main(void)
         cmocka_unit_test(old_files_tell_aggregates_by_their_names),
         cmocka_unit_test(what_is_no_such_file_is_said_with_its_name),
         cmocka_unit_test(other_devices_and_clocks_are_refused),
+        cmocka_unit_test(other_environments_are_a_doubt),
         cmocka_unit_test(no_row_is_dropped),
         cmocka_unit_test(rows_that_did_other_work_are_neither_faster_nor_slower),
         cmocka_unit_test(a_row_that_some_new_files_lack_fails_the_gate),

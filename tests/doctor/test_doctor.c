@@ -3,6 +3,7 @@
 #include "harness/doctor/checks_output.h"
 #include "harness/doctor/cpu_list.h"
 #include "harness/doctor/disturbance.h"
+#include "harness/doctor/environment_check.h"
 #include "harness/doctor/folders.h"
 #include "harness/doctor/gpu.h"
 #include "harness/doctor/host.h"
@@ -78,6 +79,25 @@ static void assert_row(const struct checks *checks, const char *name, enum check
         fail_msg("%s is %s, \"%s\"; expected %s, \"%s\"", name, check_status_name(row->status),
                  row->value, check_status_name(status), value);
     assert_int_equal(row->advice[0] == '\0', status == CHECK_OK);
+}
+
+static void variables_that_spoil_figures_are_low(void **state)
+{
+    char blocking[] = "CUDA_LAUNCH_BLOCKING=1", threads[] = "OMP_NUM_THREADS=2";
+    char *some[] = { threads, blocking, NULL }, *none[] = { NULL };
+    struct checks checks = { .count = 0 };
+    (void)state;
+
+    environment_check(&checks, some);
+    assert_int_equal(checks.count, 2);
+    assert_row(&checks, "CUDA_LAUNCH_BLOCKING", CHECK_LOW, "1");
+    assert_non_null(strstr(checks.rows[0].advice, "waits until its kernel is done"));
+    assert_row(&checks, "OMP_NUM_THREADS", CHECK_OK, "2");
+    assert_non_null(strstr(checks.rows[1].expected, "threads of OpenMP"));
+    checks = (struct checks){ .count = 0 };
+    environment_check(&checks, none);
+    assert_int_equal(checks.count, 1);
+    assert_row(&checks, "environment", CHECK_OK, "nothing is set");
 }
 
 static void a_good_machine_has_no_bad_row(void **state)
@@ -649,6 +669,7 @@ static void more_rows_than_there_is_room_for_are_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(variables_that_spoil_figures_are_low),
         ON_A_MADE_MACHINE(a_good_machine_has_no_bad_row),
         ON_A_MADE_MACHINE(each_bad_condition_says_so_in_its_row_alone),
         ON_A_MADE_MACHINE(what_the_process_may_use_is_what_counts),

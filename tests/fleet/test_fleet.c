@@ -260,13 +260,18 @@ static void settings_that_differ_are_listed_by_value(void **state)
         add_setting(&fleet, i, "kernel", "6.1");
         add_setting(&fleet, i, "cpu_governor", i == 4 ? "powersave" : "performance");
     }
+    add_setting(&fleet, 5, "NCCL_P2P_DISABLE", "1");
     compare(&fleet);
     kind = &fleet.kinds[0];
-    assert_int_equal(kind->value_count, 2);
+    assert_int_equal(kind->value_count, 4);
     assert_string_equal(fleet_name(fleet.names, kind->values[0].value), "performance");
     assert_int_equal(kind->values[0].count, 5);
     assert_string_equal(fleet_name(fleet.names, kind->values[1].value), "powersave");
     assert_int_equal(kind->values[1].nodes[0], 4);
+    assert_string_equal(fleet_name(fleet.names, kind->values[2].value), "-");
+    assert_int_equal(kind->values[2].count, 5);
+    assert_string_equal(fleet_name(fleet.names, kind->values[3].value), "1");
+    assert_int_equal(kind->values[3].nodes[0], 5);
     assert_int_equal(fleet.out_count, 0);
     fleet_release(&fleet);
 }
