@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* The kind of an entry of `benchmarks`. Before version 1.4 only the name's end tells aggregates. */
 enum kind { KIND_REPETITION, KIND_MEAN, KIND_MEDIAN, KIND_STDDEV, KIND_OTHER };
@@ -61,24 +62,30 @@ static enum kind kind_of(const cJSON *entry, const char *name, size_t *length)
     return type[0] != '\0' || aggregate[0] != '\0' ? KIND_OTHER : KIND_REPETITION;
 }
 
-/* us in the entry's unit; a missing one is "s", which is what Google Benchmark's compare.py takes it for. */
-static enum status unit_of(const struct benchmark_file *file, const cJSON *entry, double *unit)
+double benchmark_time_unit(const char *name)
 {
     static const struct {
         const char *name;
         double us;
-    } units[] = { { "ns", 1e-3 }, { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 }, { "", 1e6 } };
+    } units[] = { { "ns", 1e-3 }, { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (strcmp(name, units[i].name) == 0)
+            return units[i].us;
+    return NAN;
+}
+
+/* us in the entry's unit; a missing one is "s", which is what Google Benchmark's compare.py takes it for. */
+static enum status unit_of(const struct benchmark_file *file, const cJSON *entry, double *unit)
+{
     enum status status = STATUS_OK;
     const char *name = json_text_of(entry, "time_unit");
 
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-        if (strcmp(name, units[i].name) != 0)
-            continue;
-        *unit = units[i].us;
-        goto out;
-    }
-    FAIL(STATUS_BAD_INPUT, "%s: %.100s has the time unit \"%.20s\", which is none of ns, us, ms, s",
-         file->path, json_text_of(entry, "name"), name);
+    *unit = benchmark_time_unit(name[0] != '\0' ? name : "s");
+    if (isnan(*unit))
+        FAIL(STATUS_BAD_INPUT,
+             "%s: %.100s has the time unit \"%.20s\", which is none of ns, us, ms, s", file->path,
+             json_text_of(entry, "name"), name);
 
 out:
     return status;
@@ -307,6 +314,17 @@ void benchmark_file_context(const struct benchmark_file *file, const char *key, 
         snprintf(text, size, "%.15g", item->valuedouble);
     else
         snprintf(text, size, "%s", cJSON_IsString(item) ? item->valuestring : "");
+}
+
+double benchmark_date(const char *text)
+{
+    struct tm date = { .tm_isdst = 0 };
+    long zone;
+
+    if (strptime(text, "%Y-%m-%dT%H:%M:%S%z", &date) == NULL)
+        return NAN;
+    zone = date.tm_gmtoff; /* timegm() clears it. */
+    return (double)timegm(&date) - (double)zone;
 }
 
 void benchmark_file_counters(const struct benchmark_file *file, char *text, size_t size)

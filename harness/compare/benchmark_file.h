@@ -49,6 +49,12 @@ const struct benchmark_row *benchmark_file_row(const struct benchmark_file *file
 void benchmark_file_context(const struct benchmark_file *file, const char *key, char *text,
                             size_t size);
 
+/* A date as files have it, "2026-11-20T21:21:34+00:00", in seconds since 1970; NaN: it is none. */
+double benchmark_date(const char *text);
+
+/* us in the unit of that name: ns, us, ms, s; NaN: there is no such unit. */
+double benchmark_time_unit(const char *name);
+
 /* Names of numbers that the rows of the file have beside those of every row: "a, b, c"; may be "". */
 void benchmark_file_counters(const struct benchmark_file *file, char *text, size_t size);
 

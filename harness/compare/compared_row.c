@@ -33,17 +33,27 @@ bool compare_larger_is_better(const struct compare_rule *rule)
     return ends_in(rule->metric, "_per_second");
 }
 
-/* Runs per side with which nineteen of twenty changes by `target` would be called, if runs go on varying by
- * `between`: both what chance reaches and what the runs' own luck takes off must fit below it. */
-static int runs_needed(double between, double target, double limit)
+/* Whether both what chance reaches and what the runs' own luck takes off fit below the target. */
+static bool are_enough(int runs, double between, double target, double limit)
 {
-    for (int runs = 3; runs <= RUNS_MOST; runs++) {
-        double error = between * sqrt(2.0 / runs);
-        double reach = fmax(student_critical(chance_alarm[PLACE_BEST], 2 * (runs - 1)), 0) * error;
-        if (fmax(reach, limit) + 1.645 * error <= target)
-            return runs;
+    double error = between * sqrt(2.0 / runs);
+    double reach = fmax(student_critical(chance_alarm[PLACE_BEST], 2 * (runs - 1)), 0) * error;
+
+    return fmax(reach, limit) + 1.645 * error <= target;
+}
+
+int compare_runs_needed(double between, double target, double limit)
+{
+    int few = 2, enough = RUNS_MOST + 1; /* More runs never need less. */
+
+    while (enough - few > 1) {
+        int runs = (few + enough) / 2;
+        if (are_enough(runs, between, target, limit))
+            enough = runs;
+        else
+            few = runs;
     }
-    return RUNS_MOST + 1;
+    return enough;
 }
 
 const char *compare_noise_words(enum compare_noise noise)
@@ -80,7 +90,7 @@ static void explain_undecided(struct compared_row *row, double reach, double lim
                  compare_noise_words(row->noise), 100 * row->between, 100 * row->shows);
     if ((row->noise != NOISE_RUNS && row->noise != NOISE_ROWS) || !(limit > 0))
         return;
-    row->runs_needed = runs_needed(row->between, target, limit);
+    row->runs_needed = compare_runs_needed(row->between, target, limit);
     snprintf(row->reason + length, sizeof row->reason - (size_t)length,
              row->runs_needed > RUNS_MOST
                  ? "; a change of %.0f%% would take more than %d runs per side"

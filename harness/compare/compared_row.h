@@ -72,6 +72,11 @@ const char *compare_noise_words(enum compare_noise noise);
 
 enum { RUNS_MOST = 100 }; /* no advice asks for more */
 
+/* Runs per side with which nineteen of twenty changes by `target` are called, if a run varies by `between`
+ * and changes up to `limit` do not count; RUNS_MOST + 1 where it takes more. All three are logarithms, or
+ * relative where they are small. */
+int compare_runs_needed(double between, double target, double limit);
+
 /* The verdict on a row that both sides have: fills everything but name, lost and fewer.
  * `base` and `after` are the rows of the files that have it. `noise` was learned from all rows of the same files, [PLACES]; NULL,
  * or of no rows: the row stands for itself. OUT_OF_MEMORY. */

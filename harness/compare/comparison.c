@@ -4,26 +4,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* --- Comparable files --- */
 
-/* Members of the context in which files must agree, where both have them. */
+/* Members of the context in which files must agree, where both have them; the others are reasons to doubt. */
 static const struct member {
     const char *key, *what;
     bool must;
+    bool is_machine; /* a part of the machine's key, besides those that must agree */
 } members[] = {
-    { "device", "device", true },
-    { "device_name", "device", true },
-    { "device_isa", "device's instruction set", true },
-    { "real_time_clock", "clock", true },
-    { "cpu_time_clock", "clock of cpu_time", true },
-    { "num_cpus", "number of processors", true },
-    { "host_name", "host", false },
-    { "cpu_model", "processor", false },
-    { "library_build_type", "build type", false },
-    { "device_driver", "driver", false },
-    { "environment", "environment", false },
+    { "device", "device", true, false },
+    { "device_name", "device", true, false },
+    { "device_isa", "device's instruction set", true, false },
+    { "real_time_clock", "clock", true, false },
+    { "cpu_time_clock", "clock of cpu_time", true, false },
+    { "num_cpus", "number of processors", true, false },
+    { "host_name", "host", false, false },
+    { "cpu_model", "processor", false, true },
+    { "library_build_type", "build type", false, false },
+    { "device_driver", "driver", false, false },
+    { "environment", "environment", false, false },
 };
 
 static const struct benchmark_file *file_at(const struct compare_files *sides, int index)
@@ -77,6 +77,26 @@ void compare_doubts(const struct compare_files *sides, char *text, size_t size)
         if (length < size && disagree(sides, &members[i], doubt))
             length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? "; " : "",
                                        doubt);
+}
+
+void compare_machine(const struct benchmark_file *file, char *text, size_t size)
+{
+    char value[160];
+    size_t length = 0;
+    bool is_named = false;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        benchmark_file_context(file, members[i].key, value, sizeof value);
+        if (value[0] == '\0' || length >= size || !(members[i].must || members[i].is_machine))
+            continue;
+        is_named = is_named || members[i].is_machine;
+        length += (size_t)snprintf(text + length, size - length, "%s%s%s", length > 0 ? ", " : "",
+                                   value, strcmp(members[i].key, "num_cpus") == 0 ? " CPUs" : "");
+    }
+    benchmark_file_context(file, "host_name", value, sizeof value);
+    if (!is_named && value[0] != '\0' && length < size)
+        snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", value);
 }
 
 /* --- The rows of several files --- */
@@ -160,15 +180,10 @@ static bool is_complete(const struct found *found, const struct compare_files *s
 /* When a file was begun, in seconds; NAN: it does not say. */
 static double date_of(const struct benchmark_file *file)
 {
-    struct tm date = { .tm_isdst = 0 };
-    long zone;
     char text[64];
 
     benchmark_file_context(file, "date", text, sizeof text);
-    if (strptime(text, "%Y-%m-%dT%H:%M:%S%z", &date) == NULL)
-        return NAN;
-    zone = date.tm_gmtoff; /* timegm() clears it. */
-    return (double)timegm(&date) - (double)zone;
+    return benchmark_date(text);
 }
 
 /* Sorts the files by date and tells whether, of each two in turn, one is of each side. */

@@ -27,6 +27,10 @@ struct compare_files {
  * them name one. BAD_INPUT says which do not agree in what. */
 enum status compare_check(const struct compare_files *sides);
 
+/* What tells machines apart whose files are not compared: the members that compare_check() looks at, and the
+ * processor, or the host where no processor is named. "" when the file says nothing. */
+void compare_machine(const struct benchmark_file *file, char *text, size_t size);
+
 /* Reasons to doubt a comparison that do not forbid it: another host, a debug build. "" when there is
  * none. */
 void compare_doubts(const struct compare_files *sides, char *text, size_t size);

@@ -1,6 +1,5 @@
 #include "harness/compare/comparison_output.h"
 
-#include "harness/base/quantity.h"
 #include "harness/text/json.h"
 #include "harness/text/page_rows.h"
 
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPARISON_SCHEMA = 2, CELL = 48, NOTE = 520 };
+enum { COMPARISON_SCHEMA = 2, CELL = COMPARISON_CELL, NOTE = 520 };
 
 /* The figures of a row as text. */
 struct figures {
@@ -17,7 +16,7 @@ struct figures {
     char change[CELL], interval[CELL], noise[CELL];
 };
 
-static void print_percent(char text[CELL], double change)
+void comparison_print_percent(char text[CELL], double change)
 {
     if (isnan(change))
         snprintf(text, CELL, "-");
@@ -28,7 +27,7 @@ static void print_percent(char text[CELL], double change)
 }
 
 /* Times, bytes and rates of bytes in a unit of their size; other counters with four digits. */
-static void print_value(char text[QUANTITY_SIZE], const char *metric, double value)
+void comparison_print_value(char text[QUANTITY_SIZE], const char *metric, double value)
 {
     bool is_rate = strstr(metric, "_per_second") != NULL;
 
@@ -49,11 +48,11 @@ static struct figures figures_of(const struct comparison *comparison,
     char low[CELL], high[CELL];
     struct figures figures;
 
-    print_value(figures.base, metric, row->value[SIDE_BASE]);
-    print_value(figures.after, metric, row->value[SIDE_NEW]);
-    print_percent(figures.change, row->change);
-    print_percent(low, row->low);
-    print_percent(high, row->high);
+    comparison_print_value(figures.base, metric, row->value[SIDE_BASE]);
+    comparison_print_value(figures.after, metric, row->value[SIDE_NEW]);
+    comparison_print_percent(figures.change, row->change);
+    comparison_print_percent(low, row->low);
+    comparison_print_percent(high, row->high);
     if (isnan(row->low))
         snprintf(figures.interval, CELL, "-");
     else

@@ -1,5 +1,6 @@
 #include "harness/compare/workload.h"
 
+#include "harness/base/hash.h"
 #include "harness/text/benchmark_rows.h"
 #include "scenarios/training/settings/knobs.h"
 
@@ -169,4 +170,42 @@ bool workload_differs(const struct workload *first, const struct workload *secon
     if (all.count > NAMED_MOST && all.length < size)
         snprintf(text + all.length, size - all.length, " and %d more", all.count - NAMED_MOST);
     return all.count > 0;
+}
+
+/* --- Fingerprints --- */
+
+static uint64_t hash_piece(uint64_t hash, struct piece piece)
+{
+    return hash_add(hash_add(hash, piece.text, (size_t)piece.length), " ", 1);
+}
+
+static bool is_healthy(struct piece name, struct piece value)
+{
+    int count;
+    const struct knob *knobs = knobs_list(&count);
+
+    for (int i = 0; i < count; i++)
+        if (is_same(piece_of(knobs[i].name), name))
+            return is_same(piece_of(knobs[i].healthy), value);
+    return false;
+}
+
+/* A sum, since the order in which knobs are stated means nothing. */
+uint64_t workload_fingerprint(const struct workload *work)
+{
+    const char *settings = work->settings;
+    struct piece name, value;
+    uint64_t sum = 0;
+    char memory[32];
+
+    if (settings == NULL)
+        return 0;
+    while (next_setting(&settings, &name, &value))
+        if (!is_healthy(name, value))
+            sum += hash_piece(hash_piece(HASH_EMPTY, name), value);
+    print_memory(memory, work);
+    sum += hash_piece(hash_piece(HASH_EMPTY, piece_of("data folder")), folder_of(work));
+    sum += hash_piece(hash_piece(HASH_EMPTY, piece_of("device memory")), piece_of(memory));
+    sum = hash_add(HASH_EMPTY, &sum, sizeof sum);
+    return sum != 0 ? sum : 1;
 }

@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct workload {
     const char *settings; /* "model=balanced data=images ..."; NULL: the file does not say */
@@ -27,5 +28,9 @@ struct workload workload_of_row(const cJSON *root, const char *row);
  * Rows whose files do not say are taken for equal. */
 bool workload_differs(const struct workload *first, const struct workload *second, char *text,
                       size_t size);
+
+/* A number that differs where workload_differs() says so, and where one of the two does not say its memory; 0
+ * where the file does not say what was done. A knob at its healthy value counts as if it were not stated. */
+uint64_t workload_fingerprint(const struct workload *work);
 
 #endif

@@ -32,3 +32,15 @@ struct console console_open(FILE *stream, enum color color)
     console.plain = "\033[0m";
     return console;
 }
+
+bool console_is_utf8(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && value[0] != '\0')
+            return strcasestr(value, "UTF-8") != NULL || strcasestr(value, "utf8") != NULL;
+    }
+    return false;
+}

@@ -11,6 +11,9 @@ enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
  * empty (https://no-color.org). */
 bool console_is_coloured(enum color color, FILE *stream);
 
+/* Whether the locale of the environment is one of UTF-8 (LC_ALL, else LC_CTYPE, else LANG). */
+bool console_is_utf8(void);
+
 /* Colours and weights, as escape sequences or as nothing. */
 struct console {
     FILE *stream;

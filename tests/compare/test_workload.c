@@ -55,7 +55,19 @@ static void settings_that_differ_are_named(void **state)
         bool differs = workload_differs(&cases[i].first, &cases[i].second, text, sizeof text);
         assert_string_equal(text, cases[i].says);
         assert_int_equal(differs, cases[i].says[0] != '\0');
+        if (cases[i].first.settings != NULL && !isnan(cases[i].first.memory))
+            assert_int_equal(differs, workload_fingerprint(&cases[i].first) !=
+                                          workload_fingerprint(&cases[i].second));
     }
+}
+
+static void work_that_is_not_known_has_no_fingerprint(void **state)
+{
+    const struct workload unknown = { NULL, "mine", 4096 }, known = { "", NULL, NAN };
+    (void)state;
+
+    assert_true(workload_fingerprint(&unknown) == 0);
+    assert_true(workload_fingerprint(&known) != 0);
 }
 
 static void a_long_difference_is_cut_to_its_room(void **state)
@@ -111,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_that_differ_are_named),
+        cmocka_unit_test(work_that_is_not_known_has_no_fingerprint),
         cmocka_unit_test(a_long_difference_is_cut_to_its_room),
         cmocka_unit_test(a_row_finds_the_settings_of_its_variant),
     };
