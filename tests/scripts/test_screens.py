@@ -131,7 +131,7 @@ def made_result(path, factor):
 
 
 def check_all(folder):
-    for command in ("list", "explain", "run", "train", "bench", "diagnose", "report", "compare", "doctor", "exec"):
+    for command in ("list", "explain", "run", "train", "bench", "diagnose", "report", "compare", "history", "doctor", "exec"):
         check([command, "--help"])
     for arguments in ("--help", "list", "explain", "explain all", "explain findings", "explain host_sync", "nothing",
                       "explain nothing", "run --quik", "train --batch=none", "compare one two"):
