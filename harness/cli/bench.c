@@ -9,6 +9,7 @@
 #include "harness/cli/filter.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/interrupt.h"
+#include "harness/cli/rounds_of.h"
 #include "harness/report/progress.h"
 #include "harness/text/wrap.h"
 
@@ -30,6 +31,7 @@ struct bench_command {
     struct filter filter;
     bool inverted; /* "-REGEX": what it does not match */
     bool list, interleaved;
+    struct rounds_of rounds_of;
     int file_format; /* JSON is the only one */
 
     struct device *device;
@@ -269,11 +271,51 @@ static void prepare(void *context)
     command->interleaved = true;
 }
 
+static enum status measure_rounds(struct bench_command *command, int *exit_code)
+{
+    static const struct rounds_of_command rounds_of_bench = { "bench", "benchmark_out", ".json",
+                                                              NULL };
+    enum status status = STATUS_OK;
+
+    if (command->list || command->output_options.file != NULL)
+        FAIL(STATUS_BAD_USAGE, "--rounds-of measures, and writes its files to the folder --out: "
+                               "leave out --benchmark_list_tests and --benchmark_out");
+    if (command->flags.argument_count > 2)
+        FAIL(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
+             command->flags.arguments[2]);
+    command->flags.format = command->output_options.format;
+    TRY(rounds_of_measure(&command->rounds_of, &rounds_of_bench, &command->flags, exit_code));
+
+out:
+    return status;
+}
+
+/* What only the rounds take. */
+static enum status refuse_rounds(const struct bench_command *command)
+{
+    enum status status = STATUS_OK;
+
+    TRY(rounds_of_refuse_options(&command->rounds_of));
+    if (command->flags.argument_count > 0)
+        FAIL(STATUS_BAD_USAGE, "bench takes options only; unexpected \"%.60s\"",
+             command->flags.arguments[0]);
+    if (command->output_options.format == FORMAT_MARKDOWN)
+        FAIL(STATUS_BAD_USAGE, "--benchmark_format=markdown belongs to --rounds-of OLD NEW");
+
+out:
+    return status;
+}
+
 static enum status run_bench(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
     struct bench_command *command = context;
 
+    if (command->rounds_of.given) {
+        TRY(measure_rounds(command, exit_code));
+        goto out;
+    }
+    TRY(refuse_rounds(command));
     TRY(flags_open_device(&command->device, &command->flags));
     TRY(choose_rows(command));
     if (command->count == 0)
@@ -320,7 +362,8 @@ static const struct option_row options[] = {
       value_percent, AT(settings.noise), .least = 0.001, .most = 100 },
     { "max-time", "SECONDS", "of a row at most, while its noise is too high; 1 if not given", 2,
       value_seconds, AT(settings.max_seconds), .most = 3600 },
-    { "benchmark_format", "console|json", "format of what is printed", 3, value_choice,
+    { "benchmark_format", "console|json|markdown",
+      "format of what is printed; markdown: of --rounds-of", 3, value_choice,
       AT(output_options.format) },
     { "benchmark_out", "FILE", "write the results to FILE too", 3, value_text,
       AT(output_options.file) },
@@ -328,12 +371,15 @@ static const struct option_row options[] = {
     { "benchmark_out_format", "json", NULL, 3, value_choice, AT(file_format) },
     FLAG_COLOR,
     FLAG_VERBOSE,
+    ROUNDS_OF_OPTIONS(bench_command, rounds_of),
+    FLAG_OUT("new folder for the results of the rounds", 4),
     OPTIONS_END,
 };
 
 const struct command command_bench = {
     .name = "bench",
     .text = "what the device can do, one capability at a time",
+    .arguments = "\n--rounds-of OLD NEW",
     .help = "Measures what the device can do, one capability at a time: launches, waits, "
             "allocations, copies, memory, products, kernels and the data loader. Each row "
             "checks its result before it is timed. The JSON is Google Benchmark's; chokepoint "
@@ -342,7 +388,8 @@ const struct command command_bench = {
             "  chokepoint bench\n"
             "  chokepoint bench --benchmark_filter='^lat_' --benchmark_out=new.json\n"
             "  chokepoint bench --benchmark_list_tests\n"
-            "\n" EXIT_CODES("every row was measured", "a row failed"),
+            "  chokepoint bench --rounds-of old/chokepoint new/chokepoint --out=rounds\n"
+            "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare"),
     .options = options,
     .context_size = sizeof(struct bench_command),
     .prepare = prepare,

@@ -36,6 +36,9 @@ struct command {
     "undecided: run exits 1, for the bottleneck did not show; compare exits 0, for nothing is "    \
     "known to be slower, and 1 with --strict."
 
+/* Reads the command line argv, whose first word is the command's name, and runs the command. */
+enum status command_execute(const struct command *command, int argc, char **argv, int *exit_code);
+
 /* Prints the last error as one line, for what does not end the command. */
 void command_print_error(void);
 

@@ -2,6 +2,7 @@
 #ifndef HARNESS_CLI_FLAGS_H
 #define HARNESS_CLI_FLAGS_H
 
+#include "harness/cli/options.h"
 #include "harness/cli/values.h"
 #include "harness/device/device.h"
 #include "harness/experiment/protocol.h"
@@ -29,6 +30,8 @@ struct flags {
 
     const char **arguments; /* what is not an option, in order */
     int argument_count;
+    struct given_option *given; /* the options, in order */
+    int given_count;
 };
 
 struct flags flags_default(void);

@@ -107,17 +107,19 @@ out:
     return status;
 }
 
-static enum status run_command(const struct command *command, int argc, char **argv, int *exit_code)
+enum status command_execute(const struct command *command, int argc, char **argv, int *exit_code)
 {
     enum status status = STATUS_OK;
     struct flags *context = calloc(1, command->context_size);
     const char **arguments = calloc((size_t)argc, sizeof *arguments);
+    struct given_option *given = calloc((size_t)argc, sizeof *given);
     bool helped;
 
-    if (context == NULL || arguments == NULL)
+    if (context == NULL || arguments == NULL || given == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
     *context = flags_default();
     context->arguments = arguments;
+    context->given = given;
     if (command->prepare != NULL)
         command->prepare(context);
     status = options_parse(command, context, argc, argv, &helped);
@@ -134,6 +136,7 @@ out:
         command->release(context);
     free(context);
     free(arguments);
+    free(given);
     return status;
 }
 
@@ -165,7 +168,7 @@ static enum status run(int argc, char **argv, int *exit_code)
     command = find_command(argv[1]);
     if (command == NULL)
         TRY(unknown_command(argv[1]));
-    status = run_command(command, argc - 1, argv + 1, exit_code);
+    status = command_execute(command, argc - 1, argv + 1, exit_code);
     if (status != STATUS_OK)
         status_context("%s", command->name);
 

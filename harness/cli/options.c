@@ -174,6 +174,7 @@ static error_t parse_key(int key, char *value, struct argp_state *state)
         parse->status = explain_bad_option(parse->command, state->argv[state->next - 1]);
     if (key >= FIRST_KEY && key < FIRST_KEY + OPTIONS_MAX) {
         const struct option_row *row = &parse->command->options[key - FIRST_KEY];
+        parse->context->given[parse->context->given_count++] = (struct given_option){ row, value };
         if (row->take == NULL)
             print_help(parse, state);
         else

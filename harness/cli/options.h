@@ -20,9 +20,9 @@ typedef enum status option_take(void *member, const struct option_row *row, cons
 
 struct option_row {
     const char *name;
-    const char *value;  /* its name in --help; a choice's words: "before|after"; NULL: takes none */
-    const char *text;   /* NULL: --help leaves the option out */
-    int group;          /* orders the rows in --help */
+    const char *value; /* its name in --help; a choice's words: "before|after"; NULL: takes none */
+    const char *text;  /* NULL: --help leaves the option out */
+    int group; /* orders the rows in --help: 1 what is measured, 2 how, 3 what comes of it, 4 rounds_of.h */
     option_take *take;  /* NULL: --help itself */
     bool optional;      /* the value may be left out */
     size_t offset;      /* in the command's context; 0: all of it */
@@ -30,6 +30,12 @@ struct option_row {
 };
 
 enum { OPTIONS_MAX = 128 };
+
+/* An option of the command line. */
+struct given_option {
+    const struct option_row *row;
+    const char *value; /* NULL: none */
+};
 
 /* The last rows of every table. */
 #define OPTIONS_END                                                                                \

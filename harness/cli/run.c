@@ -10,6 +10,7 @@
 #include "harness/cli/flags.h"
 #include "harness/cli/interrupt.h"
 #include "harness/cli/like.h"
+#include "harness/cli/rounds_of.h"
 #include "harness/cli/run_data.h"
 #include "harness/experiment/parent/experiment.h"
 #include "harness/report/progress.h"
@@ -26,6 +27,7 @@ struct run {
     struct flags flags;
     bool no_trace;
     const char *like_path; /* NULL: not given */
+    struct rounds_of rounds_of;
     struct like like;
     char traces[PATH_MAX + 64]; /* folder of the traces */
     struct choice choice;
@@ -345,13 +347,13 @@ out:
     return status;
 }
 
-static enum status run_run(void *context, int *exit_code)
+static enum status measure_scenarios(struct run *run, int *exit_code)
 {
     enum status status = STATUS_OK, outcome;
-    struct run *run = context;
     struct protocol protocol;
     struct status_error error;
 
+    TRY(rounds_of_refuse_options(&run->rounds_of));
     TRY(choose_scenarios(run));
     TRY(resolve_device(run));
     TRY(like_check_device(&run->like, &run->device));
@@ -374,6 +376,16 @@ out:
     if (status == STATUS_OK && !is_well(run))
         *exit_code = 1;
     return status;
+}
+
+static enum status run_run(void *context, int *exit_code)
+{
+    static const struct rounds_of_command rounds_of_run = { "run", "out", "", "like" };
+    struct run *run = context;
+
+    return run->rounds_of.given
+               ? rounds_of_measure(&run->rounds_of, &rounds_of_run, &run->flags, exit_code)
+               : measure_scenarios(run, exit_code);
 }
 
 static void release(void *context)
@@ -407,31 +419,34 @@ static const struct option_row options[] = {
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,
+    ROUNDS_OF_OPTIONS(run, rounds_of),
     OPTIONS_END,
 };
 
 const struct command command_run = {
     .name = "run",
     .text = "measure scenarios and say which bottlenecks showed",
-    .arguments = "[SCENARIO|GROUP...|core|all]",
-    .help = "Measures scenarios before and after their fix, and says whether each bottleneck "
-            "showed; the core scenarios if none is named. A group is what list shows them in. "
-            "Results are in result.json, in Google Benchmark's format, rewritten after each "
-            "scenario; older results in the folder stay until the first one is measured.\v"
-            "Examples:\n"
-            "  chokepoint run --quick\n"
-            "  chokepoint run item_sync --device=cuda\n"
-            "  chokepoint run memory           a group\n"
-            "  chokepoint run all --out=results --format=markdown > results.md\n"
-            "  compare.py filters chokepoint-result/result.json /before /after\n"
-            "  chokepoint run item_sync --aa\n"
-            "  chokepoint run --like=old-1 --out=new-1\n"
-            "\n" EXIT_CODES(
-                "all were reproduced or skipped, and one was reproduced",
-                "one was not, or all were skipped, or a trace could not be written; "
-                "with --aa, equal settings were "
-                "called different, a scenario failed, or all were skipped; with --strict, one was "
-                "skipped, or with --aa undecided") "\n" UNDECIDED_EXITS,
+    .arguments = "[SCENARIO|GROUP...|core|all]\n--rounds-of OLD NEW [SCENARIO...]",
+    .help =
+        "Measures scenarios before and after their fix, and says whether each bottleneck "
+        "showed; the core scenarios if none is named. A group is what list shows them in. "
+        "Results are in result.json, in Google Benchmark's format, rewritten after each "
+        "scenario; older results in the folder stay until the first one is measured.\v"
+        "Examples:\n"
+        "  chokepoint run --quick\n"
+        "  chokepoint run item_sync --device=cuda\n"
+        "  chokepoint run memory           a group\n"
+        "  chokepoint run all --out=results --format=markdown > results.md\n"
+        "  compare.py filters chokepoint-result/result.json /before /after\n"
+        "  chokepoint run item_sync --aa\n"
+        "  chokepoint run --like=old-1 --out=new-1\n"
+        "  chokepoint run --rounds-of old/chokepoint new/chokepoint item_sync --out=rounds\n"
+        "\n" EXIT_CODES(
+            "all were reproduced or skipped, and one was reproduced",
+            "one was not, or all were skipped, or a trace could not be written; "
+            "with --aa, equal settings were "
+            "called different, a scenario failed, or all were skipped; with --strict, one was "
+            "skipped, or with --aa undecided; with --rounds-of, as compare") "\n" UNDECIDED_EXITS,
     .options = options,
     .context_size = sizeof(struct run),
     .run = run_run,
