@@ -55,6 +55,12 @@ static enum status add(const struct history_command *command, const char *path, 
     TRY(history_file_add(path, files, count, command->metric, command->commit, &added));
     page_paragraph(&page, INK_PLAIN, "%s: %d row%s added, %d there already, %d without a value",
                    path, added.added, added.added == 1 ? "" : "s", added.known, added.unmeasured);
+    if (added.differing > 0)
+        page_paragraph(&page, INK_DOUBTFUL,
+                       "%d of those that are there already have another value there: two runs of "
+                       "one second, or "
+                       "a result that was changed. Give one of them another --commit to keep both.",
+                       added.differing);
     if (added.cut[0] != '\0')
         page_paragraph(
             &page, INK_DOUBTFUL,

@@ -169,16 +169,17 @@ static bool is_same(const struct history_entry *one, const struct history_entry 
            one->metric == other->metric && one->work == other->work;
 }
 
-/* Whether the entry was there already. */
-static bool entry_set_add(struct entry_set *known, const struct history_entry *entries, int index)
+/* The entry that was there already; NULL: it is new. */
+static const struct history_entry *entry_set_add(struct entry_set *set,
+                                                 const struct history_entry *entries, int index)
 {
-    size_t slot = hash_entry(&entries[index]) & (known->size - 1);
+    size_t slot = hash_entry(&entries[index]) & (set->size - 1);
 
-    for (; known->slots[slot] != 0; slot = (slot + 1) & (known->size - 1))
-        if (is_same(&entries[known->slots[slot] - 1], &entries[index]))
-            return true;
-    known->slots[slot] = index + 1;
-    return false;
+    for (; set->slots[slot] != 0; slot = (slot + 1) & (set->size - 1))
+        if (is_same(&entries[set->slots[slot] - 1], &entries[index]))
+            return &entries[set->slots[slot] - 1];
+    set->slots[slot] = index + 1;
+    return NULL;
 }
 
 static enum status entry_set_open(struct entry_set *known, size_t most)
@@ -234,7 +235,7 @@ static enum status parse(struct history_file *history, struct entry_set *known, 
             if (*text_at(entry, &members[i]) == NULL)
                 FAIL(STATUS_OUT_OF_MEMORY, "no memory left for line %ld", number);
         entry->line = number;
-        history->count += !entry_set_add(known, history->entries, history->count);
+        history->count += entry_set_add(known, history->entries, history->count) == NULL;
     }
 
 out:
@@ -388,6 +389,7 @@ static enum status add_file(struct history_file *history, struct entry_set *know
         const struct benchmark_row *row = &file->rows[i];
         uint64_t work = workload_fingerprint(&row->work);
         char work_text[24] = "";
+        const struct history_entry *there;
         struct history_entry *entry = &history->entries[history->count];
         if (isnan(row->median)) {
             added->unmeasured++;
@@ -414,8 +416,10 @@ static enum status add_file(struct history_file *history, struct entry_set *know
             if (*text == NULL)
                 FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
         }
-        if (entry_set_add(known, history->entries, history->count)) {
+        there = entry_set_add(known, history->entries, history->count);
+        if (there != NULL) {
             added->known++;
+            added->differing += there->value != entry->value;
             continue;
         }
         history->count++;

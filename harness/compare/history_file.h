@@ -43,6 +43,7 @@ void history_file_damages(const struct history_file *history, char *text, size_t
 
 struct history_added {
     int added, known, unmeasured; /* rows: new, there already, and without a value */
+    int differing;                /* of those that are there already: with another value */
     char cut[128];                /* the file that got a cut last line; "": none was cut */
 };
 

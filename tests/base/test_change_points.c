@@ -1,6 +1,7 @@
 /* How often a series that does not change is said to, and how soon one that does; and the probabilities
  * behind that, against counting. tests/tools/change_rates.c prints more of the same. */
 #include "harness/base/change_points.h"
+#include "harness/base/statistics.h"
 #include "harness/base/status.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_series.h"
@@ -13,19 +14,17 @@ enum { LONGEST = 205, SERIES = 10000 };
 
 #define ERROR 0.01
 
-/* Whether the last state is a higher one. */
+/* Whether the last state is higher than the one before it by more than 2.5%, the threshold of `history`. */
 static bool is_alarm(const double *values, int count)
 {
     int at[LONGEST / CHANGE_WINDOW + 1], found = change_points_find(values, count, ERROR, at), from;
-    double before = 0, after = 0;
 
     assert_true(found >= 0);
     if (found == 0)
         return false;
     from = found > 1 ? at[found - 2] : 0;
-    for (int i = from; i < at[found - 1]; i++) before += values[i] / (at[found - 1] - from);
-    for (int i = at[found - 1]; i < count; i++) after += values[i] / (count - at[found - 1]);
-    return after > before;
+    return stats_median(values + at[found - 1], count - at[found - 1]) >
+           1.025 * stats_median(values + from, at[found - 1] - from);
 }
 
 /* Alarms at the end of `series` series without a change, of 10 to 200 runs. */

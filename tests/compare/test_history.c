@@ -96,6 +96,8 @@ static void a_run_is_added_once(void **state)
     added = add_day(1, "us", 100, NULL);
     assert_int_equal(added.added, 0);
     assert_int_equal(added.known, 2);
+    assert_int_equal(added.differing, 0);
+    assert_int_equal(add_day(1, "us", 101, NULL).differing, 2);
     assert_int_equal(add_day(1, "us", 100, "other").added, 2);
     assert_int_equal(history_file_read(&file, path), STATUS_OK);
     assert_int_equal(file.count, 4);

@@ -3,7 +3,9 @@
  *
  * usage: change_rates [SERIES]   of each kind; 20000 if not given */
 #include "harness/base/change_points.h"
+#include "harness/base/statistics.h"
 #include "harness/base/status.h"
+#include "harness/compare/history.h"
 #include "tests/fixtures/made_series.h"
 
 #include <stdio.h>
@@ -11,28 +13,19 @@
 
 enum { LONGEST = 520 };
 
-#define ERROR 0.01
 #define NOISE 0.03
 #define STEP  0.05
 
-static double mean(const double *values, int count)
+/* Whether the last state is higher than the one before it by more than the threshold. */
+static int is_alarm(const double *values, int count, double error)
 {
-    double sum = 0;
-
-    for (int i = 0; i < count; i++) sum += values[i];
-    return sum / count;
-}
-
-/* 1: the last state is higher than the one before it. */
-static int is_alarm(const double *values, int count)
-{
-    int at[LONGEST / CHANGE_WINDOW + 1], found = change_points_find(values, count, ERROR, at), from;
+    int at[LONGEST / CHANGE_WINDOW + 1], found = change_points_find(values, count, error, at), from;
 
     if (found <= 0)
         return 0;
     from = found > 1 ? at[found - 2] : 0;
-    return mean(values + at[found - 1], count - at[found - 1]) >
-           mean(values + from, at[found - 1] - from);
+    return stats_median(values + at[found - 1], count - at[found - 1]) >
+           (1 + HISTORY_THRESHOLD) * stats_median(values + from, at[found - 1] - from);
 }
 
 /* Checked at the end only, and after every run from the tenth on. */
@@ -45,10 +38,10 @@ static void print_alarms(enum made_noise noise, int series)
     for (int i = 0; i < series; i++) {
         int count = 10 + (int)random_below(&random, 191), own = 0;
         made_series(values, count, noise, NOISE, count, 0, &random);
-        at_end += is_alarm(values, count);
+        at_end += is_alarm(values, count, HISTORY_ERROR);
         if (i >= followed)
             continue;
-        for (int runs = 10; runs <= count; runs++) own += is_alarm(values, runs);
+        for (int runs = 10; runs <= count; runs++) own += is_alarm(values, runs, HISTORY_ERROR);
         checks += count - 9;
         alarms += own;
         ever += own > 0;
@@ -57,7 +50,25 @@ static void print_alarms(enum made_noise noise, int series)
            100.0 * alarms / checks, 100.0 * ever / followed);
 }
 
-static void print_found(int before, enum made_noise noise, int series)
+/* Alarms of files whose rows do not change. */
+static void print_files(int rows, enum made_noise noise, int files)
+{
+    struct random random = random_seed(3, (uint64_t)noise);
+    double values[LONGEST];
+    int alarms = 0;
+
+    for (int i = 0; i < files; i++) {
+        int count = 10 + (int)random_below(&random, 191), own = 0;
+        for (int row = 0; row < rows; row++) {
+            made_series(values, count, noise, NOISE, count, 0, &random);
+            own = own || is_alarm(values, count, HISTORY_ERROR / rows);
+        }
+        alarms += own;
+    }
+    printf("| %d | %s | %.2f%% |\n", rows, made_noise_names[noise], 100.0 * alarms / files);
+}
+
+static void print_found(int before, enum made_noise noise, double error, int series)
 {
     static const int later[] = { 8, 12, 20 };
     struct random random = random_seed(2, (uint64_t)noise);
@@ -67,31 +78,38 @@ static void print_found(int before, enum made_noise noise, int series)
     for (int i = 0; i < series; i++) {
         int seen = 0;
         made_series(values, before + 20, noise, NOISE, before, STEP, &random);
-        for (int after = 1; after <= 5; after++) seen = seen || is_alarm(values, before + after);
+        for (int after = 1; after <= 5; after++)
+            seen = seen || is_alarm(values, before + after, error);
         found += seen;
         for (size_t j = 0; j < ARRAY_SIZE(later); j++)
-            still[j] += is_alarm(values, before + later[j]);
+            still[j] += is_alarm(values, before + later[j], error);
     }
-    printf("| %d | %s | %.1f%% |", before, made_noise_names[noise], 100.0 * found / series);
+    printf("| %d | %s | %g%% | %.1f%% |", before, made_noise_names[noise], 100 * error,
+           100.0 * found / series);
     for (size_t j = 0; j < ARRAY_SIZE(later); j++) printf(" %.0f%% |", 100.0 * still[j] / series);
     putchar('\n');
 }
 
 int main(int argc, char **argv)
 {
-    static const int before[] = { 20, 30, 50, 100, 200, 500 };
+    static const int before[] = { 20, 30, 50, 100, 150, 200, 300 }, rows[] = { 10, 100 };
     int series = argc > 1 ? atoi(argv[1]) : 20000;
 
-    if (series < 20)
+    if (series < 100)
         return 2;
-    puts("| noise | alarms, checked at the end | per check, checked after every run | series with "
-         "an alarm at "
-         "any time |\n|---|--:|--:|--:|");
+    puts("| noise | checked at the end | per check, checked after every run | series with an alarm "
+         "at any time |\n|---|--:|--:|--:|");
     for (int noise = 0; noise < MADE_NOISES; noise++) print_alarms((enum made_noise)noise, series);
-    puts("\n| runs before | noise | found within 5 | still at 8 | 12 | 20 "
-         "|\n|--:|---|--:|--:|--:|--:|");
+    puts("\n| rows | noise | files with an alarm |\n|--:|---|--:|");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        for (int noise = 0; noise <= MADE_SKEWED; noise++)
+            print_files(rows[i], (enum made_noise)noise, series / rows[i]);
+    puts("\n| runs before | noise | error | found within 5 | at 8 | 12 | 20 |\n"
+         "|--:|---|--:|--:|--:|--:|--:|");
     for (int noise = 0; noise < MADE_SHAPES; noise++)
         for (size_t i = 0; i < (noise == MADE_NORMAL ? ARRAY_SIZE(before) : 3); i++)
-            print_found(before[i], (enum made_noise)noise, series / 2);
+            print_found(before[i], (enum made_noise)noise, HISTORY_ERROR, series / 2);
+    for (size_t i = 0; i < 3; i++)
+        print_found(before[i], MADE_NORMAL, 2 * HISTORY_ERROR, series / 2);
     return 0;
 }
