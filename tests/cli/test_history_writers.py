@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Many writers add to one history at the same time, and some are killed: no line of another is lost, and a
-run that is added again is there once.
+"""Many writers add to one history at the same time, each run by two of them, and some are killed: no line of
+another is lost, and a run that is added again is there once.
 
 usage: test_history_writers.py PROGRAM [WRITERS] [SEED]
 """
@@ -51,7 +51,7 @@ def read(history):
 with tempfile.TemporaryDirectory() as folder:
     history = os.path.join(folder, "h.jsonl")
     paths = [result(folder, writer) for writer in range(writers)]
-    started = [start(history, path) for path in paths]
+    started = [start(history, path) for path in paths for _ in range(2)]
     killed = set()
     for writer, process in enumerate(started):
         if writer % 3 == 0:
