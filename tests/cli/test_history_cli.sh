@@ -90,11 +90,14 @@ if [ "$(id -u)" != 0 ]; then
     expect 2 "no permission" history add closed.jsonl result.json
     says err "cannot write closed.jsonl"
 fi
-# A limit on file sizes stands for a full disk: nothing of the run may stay.
+# A limit on file sizes stands for a full disk: the first part of the line fits, and may not stay.
 size=$(wc -c <h.jsonl)
 result 28 1000
-expect 2 "no room" sh -c "ulimit -f $((size / 512)); exec '$program' history add h.jsonl result.json"
+sed "s/\"x\"/\"$(printf '%0600d' 0)\"/" result.json >long.json
+expect 2 "no room" sh -c "ulimit -f $((size / 512 + 1)); exec '$program' history add h.jsonl long.json"
 says err "cannot write h.jsonl"
 [ "$(wc -c <h.jsonl)" -eq "$size" ] || fail "h.jsonl has another size"
+expect 0 "room" history add h.jsonl long.json
+says out "1 row added"
 
 finish
