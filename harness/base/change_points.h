@@ -15,13 +15,15 @@
  *   what it is compared with, up to CHANGE_WINDOW runs are left out, so that a change stays plain when it is
  *   older than the window and the scan does not see it yet.
  * - Every split of the series that leaves CHANGE_WINDOW runs on either side, and then of its parts (binary
- *   segmentation; Vostrikova, 1981). The probability is that of the largest of all splits, by Worsley's bound ("An improved
+ *   segmentation; Vostrikova, "Detecting disorder in multidimensional random processes", Soviet Math. Dokl. 24,
+ *   1981, 55-59). The probability is that of the largest of all splits, by Worsley's bound ("An improved
  *   Bonferroni inequality and applications", Biometrika 69, 1982, 297-302), with Owen's T ("Tables for
- *   computing bivariate normal probabilities", Ann. Math. Statist. 27, 1956, 1075-1090). It gets 1 tenth.
+ *   computing bivariate normal probabilities", Ann. Math. Statist. 27, 1956, 1075-1090). It gets one tenth.
  *
- * Runs that resemble their neighbours (autocorrelation) look like changes. Where the
- * correlation of neighbours is beyond what chance makes in one series of forty, both tests pay for it as for
- * an autoregressive noise, whose means vary (1 + r) / (1 - r) times as much. This is an approximation. */
+ * Runs that resemble their neighbours (autocorrelation) look like changes. Where the correlation of neighbours
+ * is beyond what chance makes in one series of forty, both tests pay for it as for an autoregressive noise,
+ * whose means vary (1 + r) / (1 - r) times as much. This is an approximation, and short series show no
+ * correlation beyond doubt: docs/history.md has the rates that were measured. */
 #ifndef HARNESS_BASE_CHANGE_POINTS_H
 #define HARNESS_BASE_CHANGE_POINTS_H
 

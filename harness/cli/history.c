@@ -193,7 +193,7 @@ static const struct option_row options[] = {
     { "since", "DATE|COMMIT",
       "only runs from then on: what was before it, and the change itself, is accepted", 2,
       value_text, AT(rule.since) },
-    { "threshold", "PERCENT", "check: changes up to this do not count; 2.5% if not given", 2,
+    { "threshold", "PERCENT", "check: changes up to this do not count; 2% if not given", 2,
       value_percent, AT(rule.threshold), .most = 1000 },
     { "error", "PERCENT",
       "probability that a check of rows that did not change raises an alarm, at most; 1% if not "

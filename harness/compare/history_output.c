@@ -267,11 +267,12 @@ void history_check_page(const struct page *page, const struct history *history)
     }
     print_counts(counts, sizeof counts, history);
     page_summary(page, "%s", counts);
-    page_paragraph(
-        page, INK_PLAIN,
-        "Changes of up to %.3g%% do not count. Where nothing changed, such a check raises an alarm "
-        "with a probability of at most %.3g%%, which is %.2g%% per row.",
-        100 * history->rule.threshold, 100 * history->rule.error, 100 * history->series_error);
+    if (history->counts[HISTORY_SHORT] < history->count)
+        page_paragraph(
+            page, INK_PLAIN,
+            "Changes of up to %.3g%% do not count. Where nothing changed, such a check "
+            "raises an alarm with a probability of at most %.3g%%, which is %.2g%% per row.",
+            100 * history->rule.threshold, 100 * history->rule.error, 100 * history->series_error);
     if (history->counts[HISTORY_SHORT] > 0)
         page_paragraph(page, INK_PLAIN, "A row is judged from its run number %d on.",
                        CHANGE_RUNS_LEAST);

@@ -14,7 +14,7 @@ enum { LONGEST = 205, SERIES = 10000 };
 
 #define ERROR 0.01
 
-/* Whether the last state is higher than the one before it by more than 2.5%, the threshold of `history`. */
+/* Whether the last state is higher than the one before it by more than 2%, the threshold of `history`. */
 static bool is_alarm(const double *values, int count)
 {
     int at[LONGEST / CHANGE_WINDOW + 1], found = change_points_find(values, count, ERROR, at), from;
@@ -24,7 +24,7 @@ static bool is_alarm(const double *values, int count)
         return false;
     from = found > 1 ? at[found - 2] : 0;
     return stats_median(values + at[found - 1], count - at[found - 1]) >
-           1.025 * stats_median(values + from, at[found - 1] - from);
+           1.02 * stats_median(values + from, at[found - 1] - from);
 }
 
 /* Alarms at the end of `series` series without a change, of 10 to 200 runs. */

@@ -257,7 +257,7 @@ static void a_step_is_found_in_its_row_and_no_other(void **state)
     write_runs("quiet", "real_time", "1", 60, 60, 0);
     write_runs("better", "real_time", "1", 60, 40, -0.1);
     write_runs("rate", "bytes_per_second", "1", 60, 40, -0.1);
-    write_runs("small", "real_time", "1", 60, 30, 0.02);
+    write_runs("small", "real_time", "1", 60, 30, 0.015);
     write_runs("few", "real_time", "1", 9, 4, 0.5);
     assert_int_equal(history_file_read(&file, path), STATUS_OK);
     assert_int_equal(history_make(&history, &file, &rule, NULL, NULL), STATUS_OK);
