@@ -1,5 +1,6 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/cli/commands.h"
+#include "harness/cli/doctor_files.h"
 #include "harness/cli/flags.h"
 #include "harness/doctor/checks_output.h"
 #include "harness/doctor/disturbance.h"
@@ -10,6 +11,7 @@
 #include "harness/doctor/numerics.h"
 #include "harness/doctor/performance.h"
 #include "harness/doctor/recording.h"
+#include "harness/fleet/standing.h"
 #include "harness/report/device_context.h"
 #include "harness/text/machine_context.h"
 #include "scenarios/training/data/cache_folder.h"
@@ -27,6 +29,11 @@ enum { SCHEMA = 2 }; /* of the JSON */
 
 struct doctor {
     struct flags flags;
+    bool prolog;         /* one line is all */
+    const char *against; /* a file of doctor, or a folder of them; NULL: none */
+    struct doctor_files files;
+    struct fleet fleet;
+    struct standings standings;
     struct device *device;       /* NULL: it could not be opened */
     struct device_health health; /* as it was last */
     struct machine machine;
@@ -95,7 +102,7 @@ static void start_printing(struct doctor *doctor)
 {
     doctor->printer =
         (struct checks_printer){ .page = flags_page(&doctor->flags), .checks = &doctor->checks };
-    if (doctor->flags.format == FORMAT_JSON)
+    if (doctor->prolog || doctor->flags.format == FORMAT_JSON)
         return;
     doctor->checks.added = checks_print_new;
     doctor->checks.context = &doctor->printer;
@@ -115,6 +122,8 @@ static enum status print_json(const struct doctor *doctor)
     if (doctor->device != NULL)
         device_context(&json, context, device_properties(doctor->device), &doctor->health);
     checks_json(&json, root, &doctor->checks);
+    if (doctor->against != NULL)
+        standings_json(&json, root, &doctor->standings);
     TRY(json_print(&json, root, &text));
     fputs(text, stdout);
 
@@ -124,10 +133,51 @@ out:
     return status;
 }
 
+/* The other machines are read before anything is measured: a name that is wrong is said at once. */
+static enum status read_others(struct doctor *doctor)
+{
+    enum status status = STATUS_OK;
+
+    if (doctor->against == NULL)
+        goto out;
+    TRY(doctor_files_find(&doctor->files, &doctor->against, 1));
+    TRY(doctor_files_read(&doctor->files, &doctor->fleet));
+
+out:
+    return status;
+}
+
+static enum status compare_with_others(struct doctor *doctor)
+{
+    char kind[512];
+
+    if (doctor->against == NULL || doctor->device == NULL)
+        return STATUS_OK;
+    node_kind(kind, sizeof kind, device_properties(doctor->device)->name,
+              doctor->machine.cpu_model);
+    return standings_make(&doctor->standings, &doctor->checks, &doctor->fleet, kind);
+}
+
+/* "node17: no (numerics_gemm, gpu_ecc)" */
+static void print_line(const struct doctor *doctor)
+{
+    char line[320];
+
+    checks_fitness_line(&doctor->checks, line, sizeof line);
+    printf("%s: %s\n", doctor->machine.host_name, line);
+}
+
 static enum status end_printing(struct doctor *doctor)
 {
+    if (doctor->prolog) {
+        print_line(doctor);
+        return STATUS_OK;
+    }
     if (doctor->flags.format == FORMAT_JSON)
         return print_json(doctor);
+    checks_print_rows(&doctor->printer);
+    if (doctor->against != NULL)
+        standings_page(&doctor->printer.page, &doctor->standings, doctor->against);
     checks_print_end(&doctor->printer);
     return STATUS_OK;
 }
@@ -138,6 +188,7 @@ static enum status run_doctor(void *context, int *exit_code)
     struct doctor *doctor = context;
     int bad;
 
+    TRY(read_others(doctor));
     opened = flags_open_device(&doctor->device, &doctor->flags);
     if (opened == STATUS_BAD_USAGE)
         return opened;
@@ -154,6 +205,7 @@ static enum status run_doctor(void *context, int *exit_code)
     check_environment(doctor);
     if (opened == STATUS_OK)
         TRY(check_device(doctor));
+    TRY(compare_with_others(doctor));
     TRY(end_printing(doctor));
     if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
         FAIL(opened, "there is no device to check: see the rows device and gpu_driver");
@@ -170,6 +222,8 @@ static void release(void *context)
     struct doctor *doctor = context;
 
     device_close(doctor->device);
+    fleet_release(&doctor->fleet);
+    doctor_files_release(&doctor->files);
 }
 
 static const struct option_row options[] = {
@@ -177,6 +231,13 @@ static const struct option_row options[] = {
     FLAG_DEVICE_MEMORY,
     FLAG_OUT("the folder that results will be written to", 2),
     FLAG_STRICT("pass only if no row is low either", 2),
+    { "against", "FILE|DIR",
+      "place each figure among those of other machines with this device, from their files of "
+      "doctor --format=json",
+      2, value_text, .offset = offsetof(struct doctor, against) },
+    { "prolog", NULL,
+      "print one line, for a job scheduler: the host's name, and whether it is fit to measure", 2,
+      value_boolean, .offset = offsetof(struct doctor, prolog) },
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,
@@ -196,6 +257,8 @@ const struct command command_doctor = {
         "  chokepoint doctor\n"
         "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
         "  chokepoint doctor --format=json\n"
+        "  chokepoint doctor --against=results/\n"
+        "  chokepoint doctor --prolog\n"
         "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low"),
     .options = options,
     .context_size = sizeof(struct doctor),

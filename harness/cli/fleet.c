@@ -1,93 +1,17 @@
 /* chokepoint fleet: the files of doctor from many machines, and which of these is the odd one. */
-#include "harness/base/ends_in.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/doctor_files.h"
 #include "harness/cli/flags.h"
-#include "harness/fleet/fleet_output.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct fleet_command {
     struct flags flags;
     struct fleet fleet;
-    char **paths;
-    int path_count;
-    struct fleet_skipped *skipped;
-    int skipped_count;
+    struct doctor_files files;
 };
-
-/* --- Files --- */
-
-static enum status add_path(struct fleet_command *command, const char *folder, const char *name)
-{
-    enum status status = STATUS_OK;
-    char **longer = reallocarray(command->paths, (size_t)command->path_count + 1, sizeof *longer);
-    char *path = NULL;
-
-    if (longer != NULL)
-        command->paths = longer;
-    if (longer == NULL || asprintf(&path, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name) < 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the names of %d files", command->path_count);
-    command->paths[command->path_count++] = path;
-
-out:
-    return status;
-}
-
-static int is_json_name(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.' && ends_in(entry->d_name, ".json");
-}
-
-static enum status add_folder(struct fleet_command *command, const char *folder)
-{
-    enum status status = STATUS_OK;
-    struct dirent **entries = NULL;
-    int count = scandir(folder, &entries, is_json_name, versionsort);
-
-    if (count < 0)
-        FAIL(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
-    if (count == 0)
-        FAIL(STATUS_BAD_INPUT, "the folder %s has no file that ends in .json", folder);
-    for (int i = 0; i < count; i++) TRY(add_path(command, folder, entries[i]->d_name));
-
-out:
-    for (int i = 0; i < count; i++) free(entries[i]);
-    free(entries);
-    return status;
-}
-
-static enum status add_arguments(struct fleet_command *command)
-{
-    enum status status = STATUS_OK;
-    struct stat about;
-
-    for (int i = 0; i < command->flags.argument_count; i++) {
-        const char *argument = command->flags.arguments[i];
-        if (stat(argument, &about) == 0 && S_ISDIR(about.st_mode))
-            TRY(add_folder(command, argument));
-        else
-            TRY(add_path(command, "", argument));
-    }
-
-out:
-    return status;
-}
-
-/* --- The command --- */
-
-static void skip(void *context, const char *path)
-{
-    struct fleet_command *command = context;
-    struct fleet_skipped *skipped = &command->skipped[command->skipped_count++];
-
-    skipped->path = path;
-    snprintf(skipped->reason, sizeof skipped->reason, "%s", status_last()->text);
-}
 
 static enum status print(const struct fleet_command *command)
 {
@@ -99,11 +23,12 @@ static enum status print(const struct fleet_command *command)
 
     if (command->flags.format == FORMAT_JSON) {
         root = json_object(&json, NULL, NULL);
-        fleet_json(&json, root, &command->fleet, command->skipped, command->skipped_count);
+        fleet_json(&json, root, &command->fleet, command->files.skipped,
+                   command->files.skipped_count);
         TRY(json_print(&json, root, &text));
         fputs(text, stdout);
     } else {
-        fleet_page(&page, &command->fleet, command->skipped, command->skipped_count);
+        fleet_page(&page, &command->fleet, command->files.skipped, command->files.skipped_count);
     }
 
 out:
@@ -120,16 +45,13 @@ static enum status run_fleet(void *context, int *exit_code)
     if (command->flags.argument_count == 0)
         FAIL(STATUS_BAD_USAGE, "give the files that chokepoint doctor --format=json wrote, one of "
                                "each machine, or a folder of them");
-    TRY(add_arguments(command));
-    command->skipped = calloc((size_t)command->path_count, sizeof *command->skipped);
-    if (command->skipped == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d files", command->path_count);
-    TRY(fleet_make(&command->fleet, (const char *const *)command->paths, command->path_count, skip,
-                   command));
+    TRY(doctor_files_find(&command->files, command->flags.arguments,
+                          command->flags.argument_count));
+    TRY(doctor_files_read(&command->files, &command->fleet));
     TRY(print(command));
-    if (command->skipped_count > 0)
-        FAIL(STATUS_BAD_INPUT, "%d of %d files were skipped; the first: %s", command->skipped_count,
-             command->path_count, command->skipped[0].reason);
+    if (command->files.skipped_count > 0)
+        FAIL(STATUS_BAD_INPUT, "%d of %d files were skipped; the first: %s",
+             command->files.skipped_count, command->files.count, command->files.skipped[0].reason);
     *exit_code = command->fleet.out_count > 0 ? 1 : 0;
 
 out:
@@ -141,9 +63,7 @@ static void release(void *context)
     struct fleet_command *command = context;
 
     fleet_release(&command->fleet);
-    for (int i = 0; i < command->path_count; i++) free(command->paths[i]);
-    free(command->paths);
-    free(command->skipped);
+    doctor_files_release(&command->files);
 }
 
 static const struct option_row options[] = {

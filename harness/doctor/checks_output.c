@@ -129,16 +129,29 @@ void checks_print_new(void *printer)
     print_new(printer, false);
 }
 
+void checks_fitness_line(const struct checks *checks, char *text, size_t size)
+{
+    char names[256];
+    const char *fit = checks_fitness(checks, names, sizeof names);
+
+    snprintf(text, size, "Fit to measure: %s%s%s%s", fit, names[0] != '\0' ? " (" : "", names,
+             names[0] != '\0' ? ")" : "");
+}
+
+void checks_print_rows(struct checks_printer *printer)
+{
+    print_new(printer, true);
+}
+
 void checks_print_end(struct checks_printer *printer)
 {
-    char counts[96], names[256];
-    const char *fit = checks_fitness(printer->checks, names, sizeof names);
+    char counts[96], fitness[320];
 
     print_new(printer, true);
     print_counts(counts, sizeof counts, printer->checks);
     page_summary(&printer->page, "%s", counts);
-    page_summary(&printer->page, "Fit to measure: %s%s%s%s", fit, names[0] != '\0' ? " (" : "",
-                 names, names[0] != '\0' ? ")" : "");
+    checks_fitness_line(printer->checks, fitness, sizeof fitness);
+    page_summary(&printer->page, "%s", fitness);
 }
 
 void checks_json(struct json *json, cJSON *root, const struct checks *checks)

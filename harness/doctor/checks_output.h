@@ -16,7 +16,13 @@ struct checks_printer {
 };
 void checks_print_new(void *printer); /* a checks.added */
 
-/* Prints what is left, the counts, and whether the machine is fit to measure. */
+/* "Fit to measure: with care (virtualisation)" */
+void checks_fitness_line(const struct checks *checks, char *text, size_t size);
+
+/* Prints the rows that are left, when there will be no more. */
+void checks_print_rows(struct checks_printer *printer);
+
+/* The same, then the counts, and whether the machine is fit to measure. */
 void checks_print_end(struct checks_printer *printer);
 
 /* Adds "fit": "yes" | "with care" | "no", and "checks": [{"name", "status", "value", "expected", "advice",

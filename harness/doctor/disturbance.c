@@ -2,6 +2,14 @@
 
 #include <math.h>
 
+enum { STOLEN_PERCENT = 1, OTHERS_PERCENT = 10 };
+
+bool disturbance_matters(const struct cpu_loss *loss)
+{
+    return loss->stolen > loss->cores * STOLEN_PERCENT / 100.0 ||
+           loss->others > loss->cores * OTHERS_PERCENT / 100.0;
+}
+
 void disturbance_check(struct checks *checks, const struct cpu_times *first,
                        const struct cpu_times *second, int cores)
 {
@@ -14,21 +22,21 @@ void disturbance_check(struct checks *checks, const struct cpu_times *first,
         checks_unknown(checks, "other_programs", "", "there is no /proc/stat");
         return;
     }
-    checks_number(checks, 100 * stolen, 1, "%");
+    checks_number(checks, 100 * stolen, STOLEN_PERCENT, "%");
     checks_add(
         checks, "cpu_steal",
-        stolen <= 0.01  ? CHECK_OK
-        : stolen <= 0.1 ? CHECK_LOW
-                        : CHECK_FAIL,
+        stolen <= STOLEN_PERCENT / 100.0 ? CHECK_OK
+        : stolen <= 0.1                  ? CHECK_LOW
+                                         : CHECK_FAIL,
         "at most 1%",
         "the virtual machine's host gave its cores to others: measure at another hour, or on "
         "dedicated cores",
         "%.1f%% of the cores", 100 * stolen);
-    checks_number(checks, others, 0.1 * cores, "cores");
+    checks_number(checks, others, OTHERS_PERCENT / 100.0 * cores, "cores");
     checks_add(checks, "other_programs",
-               others <= 0.1 * cores   ? CHECK_OK
-               : others <= 0.5 * cores ? CHECK_LOW
-                                       : CHECK_FAIL,
+               others <= OTHERS_PERCENT / 100.0 * cores ? CHECK_OK
+               : others <= 0.5 * cores                  ? CHECK_LOW
+                                                        : CHECK_FAIL,
                "at most a tenth of the cores",
                "they may be the cause of low figures: end them, and see top", "%.2f of %d cores",
                others, cores);

@@ -159,12 +159,16 @@ out:
 enum status host_limits_measure(struct host_limits *limits, int64_t copy_bytes)
 {
     enum status status = STATUS_OK;
+    struct cpu_times first, second;
 
+    cpu_times_read(&first, "");
     *limits = (struct host_limits){ .clock_hz = measure_clock(),
                                     .flops_per_cycle = host_flops_per_cycle(),
                                     .wake_ns = measure_wake() };
     TRY(measure_copy(&limits->copy_bytes_per_second, copy_bytes));
     TRY(measure_round_trip(&limits->round_trip_ns));
+    cpu_times_read(&second, "");
+    limits->loss = cpu_loss_between(&first, &second);
 
 out:
     return status;

@@ -2,6 +2,7 @@
 #ifndef HARNESS_DOCTOR_HOST_LIMITS_H
 #define HARNESS_DOCTOR_HOST_LIMITS_H
 
+#include "harness/base/cpu_times.h"
 #include "harness/base/status.h"
 
 #include <stdint.h>
@@ -12,6 +13,7 @@ struct host_limits {
     double copy_bytes_per_second; /* of the C library's memcpy, one thread, bytes that cross */
     double wake_ns;               /* a futex call that wakes nobody */
     double round_trip_ns;         /* a byte to a sleeping thread and back, through two pipes */
+    struct cpu_loss loss;         /* while this was measured */
 };
 
 /* Takes about a quarter of a second. The copy is of `copy_bytes`. The fastest of several tries counts:

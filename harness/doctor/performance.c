@@ -3,11 +3,14 @@
 #include "benches/benches.h"
 #include "harness/base/quantity.h"
 #include "harness/bench/bench_measure.h"
+#include "harness/doctor/disturbance.h"
 #include "harness/doctor/gpu.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { TRIES = 2 }; /* "twice" */
 
 /* A bound is made from these. */
 struct bound_facts {
@@ -192,12 +195,42 @@ static const char *const json_units[] = {
     [UNIT_NANOSECONDS] = "ns",
 };
 
-void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
-                       double measured, double bound, const char *advice)
+static double share_of(bool is_time, double measured, double bound)
 {
-    bool is_time = unit == UNIT_NANOSECONDS;
-    double share = is_time ? bound / measured : measured / bound;
-    char value[QUANTITY_SIZE], least[QUANTITY_SIZE], expected[QUANTITY_SIZE + 16];
+    return is_time ? bound / measured : measured / bound;
+}
+
+enum status performance_undisturbed(performance_measure *measure, void *context, bool is_time,
+                                    double bound, double *value, struct cpu_loss *loss)
+{
+    enum status status = STATUS_OK;
+    double share = -INFINITY;
+
+    for (int i = 0; i < TRIES && !(share >= 1); i++) {
+        double again;
+        struct cpu_loss meanwhile;
+        TRY(measure(context, &again, &meanwhile));
+        if (i > 0 && !(share_of(is_time, again, bound) > share))
+            continue;
+        *value = again;
+        *loss = meanwhile;
+        share = share_of(is_time, again, bound);
+        if (!disturbance_matters(loss))
+            break;
+    }
+
+out:
+    return status;
+}
+
+void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
+                       double measured, double bound, const char *advice,
+                       const struct cpu_loss *loss)
+{
+    bool is_time = unit == UNIT_NANOSECONDS, disturbed = disturbance_matters(loss);
+    double share = share_of(is_time, measured, bound);
+    char value[QUANTITY_SIZE], least[QUANTITY_SIZE], expected[QUANTITY_SIZE + 16],
+        doubt[sizeof((struct check *)0)->advice];
 
     print_value(value, unit, measured);
     if (measured > 0)
@@ -213,11 +246,48 @@ void performance_judge(struct checks *checks, const char *name, enum performance
     }
     print_value(least, unit, bound);
     snprintf(expected, sizeof expected, is_time ? "%s or less" : "%s or more", least);
+    snprintf(doubt, sizeof doubt,
+             "measured twice while other programs used %.1f of %d cores and the host kept %.1f: "
+             "it may be low for "
+             "that reason; end them and measure again",
+             loss->others, loss->cores, loss->stolen);
     checks_add(checks, name,
-               share >= 1     ? CHECK_OK
-               : share >= 0.5 ? CHECK_LOW
-                              : CHECK_FAIL,
-               expected, advice, "%s", value);
+               share >= 1                  ? CHECK_OK
+               : share >= 0.5 || disturbed ? CHECK_LOW
+                                           : CHECK_FAIL,
+               expected, disturbed ? doubt : advice, "%s", value);
+}
+
+struct measured_capability {
+    const struct capability *capability;
+    const struct bench *bench;
+    struct device *device;
+    bool is_gpu;
+};
+
+static enum status measure_capability(void *context, double *value, struct cpu_loss *loss)
+{
+    enum status status = STATUS_OK;
+    struct cpu_times first, second;
+    const struct measured_capability *measured = context;
+    struct bench_settings settings = bench_settings_default();
+    struct bench_result result;
+    double ns;
+
+    settings.min_seconds = 0.03;
+    settings.max_seconds = 0.4;
+    cpu_times_read(&first, "");
+    TRY(bench_measure(&result, measured->bench, measured->capability->argument[measured->is_gpu],
+                      measured->device, &settings));
+    cpu_times_read(&second, "");
+    *loss = cpu_loss_between(&first, &second);
+    ns = bench_fastest_ns(&result);
+    *value = measured->capability->unit == UNIT_NANOSECONDS ? ns
+             : measured->capability->unit == UNIT_FLOPS     ? (double)result.flops / ns * 1e9
+                                                            : (double)result.bytes / ns * 1e9;
+
+out:
+    return status;
 }
 
 static void check_capability(struct checks *checks, const struct capability *capability,
@@ -227,27 +297,21 @@ static void check_capability(struct checks *checks, const struct capability *cap
     const char *lack = bench == NULL         ? "there is no such bench"
                        : bench->lack != NULL ? bench->lack(bench, facts->device)
                                              : NULL;
-    struct bench_settings settings = bench_settings_default();
-    struct bench_result result;
-    double ns;
+    struct measured_capability measured = { capability, bench, device, facts->device->is_gpu };
+    double value, bound = capability->bound(facts);
+    struct cpu_loss loss;
 
     if (lack != NULL) {
         checks_add(checks, capability->name, CHECK_NONE, "", lack, "-");
         return;
     }
-    settings.min_seconds = 0.03;
-    settings.max_seconds = 0.4;
-    if (bench_measure(&result, bench, capability->argument[facts->device->is_gpu], device,
-                      &settings) != STATUS_OK) {
+    if (performance_undisturbed(measure_capability, &measured, capability->unit == UNIT_NANOSECONDS,
+                                bound, &value, &loss) != STATUS_OK) {
         checks_add(checks, capability->name, CHECK_FAIL, "", status_last()->text, "failed");
         return;
     }
-    ns = bench_fastest_ns(&result);
-    performance_judge(checks, capability->name, capability->unit,
-                      capability->unit == UNIT_NANOSECONDS ? ns
-                      : capability->unit == UNIT_FLOPS     ? (double)result.flops / ns * 1e9
-                                                           : (double)result.bytes / ns * 1e9,
-                      capability->bound(facts), capability->advice);
+    performance_judge(checks, capability->name, capability->unit, value, bound, capability->advice,
+                      &loss);
 }
 
 void performance_check(struct checks *checks, struct device *device,
@@ -264,9 +328,11 @@ void performance_check(struct checks *checks, struct device *device,
     performance_judge(
         checks, "cpu_clock", UNIT_HERTZ, limits->clock_hz, mhz > 0 ? 0.9 * mhz * 1e6 : NAN,
         "a core runs below its rated clock: it is too hot, short of power, or shared; see "
-        "cpu_governor and cpu_steal");
+        "cpu_governor and cpu_steal",
+        &limits->loss);
     performance_judge(checks, "host_copy", UNIT_BYTES_PER_SECOND, limits->copy_bytes_per_second,
-                      4e9, "memory is slow: see other_programs, numa and virtualisation");
+                      4e9, "memory is slow: see other_programs, numa and virtualisation",
+                      &limits->loss);
     for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++)
         check_capability(checks, &capabilities[i], device, &facts);
 }

@@ -25,14 +25,6 @@ static void print_nodes(char *text, size_t size, const struct fleet *fleet, cons
         snprintf(text + length, size - length, " and %d more", count - NAMED_MOST);
 }
 
-static void print_value(char text[QUANTITY_SIZE], double value, const char *unit)
-{
-    if (figure_is_time(unit))
-        quantity_print(text, value / 1000, "us");
-    else
-        quantity_print(text, value, unit);
-}
-
 static const char *unit_of(const struct fleet *fleet, const struct fleet_figure *figure)
 {
     return fleet_name(fleet->names, figure->unit);
@@ -81,8 +73,8 @@ static void print_outliers(const struct page *page, const struct fleet *fleet,
             [4] = outlier->doubtful ? INK_DOUBTFUL : INK_BAD, [6] = INK_DOUBTFUL
         };
 
-        print_value(value, outlier->value, unit_of(fleet, figure));
-        print_value(median, figure->median, unit_of(fleet, figure));
+        figure_print(value, outlier->value, unit_of(fleet, figure));
+        figure_print(median, figure->median, unit_of(fleet, figure));
         print_off(off, outlier, unit_of(fleet, figure));
         if (isfinite(outlier->deviations))
             snprintf(deviations, sizeof deviations, "%.1fx", outlier->deviations);
@@ -179,10 +171,10 @@ static void print_figures(const struct page *page, const struct fleet *fleet,
                                       high,
                                       kind->count > 1 ? fleet->nodes[figure->worst].label : "" };
 
-        print_value(median, figure->median, unit_of(fleet, figure));
+        figure_print(median, figure->median, unit_of(fleet, figure));
         if (kind->count > 1) {
-            print_value(low, figure->low, unit_of(fleet, figure));
-            print_value(high, figure->high, unit_of(fleet, figure));
+            figure_print(low, figure->low, unit_of(fleet, figure));
+            figure_print(high, figure->high, unit_of(fleet, figure));
         } else {
             strcpy(low, "-");
             strcpy(high, "-");

@@ -1,6 +1,7 @@
 #include "harness/fleet/node.h"
 
 #include "harness/base/hash.h"
+#include "harness/base/quantity.h"
 #include "harness/compare/lenient_json.h"
 #include "harness/text/json.h"
 
@@ -129,10 +130,23 @@ bool figure_is_time(const char *unit)
     return strcmp(unit, "ns") == 0;
 }
 
-static bool is_figure_unit(const char *unit)
+bool figure_is_speed(const char *unit)
 {
     return figure_is_time(unit) || strcmp(unit, "B/s") == 0 || strcmp(unit, "FLOP/s") == 0 ||
            strcmp(unit, "Hz") == 0;
+}
+
+void figure_print(char *text, double value, const char *unit)
+{
+    if (figure_is_time(unit))
+        quantity_print(text, value / 1000, "us");
+    else
+        quantity_print(text, value, unit);
+}
+
+void node_kind(char *text, size_t size, const char *device_name, const char *cpu_model)
+{
+    snprintf(text, size, "%.240s; %.240s", device_name, cpu_model);
 }
 
 static bool is_disturbance(const char *name)
@@ -194,7 +208,7 @@ static enum status take_row(struct node *node, struct fleet_names *names, const 
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(row, "number");
     bool is_bad = strcmp(judged, "low") == 0 || strcmp(judged, "fail") == 0;
 
-    if (cJSON_IsNumber(number) && is_figure_unit(unit) && number->valuedouble > 0 &&
+    if (cJSON_IsNumber(number) && figure_is_speed(unit) && number->valuedouble > 0 &&
         isfinite(number->valuedouble))
         TRY(add_figure(node, names, name, unit, number->valuedouble));
     else if (unit[0] == '\0')
@@ -220,8 +234,8 @@ static enum status take_context(struct node *node, struct fleet_names *names, co
                              : node->path,
              strtol(device, NULL, 10) > 0 ? " device " : "",
              strtol(device, NULL, 10) > 0 ? device : "");
-    snprintf(kind, sizeof kind, "%.240s; %.240s", json_text_of(context, "device_name"),
-             json_text_of(context, "cpu_model"));
+    node_kind(kind, sizeof kind, json_text_of(context, "device_name"),
+              json_text_of(context, "cpu_model"));
     TRY(name_of(&node->kind, names, kind));
     TRY(name_of(&node->date, names, json_text_of(context, "date")));
     for (size_t i = 0; i < ARRAY_SIZE(shared_facts); i++) {

@@ -10,6 +10,7 @@
 #include "harness/base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Texts of all nodes, each stored once, by number from 0. */
 struct fleet_names;
@@ -53,6 +54,13 @@ struct node {
 enum status node_read(struct node *node, struct fleet_names *names, const char *path);
 void node_release(struct node *node);
 
-bool figure_is_time(const char *unit); /* less is better */
+bool figure_is_speed(const char *unit); /* a row with that unit is a figure */
+bool figure_is_time(const char *unit);  /* less is better */
+
+/* "102 GFLOP/s", "306 ns"; `text` has QUANTITY_SIZE bytes. */
+void figure_print(char *text, double value, const char *unit);
+
+/* What makes two machines alike: "CPU device (AMD EPYC, 2 cores); AMD EPYC". */
+void node_kind(char *text, size_t size, const char *device_name, const char *cpu_model);
 
 #endif

@@ -71,6 +71,19 @@ says err "there is no device to check"
 expect 3 "no such device, as JSON" doctor --device=cuda:77 --format=json
 says out '"gpu_driver"'
 
+# Among other machines: the files that it wrote itself.
+mkdir -p "$folder/machines/one" "$folder/none"
+expect any "as JSON" doctor --device=cpu --format=json
+cp "$folder/out" "$folder/machines/one/doctor.json"
+expect any "against one machine" doctor --device=cpu --against="$folder/machines"
+says out "Beside the 1 machine of this kind"
+says out " of 2"
+expect any "one line" doctor --device=cpu --prolog
+is_one_line out
+says out ": Fit to measure: "
+refuses "no such file" "No such file or directory" doctor --against="$folder/nowhere.json"
+refuses "a folder without files" "has no file that ends in .json" doctor --against="$folder/none"
+
 # A bad result folder.
 : >"$folder/file"
 expect 3 "a result folder that is a file" doctor --device=cuda:77 --format=json --out="$folder/file"

@@ -499,13 +499,74 @@ static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
         { UNIT_FLOPS, NAN, 1, CHECK_FAIL, "" },
         { UNIT_NANOSECONDS, 0, 1, CHECK_FAIL, "" },
     };
+    static const struct cpu_loss quiet = { 0.1, 0, 2 }, used = { 0.9, 0, 2 },
+                                 stolen = { 0, 0.05, 2 }, unknown = { NAN, NAN, 2 };
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = { .count = 0 };
         performance_judge(&checks, "row", cases[i].unit, cases[i].measured, cases[i].bound,
-                          "advice");
+                          "advice", i % 2 > 0 ? &quiet : &unknown);
         assert_row(&checks, "row", cases[i].status, cases[i].value);
+        if (cases[i].status == CHECK_LOW)
+            assert_string_equal(checks.rows[0].advice, "advice");
+    }
+    for (int i = 0; i < 2; i++) { /* with others on the cores, it is low at worst */
+        struct checks checks = { .count = 0 };
+        performance_judge(&checks, "row", UNIT_FLOPS, 1e9, 9e9, "advice", i > 0 ? &used : &stolen);
+        assert_row(&checks, "row", CHECK_LOW, "1.00 GFLOP/s");
+        assert_non_null(strstr(checks.rows[0].advice, "measure again"));
+        checks.count = 0;
+        performance_judge(&checks, "row", UNIT_FLOPS, 10e9, 9e9, "advice", &used);
+        assert_row(&checks, "row", CHECK_OK, "10.0 GFLOP/s");
+    }
+}
+
+/* What is measured, in turn: a value and the cores that others used. */
+struct played {
+    double values[2], others[2];
+    int count;
+};
+
+static enum status play(void *context, double *value, struct cpu_loss *loss)
+{
+    struct played *played = context;
+
+    assert_true(played->count < 2);
+    *value = played->values[played->count];
+    *loss = (struct cpu_loss){ played->others[played->count++], 0, 2 };
+    return STATUS_OK;
+}
+
+static void a_low_figure_is_measured_again_if_others_used_the_cores(void **state)
+{
+    static const struct {
+        struct played played;
+        bool is_time;
+        double bound;
+        int measured;
+        double value, others;
+    } cases[] = {
+        { { { 10 }, { 1 }, 0 }, false, 9, 1, 10, 1 },     /* enough all the same */
+        { { { 5 }, { 0 }, 0 }, false, 9, 1, 5, 0 },       /* low, and nobody else's fault */
+        { { { 5, 8 }, { 1, 0 }, 0 }, false, 9, 2, 8, 0 }, /* the better one counts */
+        { { { 5, 4 }, { 1, 0 }, 0 }, false, 9, 2, 5, 1 },
+        { { { 5, 9 }, { 1, 1 }, 0 }, false, 9, 2, 9, 1 },
+        { { { 15, 12 }, { 1, 0 }, 0 }, true, 10, 2, 12, 0 },
+        { { { 9 }, { 1 }, 0 }, true, 10, 1, 9, 1 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct played played = cases[i].played;
+        struct cpu_loss loss;
+        double value;
+        assert_int_equal(
+            performance_undisturbed(play, &played, cases[i].is_time, cases[i].bound, &value, &loss),
+            STATUS_OK);
+        assert_int_equal(played.count, cases[i].measured);
+        assert_float_equal(value, cases[i].value, 0);
+        assert_float_equal(loss.others, cases[i].others, 0);
     }
 }
 
@@ -685,6 +746,7 @@ int main(void)
         cmocka_unit_test(without_a_gpu_or_nvml_its_rows_are_not_applicable),
         cmocka_unit_test(limits_of_a_gpu_are_its_data_sheets),
         cmocka_unit_test(figures_are_judged_by_their_share_of_what_is_expected),
+        cmocka_unit_test(a_low_figure_is_measured_again_if_others_used_the_cores),
         cmocka_unit_test(every_row_of_performance_has_its_bench),
         cmocka_unit_test(limits_of_the_host_are_measured),
         cmocka_unit_test(json_has_the_members_that_programs_read),

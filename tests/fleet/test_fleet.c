@@ -3,6 +3,7 @@
 
 #include "harness/base/random.h"
 #include "harness/fleet/fleet_output.h"
+#include "harness/fleet/standing.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
@@ -457,6 +458,51 @@ static void the_json_has_it_all(void **state)
     fleet_release(&fleet);
 }
 
+/* --- One machine among others --- */
+
+static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
+{
+    struct checks checks = { .group = "performance" };
+    struct standings standings;
+    struct json json = { false };
+    cJSON *root = json_object(&json, NULL, NULL);
+    struct fleet fleet;
+    (void)state;
+
+    made_healthy(&fleet, 6, 0, NORMAL, 1);
+    for (int i = 0; i < 6; i++) {
+        fleet.nodes[i].figures[6].value = (100 + i) * 1e9; /* gemm_fp32 */
+        fleet.nodes[i].figures[8].value = 400 + i;         /* launch */
+    }
+    fleet.nodes[5].kind = fleet_names_add(fleet.names, "other");
+    compare(&fleet);
+    checks_number(&checks, 103.5e9, 1, "FLOP/s");
+    checks_add(&checks, "gemm_fp32", CHECK_OK, "", "", "-");
+    checks_number(&checks, 402, 1, "ns");
+    checks_add(&checks, "launch", CHECK_OK, "", "", "-");
+    checks_number(&checks, 5, 1, "B");
+    checks_add(&checks, "memory", CHECK_OK, "", "", "-");
+    checks_number(&checks, 1, 1, "B/s");
+    checks_add(&checks, "nobody_has_it", CHECK_OK, "", "", "-");
+    assert_int_equal(standings_make(&standings, &checks, &fleet, "CPU device; AMD EPYC"),
+                     STATUS_OK);
+    assert_int_equal(standings.nodes, 5);
+    assert_int_equal(standings.count, 2);
+    assert_int_equal(standings.items[0].rank, 2); /* 104 is faster */
+    assert_int_equal(standings.items[0].count, 5);
+    assert_float_equal(standings.items[0].slowest, 100e9, 1);
+    assert_float_equal(standings.items[0].median, 102e9, 1);
+    assert_int_equal(standings.items[1].rank, 3); /* 400 and 401 are; 402 is as fast */
+    assert_float_equal(standings.items[1].slowest, 404, 0);
+    assert_float_equal(standings.items[1].fastest, 400, 0);
+    standings_json(&json, root, &standings);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "against")), 2);
+    cJSON_Delete(root);
+    assert_int_equal(standings_make(&standings, &checks, &fleet, "another"), STATUS_OK);
+    assert_int_equal(standings.count, 0);
+    fleet_release(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +520,7 @@ int main(void)
         cmocka_unit_test(files_are_read_and_broken_ones_skipped),
         cmocka_unit_test(the_page_ends_with_who_is_out_and_why),
         cmocka_unit_test(the_json_has_it_all),
+        cmocka_unit_test(a_machine_has_its_rank_among_others_of_its_kind),
     };
 
     return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
