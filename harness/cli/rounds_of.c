@@ -238,6 +238,13 @@ out:
     return status;
 }
 
+/* Programs measured here have nothing to say on the descriptor for lines. */
+static void ignore_line(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
 static enum status measure_once(struct rounds *rounds, enum compare_side side)
 {
     enum status status = STATUS_OK;
@@ -250,7 +257,8 @@ static enum status measure_once(struct rounds *rounds, enum compare_side side)
     TRY(add_result(&result, rounds, side, round));
     TRY(process_run(&(struct process){ .program = rounds->programs[side],
                                        .arguments = (const char *const *)words.texts,
-                                       .stop = interrupt_flag() },
+                                       .stop = interrupt_flag(),
+                                       .line = ignore_line },
                     &report));
     TRY(judge_end(&report));
     TRY(check_results(rounds->unfinished, &report));

@@ -76,6 +76,7 @@ cd "$folder" || exit 1
 mkdir builds
 build old ''
 build same ''
+build talking 'echo words >&3; echo words; echo words >&2'
 build slow 'time=11000'
 build failing 'code=1'
 build crashing 'case $(grep -c "^crashing" "$folder/calls") in 2) kill -SEGV $$ ;; esac'
@@ -104,6 +105,9 @@ clean
 expect 0 "the same" rounds builds/old builds/same --rounds=3
 says out "1 same"
 called "old same same old old same"
+clean
+expect 0 "programs that print" rounds builds/old builds/talking --rounds=3
+says_not out words
 clean
 expect 0 "A/A" rounds builds/old builds/old --rounds=3
 says out "1 same"
