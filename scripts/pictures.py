@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Draws the pictures of README.md and docs/catalogue/ from results/, and writes docs/catalogue/README.md.
+"""Draws the pictures of README.md and docs/catalogue/ from results/, writes docs/catalogue/README.md, and fills in the
+tables of README.md.
 
     scripts/pictures.py             draw what is older than its data
     scripts/pictures.py --check     draw nothing; exit with 1 where something is older than its data
@@ -15,7 +16,7 @@ import subprocess
 import sys
 
 import plot
-from common import quantity, whole_file
+from common import change_text, quantity, whole_file
 from plots import effects, lesson, read
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
@@ -87,6 +88,59 @@ def wanted(checkout, program):
     return pictures, "".join(page)
 
 
+# --- The tables of README.md ---
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def table(head, rows):
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *rows))
+
+
+def catalogue_table(checkout, program):
+    """A row per scenario: the bottleneck, the fix, and what the fix was worth in the result that the pictures show."""
+    _, loaded = choose(checkout)
+    measured = {one["name"]: one for one in loaded["chokepoint"]["scenarios"]}
+    rows = []
+    for scenario in listed(program):
+        one = measured.get(scenario["name"])
+        if one is None or one.get("effect") is None:
+            worth = "only on a GPU" if "cpu" not in scenario["devices"] else "-"
+        else:
+            row = effects.headline(one)
+            worth = f"{row['metric']} {change_text.of_result(row)[0]}"
+        rows.append([f"`{scenario['name']}`", cell(scenario["title"]), cell(scenario["fix"]), cell(worth)])
+    return table(["scenario", "bottleneck", "fix", "measured"], rows)
+
+
+def machines_table(checkout):
+    """A row per result: where it was measured, and what came of it."""
+    rows = []
+    for path in sorted(checkout.glob("results/*/result.json")):
+        loaded = read.result(path)
+        context, verdicts = loaded["context"], {}
+        for one in loaded["chokepoint"]["scenarios"]:
+            verdicts[one["verdict"]] = verdicts.get(one["verdict"], 0) + 1
+        folder = path.parent.relative_to(checkout)
+        rows.append([f"[`{folder}`]({folder}/result.json)", cell(str(context.get("device_name"))),
+                     ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())),
+                     str(context.get("date"))[:10], f"`{context.get('commit')}`"])
+    return table(["result", "device", "scenarios", "date", "commit"], rows)
+
+
+def filled(text, tables):
+    """The text with each table between its two marks; the marks are comments, which no reader sees."""
+    for name, made in tables.items():
+        begin, end = f"<!-- {name}: scripts/pictures.py -->\n", f"<!-- end of {name} -->\n"
+        if text.count(begin) != 1 or text.count(end) != 1:
+            raise read.InputError(f"README.md: it has no place for the table {name}: {begin.strip()}")
+        before, rest = text.split(begin)
+        text = before + begin + made + "\n" + end + rest.split(end)[1]
+    return text
+
+
 def is_old(path, found):
     return not path.exists() or plot.figures_hash(found) not in path.read_text(encoding="utf-8")
 
@@ -104,10 +158,18 @@ def main(texts):
     left = [path for path in (options.checkout / CATALOGUE).glob("*.svg")
             if str(path.relative_to(options.checkout)) not in pictures]
     is_page_old = not readme.exists() or readme.read_text(encoding="utf-8") != page
+    front = options.checkout / "README.md"
+    text = front.read_text(encoding="utf-8") if front.exists() else None
+    new_text = text and filled(text, {"catalogue": catalogue_table(options.checkout, options.program),
+                                      "machines": machines_table(options.checkout)})
     if options.check:
-        for path in [*old, *left, *([readme] if is_page_old else [])]:
+        stale = [*old, *left, *([readme] if is_page_old else []), *([front] if new_text != text else [])]
+        for path in stale:
             print(f"{path} is not of the data in results/: run scripts/pictures.py")
-        return 1 if old or left or is_page_old else 0
+        return 1 if stale else 0
+    if new_text != text:
+        front.write_text(new_text, encoding="utf-8")
+        print("README.md")
     readme.parent.mkdir(exist_ok=True)
     for path in pictures if options.all else old:
         kind, found, theme = pictures[path]

@@ -52,6 +52,25 @@ class Committed(unittest.TestCase):
             drawn = xml.etree.ElementTree.parse(checkout / f"docs/catalogue/{name}.svg")
             self.assertIn(name, "".join(drawn.getroot().itertext()))
 
+    def test_a_table_of_readme_that_was_edited_is_noticed_and_mended(self):
+        with tempfile.TemporaryDirectory() as tree:
+            tree = pathlib.Path(tree)
+            shutil.copytree(checkout / "results", tree / "results")
+            shutil.copytree(checkout / "docs/catalogue", tree / "docs/catalogue")
+            text = (checkout / "README.md").read_text()
+            for row in ("| `item_sync` | Reading", "| [`results/cpu"):
+                self.assertIn(row, text)
+                (tree / "README.md").write_text(text.replace(row, row + " x", 1))
+                code, said = pictures(tree, "--check")
+                self.assertEqual(code, 1)
+                self.assertIn("README.md", said)
+                self.assertEqual(pictures(tree)[0], 0)
+                self.assertEqual((tree / "README.md").read_text(), text)
+            (tree / "README.md").write_text("no tables")
+            code, said = pictures(tree, "--check")
+            self.assertNotEqual(code, 0)
+            self.assertIn("it has no place for the table", said)
+
     def test_they_are_small(self):
         self.assertLess(sum(file.stat().st_size for file in (checkout / "docs/catalogue").iterdir()), 1e6)
 
