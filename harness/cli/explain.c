@@ -3,11 +3,11 @@
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/lesson_print.h"
 #include "harness/cli/measured_before.h"
 #include "harness/diagnosis/findings.h"
 #include "harness/diagnosis/lessons.h"
 #include "harness/diagnosis/rules.h"
-#include "harness/report/result_summary.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>
@@ -24,152 +24,6 @@ struct explain {
     struct measured_before measured;
 };
 
-static void print_title(const struct console *console, const char *name, const char *title)
-{
-    fprintf(console->stream, "%s%s%s: ", console->bold, name, console->plain);
-    wrap_print(console->stream, wrap_columns(name) + 2, 2, console->width, title);
-    fputc('\n', console->stream);
-}
-
-/* "  Symptom  the device is idle ..." */
-static void print_point(const struct console *console, const char *word, const char *text)
-{
-    fprintf(console->stream, "  %s%-10s%s", console->bold, word, console->plain);
-    wrap_print(console->stream, 12, 12, console->width, text);
-}
-
-static void print_expectations(const struct console *console, const struct scenario *scenario)
-{
-    for (int i = 0; i < SCENARIO_EXPECTATIONS && !expectation_is_end(&scenario->expect[i]); i++) {
-        const struct expectation *expectation = &scenario->expect[i];
-        char promise[160], sentence[512];
-        summary_expectation(promise, sizeof promise, expectation);
-        snprintf(sentence, sizeof sentence, "%s%s%s%s%s", promise,
-                 expectation->is_cost ? ", the cost of the fix" : "",
-                 expectation->exact ? ", identical in all repetitions" : "",
-                 expectation->where != ANYWHERE ? ", " : "", wheres[expectation->where].text);
-        fputs("  ", console->stream);
-        wrap_print(console->stream, 2, 4, console->width, sentence);
-        fprintf(console->stream, "    %s", console->dim);
-        wrap_print(console->stream, 4, 4, console->width, metric_text(expectation->metric));
-        fputs(console->plain, console->stream);
-    }
-}
-
-/* Lines as they are, since Python counts their spaces. */
-static void print_lines(const struct console *console, const char *word, const char *lines)
-{
-    fprintf(console->stream, "  %s# %s%s\n", console->dim, word, console->plain);
-    while (*lines != '\0') {
-        size_t length = strcspn(lines, "\n");
-        fprintf(console->stream, "%s%.*s\n", length > 0 ? "  " : "", (int)length, lines);
-        lines += length + (lines[length] == '\n');
-    }
-}
-
-/* When the effect shows, and how far the variants must compute the same. */
-static void print_conditions(const struct console *console, const struct scenario *scenario)
-{
-    const struct balance *balance = &scenario->balance;
-    char sentence[256];
-
-    if (scenario->needs != ANYWHERE) {
-        snprintf(sentence, sizeof sentence, "The bottleneck shows only %s.",
-                 wheres[scenario->needs].text);
-        fputs("  ", console->stream);
-        wrap_print(console->stream, 2, 2, console->width, sentence);
-    }
-    if (scenario->least_cost.metric != METRIC_NONE) {
-        snprintf(sentence, sizeof sentence,
-                 "The effect shows only where %s is at least %g%% of a step before.",
-                 metric_name(scenario->least_cost.metric), 100 * scenario->least_cost.share);
-        fputs("  ", console->stream);
-        wrap_print(console->stream, 2, 2, console->width, sentence);
-    }
-    if (balance->kind != BALANCE_NONE) {
-        snprintf(sentence, sizeof sentence,
-                 "The effect shows only while %s work is between %g and %g times %s work; the size "
-                 "of the JPEG files is chosen to meet that.",
-                 balances[balance->kind].over, balance->low, balance->high,
-                 balances[balance->kind].under);
-        fputs("  ", console->stream);
-        wrap_print(console->stream, 2, 2, console->width, sentence);
-    }
-    snprintf(sentence, sizeof sentence, "The losses of the first steps %s.",
-             loss_checks[scenario->loss].text);
-    fputs("  ", console->stream);
-    wrap_print(console->stream, 2, 2, console->width, sentence);
-}
-
-/* A flag: the knob's name with '-' for '_'. */
-static void append_flag(char *line, size_t size, const char *name, size_t name_length,
-                        const char *value, size_t value_length)
-{
-    size_t length = strlen(line);
-
-    snprintf(line + length, size - length, " --%.*s=%.*s", (int)name_length, name,
-             (int)value_length, value);
-    for (char *letter = line + length + 3; *letter != '\0' && *letter != '='; letter++)
-        if (*letter == '_')
-            *letter = '-';
-}
-
-/* A heading, and a command that can be pasted. */
-static void print_invocation(const struct console *console, const char *heading,
-                             const char *command, const char *scenario)
-{
-    char line[1024];
-
-    snprintf(line, sizeof line, "%s %s %s", program_invocation_name, command, scenario);
-    fprintf(console->stream, "\n%s%s%s\n", console->bold, heading, console->plain);
-    wrap_command(console->stream, 2, console->room, line);
-}
-
-/* The settings of the base as flags, then the knob: a command that can be pasted. */
-static void print_command(const struct console *console, const struct scenario *scenario,
-                          const char *value)
-{
-    char line[1024];
-    const char *setting = scenario->base + strspn(scenario->base, " ");
-
-    snprintf(line, sizeof line, "%s train", program_invocation_name);
-    while (*setting != '\0') {
-        size_t length = strcspn(setting, " "), name = strcspn(setting, "= ");
-        if (name < length)
-            append_flag(line, sizeof line, setting, name, setting + name + 1, length - name - 1);
-        setting += length + strspn(setting + length, " ");
-    }
-    append_flag(line, sizeof line, scenario->knob, strlen(scenario->knob), value, strlen(value));
-    wrap_command(console->stream, 2, console->room, line);
-}
-
-static void print_scenario(const struct console *console, const struct scenario *scenario,
-                           const struct measured_before *measured)
-{
-    FILE *stream = console->stream;
-
-    print_title(console, scenario->name, scenario->title);
-    print_point(console, "Symptom", scenario->symptom);
-    print_point(console, "Cause", scenario->cause);
-    print_point(console, "Fix", scenario->fix);
-    print_point(console, "Look for", scenario->look);
-    print_point(console, "Cost", scenario->cost);
-    fprintf(stream, "\n%sThe one difference%s\n  %s: %s before, %s after\n", console->bold,
-            console->plain, scenario->knob, scenario->before, scenario->after);
-    fprintf(stream, "\n%sThe same in PyTorch%s\n", console->bold, console->plain);
-    print_lines(console, "before", scenario->pytorch.before);
-    fputc('\n', stream);
-    print_lines(console, "after", scenario->pytorch.after);
-    fprintf(stream, "\n%sWhat is expected%s\n", console->bold, console->plain);
-    print_expectations(console, scenario);
-    print_conditions(console, scenario);
-    measured_before_print(measured, scenario, console);
-    print_invocation(console, "Measure it", "run", scenario->name);
-    fprintf(stream, "\n%sTry both by hand%s\n", console->bold, console->plain);
-    print_command(console, scenario, scenario->before);
-    print_command(console, scenario, scenario->after);
-}
-
 /* --- Several scenarios --- */
 
 static enum status print_several(const struct console *console, const char *name,
@@ -184,7 +38,7 @@ static enum status print_several(const struct console *console, const char *name
         if (!choice.chosen[i])
             continue;
         fputs(between, console->stream);
-        print_scenario(console, scenarios[i], measured);
+        lesson_scenario(console, scenarios[i], measured);
         between = "\n\n";
     }
 
@@ -194,14 +48,6 @@ out:
 
 /* --- A finding --- */
 
-static bool find_finding(struct finding_about *about, const char *id)
-{
-    for (int i = 0; findings_about(about, i); i++)
-        if (strcmp(about->id, id) == 0)
-            return true;
-    return false;
-}
-
 static void print_severity(const struct console *console)
 {
     char sentence[160];
@@ -209,7 +55,7 @@ static void print_severity(const struct console *console)
     snprintf(sentence, sizeof sentence,
              "none below %.0f%% of a step, minor below %.0f%%, major below %.0f%%, else critical",
              100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
-    print_point(console, "Severity", sentence);
+    lesson_point(console, "Severity", sentence);
 }
 
 static void print_finding(const struct console *console, const struct finding_about *about)
@@ -217,28 +63,28 @@ static void print_finding(const struct console *console, const struct finding_ab
     const struct lesson *lesson = lesson_find(about->id);
     const struct scenario *best = scenario_showing(about->id);
 
-    print_title(console, about->id, about->title);
+    lesson_title(console, about->id, about->title);
     if (lesson != NULL) {
-        print_point(console, "Symptom", lesson->symptom);
-        print_point(console, "Meaning", lesson->meaning);
+        lesson_point(console, "Symptom", lesson->symptom);
+        lesson_point(console, "Meaning", lesson->meaning);
     }
-    print_point(console, "Fix", about->advice);
+    lesson_point(console, "Fix", about->advice);
     if (lesson != NULL)
-        print_point(console, "Cost", lesson->cost);
-    print_point(console, "Threshold", about->source);
+        lesson_point(console, "Cost", lesson->cost);
+    lesson_point(console, "Threshold", about->source);
     if (lesson != NULL && lesson_costs_time(lesson))
         print_severity(console);
     if (best == NULL)
-        print_point(console, "Shown by", "no scenario; diagnose finds it in traces");
+        lesson_point(console, "Shown by", "no scenario; diagnose finds it in traces");
     else
-        print_point(console, "Shown by", best->name);
+        lesson_point(console, "Shown by", best->name);
     for (int i = 0; scenarios[i] != NULL; i++)
         if (scenarios[i] != best && scenario_shows(scenarios[i], about->id))
-            print_point(console, "", scenarios[i]->name);
+            lesson_point(console, "", scenarios[i]->name);
     if (best == NULL)
         return;
-    print_invocation(console, "Explain its scenario", "explain", best->name);
-    print_invocation(console, "See it in small", "run", best->name);
+    lesson_invocation(console, "Explain its scenario", "explain", best->name);
+    lesson_invocation(console, "See it in small", "run", best->name);
 }
 
 static void print_findings(const struct console *console, const char *between)
@@ -314,11 +160,11 @@ static enum status run_explain(void *context, int *exit_code)
         TRY(measured_before_read(&explain->measured, explain->result));
     else /* A result that cannot be read there is not missed: explain needs none. */
         measured_before_read(&explain->measured, flags->out);
-    is_finding = find_finding(&about, name);
+    is_finding = findings_about_named(&about, name);
     if (choice_is_several(name))
         TRY(print_several(&console, name, &explain->measured));
     else if (scenario_find(name) != NULL)
-        print_scenario(&console, scenario_find(name), &explain->measured);
+        lesson_scenario(&console, scenario_find(name), &explain->measured);
     else if (!is_finding && strcmp(name, FINDINGS) != 0)
         TRY(refuse_name(name));
     if (is_finding) {

@@ -173,6 +173,14 @@ bool findings_about(struct finding_about *about, int number)
     return false;
 }
 
+bool findings_about_named(struct finding_about *about, const char *id)
+{
+    for (int i = 0; findings_about(about, i); i++)
+        if (strcmp(about->id, id) == 0)
+            return true;
+    return false;
+}
+
 enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
                           int64_t which)
 {

@@ -28,4 +28,7 @@ struct finding_about {
 /* That of rule `number`, from 0 on; false: there are fewer rules. */
 bool findings_about(struct finding_about *about, int number);
 
+/* That of the rule with this id; false: there is none. */
+bool findings_about_named(struct finding_about *about, const char *id);
+
 #endif
