@@ -306,12 +306,15 @@ static void print_findings(const struct page *page, const struct facts *facts,
 
 /* --- The page --- */
 
-static void print_head(const struct page *page, const struct diagnosis *diagnosis, int which)
+static void print_head(const struct page *page, const struct diagnosis *diagnosis, int which,
+                       const struct diagnosis_view *view)
 {
-    page_title(page, diagnosis->paths[which]);
+    if (!view->unnamed)
+        page_title(page, diagnosis->paths[which]);
     print_origin(page, &diagnosis->summaries[which]);
     print_doubts(page, diagnosis->traces[which]);
-    diagnosis_headline(page, &diagnosis->findings[which].headline);
+    if (!view->unnamed)
+        diagnosis_headline(page, &diagnosis->findings[which].headline);
 }
 
 static enum status print_whole(const struct page *page, const struct diagnosis *diagnosis,
@@ -321,13 +324,14 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
     const struct facts facts = facts_of(summary, 1, 0);
     enum status status = STATUS_OK;
 
-    print_head(page, diagnosis, which);
+    print_head(page, diagnosis, which, view);
     print_step(page, summary, &facts);
     print_usage(page, summary);
     print_launches(page, &summary->launches);
     if (view->timeline > 0)
         TRY(timeline_text(page, summary, view->timeline));
-    print_findings(page, &facts, &diagnosis->findings[which]);
+    if (!view->unnamed)
+        print_findings(page, &facts, &diagnosis->findings[which]);
     longest_gaps_print(page, summary);
     if (view->thresholds)
         diagnosis_thresholds(page, &diagnosis->findings[which]);
