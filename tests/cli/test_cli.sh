@@ -14,7 +14,7 @@ export CHOKEPOINT_CACHE="$folder/cache"
 expect 0 "help" "$program" --help
 says out "chokepoint run --quick"
 is_empty err
-for command in list explain run train bench diagnose compare history doctor exec; do
+for command in list explain quiz run train bench diagnose compare history doctor exec; do
     for option in --help -h; do
         expect 0 "$command $option" "$program" "$command" "$option"
         says out "Usage: chokepoint $command"

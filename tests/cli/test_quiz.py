@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""`quiz` asks about traces of a real run, hides what they are, and marks answers by what that run measured.
+
+usage: test_quiz.py PROGRAM
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+program = os.path.abspath(sys.argv[1])
+SCENARIOS = ["launch_overhead", "leak", "host_round_trip", "padding"]
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+
+
+def call(*arguments, answers=None, code=0):
+    done = subprocess.run([program, *arguments], input=answers or "", capture_output=True, text=True, check=False)
+    check(done.returncode == code, f"{arguments}: exit code {done.returncode}, not {code}: {done.stderr}")
+    return done.stdout if code == 0 else done.stderr
+
+
+def sheet(folder, result, count, seed):
+    said = call("quiz", f"--from={result}", f"--sheet={count}", f"--out={folder}", f"--seed={seed}")
+    return said, {path.name: path.read_text() for path in sorted(folder.iterdir())}
+
+
+def check_hidden(page, entry, knob, titles):
+    """The part before the questions; these have titles of findings, right and wrong ones."""
+    name, trace = entry["scenario"], page.partition("### Question 1")[0]
+    check("### Kernels" in trace and "### Device" in trace, f"{name}: the page has no figures")
+    # "launch" and "gelu" are knobs, and words for work that the trace shows: no setting of theirs is printed.
+    for text in [f"{knob}=", f"--{knob}", "json.gz", "Bottleneck", "Findings", *titles]:
+        check(text not in trace, f"{name}: the page says {text}")
+    for word in [name, *titles.values(), *([knob] if "_" in knob else [])]:
+        check(not re.search(rf"(?<![a-z_]){word}(?![a-z_])", trace), f"{name}: the page says {word}")
+
+
+def check_choices(page, entry, result, titles):
+    """The right choice is what the result found, and no other choice is."""
+    lines = re.findall(r"^- \*\*([a-e])\*\*: (.*)$", page.replace("\\", ""), flags=re.MULTILINE)
+    causes, places = lines[:5], lines[5:]
+    found = {finding["id"] for finding in result["findings"][entry["variant"]]}
+    check([letter for letter, _ in causes] == list("abcde") == [letter for letter, _ in places],
+          f"{entry['page']}: five choices each")
+    check(causes[4][1] == "nothing of these", f"{entry['page']}: nothing is the last choice")
+    right = [letter for letter, title in causes if titles.get(title) in found]
+    wanted = right if entry["variant"] == "before" else ["e"]
+    check(wanted == entry["answers"][:1], f"{entry['page']}: {right} are in the result, the key has {entry['answers']}")
+    check(entry["variant"] == "before" or not right, f"{entry['page']}: {right} are choices after the fix, and found")
+    check((entry["answers"][1] == "e") == (entry["variant"] == "after"), f"{entry['page']}: where to look")
+
+
+def check_key(files, results, knobs, titles):
+    key = json.loads(files["key.json"])["sets"]
+    check(len({(entry["scenario"], entry["variant"]) for entry in key}) == len(key), "a set is there twice")
+    for entry in key:
+        result = results[entry["scenario"]]
+        check(entry["effect"] == result["effect"], f"{entry['page']}: the effect is not the result's")
+        check(entry["interval"] == result["interval"], f"{entry['page']}: the interval is not the result's")
+        factor = result["effect"] if entry["variant"] == "before" else 1
+        check(entry["answers"][2] == factor, f"{entry['page']}: the factor")
+        check(f"| {entry['page']} | {entry['scenario']} | {entry['variant']} |" in files["key.md"].replace("\\", ""),
+              f"{entry['page']}: key.md says something else")
+        check_hidden(files[entry["page"]], entry, knobs[entry["scenario"]], titles)
+        check_choices(files[entry["page"]], entry, result, titles)
+    return key
+
+
+def marks(text):
+    return re.findall(r"^ +(\d) (right|half right|wrong): ", text, flags=re.MULTILINE)
+
+
+def check_marks(result, seed, entry):
+    """The first set of the sheet is the one that quiz asks about."""
+    quiz = ("quiz", f"--from={result}", f"--seed={seed}")
+    letter, place, factor = entry["answers"]
+    low, high = entry["interval"] if entry["variant"] == "before" else (factor, factor)
+    half = max(factor * 1.3, high * 1.001)
+    half = half if 1.16 < half / factor < 1.35 else min(factor * 0.7, low * 0.999)
+    wrong = max(factor, high) * 3
+    other = "a" if letter != "a" else "b"
+    cases = [([letter, place, f"{factor}"], ["right"] * 3, "3 of 3"),
+             ([letter.upper(), place, f"{factor * 1.1}x"], ["right"] * 3, "3 of 3"),
+             ([other, place, f"{wrong}"], ["wrong", "right", "wrong"], "1 of 3"),
+             (["f", "", "much"], ["wrong"] * 3, "0 of 3")]
+    if 0.66 < half / factor < 1.34:
+        cases.append(([letter, place, f"{half}"], ["right", "right", "half right"], "2.5 of 3"))
+    for answers, expected, score in cases:
+        typed = call(*quiz, answers="\n".join(answers) + "\n")
+        given = call(*quiz, "--answers=" + ",".join(answers))
+        for text in typed, given:
+            check([word for _, word in marks(text)] == expected, f"{entry}: {answers}: {marks(text)}")
+            check(f"Score: {score}" in text, f"{answers}: the score is not {score}")
+            check(call("explain", entry["scenario"], f"--result={result}") in text, f"{answers}: no lesson")
+    text = " ".join(call(*quiz, "--answers=f,,much").split())
+    for named in '"f" is not a letter from a to e', "no answer", '"much" is not a factor':
+        check(named in text, f"a malformed answer is not named: {named}")
+    check(call(*quiz, "--answers=a") == call(*quiz, "--answers=a"), "the same seed asks something else")
+    return any("half right" in case[1] for case in cases)
+
+
+def titles_of_findings():
+    """Ids by title, of all that the program finds."""
+    text = call("explain")
+    ids = re.findall(r"^  (\w+) ", text[text.index("findings: what"):], flags=re.MULTILINE)
+    titles = {}
+    for name in ids:
+        line = re.search(rf"^{name}: (.*(?:\n  .*)?)\n\n", call("explain", "findings"), flags=re.MULTILINE)
+        if line:
+            titles[" ".join(line[1].split())] = name
+    check(len(titles) > 20, f"explain lists {len(titles)} findings")
+    return titles
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    results_folder = folder / "result"
+    subprocess.run([program, "run", *SCENARIOS, "--quick", "--repetitions=2", "--device=cpu", f"--out={results_folder}"],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # verdicts do not matter here
+    entries = json.loads((results_folder / "result.json").read_text())["chokepoint"]["scenarios"]
+    results = {entry["name"]: entry for entry in entries}
+    knobs = {entry["name"]: entry["knob"] for entry in entries}
+    titles = titles_of_findings()
+
+    said, files = sheet(folder / "one", results_folder, 100, 5)
+    key = check_key(files, results, knobs, titles)
+    check(len(key) >= 6, f"only {len(key)} sets of 4 scenarios")
+    check(f"no more than {len(key)} traces" in said, f"fewer than were asked for, and it does not say so: {said}")
+    check(sheet(folder / "two", results_folder, 100, 5)[1] == files, "the same seed makes another sheet")
+    check(sheet(folder / "three", results_folder, 100, 6)[1] != files, "another seed makes the same sheet")
+    said, files = sheet(folder / "few", results_folder, 2, 5)
+    check(set(files) == {"01.md", "02.md", "key.json", "key.md"} and "no more" not in said, f"two pages: {set(files)}")
+
+    seen, halves = {}, 0
+    for seed in range(20):
+        _, files = sheet(folder / f"seed{seed}", results_folder, 1, seed)
+        first = json.loads(files["key.json"])["sets"][0]
+        if first["variant"] not in seen:
+            seen[first["variant"]] = seed
+            halves += check_marks(results_folder, seed, first)
+    check(set(seen) == {"before", "after"}, f"20 seeds draw only {set(seen)}")
+    check(halves > 0, "no factor was half right")
+
+    for arguments, part in (([f"--from={folder}/none"], "none"),
+                            ([f"--from={results_folder}", "--sheet=2"], "--out=DIR belong together"),
+                            ([f"--from={results_folder}", "--answers=a,b,1,2"], "there are 3 questions")):
+        check(part in call("quiz", *arguments, code=2), f"{arguments}: the error does not say {part}")
+    for trace in results_folder.glob("traces/*"):
+        trace.unlink()
+    check("no scenario with traces" in call("quiz", f"--from={results_folder}", code=2), "traces that are gone")
+
+for failure in failures[:20]:
+    print(failure)
+sys.exit(1 if failures else 0)
