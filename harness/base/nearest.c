@@ -9,7 +9,7 @@ enum {
     LONGEST = 63,
     FARTHEST_SHARE = 3, /* a third of the name */
     PART_LEAST = 4,
-    FEW = 12, /* names that one message lists */
+    FEW = 16, /* names that one message lists */
 };
 
 static int least(int a, int b)

@@ -15,7 +15,7 @@ const char *nearest_name(const char *name, const char *const *names, int count);
 enum { NEAREST_ADVICE = 192 };
 
 /* Follows "there is no NAME": "; did you mean workers?", or, where none is near and they are at most
- * a dozen, "; there are item_sync, precision and small_batch". "" where neither helps. */
+ * 16, "; there are item_sync, precision and small_batch". "" where neither helps. */
 void nearest_advice(char text[NEAREST_ADVICE], const char *name, const char *const *names,
                     int count);
 
