@@ -136,6 +136,8 @@ with tempfile.TemporaryDirectory() as name:
     check(f"no more than {len(key)} traces" in said, f"fewer than were asked for, and it does not say so: {said}")
     check(sheet(folder / "two", results_folder, 100, 5)[1] == files, "the same seed makes another sheet")
     check(sheet(folder / "three", results_folder, 100, 6)[1] != files, "another seed makes the same sheet")
+    for seed in range(6, 26):  # other choices
+        check_key(sheet(folder / f"sheet{seed}", results_folder, 100, seed)[1], results, knobs, titles)
     said, files = sheet(folder / "few", results_folder, 2, 5)
     check(set(files) == {"01.md", "02.md", "key.json", "key.md"} and "no more" not in said, f"two pages: {set(files)}")
 
