@@ -66,7 +66,7 @@ if command -v systemd-analyze >/dev/null; then
     cp "$source/examples/chokepoint-doctor.timer" "$folder"
     expect 0 "systemd's units" systemd-analyze verify "$folder/chokepoint-doctor.service" \
         "$folder/chokepoint-doctor.timer"
-    is_empty err
+    says_not err chokepoint-doctor # it may complain about other units of this machine
 else
     echo "systemd-analyze is not here: the units are not checked"
 fi
