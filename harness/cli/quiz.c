@@ -356,7 +356,7 @@ const struct command command_quiz = {
         "factor is right inside the measured interval or within 15%, half right within 35%. Then "
         "comes the lesson. The same seed draws the same.\v"
         "Examples:\n"
-        "  chokepoint run all && chokepoint quiz --seed=7\n"
+        "  chokepoint run all; chokepoint quiz --seed=7\n"
         "  chokepoint quiz --seed=7 --answers=b,c,1.8\n"
         "  chokepoint quiz --from=chokepoint-result --sheet=12 --out=class\n"
         "\n"
