@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""README.md lists the scenarios as the program does, and docs/results.md the metrics as metric.h does.
+"""README.md lists the scenarios as the program does and shows the figures of the result that it names, and
+docs/results.md lists the metrics as metric.h does.
 
 usage: test_docs.py PROGRAM SOURCE
 """
@@ -32,10 +33,48 @@ def compare(title, written, meant):
     return written == meant and len(meant) > 20
 
 
+def shown_figures(result, name):
+    """The lines that `run` printed about a scenario, in single spaces."""
+    scenario = next(one for one in result["chokepoint"]["scenarios"] if one["name"] == name)
+    lines = [f"{name} {scenario['knob']} {scenario['before']} -> {scenario['after']} {scenario['verdict']}"]
+    for row in scenario["expectations"]:
+        effect, interval = change_text.of_result(row)
+        sides = [quantity.quantity(row[side], row["unit"]) for side in ("before", "after")]
+        lines.append(" ".join([row["metric"], *sides, effect, interval]))
+    used = scenario["utilisation"]
+    busy, mfu = ([f"{100 * used[side][what]:.0f}%" for side in ("before", "after")] for what in ("busy_share", "mfu"))
+    lines.append(f"device busy {' -> '.join(busy)}, MFU {' -> '.join(mfu)}")
+    first, left = (scenario["findings"][side][0] for side in ("before", "after"))
+    lines.append(f"before the fix: {first['id']} (predicted gain {quantity.factor(first['predicted_gain'])}, measured "
+                 f"{quantity.factor(scenario['effect'])}); left after the fix: {left['id']}")
+    low, high = (quantity.digits(end) for end in scenario["interval"])
+    lines += [f"take {quantity.digits(scenario['effect'])} times as long",
+              f"between {low} and {high}", f"predicted a gain of {quantity.factor(first['predicted_gain'])}"]
+    return lines
+
+
+def shows_its_result(readme):
+    """What README.md shows of a run is in the result that it names above."""
+    text = readme.read_text()
+    above, block, prose = re.search(r"^(.*)```text\n(.*?)```\n(.*?)\n## ", text, flags=re.DOTALL).groups()
+    folder = re.findall(r"`(results/[\w-]+)`", above)[-1]
+    result = json.loads((readme.parent / folder / "result.json").read_text())
+    words = " ".join((block + prose).split())
+    missing = [line for line in shown_figures(result, "item_sync") if line not in words]
+    for line in missing:
+        print(f"README.md: {folder} says otherwise: {line}")
+    return not missing
+
+
 program, source = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(source / "scripts"))
+from common import change_text, quantity
+
 listed = subprocess.run([program, "list", "--format=json"], stdout=subprocess.PIPE, check=True)
 same = [compare("README.md", [row[0] for row in table(source / "README.md", "scenario")],
                 [scenario["name"] for scenario in json.loads(listed.stdout)["scenarios"]]),
         compare("docs/results.md", table(source / "docs/results.md", "metric"),
-                metrics(source / "scenarios/training/step/metric.h"))]
+                metrics(source / "scenarios/training/step/metric.h")),
+        shows_its_result(source / "README.md")]
 sys.exit(not all(same))
