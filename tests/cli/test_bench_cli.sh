@@ -117,7 +117,7 @@ expect 2 "an empty filter" bench --benchmark_filter=
 expect 2 "an invalid filter" bench --benchmark_filter='('
 says err "not a regular expression"
 expect 2 "an unknown format" bench --benchmark_format=csv
-says err "give console or json"
+says err "give console, json or markdown"
 expect 2 "no time" bench --benchmark_min_time=0
 expect 2 "no repetitions" bench --benchmark_repetitions=0
 expect 2 "an unknown flag" bench --benchmark_repetition_count=3
