@@ -3,6 +3,7 @@
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/hand_out.h"
 #include "harness/cli/lesson_print.h"
 #include "harness/cli/measured_before.h"
 #include "harness/diagnosis/findings.h"
@@ -21,81 +22,61 @@ static const char FINDINGS[] = "findings"; /* stands for all of them */
 struct explain {
     struct flags flags;
     const char *result; /* NULL: not given */
+    int markdown;       /* 0 or 1, which its words stand for */
     struct measured_before measured;
 };
 
-/* --- Several scenarios --- */
-
-static enum status print_several(const struct console *console, const char *name,
-                                 const struct measured_before *measured)
-{
-    struct choice choice = { .chosen = { false } };
-    enum status status = STATUS_OK;
-    const char *between = "";
-
-    TRY(choice_add(&choice, name));
-    for (int i = 0; i < CHOICE_MAX; i++) {
-        if (!choice.chosen[i])
-            continue;
-        fputs(between, console->stream);
-        lesson_scenario(console, scenarios[i], measured);
-        between = "\n\n";
-    }
-
-out:
-    return status;
-}
-
 /* --- A finding --- */
 
-static void print_severity(const struct console *console)
+static void print_severity(const struct page *page)
 {
     char sentence[160];
 
     snprintf(sentence, sizeof sentence,
              "none below %.0f%% of a step, minor below %.0f%%, major below %.0f%%, else critical",
              100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
-    lesson_point(console, "Severity", sentence);
+    lesson_point(page, "Severity", sentence);
 }
 
-static void print_finding(const struct console *console, const struct finding_about *about)
+/* `best` comes first; NULL: none shows it. */
+static void print_shown_by(const struct page *page, const struct scenario *best, const char *id)
+{
+    char names[512];
+    size_t length;
+
+    if (best == NULL) {
+        lesson_point(page, "Shown by", "no scenario; diagnose finds it in traces");
+        return;
+    }
+    length = (size_t)snprintf(names, sizeof names, "%s", best->name);
+    for (int i = 0; scenarios[i] != NULL && length < sizeof names; i++)
+        if (scenarios[i] != best && scenario_shows(scenarios[i], id))
+            length +=
+                (size_t)snprintf(names + length, sizeof names - length, ", %s", scenarios[i]->name);
+    lesson_point(page, "Shown by", names);
+}
+
+static void print_finding(const struct page *page, const struct finding_about *about)
 {
     const struct lesson *lesson = lesson_find(about->id);
     const struct scenario *best = scenario_showing(about->id);
 
-    lesson_title(console, about->id, about->title);
+    lesson_title(page, about->id, about->title);
     if (lesson != NULL) {
-        lesson_point(console, "Symptom", lesson->symptom);
-        lesson_point(console, "Meaning", lesson->meaning);
+        lesson_point(page, "Symptom", lesson->symptom);
+        lesson_point(page, "Meaning", lesson->meaning);
     }
-    lesson_point(console, "Fix", about->advice);
+    lesson_point(page, "Fix", about->advice);
     if (lesson != NULL)
-        lesson_point(console, "Cost", lesson->cost);
-    lesson_point(console, "Threshold", about->source);
+        lesson_point(page, "Cost", lesson->cost);
+    lesson_point(page, "Threshold", about->source);
     if (lesson != NULL && lesson_costs_time(lesson))
-        print_severity(console);
-    if (best == NULL)
-        lesson_point(console, "Shown by", "no scenario; diagnose finds it in traces");
-    else
-        lesson_point(console, "Shown by", best->name);
-    for (int i = 0; scenarios[i] != NULL; i++)
-        if (scenarios[i] != best && scenario_shows(scenarios[i], about->id))
-            lesson_point(console, "", scenarios[i]->name);
+        print_severity(page);
+    print_shown_by(page, best, about->id);
     if (best == NULL)
         return;
-    lesson_invocation(console, "Explain its scenario", "explain", best->name);
-    lesson_invocation(console, "See it in small", "run", best->name);
-}
-
-static void print_findings(const struct console *console, const char *between)
-{
-    struct finding_about about;
-
-    for (int i = 0; findings_about(&about, i); i++) {
-        fputs(between, console->stream);
-        print_finding(console, &about);
-        between = "\n\n";
-    }
+    lesson_invocation(page, "Explain its scenario", "explain", best->name);
+    lesson_invocation(page, "See it in small", "run", best->name);
 }
 
 /* Without a name. */
@@ -110,6 +91,62 @@ static void list_findings(const struct console *console)
         wrap_print(stdout, COLUMN, COLUMN, console->width, about.title);
     }
 }
+
+/* --- Several lessons --- */
+
+/* Each after what stands above it. */
+static void print_between(const struct page *page, bool *is_first)
+{
+    fputs(*is_first ? "" : "\n\n", page->console.stream);
+    *is_first = false;
+}
+
+/* By what is at fault, as `list` has them. */
+static void print_scenarios(const struct page *page, const struct choice *choice,
+                            const struct measured_before *measured, bool *is_first)
+{
+    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++) {
+        for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++) {
+            if (!choice->chosen[i] || (int)scenarios[i]->group != group)
+                continue;
+            print_between(page, is_first);
+            lesson_scenario(page, scenarios[i], measured);
+        }
+    }
+}
+
+static void print_findings(const struct page *page, bool *is_first)
+{
+    struct finding_about about;
+
+    for (int i = 0; findings_about(&about, i); i++) {
+        print_between(page, is_first);
+        print_finding(page, &about);
+    }
+}
+
+/* `name` stands for scenarios, findings or both. */
+static enum status print_several(const struct page *page, const char *name,
+                                 const struct measured_before *measured)
+{
+    struct choice choice = { .chosen = { false } };
+    bool findings = strcmp(name, FINDINGS) == 0 || strcmp(name, "all") == 0;
+    bool is_first = !page->markdown;
+    enum status status = STATUS_OK;
+
+    if (strcmp(name, FINDINGS) != 0)
+        TRY(choice_add(&choice, name));
+    if (page->markdown)
+        hand_out_begin(page, &choice, findings);
+    print_scenarios(page, &choice, measured, &is_first);
+    if (findings)
+        print_findings(page, &is_first);
+
+out:
+    return status;
+}
+
+/* --- The command --- */
 
 /* A misspelt name may be near to a finding's. */
 static enum status refuse_name(const char *name)
@@ -134,24 +171,56 @@ out:
     return status;
 }
 
+static enum status list_all(const struct page *page, void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+
+    if (page->markdown)
+        FAIL(STATUS_BAD_USAGE, "--format=markdown: name what is to be explained, or all");
+    TRY(command_list.run(context, exit_code));
+    list_findings(&page->console);
+    printf("\n%s ", program_invocation_name);
+    wrap_print(stdout, wrap_columns(program_invocation_name) + 1, 0, page->console.width,
+               "explain NAME says what a scenario teaches or a finding means; NAME may be all "
+               "or findings.");
+
+out:
+    return status;
+}
+
 /* Some names are of a scenario and of a finding: then both are explained. */
+static enum status print_one(const struct page *page, const char *name,
+                             const struct measured_before *measured)
+{
+    enum status status = STATUS_OK;
+    const struct scenario *scenario = scenario_find(name);
+    struct finding_about about;
+    bool is_finding = findings_about_named(&about, name);
+
+    if (scenario == NULL && !is_finding)
+        TRY(refuse_name(name));
+    if (scenario != NULL)
+        lesson_scenario(page, scenario, measured);
+    if (scenario != NULL && is_finding)
+        fputs("\n\n", page->console.stream);
+    if (is_finding)
+        print_finding(page, &about);
+
+out:
+    return status;
+}
+
 static enum status run_explain(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
     struct explain *explain = context;
     const struct flags *flags = &explain->flags;
-    struct console console = console_open(stdout, flags->color);
+    struct page page =
+        explain->markdown ? page_markdown(stdout) : page_console(stdout, flags->color);
     const char *name = flags->argument_count > 0 ? flags->arguments[0] : NULL;
-    struct finding_about about;
-    bool is_finding;
 
     if (name == NULL) {
-        TRY(command_list.run(context, exit_code));
-        list_findings(&console);
-        printf("\n%s ", program_invocation_name);
-        wrap_print(stdout, wrap_columns(program_invocation_name) + 1, 0, console.width,
-                   "explain NAME says what a scenario teaches or a finding means; NAME may be all "
-                   "or findings.");
+        TRY(list_all(&page, context, exit_code));
         goto out;
     }
     if (flags->argument_count > 1)
@@ -160,19 +229,10 @@ static enum status run_explain(void *context, int *exit_code)
         TRY(measured_before_read(&explain->measured, explain->result));
     else /* A result that cannot be read there is not missed: explain needs none. */
         measured_before_read(&explain->measured, flags->out);
-    is_finding = findings_about_named(&about, name);
-    if (choice_is_several(name))
-        TRY(print_several(&console, name, &explain->measured));
-    else if (scenario_find(name) != NULL)
-        lesson_scenario(&console, scenario_find(name), &explain->measured);
-    else if (!is_finding && strcmp(name, FINDINGS) != 0)
-        TRY(refuse_name(name));
-    if (is_finding) {
-        fputs(scenario_find(name) != NULL ? "\n\n" : "", stdout);
-        print_finding(&console, &about);
-    } else if (strcmp(name, FINDINGS) == 0 || strcmp(name, "all") == 0) {
-        print_findings(&console, strcmp(name, "all") == 0 ? "\n\n" : "");
-    }
+    if (choice_is_several(name) || strcmp(name, FINDINGS) == 0)
+        TRY(print_several(&page, name, &explain->measured));
+    else
+        TRY(print_one(&page, name, &explain->measured));
 
 out:
     return status;
@@ -190,6 +250,9 @@ static const struct option_row options[] = {
       "result of run, whose effects are shown beside what is expected; chokepoint-result if not "
       "given",
       2, value_text, .offset = offsetof(struct explain, result) },
+    { "format", "console|markdown",
+      "format of what is printed; of several lessons, markdown is a hand-out with contents", 3,
+      value_choice, .offset = offsetof(struct explain, markdown) },
     FLAG_COLOR,
     FLAG_VERBOSE,
     OPTIONS_END,
@@ -208,7 +271,8 @@ const struct command command_explain = {
             "  chokepoint explain item_sync\n"
             "  chokepoint explain host_sync    a finding\n"
             "  chokepoint explain findings     all of them\n"
-            "  chokepoint explain all",
+            "  chokepoint explain all\n"
+            "  chokepoint explain all --format=markdown >hand-out.md    for a class",
     .options = options,
     .context_size = sizeof(struct explain),
     .run = run_explain,

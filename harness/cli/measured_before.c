@@ -2,7 +2,6 @@
 
 #include "harness/experiment/effect_words.h"
 #include "harness/text/json.h"
-#include "harness/text/wrap.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static enum metric find_metric(const char *name)
 }
 
 /* `coverage` is that of the scenario: all its intervals come from the same pairs. */
-static void print_effect(const struct console *console, const cJSON *entry, double coverage)
+static void print_effect(const struct page *page, const cJSON *entry, double coverage)
 {
     enum metric metric = find_metric(json_text_of(entry, "metric"));
     bool shrinks = strcmp(json_text_of(entry, "direction"), "shrinks") == 0;
@@ -44,37 +43,35 @@ static void print_effect(const struct console *console, const cJSON *entry, doub
         number(cJSON_GetArrayItem(interval, 1)), coverage
     };
     struct change_text change;
-    char sentence[256];
+    char words[256];
 
     if (metric == METRIC_NONE || !isfinite(effect.before) || !isfinite(effect.after))
         return;
     change = effect_words(&effect, metric, shrinks ? SHRINKS : GROWS);
-    snprintf(sentence, sizeof sentence, "%s: %s%s%s%s", metric_name(metric), change.effect,
-             change.interval[0] != '\0' ? " (" : "", change.interval,
-             change.interval[0] != '\0' ? ")" : "");
-    fputs("  ", console->stream);
-    wrap_print(console->stream, 2, 4, console->width, sentence);
+    snprintf(words, sizeof words, "%s%s%s%s", change.effect, change.interval[0] != '\0' ? " (" : "",
+             change.interval, change.interval[0] != '\0' ? ")" : "");
+    page_note(page, metric_name(metric), words);
 }
 
 void measured_before_print(const struct measured_before *measured, const struct scenario *scenario,
-                           const struct console *console)
+                           const struct page *page)
 {
     const cJSON *entry =
         workload_scenario(measured->result.root, scenario->name, strlen(scenario->name));
     const cJSON *expectations = member(entry, "expectations"), *expectation;
     const char *device = json_text_of(member(entry, "device"), "name");
-    char date[64], sentence[512];
+    char date[64];
 
     if (cJSON_GetArraySize(expectations) == 0)
         return;
     benchmark_file_context(&measured->result, "date", date, sizeof date);
-    fprintf(console->stream, "\n%sMeasured earlier%s\n  ", console->bold, console->plain);
-    snprintf(sentence, sizeof sentence, "%s on %s, %s (%s)", json_text_of(entry, "verdict"),
-             device[0] != '\0' ? device : "an unknown device",
-             date[0] != '\0' ? date : "at an unknown date", measured->result.path);
-    wrap_print(console->stream, 2, 2, console->width, sentence);
+    page_summary(page, "Measured earlier");
+    page_paragraph(page, INK_PLAIN, "%s on %s, %s (%s)", json_text_of(entry, "verdict"),
+                   device[0] != '\0' ? device : "an unknown device",
+                   date[0] != '\0' ? date : "at an unknown date", measured->result.path);
+    fputs(page->markdown ? "\n" : "", page->console.stream);
     cJSON_ArrayForEach(expectation, expectations)
-        print_effect(console, expectation, number(member(entry, "coverage")));
+        print_effect(page, expectation, number(member(entry, "coverage")));
 }
 
 void measured_before_release(struct measured_before *measured)

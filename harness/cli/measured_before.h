@@ -17,7 +17,7 @@ enum status measured_before_read(struct measured_before *measured, const char *p
 /* Prints the verdict, then a line per expectation: "step_time: 1.57x faster (1.52 to 1.61)". Prints nothing
  * where the scenario was not measured. */
 void measured_before_print(const struct measured_before *measured, const struct scenario *scenario,
-                           const struct console *console);
+                           const struct page *page);
 
 void measured_before_release(struct measured_before *measured); /* all zero is allowed */
 

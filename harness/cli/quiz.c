@@ -143,7 +143,7 @@ static enum status ask(const struct quiz *quiz, const struct quiz_set *set)
     }
     print_marks(&page, set, answers);
     putchar('\n');
-    lesson_scenario(&page.console, set->scenario, &quiz->measured);
+    lesson_scenario(&page, set->scenario, &quiz->measured);
 
 out:
     return status;

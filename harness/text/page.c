@@ -159,6 +159,44 @@ void page_heading(const struct page *page, const char *text)
     put_heading(page, "### ", text);
 }
 
+/* Letters become small, spaces hyphens, and what is no letter, digit, hyphen or underscore is left out. */
+static void put_anchor(FILE *stream, const char *title)
+{
+    for (; *title != '\0'; title++) {
+        if (is_word(*title) || *title == '_' || *title == '-')
+            fputc(tolower((unsigned char)*title), stream);
+        else if (*title == ' ')
+            fputc('-', stream);
+    }
+}
+
+void page_contents(const struct page *page, const char *title)
+{
+    FILE *stream = page->console.stream;
+
+    if (!page->markdown) {
+        page_paragraph(page, INK_PLAIN, "%s", title);
+        return;
+    }
+    fputs("- [", stream);
+    put_markdown(page, title);
+    fputs("](#", stream);
+    put_anchor(stream, title);
+    fputs(")\n", stream);
+}
+
+void page_code_begin(const struct page *page, const char *language)
+{
+    if (page->markdown)
+        fprintf(page->console.stream, "\n```%s\n", language);
+}
+
+void page_code_end(const struct page *page)
+{
+    if (page->markdown)
+        fputs("```\n", page->console.stream);
+}
+
 void page_paragraph(const struct page *page, enum ink ink, const char *format, ...)
 {
     char text[TEXT_SIZE];

@@ -25,6 +25,15 @@ enum ink { INK_PLAIN, INK_DIM, INK_GOOD, INK_DOUBTFUL, INK_BAD, INK_BOLD };
 void page_title(const struct page *page, const char *text);
 void page_heading(const struct page *page, const char *text);
 
+/* An item of a list of contents: a link to the page_title() of that text, by the anchor that GitHub and
+ * pandoc's gfm give to a heading. `title` has no brackets. */
+void page_contents(const struct page *page, const char *title);
+
+/* Between both calls stands code as it is: in Markdown a fenced block of that language. No line of it may
+ * begin with three backticks. */
+void page_code_begin(const struct page *page, const char *language);
+void page_code_end(const struct page *page);
+
 /* Wrapped to the width. Cut after 2047 bytes. */
 void page_paragraph(const struct page *page, enum ink ink, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -172,6 +172,8 @@ says out "Measured earlier"
 says out "syncs_per_step: down 2"
 expect 0 "explain what a result lacks" "$program" explain cache_flush --result="$(dirname -- "$0")/../../results/cpu-xeon-amx-2cores"
 says_not out "Measured earlier"
+refuses "a hand-out of nothing" "--format=markdown: name what is to be explained, or all" "$program" explain \
+    --format=markdown
 refuses "explain with a result that is not there" "nowhere" "$program" explain item_sync --result=nowhere
 expect 0 "explain a finding" "$program" explain host_sync
 says out "host_sync: The host waits"

@@ -149,6 +149,38 @@ static void parts_have_headings_notes_and_totals(void **state)
           "\n**1 scenario: 1 reproduced**\n");
 }
 
+static void print_contents(const struct page *page)
+{
+    page_contents(page, "a_b: The loop's 2 Half-steps");
+    page_title(page, "a_b: The loop's 2 Half-steps");
+}
+
+/* The anchor is what GitHub makes of the heading. */
+static void contents_link_to_titles(void **state)
+{
+    (void)state;
+    check(print_contents, false,
+          "  a_b: The loop's 2 Half-steps\n"
+          "a_b: The loop's 2 Half-steps\n");
+    check(print_contents, true,
+          "- [a_b: The loop's 2 Half-steps](#a_b-the-loops-2-half-steps)\n"
+          "## a_b: The loop's 2 Half-steps\n");
+}
+
+static void print_code(const struct page *page)
+{
+    page_code_begin(page, "sh");
+    fputs("echo *\n", page->console.stream);
+    page_code_end(page);
+}
+
+static void code_stands_in_a_fence(void **state)
+{
+    (void)state;
+    check(print_code, false, "echo *\n");
+    check(print_code, true, "\n```sh\necho *\n```\n");
+}
+
 /* Names come from files, which anybody may have written. */
 static void print_names(const struct page *page)
 {
@@ -339,6 +371,8 @@ int main(void)
         cmocka_unit_test(a_command_is_not_broken_within_a_quoted_word),
         cmocka_unit_test(columns_are_padded_wrapped_and_continued_below),
         cmocka_unit_test(parts_have_headings_notes_and_totals),
+        cmocka_unit_test(contents_link_to_titles),
+        cmocka_unit_test(code_stands_in_a_fence),
         cmocka_unit_test(control_characters_are_not_obeyed_in_any_column),
         cmocka_unit_test(markdown_of_any_kind_is_escaped_in_cells),
         cmocka_unit_test(a_table_is_fitted_by_rule),
