@@ -34,6 +34,15 @@ out:
     return status;
 }
 
+int check_width(enum kernel kernel, const void *arguments)
+{
+    int width = 1;
+
+    if (kernels[kernel].width_offset != NO_WIDTH)
+        memcpy(&width, (const char *)arguments + kernels[kernel].width_offset, sizeof width);
+    return width;
+}
+
 enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const void *arguments,
                          size_t size)
 {
@@ -58,7 +67,7 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
                  count, ROW_MULTIPLE);
         goto out;
     }
-    memcpy(&width, (const char *)arguments + kernels[kernel].width_offset, sizeof width);
+    width = check_width(kernel, arguments);
     if (width < 1 || width % ROW_MULTIPLE != 0)
         FAIL(STATUS_BAD_USAGE, "launch of %s: a width of %d is not a positive multiple of %d", name,
              width, ROW_MULTIPLE);

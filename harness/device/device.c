@@ -5,6 +5,7 @@
 
 #include "harness/device/check.h"
 #include "harness/device/driver.h"
+#include "harness/device/flips.h"
 #include "harness/device/ledger.h"
 
 static void count(_Atomic int64_t *counter, int64_t by)
@@ -398,6 +399,7 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
     else
         TRY(stream->device->driver->launch(stream, kernel, dtype, rows, arguments, size));
     TRY(launched(stream));
+    TRY(flip_kernel(stream, kernel, dtype, rows, arguments));
 
 out:
     return status;
@@ -415,6 +417,7 @@ enum status device_gemm(struct stream *stream, const struct gemm *gemm)
     else
         TRY(stream->device->driver->gemm(stream, gemm));
     TRY(launched(stream));
+    TRY(flip_gemm(stream, gemm));
 
 out:
     return status;
