@@ -4,6 +4,7 @@
 #include "harness/base/atomic_file.h"
 #include "harness/base/number.h"
 #include "harness/bench/clocks.h"
+#include "harness/cli/bench_against.h"
 #include "harness/cli/bench_output.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/filter.h"
@@ -28,6 +29,7 @@ struct bench_command {
     struct flags flags;
     struct bench_settings settings;
     struct bench_output_options output_options;
+    struct bench_against against;
     struct filter filter;
     bool inverted; /* "-REGEX": what it does not match */
     bool list, interleaved;
@@ -237,7 +239,10 @@ static enum status measure(struct bench_command *command)
         command->failed += command->rows[i].status != STATUS_OK;
     if (outcome == STATUS_INTERRUPTED && keeps_older(command))
         command->output.options.file = NULL;
-    TRY(bench_output_rows(&command->output, command->rows, command->count));
+    TRY(bench_against_place(&command->against, device_properties(command->device), command->rows,
+                            command->count));
+    TRY(bench_output_rows(&command->output, command->rows, command->count,
+                          &command->against.standings, command->against.where));
     TRY(bench_output_end(&command->output));
     if (outcome != STATUS_OK)
         status = status_raise(&error);
@@ -277,9 +282,9 @@ static enum status measure_rounds(struct bench_command *command, int *exit_code)
                                                               NULL };
     enum status status = STATUS_OK;
 
-    if (command->list || command->output_options.file != NULL)
+    if (command->list || command->output_options.file != NULL || command->against.where != NULL)
         FAIL(STATUS_BAD_USAGE, "--rounds-of measures, and writes its files to the folder --out: "
-                               "leave out --benchmark_list_tests and --benchmark_out");
+                               "leave out --benchmark_list_tests, --benchmark_out and --against");
     if (command->flags.argument_count > 2)
         FAIL(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
              command->flags.arguments[2]);
@@ -290,8 +295,8 @@ out:
     return status;
 }
 
-/* What only the rounds take. */
-static enum status refuse_rounds(const struct bench_command *command)
+/* What only the rounds take, or only what is measured. */
+static enum status refuse_others(const struct bench_command *command)
 {
     enum status status = STATUS_OK;
 
@@ -299,8 +304,12 @@ static enum status refuse_rounds(const struct bench_command *command)
     if (command->flags.argument_count > 0)
         FAIL(STATUS_BAD_USAGE, "bench takes options only; unexpected \"%.60s\"",
              command->flags.arguments[0]);
-    if (command->output_options.format == FORMAT_MARKDOWN)
-        FAIL(STATUS_BAD_USAGE, "--benchmark_format=markdown belongs to --rounds-of OLD NEW");
+    if (command->output_options.format == FORMAT_MARKDOWN && command->against.where == NULL)
+        FAIL(STATUS_BAD_USAGE,
+             "--benchmark_format=markdown belongs to --rounds-of OLD NEW and to --against");
+    if (command->list && command->against.where != NULL)
+        FAIL(STATUS_BAD_USAGE,
+             "--against places what is measured: leave out --benchmark_list_tests");
 
 out:
     return status;
@@ -315,7 +324,8 @@ static enum status run_bench(void *context, int *exit_code)
         TRY(measure_rounds(command, exit_code));
         goto out;
     }
-    TRY(refuse_rounds(command));
+    TRY(refuse_others(command));
+    TRY(bench_against_read(&command->against));
     TRY(flags_open_device(&command->device, &command->flags));
     TRY(choose_rows(command));
     if (command->count == 0)
@@ -332,6 +342,7 @@ static void release(void *context)
     struct bench_command *command = context;
 
     bench_output_close(&command->output);
+    bench_against_release(&command->against);
     device_close(command->device);
     free(command->rows);
     filter_release(&command->filter);
@@ -363,12 +374,16 @@ static const struct option_row options[] = {
     { "max-time", "SECONDS", "of a row at most, while its noise is too high; 1 if not given", 2,
       value_seconds, AT(settings.max_seconds), .most = 3600 },
     { "benchmark_format", "console|json|markdown",
-      "format of what is printed; markdown: of --rounds-of", 3, value_choice,
+      "format of what is printed; markdown: of --rounds-of and --against", 3, value_choice,
       AT(output_options.format) },
     { "benchmark_out", "FILE", "write the results to FILE too", 3, value_text,
       AT(output_options.file) },
     /* Google Benchmark's users write it beside --benchmark_out. */
     { "benchmark_out_format", "json", NULL, 3, value_choice, AT(file_format) },
+    { "against", "FILE|DIR",
+      "place each row among those of other machines with this device, or of earlier runs, from "
+      "their files of --benchmark_out",
+      3, value_text, AT(against.where) },
     FLAG_COLOR,
     FLAG_VERBOSE,
     ROUNDS_OF_OPTIONS(bench_command, rounds_of),
@@ -388,6 +403,7 @@ const struct command command_bench = {
             "  chokepoint bench\n"
             "  chokepoint bench --benchmark_filter='^lat_' --benchmark_out=new.json\n"
             "  chokepoint bench --benchmark_list_tests\n"
+            "  chokepoint bench --against=machines/\n"
             "  chokepoint bench --rounds-of old/chokepoint new/chokepoint --out=rounds\n"
             "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare"),
     .options = options,

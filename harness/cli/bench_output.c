@@ -96,7 +96,6 @@ enum status bench_output_open(struct bench_output *output,
     enum status status = STATUS_OK;
     /* Aggregates add theirs to the name. */
     int suffix = options->all_repetitions ? (int)strlen("_median") : 0;
-    cJSON *ours;
 
     output->options = *options;
     output->console = (struct bench_console){ .console = console_open(stdout, options->color),
@@ -105,9 +104,9 @@ enum status bench_output_open(struct bench_output *output,
     output->root = json_object(&output->json, NULL, NULL);
     add_context(output, device, roofs);
     output->benchmarks = json_array(&output->json, output->root, "benchmarks");
-    ours = json_object(&output->json, output->root, "chokepoint");
-    output->failures = json_array(&output->json, ours, "failures");
-    output->skipped = json_array(&output->json, ours, "skipped");
+    output->ours = json_object(&output->json, output->root, "chokepoint");
+    output->failures = json_array(&output->json, output->ours, "failures");
+    output->skipped = json_array(&output->json, output->ours, "skipped");
     TRY(save(output, atomic_file_try));
     if (options->format == FORMAT_CONSOLE)
         print_context(device, roofs);
@@ -173,10 +172,25 @@ bool bench_output_is_due(const struct bench_output *output)
     return output->options.file != NULL && clock_ns() - output->saved_ns >= UPDATE_NS;
 }
 
-enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count)
+static void put_standings(struct bench_output *output, const struct standings *standings,
+                          const char *where)
+{
+    const struct bench_output_options *options = &output->options;
+    struct page page = options->format == FORMAT_MARKDOWN ? page_markdown(stdout)
+                                                          : page_console(stdout, options->color);
+
+    standings_json(&output->json, output->ours, "row", standings);
+    if (options->format != FORMAT_JSON)
+        standings_page(&page, standings, where);
+}
+
+enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count,
+                              const struct standings *standings, const char *where)
 {
     for (int i = 0; i < count && output->options.format == FORMAT_CONSOLE; i++)
         print_row(&output->console, &rows[i]);
+    if (where != NULL)
+        put_standings(output, standings, where);
     return bench_output_update(output, rows, count);
 }
 

@@ -6,10 +6,11 @@
 #include "harness/bench/bench_console.h"
 #include "harness/bench/rounds.h"
 #include "harness/cli/flags.h"
+#include "harness/fleet/standing.h"
 #include "harness/text/json.h"
 
 struct bench_output_options {
-    enum format format; /* of standard output: console or JSON */
+    enum format format; /* of standard output: Markdown: of standings alone */
     enum color color;
     bool all_repetitions; /* on the console: a line each, and their aggregates */
     const char *file;     /* NULL: none */
@@ -19,8 +20,8 @@ struct bench_output {
     struct bench_output_options options;
     struct bench_console console;
     struct json json;
-    cJSON *root, *benchmarks, *failures, *skipped; /* the last three belong to root */
-    int64_t saved_ns;                              /* when the file was last written, or tried */
+    cJSON *root, *benchmarks, *ours, *failures, *skipped; /* the others belong to root */
+    int64_t saved_ns; /* when the file was last written, or tried */
 };
 
 /* Tries to write the file, so that what cannot be written is known before anything is measured, but leaves
@@ -39,8 +40,10 @@ enum status bench_output_update(struct bench_output *output, const struct bench_
                                 int count);
 
 /* The same once they are done or interrupted, and prints them first: they stay on the console when the
- * file cannot be written. */
-enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count);
+ * file cannot be written. `standings` are those of the rows among the files in `where`; `where` NULL: there are
+ * none. */
+enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count,
+                              const struct standings *standings, const char *where);
 
 /* After the last row: JSON on standard output, where that was asked for. */
 enum status bench_output_end(struct bench_output *output);

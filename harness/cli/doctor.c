@@ -1,7 +1,7 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/cli/commands.h"
-#include "harness/cli/doctor_files.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/machine_files.h"
 #include "harness/doctor/checks_output.h"
 #include "harness/doctor/disturbance.h"
 #include "harness/doctor/environment_check.h"
@@ -31,7 +31,7 @@ struct doctor {
     struct flags flags;
     bool prolog;         /* one line is all */
     const char *against; /* a file of doctor, or a folder of them; NULL: none */
-    struct doctor_files files;
+    struct machine_files files;
     struct fleet fleet;
     struct standings standings;
     struct device *device;       /* NULL: it could not be opened */
@@ -123,7 +123,7 @@ static enum status print_json(const struct doctor *doctor)
         device_context(&json, context, device_properties(doctor->device), &doctor->health);
     checks_json(&json, root, &doctor->checks);
     if (doctor->against != NULL)
-        standings_json(&json, root, &doctor->standings);
+        standings_json(&json, root, "check", &doctor->standings);
     TRY(json_print(&json, root, &text));
     fputs(text, stdout);
 
@@ -140,8 +140,8 @@ static enum status read_others(struct doctor *doctor)
 
     if (doctor->against == NULL)
         goto out;
-    TRY(doctor_files_find(&doctor->files, &doctor->against, 1));
-    TRY(doctor_files_read(&doctor->files, &doctor->fleet));
+    TRY(machine_files_find(&doctor->files, "doctor", &doctor->against, 1));
+    TRY(machine_files_read(&doctor->files, node_read, &doctor->fleet));
 
 out:
     return status;
@@ -155,7 +155,7 @@ static enum status compare_with_others(struct doctor *doctor)
         return STATUS_OK;
     node_kind(kind, sizeof kind, device_properties(doctor->device)->name,
               doctor->machine.cpu_model);
-    return standings_make(&doctor->standings, &doctor->checks, &doctor->fleet, kind);
+    return standings_of_checks(&doctor->standings, &doctor->checks, &doctor->fleet, kind);
 }
 
 /* "node17: no (numerics_gemm, gpu_ecc)" */
@@ -222,8 +222,9 @@ static void release(void *context)
     struct doctor *doctor = context;
 
     device_close(doctor->device);
+    standings_release(&doctor->standings);
     fleet_release(&doctor->fleet);
-    doctor_files_release(&doctor->files);
+    machine_files_release(&doctor->files);
 }
 
 static const struct option_row options[] = {

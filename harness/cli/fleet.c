@@ -1,7 +1,7 @@
 /* chokepoint fleet: the files of doctor from many machines, and which of these is the odd one. */
 #include "harness/cli/commands.h"
-#include "harness/cli/doctor_files.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/machine_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 struct fleet_command {
     struct flags flags;
     struct fleet fleet;
-    struct doctor_files files;
+    struct machine_files files;
 };
 
 static enum status print(const struct fleet_command *command)
@@ -45,9 +45,9 @@ static enum status run_fleet(void *context, int *exit_code)
     if (command->flags.argument_count == 0)
         FAIL(STATUS_BAD_USAGE, "give the files that chokepoint doctor --format=json wrote, one of "
                                "each machine, or a folder of them");
-    TRY(doctor_files_find(&command->files, command->flags.arguments,
-                          command->flags.argument_count));
-    TRY(doctor_files_read(&command->files, &command->fleet));
+    TRY(machine_files_find(&command->files, "doctor", command->flags.arguments,
+                           command->flags.argument_count));
+    TRY(machine_files_read(&command->files, node_read, &command->fleet));
     TRY(print(command));
     if (command->files.skipped_count > 0)
         FAIL(STATUS_BAD_INPUT, "%d of %d files were skipped; the first: %s",
@@ -63,7 +63,7 @@ static void release(void *context)
     struct fleet_command *command = context;
 
     fleet_release(&command->fleet);
-    doctor_files_release(&command->files);
+    machine_files_release(&command->files);
 }
 
 static const struct option_row options[] = {

@@ -20,7 +20,7 @@ static void *array(int count, size_t size)
 
 /* --- Figures --- */
 
-/* One figure of one machine, to be sorted by name. */
+/* One figure of one machine, to be sorted by name and unit. */
 struct entry {
     int name, unit, node;
     double value;
@@ -32,6 +32,8 @@ static int by_name(const void *left, const void *right)
 
     if (a->name != b->name)
         return a->name < b->name ? -1 : 1;
+    if (a->unit != b->unit)
+        return a->unit < b->unit ? -1 : 1;
     return (a->node > b->node) - (a->node < b->node);
 }
 
@@ -136,7 +138,9 @@ static enum status compare_figures(struct fleet *fleet, struct fleet_kind *kind,
     }
     qsort(entries, (size_t)count, sizeof *entries, by_name);
     for (int from = 0, to; from < count; from = to) {
-        for (to = from; to < count && entries[to].name == entries[from].name;) to++;
+        for (to = from; to < count && entries[to].name == entries[from].name &&
+                        entries[to].unit == entries[from].unit;)
+            to++;
         kind->figures[kind->figure_count] = figure_of(fleet, entries + from, to - from, scratch);
         find_outliers(fleet, kind, entries + from, kind->figure_count++, tests);
     }
@@ -425,8 +429,8 @@ out:
     return status;
 }
 
-enum status fleet_make(struct fleet *fleet, const char *const *paths, int count, fleet_skip *skip,
-                       void *context)
+enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const *paths, int count,
+                       fleet_skip *skip, void *context)
 {
     enum status status = STATUS_OK;
     struct status_error first = { .status = STATUS_OK };
@@ -436,11 +440,11 @@ enum status fleet_make(struct fleet *fleet, const char *const *paths, int count,
     if (fleet->names == NULL || fleet->nodes == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d machines", count);
     for (int i = 0; i < count; i++) {
-        enum status read = node_read(&fleet->nodes[fleet->count], fleet->names, paths[i]);
-        if (read == STATUS_OUT_OF_MEMORY)
+        enum status outcome = read(&fleet->nodes[fleet->count], fleet->names, paths[i]);
+        if (outcome == STATUS_OUT_OF_MEMORY)
             fleet->count++;
-        TRY(read == STATUS_OUT_OF_MEMORY ? read : STATUS_OK);
-        if (read == STATUS_OK) {
+        TRY(outcome == STATUS_OUT_OF_MEMORY ? outcome : STATUS_OK);
+        if (outcome == STATUS_OK) {
             fleet->count++;
         } else {
             if (first.status == STATUS_OK)

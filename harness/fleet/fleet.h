@@ -83,10 +83,10 @@ struct fleet {
 /* Called for a file that cannot be read, with its path; status_last() says why. */
 typedef void fleet_skip(void *context, const char *path);
 
-/* Reads `count` files, skips those that cannot be read, and compares. Of one machine there is only its own to
+/* Reads `count` files with `read`, skips those that cannot be read, and compares. Of one machine there is only its own to
  * say. BAD_INPUT: none could be read. OUT_OF_MEMORY. Release in every case. */
-enum status fleet_make(struct fleet *fleet, const char *const *paths, int count, fleet_skip *skip,
-                       void *context);
+enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const *paths, int count,
+                       fleet_skip *skip, void *context);
 void fleet_release(struct fleet *fleet);
 
 /* Compares the machines that are in `nodes`, one or more; fleet_make() does so once they are read. */

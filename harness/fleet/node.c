@@ -2,6 +2,7 @@
 
 #include "harness/base/hash.h"
 #include "harness/base/quantity.h"
+#include "harness/compare/benchmark_file.h"
 #include "harness/compare/lenient_json.h"
 #include "harness/text/json.h"
 
@@ -248,34 +249,89 @@ out:
     return status;
 }
 
+/* An empty node with room for `rows` rows of each kind. */
+static enum status node_open(struct node *node, const char *path, int rows)
+{
+    enum status status = STATUS_OK;
+    size_t room = (size_t)rows + ARRAY_SIZE(shared_facts);
+
+    *node = (struct node){ .path = strdup(path),
+                           .figures = calloc(room, sizeof *node->figures),
+                           .settings = calloc(room, sizeof *node->settings),
+                           .statuses = calloc(room, sizeof *node->statuses) };
+    if (node->path == NULL || node->figures == NULL || node->settings == NULL ||
+        node->statuses == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %.100s", path);
+
+out:
+    return status;
+}
+
 enum status node_read(struct node *node, struct fleet_names *names, const char *path)
 {
     enum status status = STATUS_OK;
     cJSON *root = NULL;
     const cJSON *rows, *row;
-    size_t room;
 
     memset(node, 0, sizeof *node);
-    node->path = strdup(path);
-    if (node->path == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %.100s", path);
     TRY(lenient_json_read(&root, path));
     rows = cJSON_GetObjectItemCaseSensitive(root, "checks");
     if (!cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
         FAIL(STATUS_BAD_INPUT, "%s has no checks: give files of chokepoint doctor --format=json",
              path);
-    room = (size_t)cJSON_GetArraySize(rows) + ARRAY_SIZE(shared_facts);
-    node->figures = calloc(room, sizeof *node->figures);
-    node->settings = calloc(room, sizeof *node->settings);
-    node->statuses = calloc(room, sizeof *node->statuses);
-    if (node->figures == NULL || node->settings == NULL || node->statuses == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %.100s", path);
+    TRY(node_open(node, path, cJSON_GetArraySize(rows)));
     TRY(name_of(&node->fit, names, json_text_of(root, "fit")));
     TRY(take_context(node, names, cJSON_GetObjectItemCaseSensitive(root, "context")));
     cJSON_ArrayForEach(row, rows) TRY(take_row(node, names, row));
 
 out:
     cJSON_Delete(root);
+    return status;
+}
+
+/* What a row of bench has, by the metric's name in the file. Times are in us there. */
+static const struct bench_figure {
+    const char *metric, *unit;
+    double factor;
+} bench_figures[] = {
+    { BENCHMARK_TIME, "ns", 1000 },
+    { "bytes_per_second", "B/s", 1 },
+    { "flops_per_second", "FLOP/s", 1 },
+};
+
+static enum status take_bench_figures(struct node *node, struct fleet_names *names,
+                                      const struct benchmark_file *file,
+                                      const struct bench_figure *figure)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < file->count; i++)
+        if (isfinite(file->rows[i].median) && file->rows[i].median > 0)
+            TRY(add_figure(node, names, file->rows[i].name, figure->unit,
+                           figure->factor * file->rows[i].median));
+
+out:
+    return status;
+}
+
+enum status node_read_bench(struct node *node, struct fleet_names *names, const char *path)
+{
+    enum status status = STATUS_OK;
+    struct benchmark_file file = { .path = NULL };
+
+    memset(node, 0, sizeof *node);
+    for (size_t i = 0; i < ARRAY_SIZE(bench_figures); i++) {
+        benchmark_file_release(&file);
+        TRY(benchmark_file_read(&file, path, bench_figures[i].metric));
+        if (i == 0) {
+            TRY(node_open(node, path, file.count * (int)ARRAY_SIZE(bench_figures)));
+            TRY(take_context(node, names, file.context));
+        }
+        TRY(take_bench_figures(node, names, &file, &bench_figures[i]));
+    }
+
+out:
+    benchmark_file_release(&file);
     return status;
 }
 

@@ -1,9 +1,12 @@
-/* What `doctor --format=json` found on one machine, as far as machines can be compared.
+/* What `doctor --format=json` or `bench` found on one machine, as far as machines can be compared.
  *
  * A figure is a row with a speed: its unit is a rate (B/s, FLOP/s, Hz), of which more is better, or a time
  * (ns), of which less is. A setting is a text that machines of a fleet should share: the value of a row
  * without a number, and facts of the context such as the kernel. Everything else (free memory, load,
- * temperatures) changes by the minute: of it only the status is compared. */
+ * temperatures) changes by the minute: of it only the status is compared.
+ *
+ * Of `bench`, a figure is what a row's repetitions have in the median: its time, and its bytes and flops per
+ * second where it has them. So a row has up to three figures of its name, one per unit. */
 #ifndef HARNESS_FLEET_NODE_H
 #define HARNESS_FLEET_NODE_H
 
@@ -49,9 +52,10 @@ struct node {
     int status_count;
 };
 
-/* Reads a file. IO: it cannot be read; BAD_INPUT: it is none of doctor's; OUT_OF_MEMORY. Release in every
- * case. */
-enum status node_read(struct node *node, struct fleet_names *names, const char *path);
+/* Reads a file of doctor, or of bench. IO: it cannot be read; BAD_INPUT: it is none; OUT_OF_MEMORY. Release in
+ * every case. */
+typedef enum status node_reader(struct node *node, struct fleet_names *names, const char *path);
+node_reader node_read, node_read_bench;
 void node_release(struct node *node);
 
 bool figure_is_speed(const char *unit); /* a row with that unit is a figure */

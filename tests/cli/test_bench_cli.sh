@@ -13,6 +13,11 @@ bench()
     "$program" bench --device=cpu "$@"
 }
 
+matches()
+{
+    grep -q -- "$2" "$folder/$1" || fail "no line of $1 matches $2"
+}
+
 quick="--benchmark_min_time=0.001 --benchmark_repetitions=3"
 
 expect 0 "list" bench --benchmark_list_tests
@@ -102,6 +107,40 @@ fi
 
 expect 0 "compare reads it" "$program" compare "$folder/a.json" "$folder/a.json"
 says out "lat_readback"
+
+# Among other runs: one whose waits are far too short and whose products are far too slow, and one of another device.
+mkdir -p "$folder/machines/one" "$folder/machines/none"
+# shellcheck disable=SC2086
+expect 0 "a run of this machine" bench $quick --benchmark_filter='^(lat_event|gemm_fp32/64)$' \
+    --benchmark_out="$folder/own.json"
+sed -e 's/\("real_time":\).*/\11e-3,/' -e 's/\("flops_per_second":\)[^,]*/\11e3/' "$folder/own.json" \
+    >"$folder/machines/one/bench.json"
+sed 's/\("device_name":\).*/\1"another",/' "$folder/own.json" >"$folder/machines/another.json"
+against="--benchmark_filter=^(lat_event|gemm_fp32/64|bw_copy_h2d/65536)$ --against=$folder/machines"
+# shellcheck disable=SC2086
+expect 0 "against other runs" bench $quick $against
+says out "Beside the 1 result of machines like this one"
+matches out 'lat_event .* 2 of 2 '
+matches out 'gemm_fp32/64 .* 1 of 2 '
+says out "1 of 3 figures are in none of them."
+# shellcheck disable=SC2086
+expect 0 "against other runs, as Markdown" bench $quick $against --benchmark_format=markdown
+matches out '^| gemm_fp32/64 | .* | 1 of 2 | '
+# shellcheck disable=SC2086
+expect 0 "against other runs, as JSON" bench $quick $against --benchmark_format=json
+says out '"row":	"gemm_fp32/64"'
+rm "$folder/machines/one/bench.json"
+# shellcheck disable=SC2086
+expect 0 "nothing to compare with" bench $quick $against
+[ "$(grep -c 'No file there is of a machine' "$folder/out")" -eq 1 ] || fail "it is not said once"
+expect 2 "a folder without files" bench --against="$folder/machines/none"
+says err "has no file that ends in .json"
+expect 2 "against, without measuring" bench --against="$folder/machines" --benchmark_list_tests
+says err "--against places what is measured"
+expect 2 "Markdown, without --against" bench --benchmark_format=markdown
+says err "--against"
+expect 0 "without --against" bench --benchmark_min_time=1x --benchmark_repetitions=1 --benchmark_filter='^lat_event$'
+says_not out "Beside"
 
 # The first bench cannot allocate; the next is still measured.
 # shellcheck disable=SC2086

@@ -76,7 +76,7 @@ mkdir -p "$folder/machines/one" "$folder/none"
 expect any "as JSON" doctor --device=cpu --format=json
 cp "$folder/out" "$folder/machines/one/doctor.json"
 expect any "against one machine" doctor --device=cpu --against="$folder/machines"
-says out "Beside the 1 machine of this kind"
+says out "Beside the 1 result of machines like this one"
 says out " of 2"
 expect any "one line" doctor --device=cpu --prolog
 is_one_line out

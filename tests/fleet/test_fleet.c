@@ -372,7 +372,8 @@ static void files_are_read_and_broken_ones_skipped(void **state)
         list[i] = paths[i];
     }
     list[ARRAY_SIZE(texts)] = "/nowhere/x.json";
-    assert_int_equal(fleet_make(&fleet, list, ARRAY_SIZE(list), skip_file, NULL), STATUS_OK);
+    assert_int_equal(fleet_make(&fleet, node_read, list, ARRAY_SIZE(list), skip_file, NULL),
+                     STATUS_OK);
     assert_int_equal(skipped_count, ARRAY_SIZE(texts) - 2 + 1);
     assert_int_equal(fleet.count, 2);
     node = &fleet.nodes[0];
@@ -385,7 +386,7 @@ static void files_are_read_and_broken_ones_skipped(void **state)
     assert_true(node->disturbed);
     assert_string_equal(fleet.nodes[1].label, "1.json");
     fleet_release(&fleet);
-    assert_int_equal(fleet_make(&fleet, &list[2], 2, skip_file, NULL), STATUS_BAD_INPUT);
+    assert_int_equal(fleet_make(&fleet, node_read, &list[2], 2, skip_file, NULL), STATUS_BAD_INPUT);
     fleet_release(&fleet);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) unlink(paths[i]);
     rmdir(folder);
@@ -484,10 +485,11 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
     checks_add(&checks, "memory", CHECK_OK, "", "", "-");
     checks_number(&checks, 1, 1, "B/s");
     checks_add(&checks, "nobody_has_it", CHECK_OK, "", "", "-");
-    assert_int_equal(standings_make(&standings, &checks, &fleet, "CPU device; AMD EPYC"),
+    assert_int_equal(standings_of_checks(&standings, &checks, &fleet, "CPU device; AMD EPYC"),
                      STATUS_OK);
     assert_int_equal(standings.nodes, 5);
     assert_int_equal(standings.count, 2);
+    assert_int_equal(standings.alone, 1);
     assert_int_equal(standings.items[0].rank, 2); /* 104 is faster */
     assert_int_equal(standings.items[0].count, 5);
     assert_float_equal(standings.items[0].slowest, 100e9, 1);
@@ -495,12 +497,78 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
     assert_int_equal(standings.items[1].rank, 3); /* 400 and 401 are; 402 is as fast */
     assert_float_equal(standings.items[1].slowest, 404, 0);
     assert_float_equal(standings.items[1].fastest, 400, 0);
-    standings_json(&json, root, &standings);
+    standings_json(&json, root, "check", &standings);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "against")), 2);
     cJSON_Delete(root);
-    assert_int_equal(standings_make(&standings, &checks, &fleet, "another"), STATUS_OK);
+    standings_release(&standings);
+    assert_int_equal(standings_of_checks(&standings, &checks, &fleet, "another"), STATUS_OK);
     assert_int_equal(standings.count, 0);
+    standings_release(&standings);
     fleet_release(&fleet);
+}
+
+/* Google Benchmark's rows: two repetitions of a product, one of a wait, and one that failed. */
+static void write_bench(char path[64], int number, const char *device, double product_ns,
+                        double wait_us)
+{
+    char text[2048];
+
+    snprintf(
+        text, sizeof text,
+        "{\"context\":{\"device_name\":\"%s\",\"cpu_model\":\"X\"},\"benchmarks\":["
+        "{\"name\":\"gemm/8\",\"run_type\":\"iteration\",\"real_time\":%g,\"time_unit\":\"ns\","
+        "\"bytes_per_second\":%g,\"flops_per_second\":%g},"
+        "{\"name\":\"gemm/8\",\"run_type\":\"iteration\",\"real_time\":%g,\"time_unit\":\"ns\","
+        "\"bytes_per_second\":%g,\"flops_per_second\":%g},"
+        "{\"name\":\"wait\",\"run_type\":\"iteration\",\"real_time\":%g,\"time_unit\":\"us\"},"
+        "{\"name\":\"lost\",\"run_type\":\"iteration\",\"error_occurred\":true,"
+        "\"real_time\":1,\"time_unit\":\"us\"}]}",
+        device, product_ns, 768e9 / product_ns, 1024e9 / product_ns, product_ns, 768e9 / product_ns,
+        1024e9 / product_ns, wait_us);
+    write_file(path, number, text);
+}
+
+static void a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates(void **state)
+{
+    static const struct own_figure own[] = {
+        { "gemm/8", "FLOP/s", 25e9 }, { "gemm/8", "B/s", 100e9 }, { "wait", "ns", 2500 },
+        { "lost", "ns", 1000 },       { "gemm/16", "ns", 1 },
+    };
+    enum { FILES = 5 };
+    char paths[FILES][64];
+    const char *list[FILES];
+    struct standings standings;
+    struct fleet fleet;
+    (void)state;
+
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    /* 51.2, 25.6, 20.48 GFLOP/s; waits of 1, 2, 3 us. */
+    write_bench(paths[0], 0, "GPU", 20, 1);
+    write_bench(paths[1], 1, "GPU", 40, 2);
+    write_bench(paths[2], 2, "GPU", 50, 3);
+    write_bench(paths[3], 3, "another", 1, 0.1);
+    write_file(paths[4], 4, texts[0]); /* of doctor */
+    for (int i = 0; i < FILES; i++) list[i] = paths[i];
+    skipped_count = 0;
+    assert_int_equal(fleet_make(&fleet, node_read_bench, list, FILES, skip_file, NULL), STATUS_OK);
+    assert_int_equal(skipped_count, 1);
+    assert_int_equal(standings_make(&standings, own, ARRAY_SIZE(own), &fleet, "GPU; X"), STATUS_OK);
+    assert_int_equal(standings.nodes, 3);
+    assert_int_equal(standings.count, 3);
+    assert_int_equal(standings.alone, 2);
+    assert_int_equal(standings.items[0].rank, 3);
+    assert_float_equal(standings.items[0].slowest, 20.48e9, 1);
+    assert_float_equal(standings.items[0].median, 25.6e9, 1);
+    assert_float_equal(standings.items[0].fastest, 51.2e9, 1);
+    assert_int_equal(standings.items[1].rank, 1);
+    assert_int_equal(standings.items[2].rank, 3);
+    assert_float_equal(standings.items[2].slowest, 3000, 1e-6);
+    assert_float_equal(standings.items[2].fastest, 1000, 1e-6);
+    standings_release(&standings);
+    fleet_release(&fleet);
+    for (int i = 0; i < FILES; i++) unlink(paths[i]);
+    rmdir(folder);
 }
 
 int main(void)
@@ -521,6 +589,7 @@ int main(void)
         cmocka_unit_test(the_page_ends_with_who_is_out_and_why),
         cmocka_unit_test(the_json_has_it_all),
         cmocka_unit_test(a_machine_has_its_rank_among_others_of_its_kind),
+        cmocka_unit_test(a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates),
     };
 
     return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "harness/cli/doctor_files.h"
+#include "harness/cli/machine_files.h"
 
 #include "harness/base/ends_in.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static enum status add_path(struct doctor_files *files, const char *folder, const char *name)
+static enum status add_path(struct machine_files *files, const char *folder, const char *name)
 {
     enum status status = STATUS_OK;
     char **longer = reallocarray(files->paths, (size_t)files->count + 1, sizeof *longer);
@@ -37,13 +37,9 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static bool is_of_doctor(const char *name)
-{
-    return strncmp(name, "doctor", 6) == 0 && ends_in(name, ".json");
-}
-
 /* `depth` 0: the folder that was named; 1: a folder in it. */
-static enum status add_folder(struct doctor_files *files, const char *folder, int depth)
+static enum status add_folder(struct machine_files *files, const char *folder, const char *command,
+                              int depth)
 {
     enum status status = STATUS_OK;
     struct dirent **entries = NULL;
@@ -60,8 +56,9 @@ static enum status add_folder(struct doctor_files *files, const char *folder, in
             FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the names of %d files", files->count);
         }
         if (depth == 0 && is_folder(inner))
-            TRY(add_folder(files, inner, 1));
-        else if (depth == 0 ? ends_in(name, ".json") : is_of_doctor(name))
+            TRY(add_folder(files, inner, command, 1));
+        else if (ends_in(name, ".json") &&
+                 (depth == 0 || strncmp(name, command, strlen(command)) == 0))
             TRY(add_path(files, folder, name));
     }
 
@@ -72,19 +69,22 @@ out:
     return status;
 }
 
-enum status doctor_files_find(struct doctor_files *files, const char *const *arguments, int count)
+enum status machine_files_find(struct machine_files *files, const char *command,
+                               const char *const *arguments, int count)
 {
     enum status status = STATUS_OK;
 
-    *files = (struct doctor_files){ .paths = NULL };
+    *files = (struct machine_files){ .paths = NULL };
     for (int i = 0; i < count; i++) {
         int before = files->count;
         if (!is_folder(arguments[i]))
             TRY(add_path(files, "", arguments[i]));
         else
-            TRY(add_folder(files, arguments[i], 0));
+            TRY(add_folder(files, arguments[i], command, 0));
         if (files->count == before)
-            FAIL(STATUS_BAD_INPUT, "the folder %s has no file that ends in .json", arguments[i]);
+            FAIL(STATUS_BAD_INPUT,
+                 "the folder %s has no file that ends in .json, nor a folder with %s*.json",
+                 arguments[i], command);
     }
 
 out:
@@ -93,27 +93,28 @@ out:
 
 static void keep_skipped(void *context, const char *path)
 {
-    struct doctor_files *files = context;
+    struct machine_files *files = context;
     struct fleet_skipped *skipped = &files->skipped[files->skipped_count++];
 
     skipped->path = path;
     snprintf(skipped->reason, sizeof skipped->reason, "%s", status_last()->text);
 }
 
-enum status doctor_files_read(struct doctor_files *files, struct fleet *fleet)
+enum status machine_files_read(struct machine_files *files, node_reader *read, struct fleet *fleet)
 {
     enum status status = STATUS_OK;
 
     files->skipped = calloc((size_t)files->count + 1, sizeof *files->skipped);
     if (files->skipped == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d files", files->count);
-    TRY(fleet_make(fleet, (const char *const *)files->paths, files->count, keep_skipped, files));
+    TRY(fleet_make(fleet, read, (const char *const *)files->paths, files->count, keep_skipped,
+                   files));
 
 out:
     return status;
 }
 
-void doctor_files_release(struct doctor_files *files)
+void machine_files_release(struct machine_files *files)
 {
     for (int i = 0; i < files->count; i++) free(files->paths[i]);
     free(files->paths);
