@@ -198,7 +198,8 @@ static void check_link(struct checks *checks, const struct device_health *health
     bool slow = health->pcie_generation < health->pcie_generation_max ||
                 health->pcie_width < health->pcie_width_max;
 
-    if (health->pcie_generation < 1 || health->pcie_width < 1)
+    if (health->pcie_generation < 1 || health->pcie_generation_max < 1 || health->pcie_width < 1 ||
+        health->pcie_width_max < 1)
         checks_unknown(checks, "gpu_link", expected, why);
     else
         checks_add(
@@ -258,7 +259,7 @@ static void check_clocks(struct checks *checks, const struct device_health *heal
 
 static void check_errors(struct checks *checks, const struct device_health *health, const char *why)
 {
-    if (health->ecc < 0)
+    if (health->ecc_uncorrected < 0 && health->ecc != 0)
         checks_unknown(checks, "gpu_ecc", "no uncorrected error", why);
     else
         checks_add(
@@ -266,7 +267,10 @@ static void check_errors(struct checks *checks, const struct device_health *heal
             "no uncorrected error",
             "the memory gave wrong bits: drain this GPU, reset it (nvidia-smi -r), and have it "
             "replaced if it happens again",
-            "%s, %lld uncorrected", health->ecc == 1 ? "on" : "off",
+            "%s, %lld uncorrected",
+            health->ecc == 1   ? "on"
+            : health->ecc == 0 ? "off"
+                               : "mode unknown",
             (long long)(health->ecc_uncorrected > 0 ? health->ecc_uncorrected : 0));
 }
 
@@ -299,12 +303,13 @@ static void check_others(struct checks *checks, const struct device_health *heal
 
 /* Copies from memory of another node cross the link between processors as well. */
 static void check_near(struct checks *checks, const struct device_health *health,
-                       const char *affinity, const char *why)
+                       const char *affinity)
 {
     cpu_set_t local, allowed, near;
 
     if (!cpu_list_parse(health->local_cores, &local) || !cpu_list_parse(affinity, &allowed)) {
-        checks_unknown(checks, "gpu_near", "cores of the GPU's node", why);
+        checks_unknown(checks, "gpu_near", "cores of the GPU's node",
+                       "Linux does not say which cores are near the GPU");
         return;
     }
     CPU_AND(&near, &local, &allowed);
@@ -331,7 +336,7 @@ void gpu_check_health(struct checks *checks, const struct device_properties *pro
         return;
     }
     why = health->trouble[0] != '\0' ? health->trouble : "the driver does not say";
-    check_near(checks, health, affinity, why);
+    check_near(checks, health, affinity);
     checks_add(checks, "gpu_libraries", CHECK_OK, "", "", "%s, kernels for %s",
                properties->gemm_library, properties->isa);
     check_toolkit(checks, properties);
