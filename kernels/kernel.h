@@ -19,8 +19,9 @@
  * one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do the
  * same for float arrays that are beside tensors. EACH(j) visits the elements of a pack, PACKS(c,
  * width) a lane's packs of a row. row_sum() and row_max() combine one pack from each lane into one
- * number that every lane gets, lanes_sums() a pack from each lane into one pack; lane 0 writes what
- * a row or a pack of columns has once (`if (LANE == 0)`). Lanes are added in a fixed order.
+ * number that every lane gets, lanes_sums() a pack from each lane into one pack, lanes_sum_words() an
+ * integer from each into one; lane 0 writes what a row or a pack of columns has once (`if (LANE == 0)`).
+ * Lanes are added in a fixed order.
  *
  * exponential() and quotient() are e^x and x / y for elements, in a few instructions without a branch;
  * each dialect says in what range and how exact.

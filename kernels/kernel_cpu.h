@@ -182,6 +182,11 @@ KERNEL_INLINE float lanes_sum(float x)
     return x;
 }
 
+KERNEL_INLINE uint32_t lanes_sum_words(uint32_t x)
+{
+    return x;
+}
+
 KERNEL_INLINE struct pack lanes_sums(struct pack pack)
 {
     return pack;

@@ -141,6 +141,13 @@ KERNEL_INLINE float lanes_sum(float x)
     return x;
 }
 
+KERNEL_INLINE uint32_t lanes_sum_words(uint32_t x)
+{
+    UNROLLED for (int away = LANES / 2; away > 0; away /= 2) x +=
+        __shfl_xor_sync(0xffffffffu, x, away);
+    return x;
+}
+
 KERNEL_INLINE struct pack lanes_sums(struct pack pack)
 {
     EACH(j) pack.v[j] = lanes_sum(pack.v[j]);

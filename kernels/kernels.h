@@ -20,6 +20,7 @@ enum { ROW_MULTIPLE = 32 };
 
 #include "kernels/attention.h"
 #include "kernels/bias.h"
+#include "kernels/checksum.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/fill.h"
@@ -40,6 +41,7 @@ enum { ROW_MULTIPLE = 32 };
     X(bias_add, ROWS)                                                                              \
     X(bias_backward, ROWS)                                                                         \
     X(columns_finish, COLUMNS)                                                                     \
+    X(checksum, ROWS)                                                                              \
     X(cross_entropy_forward, ROWS)                                                                 \
     X(cross_entropy_backward, ROWS)                                                                \
     X(loss_mean, ROWS)                                                                             \

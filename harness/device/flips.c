@@ -25,6 +25,7 @@ static const enum extent extents[KERNEL_COUNT] = {
     [KERNEL_adamw_root] = FLOATS,
     [KERNEL_adamw_denominator] = FLOATS,
     [KERNEL_cross_entropy_forward] = PER_ROW,
+    [KERNEL_checksum] = PER_ROW,
     [KERNEL_square_sum] = PER_ROW,
     [KERNEL_square_sum_multi] = PER_ROW,
     [KERNEL_bias_backward] = PART,

@@ -10,7 +10,8 @@ struct kernel_family {
     size_t count;
 };
 
-extern const struct kernel_family attention_family, bias_family, cross_entropy_family;
+extern const struct kernel_family attention_family, bias_family, checksum_family;
+extern const struct kernel_family cross_entropy_family;
 extern const struct kernel_family embedding_family, fill_family, gelu_family, image_family;
 extern const struct kernel_family layernorm_family, optimizer_family, residual_family,
     tiled_attention_family;

@@ -7,6 +7,7 @@
 
 #include "kernels/attention.kernel.c"
 #include "kernels/bias.kernel.c"
+#include "kernels/checksum.kernel.c"
 #include "kernels/cross_entropy.kernel.c"
 #include "kernels/embedding.kernel.c"
 #include "kernels/fill.kernel.c"
