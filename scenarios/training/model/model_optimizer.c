@@ -1,6 +1,7 @@
 #include "scenarios/training/model/model_optimizer.h"
 
 #include "scenarios/training/model/encoder.h"
+#include "scenarios/training/model/tensor_sums.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -327,6 +328,55 @@ enum status optimizer_skipped(struct optimizer *optimizer, int64_t *updates)
     TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, &overflows,
                     &optimizer->state->overflows, sizeof overflows));
     *updates = overflows;
+
+out:
+    return status;
+}
+
+enum status optimizer_sum_state(const struct optimizer *optimizer, struct tensor_sums *sums)
+{
+    return tensor_sums_add_memory(sums, "optimizer", "optimizer_state", "", optimizer->state,
+                                  sizeof *optimizer->state);
+}
+
+static enum status sum_parameter(const struct optimizer *optimizer, int index, const char *after,
+                                 struct tensor_sums *sums)
+{
+    const struct parameter *p = &optimizer->parameters[index];
+    const struct moments *moments = &optimizer->moments[index];
+    size_t bytes = (size_t)p->value->elements * sizeof(float);
+    enum status status = STATUS_OK;
+
+    TRY(tensor_sums_add(sums, after, false, p->value));
+    if (p->master != p->value->data)
+        TRY(tensor_sums_add_memory(sums, after, p->value->name, ".master", p->master, bytes));
+    TRY(tensor_sums_add_memory(sums, after, p->value->name, ".m", moments->m, bytes));
+    TRY(tensor_sums_add_memory(sums, after, p->value->name, ".v", moments->v, bytes));
+
+out:
+    return status;
+}
+
+enum status optimizer_sum_parameters(const struct optimizer *optimizer, const char *after,
+                                     struct tensor_sums *sums)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; sums != NULL && i < optimizer->count; i++)
+        TRY(sum_parameter(optimizer, i, after, sums));
+
+out:
+    return status;
+}
+
+enum status optimizer_sum_update(const struct optimizer *optimizer, struct tensor_sums *sums)
+{
+    enum status status = STATUS_OK;
+
+    TRY(tensor_sums_add_memory(sums, "optimizer", "gradient_norm_partials", "", optimizer->partial,
+                               (size_t)optimizer->chunks * sizeof *optimizer->partial));
+    TRY(optimizer_sum_state(optimizer, sums));
+    TRY(optimizer_sum_parameters(optimizer, "optimizer", sums));
 
 out:
     return status;

@@ -10,6 +10,7 @@
 
 struct optimizer;
 struct parameter; /* encoder.h */
+struct tensor_sums;
 
 /* Allocates the moments and sets them and the step's state, queued on `stream`. `parameters` must
  * outlive the optimizer. */
@@ -31,6 +32,13 @@ struct step_state *optimizer_state(const struct optimizer *optimizer);
 
 enum status optimizer_begin(struct optimizer *optimizer);
 enum status optimizer_update(struct optimizer *optimizer);
+
+/* Checksums of the step's state; of parameters, masters and moments, which `after` wrote; of all that an update
+ * writes. Nothing where `sums` is NULL. */
+enum status optimizer_sum_state(const struct optimizer *optimizer, struct tensor_sums *sums);
+enum status optimizer_sum_parameters(const struct optimizer *optimizer, const char *after,
+                                     struct tensor_sums *sums);
+enum status optimizer_sum_update(const struct optimizer *optimizer, struct tensor_sums *sums);
 
 /* Updates skipped so far because a gradient was not finite. Waits for the stream's work. */
 enum status optimizer_skipped(struct optimizer *optimizer, int64_t *updates);

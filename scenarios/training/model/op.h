@@ -13,6 +13,7 @@
 #include "harness/device/device.h"
 #include "harness/trace/record/graph_spans.h"
 #include "scenarios/training/memory/allocator.h"
+#include "scenarios/training/model/tensor_sums.h"
 
 struct tensor {
     char name[40];
@@ -59,6 +60,7 @@ struct op_context {
     bool accumulate;           /* not the update's first one: gradients are added to */
     struct event *forward_end; /* recorded there; NULL: none */
     struct graph_spans *spans; /* of the graph that is captured; NULL: none is */
+    struct tensor_sums *sums;  /* of all that passes write; NULL: none are taken */
 };
 
 enum { PASS_READS = 8, PASS_WRITES = 7 };

@@ -288,6 +288,44 @@ void saved_blocks_release(struct saved_blocks *saved)
     *saved = (struct saved_blocks){ 0 };
 }
 
+/* Where checksums are taken, what a pass does not write must be the same each time. */
+static enum status clear_allocated(const struct entry *entry, const struct op_context *context)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; context->sums != NULL && i < entry->allocations; i++)
+        TRY(device_memset(context->stream, entry->allocate[i]->data, 0,
+                          tensor_bytes(entry->allocate[i])));
+
+out:
+    return status;
+}
+
+static enum status sum_written(const struct entry *entry, const struct op_context *context)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; context->sums != NULL && i < PASS_WRITES; i++)
+        if (entry->pass->writes[i] != NULL)
+            TRY(tensor_sums_add(context->sums, entry->what.op->name, entry->what.backward,
+                                entry->pass->writes[i]));
+
+out:
+    return status;
+}
+
+static enum status run_pass(const struct entry *entry, const struct op_context *context)
+{
+    enum status status = STATUS_OK;
+
+    TRY(clear_allocated(entry, context));
+    TRY(entry->pass->run(entry->what.op, context));
+    TRY(sum_written(entry, context));
+
+out:
+    return status;
+}
+
 /* Without a context nothing is queued. */
 static enum status run_entry(struct entry *entry, const struct op_context *context,
                              struct allocator *allocator, const struct tensor *keep,
@@ -300,7 +338,7 @@ static enum status run_entry(struct entry *entry, const struct op_context *conte
         TRY(allocator_alloc(allocator, tensor->category, tensor_bytes(tensor), &tensor->data));
     }
     if (context != NULL)
-        TRY(entry->pass->run(entry->what.op, context));
+        TRY(run_pass(entry, context));
     for (int i = 0; i < entry->releases; i++) {
         struct tensor *tensor = entry->release[i].tensor;
         if (tensor == keep)

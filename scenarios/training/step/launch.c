@@ -23,8 +23,12 @@ static enum status queue_passes(struct training *training, struct phase_times *t
 
     if (times != NULL)
         context.forward_end = phase_times_next(times, TIMED_FORWARD);
+    TRY(tensor_sums_add_memory(training->sums, "its copy to the device", "input", "",
+                               transfer_input(training->transfer), training->layout.bytes));
     TRY(program_run(encoder->train, &context, training->allocator, NULL,
                     training_loss_graphs(training)));
+    TRY(tensor_sums_add_memory(training->sums, "loss", "losses_of_steps", "",
+                               training_loss_ring(training), LOSS_RING * sizeof(float)));
     TRY(mark(training, times, TIMED_BACKWARD));
 
 out:
@@ -40,8 +44,20 @@ static enum status queue_update(struct training *training, struct phase_times *t
     status = optimizer_update(training->optimizer);
     phase_pop(training->device);
     TRY(status);
+    TRY(optimizer_sum_update(training->optimizer, training->sums));
     graph_spans_add(training->spans, "optimizer", node, graph_captured_nodes(training->compute));
     TRY(mark(training, times, TIMED_OPTIMIZER));
+
+out:
+    return status;
+}
+
+static enum status begin_update(struct training *training)
+{
+    enum status status = STATUS_OK;
+
+    TRY(optimizer_begin(training->optimizer));
+    TRY(optimizer_sum_state(training->optimizer, training->sums));
 
 out:
     return status;
@@ -59,11 +75,12 @@ static enum status queue_step(struct training *training, struct phase_times *tim
     TRY(mark(training, times, TIMED_NONE));
     for (int micro = 0; micro < config->accumulate; micro++) {
         if (micro % updated == 0)
-            TRY(optimizer_begin(training->optimizer));
+            TRY(begin_update(training));
         TRY(queue_passes(training, times, micro));
         if ((micro + 1) % updated == 0)
             TRY(queue_update(training, times));
     }
+    tensor_sums_step_end(training->sums);
 
 out:
     return status;

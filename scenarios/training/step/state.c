@@ -53,12 +53,11 @@ size_t state_bytes(const struct training *training)
 typedef enum status copy_function(struct stream *stream, enum copy_kind kind, void *to,
                                   const void *from, size_t bytes);
 
-/* Between the device and `state`, in the order of the file. */
+/* Between the training and `state`, in the order of the file; `saves`: to it. */
 static enum status copy_all(struct training *training, copy_function *copy, enum copy_kind kind,
-                            char *state)
+                            bool saves, char *state)
 {
     const struct encoder *encoder = training->encoder;
-    bool saves = kind == COPY_DEVICE_TO_HOST;
     enum status status = STATUS_OK;
 
     state += STATE_HEADER;
@@ -81,8 +80,25 @@ out:
 
 enum status state_copy(struct training *training, char *state, bool blocking)
 {
-    return copy_all(training, blocking ? device_copy : device_copy_async, COPY_DEVICE_TO_HOST,
+    return copy_all(training, blocking ? device_copy : device_copy_async, COPY_DEVICE_TO_HOST, true,
                     state);
+}
+
+enum status state_keep(struct training *training, char *memory)
+{
+    return copy_all(training, device_copy_async, COPY_DEVICE_TO_DEVICE, true, memory);
+}
+
+enum status state_restore(struct training *training, const char *memory, int64_t steps)
+{
+    enum status status = STATUS_OK;
+
+    TRY(copy_all(training, device_copy_async, COPY_DEVICE_TO_DEVICE, false, (char *)memory));
+    TRY(encoder_narrow(training->encoder, training->compute));
+    training->steps = steps;
+
+out:
+    return status;
 }
 
 /* --- The header --- */
@@ -268,7 +284,7 @@ enum status state_load(struct training *training)
     if (bytes != state_bytes(training))
         FAIL(STATUS_BAD_INPUT, "%s has %zu bytes, but the state of this model has %zu", path, bytes,
              state_bytes(training));
-    TRY(copy_all(training, device_copy, COPY_HOST_TO_DEVICE, state));
+    TRY(copy_all(training, device_copy, COPY_HOST_TO_DEVICE, false, state));
     TRY(encoder_narrow(training->encoder, training->compute));
     training->steps = training->first_step = header.steps;
 

@@ -26,6 +26,12 @@ size_t state_bytes(const struct training *training);
  * where `blocking`. */
 enum status state_copy(struct training *training, char *state, bool blocking);
 
+/* Queues copies of the device's part to device memory of state_bytes(). */
+enum status state_keep(struct training *training, char *memory);
+
+/* Queues copies back from there: the training is again as it was, after `steps` steps. */
+enum status state_restore(struct training *training, const char *memory, int64_t steps);
+
 /* Once the copies are done: writes the header. By any thread. `settings` are those of knobs_print(). */
 void state_seal(char *state, size_t bytes, const char *settings,
                 const struct dataset_identity *data, int64_t steps);

@@ -235,6 +235,7 @@ struct op_context training_context(const struct training *training, int micro)
         .updates = launch->one_update ? 1 : launch->accumulate,
         .later = micro > 0,
         .spans = training->spans,
+        .sums = training->sums,
         .accumulate = micro > 0 && launch->one_update,
     };
 }

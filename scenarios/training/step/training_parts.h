@@ -58,6 +58,7 @@ struct training {
     struct trace *trace;               /* NULL: nothing is recorded */
     int64_t tokens, padded_tokens;     /* in all steps done or queued */
     int64_t model_flops;               /* the same: program_model_flops() */
+    struct tensor_sums *sums;          /* NULL: none are taken */
     int64_t damaged;                   /* found while batches were made resident */
     const volatile sig_atomic_t *stop; /* NULL: none */
 #define TRAINING_MEMBER(name) struct name *name;
