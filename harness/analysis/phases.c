@@ -49,6 +49,17 @@ out:
     return status;
 }
 
+/* How often the phase began in each step. */
+static void count_times(struct phases *phases, const struct intervals *list, uint32_t track,
+                        const struct steps *steps, int phase)
+{
+    for (int64_t i = 0; i < list->count; i++) {
+        int64_t step = steps_find(steps, list->items[i].start_ns);
+        if (step >= 0 && steps->items[step].event->track == track)
+            phases->steps[step][phase].times++;
+    }
+}
+
 static void take_work(struct phases *phases, const struct intervals *lists, uint32_t track,
                       int64_t step, const struct work *work)
 {
@@ -98,6 +109,7 @@ enum status phases_make(struct phases *phases, const struct timeline *timeline,
                 phases->steps[step][i].host_ns =
                     intervals_within_ns(&lists[i], steps->items[step].event->start_ns,
                                         steps->items[step].event->end_ns);
+        count_times(phases, &lists[i], track, steps, i);
     }
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];

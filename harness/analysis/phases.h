@@ -26,6 +26,7 @@ enum phase {
 
 struct phase_usage {
     int64_t host_ns; /* within the step */
+    int64_t times;   /* it began there */
     int64_t device_ns;
     int64_t work_count;
 };

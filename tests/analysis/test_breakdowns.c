@@ -632,6 +632,7 @@ static void phases_have_their_time_on_host_and_device(void **state)
     made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 100, 0);
     made_add("user_annotation", "data", 100, 100, 0, 10, 0);
     made_add("user_annotation", "enumerate(DataLoader)#x", 100, 100, 2, 8, 0); /* inside */
+    made_add("user_annotation", "data", 100, 100, 12, 14, 0);
     made_add("user_annotation", "forward", 100, 100, 20, 40, 0);
     made_add_work("kernel", "f", 7, 200, 230, 20); /* long after its step */
     made_add_work("kernel", "f", 7, 230, 240, 39);
@@ -648,7 +649,10 @@ static void phases_have_their_time_on_host_and_device(void **state)
     analysed = made_analyse();
     assert_int_equal(phases_make(&phases, &analysed.timeline, &analysed.steps), STATUS_OK);
     assert_int_equal(phases.step_count, 2);
-    check_phase(&phases, 0, PHASE_DATA, 10, 0, 0);
+    check_phase(&phases, 0, PHASE_DATA, 12, 0, 0);
+    assert_int_equal(phases.steps[0][PHASE_DATA].times, 2);
+    assert_int_equal(phases.steps[0][PHASE_OPTIMIZER].times, 1);
+    assert_int_equal(phases.steps[1][PHASE_OPTIMIZER].times, 0);
     check_phase(&phases, 0, PHASE_FORWARD, 20, 40, 2);
     check_phase(&phases, 0, PHASE_BACKWARD, 20, 7, 1);
     check_phase(&phases, 0, PHASE_OPTIMIZER, 10, 0, 0);

@@ -104,6 +104,28 @@ static void check_counters(const struct run *run)
                                 counters->copy_bytes_d2d);
 }
 
+/* How often a phase is within a step. */
+static int phases_of_step(const struct run *run, const char *phase, int number)
+{
+    const struct trace_event *step = NULL;
+    char name[40];
+    int count = 0;
+
+    snprintf(name, sizeof name, "ProfilerStep#%d", number);
+    for (int i = 0; i < run->events.count; i++) {
+        const struct trace_event *event = &run->events.list[i];
+        if (event_is(event, "user_annotation") && strcmp(event->name, name) == 0)
+            step = event;
+    }
+    assert_non_null(step);
+    for (int i = 0; i < run->events.count; i++) {
+        const struct trace_event *event = &run->events.list[i];
+        count += event_is(event, "user_annotation") && strcmp(event->name, phase) == 0 &&
+                 event->start_ns >= step->start_ns && event->end_ns <= step->end_ns;
+    }
+    return count;
+}
+
 /* Steps follow each other without overlapping; in each the phases come in this order, apart from each
  * other, so that their times and the rest add up to the step's. */
 static void check_steps(const struct run *run, const char *const *phases, int phase_count)
@@ -259,6 +281,25 @@ static void a_captured_step_shows_nodes_of_one_launch(void **state)
     run_close(&run);
 }
 
+/* An epoch has 8 batches, and step 8 begins the second one: it hears that the first is over. */
+static void a_step_that_begins_an_epoch_asks_its_loader_twice(void **state)
+{
+    static const char *const persistent[] = { "yes", "no" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(persistent); i++) {
+        char settings[120];
+        struct run run;
+        snprintf(settings, sizeof settings,
+                 "model=light launch=eager input=decoded batch=128 workers=2 persistent_workers=%s",
+                 persistent[i]);
+        run_traced(&run, settings, "epochs.json.gz");
+        for (int step = WARMUP; step < WARMUP + STEPS; step++)
+            assert_int_equal(phases_of_step(&run, "data", step), step == 8 ? 2 : 1);
+        run_close(&run);
+    }
+}
+
 static void recomputed_passes_have_rows_of_their_own(void **state)
 {
     struct run run;
@@ -306,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_eager_step_shows_operators_and_memory),
         cmocka_unit_test(a_captured_step_shows_nodes_of_one_launch),
+        cmocka_unit_test(a_step_that_begins_an_epoch_asks_its_loader_twice),
         cmocka_unit_test(recomputed_passes_have_rows_of_their_own),
         cmocka_unit_test(a_trace_changes_no_result),
     };

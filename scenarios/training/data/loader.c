@@ -482,6 +482,24 @@ static bool threads_have_ended(struct loader *loader)
     return ended;
 }
 
+bool loader_is_at_border(const struct loader *loader)
+{
+    return loader->taken > 0 && loader->taken % loader->batches_per_epoch == 0;
+}
+
+void loader_end_epoch(struct loader *loader)
+{
+    int64_t begin = clock_ns(), waited_ns;
+
+    if (threads_have_ended(loader))
+        join_threads(loader);
+    pthread_mutex_lock(&loader->mutex);
+    waited_ns = clock_ns() - begin;
+    loader->statistics.wait_ns += waited_ns;
+    loader->statistics.epoch_wait_ns += waited_ns;
+    pthread_mutex_unlock(&loader->mutex);
+}
+
 /* Waits until the last thread has ended and starts new ones. */
 static enum status restart_threads(struct loader *loader)
 {

@@ -54,6 +54,13 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
 /* Stops and joins the workers; batches handed out become invalid. NULL is allowed. */
 void loader_close(struct loader *loader);
 
+/* Whether all batches of an epoch are handed out. */
+bool loader_is_at_border(const struct loader *loader);
+
+/* The call of a loop that asks for one more batch than the epoch has: it waits for the end of workers that
+ * end with the epoch. */
+void loader_end_epoch(struct loader *loader);
+
 /* The next batch in order. It belongs to the caller until loader_return(). INTERNAL when the caller
  * holds all batches. A worker's error is returned when its batch is due, and again by each later call. */
 enum status loader_next(struct loader *loader, const struct batch **batch);

@@ -155,12 +155,24 @@ void training_close(struct training *training)
     free(training);
 }
 
+/* At the end of an epoch a loop hears from its loader that there is no batch left, and begins anew. So its step
+ * has two phases of loading, as in PyTorch, where DataLoader's __next__() then raises StopIteration. */
+static void ask_for_more(struct training *training)
+{
+    if (training->loader == NULL || !loader_is_at_border(training->loader))
+        return;
+    phase_push(training->device, "data");
+    loader_end_epoch(training->loader);
+    phase_pop(training->device);
+}
+
 enum status training_fetch(struct training *training)
 {
     enum status status = STATUS_OK;
 
     if (training->config.loader.input == INPUT_RESIDENT || training->ahead != NULL)
         return STATUS_OK;
+    ask_for_more(training);
     phase_push(training->device, "data");
     status = transfer_reclaim(training->transfer);
     if (status == STATUS_OK && training->loader == NULL)
