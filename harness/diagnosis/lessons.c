@@ -45,7 +45,9 @@ static const struct lesson lessons[] = {
     { "data_jitter", "a few steps wait long for their batch, the others do not",
       "some samples take much longer, and too few batches are ready to bridge that",
       "as for data_loading, averaged over all steps" },
-    { "epoch_gap", "waits for data of half a step and more, at equal distances of 10 steps or more",
+    { "epoch_gap",
+      "long waits for data in the steps that begin an epoch, which ask the loader once more than "
+      "the others; or at equal distances of 10 steps and more, too many of them for chance",
       "at the border of epochs new workers start, and the loop waits for their first batches",
       "as for data_loading, averaged over all steps" },
     { "host_sync",

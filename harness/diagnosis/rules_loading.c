@@ -1,8 +1,12 @@
 /* Findings of a loop that waits for its data. */
+#include "harness/base/statistics.h"
+#include "harness/diagnosis/epoch_borders.h"
 #include "harness/diagnosis/host_facts.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Loading that more workers would take out of the step, and what they need for it themselves: they share
  * the cores that are left. */
@@ -48,56 +52,49 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     return true;
 }
 
-enum {
-    EPOCH_LEAST = 10, /* steps; what comes more often is no border */
-    BORDER_STEPS = EPOCH_LEAST / 2,
-};
-
-/* New workers load their first batches side by side, and the loop waits for some of these. So a step that
- * loads for long, up to BORDER_STEPS after another, belongs to the same border. */
-static bool begins_border(const struct facts *facts, int64_t step, double long_ns)
+/* A wait counts for the step that it is in; idle time, for the one that it begins in. `values` has room for three
+ * per step. */
+static struct epoch_borders find_borders_in(const struct facts *facts, double *values)
 {
-    if (facts_loading_ns(facts, step) < long_ns)
-        return false;
-    for (int64_t i = 1; i <= BORDER_STEPS && i <= step; i++)
-        if (facts_loading_ns(facts, step - i) >= long_ns)
-            return false;
-    return true;
-}
+    const struct steps *steps = &facts->summary->steps;
+    int64_t count = steps->count;
+    double *sorted = values + count, *calls = sorted + count;
 
-/* Whether the steps that wait most are at the borders of epochs, or of shards. These are equally long, so all
- * the waits come at equal distances, and none that would be in the trace is missing: each is half a step or
- * more. Waits that go on for more than BORDER_STEPS are no border's. One alone may be anything. */
-static bool at_borders(const struct facts *facts)
-{
-    int64_t count = facts->summary->steps.count, border = -1, epoch = count;
-    double half_ns = facts->median_step_ns / 2;
-    double long_ns = facts->summary->idle.loadings[count - facts_steps_that_wait(facts)];
-
-    for (int64_t i = 0; i < count; i++)
-        if (begins_border(facts, i, long_ns)) {
-            if (border >= 0 && i - border < epoch)
-                epoch = i - border;
-            border = i;
-        }
-    if (epoch == count || epoch < EPOCH_LEAST)
-        return false;
     for (int64_t i = 0; i < count; i++) {
-        int64_t since = ((i - border) % epoch + epoch) % epoch;
-        if (since == 0 ? !(facts_loading_ns(facts, i) > half_ns)
-                       : begins_border(facts, i, long_ns) ||
-                             (since > BORDER_STEPS && facts_loading_ns(facts, i) >= long_ns))
-            return false;
+        values[i] = sorted[i] = (double)steps->items[i].part_ns[STEP_DATA_LOADING];
+        calls[i] = (double)facts->summary->phases.steps[i][PHASE_DATA].times;
     }
-    return true;
+    stats_sort(sorted, (int)count);
+    return epoch_borders_find(&(struct step_waits){ .wait_ns = values,
+                                                    .sorted = sorted,
+                                                    .calls = calls,
+                                                    .usual_calls = stats_median(calls, (int)count),
+                                                    .count = count,
+                                                    .step_ns = facts->median_step_ns });
 }
 
-static bool judge_uneven(struct finding *finding, const struct facts *facts, bool borders)
+/* Without memory no border is found. */
+static struct epoch_borders find_borders(const struct facts *facts)
+{
+    struct epoch_borders borders = { .found = false };
+    double *values = calloc((size_t)facts->summary->steps.count * 3, sizeof *values);
+
+    if (values != NULL)
+        borders = find_borders_in(facts, values);
+    free(values);
+    return borders;
+}
+
+static bool judge_uneven(struct finding *finding, const struct facts *facts, bool at_borders)
 {
     int64_t count = facts->summary->steps.count, waiting;
+    struct epoch_borders borders;
+    size_t length;
 
-    if (count < FACTS_STEPS_TO_REPEAT || !facts_loading_is_uneven(facts) ||
-        at_borders(facts) != borders || !(borders || facts_loading_comes_again(facts)))
+    if (count < FACTS_STEPS_TO_REPEAT || !facts_loading_is_uneven(facts))
+        return false;
+    borders = find_borders(facts);
+    if (borders.found != at_borders || !(at_borders || facts_loading_comes_again(facts)))
         return false;
     waiting = facts_steps_that_wait(facts);
     finding->confidence = CONFIDENCE_MEDIUM;
@@ -108,6 +105,12 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
              quantity_time(facts->summary->idle.loadings[count - 1]).text,
              quantity_time(facts_typical_loading_ns(facts)).text,
              quantity_time(facts->median_step_ns).text);
+    length = strlen(finding->evidence);
+    if (at_borders)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; an epoch begins every %lld steps, and waits at random steps would look like "
+                 "that with a chance of %.2g%%",
+                 (long long)borders.steps, 100 * borders.chance);
     return finding_costs(finding, facts, lost_to_loading(facts));
 }
 

@@ -167,6 +167,10 @@ static void run_step(struct run *run, int number)
     char name[40], arguments[100];
 
     run->slow = slow;
+    if (loop->epoch > 0 && (number + 1) % loop->epoch == 0) {
+        spend(run, "user_annotation", "data", 5);
+        run->now++;
+    }
     spend(run, "user_annotation", "data", slow ? loop->slow_loading : loop->loading);
     for (int i = 0; i < loop->copies; i++)
         copy(run, loop->copy_name != NULL ? loop->copy_name : "Memcpy HtoD (Pinned -> Device)",

@@ -14,6 +14,7 @@ struct made_loop {
     int slow_every,
         slow_loading; /* every so many steps, the last of them, loading takes that instead */
     int slow_more;    /* so many steps after each of those, too */
+    int epoch;        /* every so many steps, the last of them asks the loader twice */
     int slow_step;    /* this one too, counted from 1; 0: none */
     int copies, copy, copy_call; /* how many; each on the device; each call on the host */
     int copy_bytes;

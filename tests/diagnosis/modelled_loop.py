@@ -203,6 +203,11 @@ class Rank:
                      self.now)
             return
         if plan.epoch and self.step > 0 and self.step % plan.epoch == 0:
+            self.now += plan.fetch_time  # a call that hears that there is no batch left
+            self.row("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", MAIN, start,
+                     self.now)
+            self.now += 1.0
+            start = self.now
             self.now += plan.restart_time
             del self.batches[self.taken:]
             self.asked = self.taken

@@ -74,9 +74,11 @@ static const struct {
         .slow_loading = 6000 },
       { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 80, .slow_every = 3,
         .slow_loading = 6000 } },
+    /* An epoch of ten steps has two borders in 20. Without their marks two waits might be anything. */
     { "epoch_gap",
-      { LONG_BUSY, .steps = 20, .slow_every = 10, .slow_loading = 20000 },
-      { LONG_BUSY, .steps = 20, .slow_every = 5, .slow_loading = 10000 } },
+      { LONG_BUSY, .steps = 20, .loading = 10, .epoch = 10, .slow_every = 10,
+        .slow_loading = 20000 },
+      { LONG_BUSY, .steps = 20, .loading = 10, .slow_every = 10, .slow_loading = 20000 } },
     /* Every fifth step loads for 1500 us, 500 more than the device works, and the host waits in each:
      * that is the loading's fault, and not the wait's, as it would be if every step loaded for 300. */
     { "data_jitter",
@@ -85,31 +87,28 @@ static const struct {
     { "host_sync",
       { LONG_BUSY, .steps = 20, .wait_every = 1, .loading = 300 },
       { LONG_BUSY, .steps = 20, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 } },
+    /* There are borders, but the steps between them wait as long. */
     { "epoch_gap",
-      { LONG_BUSY, .steps = 40, .wait_every = 1, .slow_every = 20, .slow_loading = 1500 },
-      { LONG_BUSY, .steps = 40, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 } },
+      { LONG_BUSY, .steps = 40, .wait_every = 1, .loading = 10, .epoch = 20, .slow_every = 20,
+        .slow_loading = 1500 },
+      { LONG_BUSY, .steps = 40, .wait_every = 1, .loading = 10, .epoch = 20, .slow_every = 5,
+        .slow_loading = 1500 } },
     /* A second step waits soon after one of the borders; or one does between them. */
     { "epoch_gap",
-      { LONG_BUSY, .wait_every = 1, .steps = 40, .slow_every = 20, .slow_step = 25,
+      { LONG_BUSY, .wait_every = 1, .steps = 60, .slow_every = 20, .slow_step = 25,
         .slow_loading = 20000 },
-      { LONG_BUSY, .wait_every = 1, .steps = 40, .slow_every = 20, .slow_step = 26,
+      { LONG_BUSY, .wait_every = 1, .steps = 60, .slow_every = 20, .slow_step = 26,
         .slow_loading = 20000 } },
     /* The loop waits for a few first batches; or for eight, which more than new workers delay. */
     { "epoch_gap",
-      { LONG_BUSY, .wait_every = 1, .steps = 36, .slow_every = 13, .slow_more = 2,
+      { LONG_BUSY, .wait_every = 1, .steps = 49, .slow_every = 13, .slow_more = 2,
         .slow_loading = 20000 },
-      { LONG_BUSY, .wait_every = 1, .steps = 36, .slow_every = 13, .slow_more = 7,
+      { LONG_BUSY, .wait_every = 1, .steps = 49, .slow_every = 13, .slow_more = 7,
         .slow_loading = 20000 } },
-    /* An epoch of 15 steps has two borders in 30; one of 20 has one, which might be anything. */
+    /* Nothing marks the borders: three waits are no chance, two might be anything. */
     { "epoch_gap",
-      { LONG_BUSY, .wait_every = 1, .steps = 30, .slow_every = 15, .slow_loading = 20000 },
-      { LONG_BUSY, .wait_every = 1, .steps = 30, .slow_every = 20, .slow_loading = 20000 } },
-    /* Ten steps between two waits, after nine without: there would be no more of them; or there would. */
-    { "epoch_gap",
-      { LONG_BUSY, .wait_every = 1, .steps = 20, .slow_every = 20, .slow_step = 10,
-        .slow_loading = 20000 },
-      { LONG_BUSY, .wait_every = 1, .steps = 40, .slow_every = 29, .slow_step = 19,
-        .slow_loading = 20000 } },
+      { LONG_BUSY, .wait_every = 1, .steps = 48, .slow_every = 16, .slow_loading = 20000 },
+      { LONG_BUSY, .wait_every = 1, .steps = 32, .slow_every = 16, .slow_loading = 20000 } },
     /* Waits behind every other launch leave launching nothing to hide behind. */
     { "launch_bound",
       { .steps = 10,
