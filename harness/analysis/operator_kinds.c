@@ -44,6 +44,7 @@ struct gathering {
     const struct timeline *timeline;
     enum role *roles;   /* by name */
     int64_t *device_ns; /* by event: the work that a call caused */
+    int64_t *item_of;   /* by event: the item it is, or is in; NONE. NULL: not wanted */
     struct counted *items;
     int64_t count;
     int64_t stack[DEPTH];
@@ -137,6 +138,12 @@ static int64_t forward_sequence(const struct gathering *gathering, const struct 
 
 /* --- Operators that count --- */
 
+static void note_item(struct gathering *gathering, const struct trace_event *event, int64_t item)
+{
+    if (gathering->item_of != NULL)
+        gathering->item_of[event - gathering->timeline->trace->events] = item;
+}
+
 static void close_items(struct gathering *gathering, const struct trace_event *next)
 {
     while (gathering->depth > 0) {
@@ -181,6 +188,7 @@ static void take_operator(struct gathering *gathering, const struct trace_event 
             end_ns = end_ns < item->event->end_ns ? end_ns : item->event->end_ns;
             item->host_ns -= end_ns - event->start_ns;
         }
+        note_item(gathering, event, gathering->count);
         gathering->stack[gathering->depth++] = gathering->count;
         item = &gathering->items[gathering->count++];
         *item = (struct counted){ .event = event,
@@ -216,6 +224,7 @@ static void find_items(struct gathering *gathering)
             take_operator(gathering, event);
         } else if (trace_event_is_call(event) && gathering->depth > 0) {
             struct counted *item = &gathering->items[gathering->stack[gathering->depth - 1]];
+            note_item(gathering, event, item - gathering->items);
             item->device_ns =
                 intervals_sum_ns(item->device_ns, gathering->device_ns[event - trace->events]);
         }
@@ -225,13 +234,16 @@ static void find_items(struct gathering *gathering)
 /* Operators that launches of graphs ran. */
 static void add_replayed(struct gathering *gathering, const struct replayed *replayed)
 {
-    for (int64_t i = 0; i < replayed->count; i++)
-        if (!replayed->items[i].is_phase)
-            gathering->items[gathering->count++] =
-                (struct counted){ .event = replayed->items[i].event,
-                                  .forward = NONE,
-                                  .device_ns = replayed->items[i].total_ns,
-                                  .counts = true };
+    for (int64_t i = 0; i < replayed->count; i++) {
+        if (replayed->items[i].is_phase)
+            continue;
+        note_item(gathering, replayed->items[i].event, gathering->count);
+        gathering->items[gathering->count++] =
+            (struct counted){ .event = replayed->items[i].event,
+                              .forward = NONE,
+                              .device_ns = replayed->items[i].total_ns,
+                              .counts = true };
+    }
 }
 
 /* --- Backward passes --- */
@@ -455,6 +467,44 @@ static int64_t merge(struct operator_kind *rows, int64_t count)
     return kept;
 }
 
+static int64_t row_named(const struct operator_kinds *kinds, const struct operator_kind *like)
+{
+    int64_t row = 0;
+
+    while (row < kinds->count && by_name(&kinds->rows[row], like) != 0) row++;
+    return row;
+}
+
+/* Turns items of events into rows of them. */
+static enum status find_rows(const struct operator_kinds *kinds, const struct gathering *gathering,
+                             const struct key *keys)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *trace = gathering->timeline->trace;
+    int64_t *rows, row = NONE;
+
+    if (gathering->item_of == NULL)
+        return STATUS_OK;
+    rows = malloc(((size_t)gathering->count + 1) * sizeof *rows);
+    if (rows == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)gathering->count);
+    for (int64_t i = 0; i < gathering->count; i++) {
+        struct operator_kind like = { .dims = keys[i].dims };
+        if (is_new(keys, i)) {
+            kind_name(like.name, trace_file_name(trace, keys[i].name), keys[i].backward);
+            row = row_named(kinds, &like);
+        }
+        rows[keys[i].item] = row;
+    }
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (gathering->item_of[i] != NONE)
+            gathering->item_of[i] = rows[gathering->item_of[i]];
+
+out:
+    free(rows);
+    return status;
+}
+
 static enum status group(struct operator_kinds *kinds, const struct gathering *gathering)
 {
     enum status status = STATUS_OK;
@@ -488,13 +538,30 @@ static enum status group(struct operator_kinds *kinds, const struct gathering *g
     qsort(kinds->rows, (size_t)kinds->count, sizeof *kinds->rows, by_name);
     kinds->count = merge(kinds->rows, kinds->count);
     qsort(kinds->rows, (size_t)kinds->count, sizeof *kinds->rows, by_time);
+    TRY(find_rows(kinds, gathering, keys));
 
 out:
     free(keys);
     return status;
 }
 
-enum status operator_kinds_make(struct operator_kinds *kinds, const struct timeline *timeline)
+/* Before anything else: NONE for every event. */
+static enum status want_items(struct gathering *gathering, const struct trace_file *trace)
+{
+    enum status status = STATUS_OK;
+    size_t size = ((size_t)trace->event_count + 1) * sizeof *gathering->item_of;
+
+    gathering->item_of = malloc(size);
+    if (gathering->item_of == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events", (long long)trace->event_count);
+    for (int64_t i = 0; i < trace->event_count; i++) gathering->item_of[i] = NONE;
+
+out:
+    return status;
+}
+
+enum status operator_kinds_make(struct operator_kinds *kinds, const struct timeline *timeline,
+                                int64_t **row_of)
 {
     enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
@@ -503,6 +570,8 @@ enum status operator_kinds_make(struct operator_kinds *kinds, const struct timel
     struct replayed replayed = { NULL, 0, NULL };
 
     *kinds = (struct operator_kinds){ .rows = NULL };
+    if (row_of != NULL)
+        *row_of = NULL;
     TRY(replayed_make(&replayed, timeline));
     operators += (size_t)replayed.count;
     for (int64_t i = 0; i < timeline->host_count; i++)
@@ -510,6 +579,8 @@ enum status operator_kinds_make(struct operator_kinds *kinds, const struct timel
     if (gathering == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for kinds of %zu operators", operators);
     gathering->timeline = timeline;
+    if (row_of != NULL)
+        TRY(want_items(gathering, trace));
     gathering->roles = calloc(names, sizeof *gathering->roles);
     gathering->device_ns = calloc((size_t)trace->event_count + 1, sizeof *gathering->device_ns);
     gathering->items = malloc(operators * sizeof *gathering->items);
@@ -524,12 +595,17 @@ enum status operator_kinds_make(struct operator_kinds *kinds, const struct timel
     add_replayed(gathering, &replayed);
     join_nodes(gathering);
     TRY(group(kinds, gathering));
+    if (row_of != NULL) {
+        *row_of = gathering->item_of;
+        gathering->item_of = NULL;
+    }
 
 out:
     replayed_release(&replayed);
     if (gathering != NULL) {
         free(gathering->roles);
         free(gathering->device_ns);
+        free(gathering->item_of);
         free(gathering->items);
         free(gathering->candidates);
         free(gathering->run);

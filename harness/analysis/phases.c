@@ -31,6 +31,14 @@ bool phase_of_name(const char *name, enum phase *phase)
 }
 
 /* Annotations of a thread; in 2021 they were filed under operators. */
+static bool is_phase_of(const struct trace_file *trace, const struct trace_event *event,
+                        uint32_t track, enum phase *phase)
+{
+    return event->track == track &&
+           (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
+           phase_of_name(trace_file_name(trace, event->name), phase);
+}
+
 static enum status collect(struct intervals *lists, const struct trace_file *trace, uint32_t track)
 {
     enum status status = STATUS_OK;
@@ -38,9 +46,7 @@ static enum status collect(struct intervals *lists, const struct trace_file *tra
 
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        if (event->track == track &&
-            (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
-            phase_of_name(trace_file_name(trace, event->name), &phase))
+        if (is_phase_of(trace, event, track, &phase))
             TRY(intervals_add(&lists[phase], event->start_ns, event->end_ns));
     }
     for (int i = 0; i < PHASE_COUNT; i++) intervals_merge(&lists[i]);
@@ -58,6 +64,24 @@ static void count_times(struct phases *phases, const struct intervals *list, uin
         if (step >= 0 && steps->items[step].event->track == track)
             phases->steps[step][phase].times++;
     }
+}
+
+enum status phases_collect(struct intervals *times, enum phase phase,
+                           const struct timeline *timeline, const struct steps *steps)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *trace = timeline->trace;
+    enum phase found;
+
+    for (int64_t i = 0; steps->count > 0 && i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if (is_phase_of(trace, event, steps->items[0].event->track, &found) && found == phase)
+            TRY(intervals_add(times, event->start_ns, event->end_ns));
+    }
+    intervals_merge(times);
+
+out:
+    return status;
 }
 
 static void take_work(struct phases *phases, const struct intervals *lists, uint32_t track,

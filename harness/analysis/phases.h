@@ -47,6 +47,10 @@ enum status phases_make(struct phases *phases, const struct timeline *timeline,
                         const struct steps *steps);
 void phases_release(struct phases *phases);
 
+/* Adds when the thread of the first step was in that phase, merged. OUT_OF_MEMORY. */
+enum status phases_collect(struct intervals *times, enum phase phase,
+                           const struct timeline *timeline, const struct steps *steps);
+
 /* The phase that an annotation of that name is; false: none. */
 bool phase_of_name(const char *name, enum phase *phase);
 

@@ -59,6 +59,22 @@ static int64_t last_before(const struct replayed *replayed, const struct trace_e
     return low > 0 && replayed->items[low - 1].event->track == work->track ? low - 1 : -1;
 }
 
+static bool is_in(const struct work *work, const struct replayed_span *span)
+{
+    return span->event->correlation == work->call->correlation &&
+           span->event->end_ns >= work->event->end_ns;
+}
+
+const struct replayed_span *replayed_find(const struct replayed *replayed, const struct work *work)
+{
+    if (work->call == NULL)
+        return NULL;
+    for (int64_t at = last_before(replayed, work->event); at >= 0; at = replayed->items[at].parent)
+        if (is_in(work, &replayed->items[at]))
+            return &replayed->items[at];
+    return NULL;
+}
+
 static void take_work(struct replayed *replayed, const struct trace_file *trace,
                       const struct work *work)
 {
@@ -68,8 +84,7 @@ static void take_work(struct replayed *replayed, const struct trace_file *trace,
     for (int64_t at = last_before(replayed, work->event); at >= 0;
          at = replayed->items[at].parent) {
         struct replayed_span *span = &replayed->items[at];
-        if (span->event->correlation != work->call->correlation ||
-            span->event->end_ns < work->event->end_ns)
+        if (!is_in(work, span))
             continue;
         span->total_ns = intervals_sum_ns(span->total_ns, ns);
         if (innermost)

@@ -24,4 +24,7 @@ struct replayed {
 enum status replayed_make(struct replayed *replayed, const struct timeline *timeline);
 void replayed_release(struct replayed *replayed);
 
+/* The innermost operator or phase that a work is in; NULL: none. */
+const struct replayed_span *replayed_find(const struct replayed *replayed, const struct work *work);
+
 #endif

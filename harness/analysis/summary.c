@@ -25,7 +25,7 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(launches_make(&summary->launches, &summary->timeline, &summary->captures));
     TRY(kernels_make(&summary->kernels, &summary->timeline));
     TRY(spans_make(&summary->spans, &summary->timeline));
-    TRY(operator_kinds_make(&summary->operator_kinds, &summary->timeline));
+    TRY(operator_kinds_make(&summary->operator_kinds, &summary->timeline, NULL));
     TRY(phases_make(&summary->phases, &summary->timeline, &summary->steps));
     TRY(first_uses_make(&summary->first_uses, &summary->timeline, &summary->captures));
     TRY(make_products(summary));

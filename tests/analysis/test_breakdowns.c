@@ -469,7 +469,7 @@ static void layers_are_grouped_by_kind_shape_and_direction(void **state)
     made_begin();
     make_layers();
     analysed = made_analyse();
-    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline), STATUS_OK);
+    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline, NULL), STATUS_OK);
     assert_int_equal(kinds.count, ARRAY_SIZE(wanted));
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
         assert_string_equal(kinds.rows[i].name, wanted[i].name);
@@ -500,7 +500,7 @@ static void numbered_layers_are_one_kind(void **state)
                   OPERATOR("0", "100", "[[8,4]]"));
     made_add_with("cpu_op", "gemm_16x16.v2", 100, 100, 30, 31, 0, "");
     analysed = made_analyse();
-    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline), STATUS_OK);
+    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline, NULL), STATUS_OK);
     assert_int_equal(kinds.count, 3);
     assert_string_equal(kinds.rows[0].name, "block*.qkv");
     assert_int_equal(kinds.rows[0].count, 2);
@@ -524,7 +524,7 @@ static void a_long_kind_has_no_half_character(void **state)
     made_begin();
     made_add("cpu_op", name, 100, 100, 0, 10, 0);
     analysed = made_analyse();
-    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline), STATUS_OK);
+    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline, NULL), STATUS_OK);
     assert_int_equal(kinds.count, 1);
     name[KIND_NAME_SIZE - 2] = '\0';
     assert_string_equal(kinds.rows[0].name, name);
@@ -572,7 +572,7 @@ static void a_launched_graph_shows_its_operators(void **state)
     }
     assert_null(spans_find(&spans, analysed.trace, "forward", false));
     assert_non_null(spans_find(&spans, analysed.trace, "graph", false));
-    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline), STATUS_OK);
+    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline, NULL), STATUS_OK);
     assert_int_equal(kinds.count, 1);
     assert_string_equal(kinds.rows[0].name, "a");
     check_us(kinds.rows[0].device_ns, 10);
