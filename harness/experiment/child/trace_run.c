@@ -1,5 +1,6 @@
 #include "harness/experiment/child/trace_run.h"
 
+#include "harness/base/cpu_times.h"
 #include "harness/base/statistics.h"
 #include "harness/bench/clocks.h"
 #include "harness/experiment/child/session.h"
@@ -139,8 +140,10 @@ out:
     return status;
 }
 
-static enum status write_trace(struct trace_run *run)
+/* `first` was read when the recording began. */
+static enum status write_trace(struct trace_run *run, const struct cpu_times *first)
 {
+    struct cpu_times last;
     char settings[SETTINGS_SIZE];
     enum status status = STATUS_OK;
     struct kineto_about about = {
@@ -159,6 +162,8 @@ static enum status write_trace(struct trace_run *run)
     about.spread = spread(run->traced_us, run->plan.windows);
     if (!(run->step_time_us > 0))
         about.spread = fmax(about.spread, spread(run->wait_us, run->plan.windows));
+    cpu_times_read(&last, "/");
+    about.other_cores = cpu_loss_between(first, &last).others;
     TRY(knobs_print(run->config, settings, sizeof settings));
     TRY(kineto_write(run->path, run->trace, &about));
     run->tracing = (struct tracing){ .steps = about.steps,
@@ -196,9 +201,11 @@ enum status trace_run_record(struct trace_run *run)
     struct device *device = NULL;
     struct training *training = NULL;
     struct pace pace;
+    struct cpu_times first;
     double uncounted_us;
     enum status status = STATUS_OK;
 
+    cpu_times_read(&first, "/");
     TRY(trace_open(&run->trace, 0));
     TRY(session_open_device(run->protocol, trace_sink(run->trace), &device));
     TRY(open_run(run, device, &training, &pace));
@@ -210,7 +217,7 @@ enum status trace_run_record(struct trace_run *run)
         TRY(run_traced_window(run, training, device, &run->traced_us[i]));
     TRY(record_undisturbed(run, training, device));
     TRY(training_log_status(training)); /* or the trace would lack what the settings ask for */
-    TRY(write_trace(run));
+    TRY(write_trace(run, &first));
 
 out:
     close_run(training, device);

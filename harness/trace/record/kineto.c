@@ -539,6 +539,8 @@ static void put_ours(struct writer *writer)
         if (isfinite(about->spread))
             fraction(writer, "tracing_spread", about->spread);
     }
+    if (isfinite(about->other_cores))
+        fraction(writer, "other_programs_cores", about->other_cores);
     json_put(writer->json, "}");
 }
 

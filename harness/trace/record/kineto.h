@@ -44,6 +44,8 @@ struct kineto_about {
     int windows;
     double step_time_us, traced_step_time_us;
     double spread; /* of the windows of a kind, over their median; NaN: there is only one window */
+
+    double other_cores; /* that other programs used meanwhile, on average; NaN: not known */
 };
 
 /* Writes what was recorded to `path`, compressed where it ends in ".gz": whole, or not at all. Ends the
