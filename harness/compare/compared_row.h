@@ -63,6 +63,8 @@ struct compared_row {
     int runs_needed; /* per side for a change of twice the threshold; 0: not known; at most RUNS_MOST + 1 */
     bool lacks_runs;  /* undecided because one file per side shows no noise; `reason` says so */
     char reason[320]; /* where the verdict does not say all; else "" */
+    char
+        because[320]; /* of slower: what stands out in its traces; "": nothing, or there are none */
     char lost[256];   /* repetitions and files that gave no value, and why; "": none */
     bool fewer;       /* a smaller share of new's files than of base's has a value */
 };

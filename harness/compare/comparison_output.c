@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPARISON_SCHEMA = 2, CELL = COMPARISON_CELL, NOTE = 520 };
+enum { COMPARISON_SCHEMA = 2, CELL = COMPARISON_CELL, NOTE = 1024 };
 
 /* The figures of a row as text. */
 struct figures {
@@ -112,15 +112,22 @@ static bool is_said_once(const struct comparison *comparison, const struct compa
            (is_hidden(row, row->noise) && count_hidden(comparison, row->noise) > 1);
 }
 
-/* Why a row has no plain verdict, unless it is said for several, and what it lost; "" when there is nothing
- * to say. */
+/* Why a row is slower, or has no plain verdict, unless that is said for several, and what it lost; "" when there is
+ * nothing to say. */
 static void note_of(const struct comparison *comparison, const struct compared_row *row,
                     char text[NOTE])
 {
     const char *reason = is_said_once(comparison, row) ? "" : row->reason;
+    size_t length = 0;
 
-    snprintf(text, NOTE, "%s%s%s", reason, reason[0] != '\0' && row->lost[0] != '\0' ? "; " : "",
-             row->lost);
+    text[0] = '\0';
+    if (row->because[0] != '\0')
+        length = (size_t)snprintf(text, NOTE, "slower because of %s", row->because);
+    if (reason[0] != '\0')
+        length +=
+            (size_t)snprintf(text + length, NOTE - length, "%s%s", length > 0 ? "; " : "", reason);
+    if (row->lost[0] != '\0' && length < NOTE)
+        snprintf(text + length, NOTE - length, "%s%s", length > 0 ? "; " : "", row->lost);
 }
 
 /* "real_time, best of 6 to 15 repetitions per file". */
@@ -319,6 +326,7 @@ static void add_row(struct json *json, cJSON *rows, const struct compared_row *r
     json_text(json, object, "name", row->name);
     json_text(json, object, "verdict", compare_verdict_name(row->verdict));
     json_text(json, object, "reason", row->reason);
+    json_text(json, object, "because", row->because);
     json_text(json, object, "lost", row->lost);
     json_text(json, object, "statistic", row->place == PLACE_BEST ? "best" : "median");
     json_number(json, object, "best_of", row->best_of > 0 ? (double)row->best_of : NAN);

@@ -1,0 +1,43 @@
+/* Why a step takes longer in one trace than in another: its parts, findings that are new or gone, and what the
+ * files say of themselves. */
+#ifndef HARNESS_COMPARE_TRACE_CHANGE_H
+#define HARNESS_COMPARE_TRACE_CHANGE_H
+
+#include "harness/compare/step_change.h"
+#include "harness/diagnosis/diagnosis.h"
+
+/* A fact that the files state differently; the texts are its own. */
+struct trace_difference {
+    char *name;        /* "settings", "device", or a member of the file: "cuda_driver_version" */
+    char *side[SIDES]; /* NULL: not stated. Of settings the first alone: "workers 2 and 1" */
+};
+
+struct trace_change {
+    struct diagnosis sides[SIDES]; /* of one trace each */
+    struct time_parts parts[SIDES];
+    struct step_change step;
+    struct trace_difference *differences;
+    int difference_count;
+    double other_cores[SIDES]; /* that other programs used meanwhile; NaN: the file does not say */
+};
+
+/* Reads and judges both files. IO, BAD_INPUT: one cannot be read, or has nothing of a step; the sentence says
+ * which. OUT_OF_MEMORY. The paths must live longer. Release in every case. */
+enum status trace_change_make(struct trace_change *change, const char *const paths[SIDES]);
+void trace_change_release(struct trace_change *change);
+
+/* Finding number `i` of a side, if the other one has none of its kind; else NULL. Information is none. */
+const struct finding *trace_change_only(const struct trace_change *change, int side, int64_t i);
+
+/* What stands out, the largest first, as far as it fits: "idle: loading +2.10 ms, linear backward +0.41 ms".
+ * Only what is longer, or shorter where the step is shorter. "" where nothing stands out. */
+void trace_change_words(char *text, size_t size, const struct trace_change *change);
+
+/* Why the comparison may say more of the machine than of the program; "" where nothing speaks against it. */
+void trace_change_doubts(char *text, size_t size, const struct trace_change *change);
+
+/* A part's name for people: "idle: loading", "linear backward". */
+enum { PART_TEXT = KIND_NAME_SIZE + 32 };
+void part_change_name(char text[PART_TEXT], const struct part_change *part);
+
+#endif
