@@ -1,5 +1,6 @@
 /* chokepoint compare: result files of one version against those of another, row by row. */
 #include "harness/cli/commands.h"
+#include "harness/cli/compare_explain.h"
 #include "harness/cli/filter.h"
 #include "harness/cli/flags.h"
 #include "harness/compare/comparison_output.h"
@@ -15,6 +16,7 @@ struct compare {
     struct filter filter;
     bool allow_missing;
     bool force;
+    bool explain;
     int base_count; /* files before --new; < 0: it was not given */
     const char **paths[SIDES];
     int counts[SIDES];
@@ -120,6 +122,20 @@ out:
     return status;
 }
 
+static enum status explain_sides(const struct compare *compare)
+{
+    enum status status = STATUS_OK;
+
+    if (compare->counts[SIDE_BASE] > 1 || compare->counts[SIDE_NEW] > 1)
+        FAIL(STATUS_BAD_USAGE, "--explain takes one trace, or one result, per side");
+    TRY(compare_explain(
+        &compare->flags, &compare->filter,
+        (const char *const[SIDES]){ compare->paths[SIDE_BASE][0], compare->paths[SIDE_NEW][0] }));
+
+out:
+    return status;
+}
+
 static void prepare(void *context)
 {
     struct compare *compare = context;
@@ -139,11 +155,17 @@ static enum status run_compare(void *context, int *exit_code)
                                        .strict = compare->flags.strict };
 
     TRY(split_sides(compare));
+    if (compare->explain)
+        return explain_sides(compare);
     TRY(refuse_twice(compare));
     TRY(read_sides(compare));
     if (!compare->force)
         TRY(compare_check(compare->sides));
     TRY(comparison_make(&comparison, compare->sides, &compare->rule, is_wanted, compare));
+    compare_find_causes(
+        &comparison,
+        (const char *const *const[SIDES]){ compare->paths[SIDE_BASE], compare->paths[SIDE_NEW] },
+        compare->counts);
     compare_doubts(compare->sides, remarks.doubts, sizeof remarks.doubts);
     remarks.passes = comparison_passes(&comparison, &gate, remarks.why, sizeof remarks.why);
     TRY(print(compare, &comparison, &remarks));
@@ -188,6 +210,10 @@ static const struct option_row options[] = {
       "them; some row must be compared, and none be slower",
       2, value_boolean, AT(allow_missing) },
     FLAG_STRICT("pass only if every row was decided: undecided and not measured fail too", 2),
+    { "explain", NULL,
+      "say why a step takes longer in NEW than in BASE, from their traces: files, or the traces of "
+      "two results; with --filter, of those names",
+      2, value_boolean, AT(explain) },
     { "force", NULL, "compare files of different devices or clocks too", 2, value_boolean,
       AT(force) },
     FLAG_FORMAT("console|json|markdown"),
@@ -206,11 +232,14 @@ const struct command command_compare = {
             "per side, measured in turns: only they show how much runs differ, and one file per "
             "side decides nothing but exact counts. A run counts with its best repetition, or "
             "with its median where only that has moved. Rows whose runs trained with other "
-            "settings are called other work: make them alike with chokepoint run --like.\v"
+            "settings are called other work: make them alike with chokepoint run --like. A slower "
+            "row has a line that says why, where both sides have its trace.\v"
             "Examples:\n"
             "  chokepoint compare old/*.json --new new/*.json --format=markdown\n"
             "  chokepoint compare old.json new.json --noise=3% --threshold=10%\n"
             "  chokepoint compare old.json new.json --metric=launches_per_step\n"
+            "  chokepoint compare --explain old.pt.trace.json new.pt.trace.json\n"
+            "  chokepoint compare --explain old-1 new-1 --filter=item_sync\n"
             "\n" EXIT_CODES(
                 "nothing is slower and no row of base is missing",
                 "something is slower, is missing in a file of new or did other work, or no row "
