@@ -145,17 +145,18 @@ out:
 /* --- Noise --- */
 
 /* A side's mean per unit by blocks of steps. */
-struct blocks {
+struct block_means {
     double values[STEP_BLOCKS];
     int count;
     double mean, variance; /* of the mean */
 };
 
-static struct blocks blocks_of(const struct making *making, const struct match *match, int side)
+static struct block_means blocks_of(const struct making *making, const struct match *match,
+                                    int side)
 {
     const struct time_part *part = match->part[side];
     int64_t steps = making->change->steps[side];
-    struct blocks blocks = { .count = steps < STEP_BLOCKS ? (int)steps : STEP_BLOCKS };
+    struct block_means blocks = { .count = steps < STEP_BLOCKS ? (int)steps : STEP_BLOCKS };
     double per_step = making->units[side] / (double)steps, deviation;
 
     if (part == NULL)
@@ -173,7 +174,7 @@ static struct blocks blocks_of(const struct making *making, const struct match *
 }
 
 /* The degrees of freedom of a sum of two variances (Welch, Biometrika 34, 1947). */
-static double welch(const struct blocks sides[SIDES], double variance)
+static double welch(const struct block_means sides[SIDES], double variance)
 {
     double sum = 0;
 
@@ -204,11 +205,11 @@ static int doubled_rank(const double *sorted, int count, double value)
 /* The probability that ranks of blocks differ as much by chance, both ways together, in the direction of the means;
  * 1 in the other one. Every choice of base's blocks
  * among all of them is as likely; they are counted by their sum of ranks. Base's values are scaled by `pace`. */
-static double rank_probability(const struct blocks sides[SIDES], double pace)
+static double rank_probability(const struct block_means sides[SIDES], double pace)
 {
     enum { ALL = SIDES * STEP_BLOCKS, SUMS = ALL * (ALL + 1) + 1 };
     double ways[STEP_BLOCKS + 1][SUMS];
-    const struct blocks *base = &sides[SIDE_BASE], *new = &sides[SIDE_NEW];
+    const struct block_means *base = &sides[SIDE_BASE], *new = &sides[SIDE_NEW];
     double sorted[ALL], low = 0, high = 0, all = 0;
     int count = 0, sum = 0;
 
@@ -238,8 +239,8 @@ static double rank_probability(const struct blocks sides[SIDES], double pace)
 static void find_noise(const struct making *making, struct part_change *row,
                        const struct match *match, double pace, double spread_ns)
 {
-    struct blocks sides[SIDES] = { blocks_of(making, match, SIDE_BASE),
-                                   blocks_of(making, match, SIDE_NEW) };
+    struct block_means sides[SIDES] = { blocks_of(making, match, SIDE_BASE),
+                                        blocks_of(making, match, SIDE_NEW) };
     double variance = sides[SIDE_BASE].variance + sides[SIDE_NEW].variance;
     double freedom = welch(sides, variance);
     double change_ns = sides[SIDE_NEW].mean - sides[SIDE_BASE].mean;
@@ -291,7 +292,7 @@ static enum status find_pace(struct making *making, const struct match *matches)
 {
     enum status status = STATUS_OK;
     struct step_change *change = making->change;
-    struct pace *pace = &change->pace;
+    struct device_pace *pace = &change->pace;
     double *logs = malloc(((size_t)change->count + 1) * sizeof *logs), sums_ns[SIDES] = { 0 };
     double middle;
     int others = 0;
@@ -376,7 +377,7 @@ static void judge(struct step_change *change)
                                     ? change->step_ns[SIDE_BASE]
                                     : change->step_ns[SIDE_NEW]);
     double least_ns = STEP_CHANGE_LEAST * longer_ns;
-    struct pace *pace = &change->pace;
+    struct device_pace *pace = &change->pace;
 
     if (!change->has_noise)
         return;

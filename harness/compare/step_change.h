@@ -48,7 +48,7 @@ struct part_change {
 /* All computation alike. It stands out if most of these parts run other kernels than before, or a step has other
  * samples: another precision, say. If they run the same kernels, the device itself was slower: another clock,
  * less power, or other programs on it. */
-struct pace {
+struct device_pace {
     int parts; /* that tell it; 0: not known, and the rest means nothing */
     bool other_work;
     double factor;     /* 1.1: kernels take 1.1 times as long */
@@ -67,7 +67,7 @@ struct step_change {
     bool has_noise;            /* steps enough to know it */
     struct part_change *parts; /* the largest change first */
     int64_t count;
-    struct pace pace;
+    struct device_pace pace;
 };
 
 /* The parts and summaries must live longer. OUT_OF_MEMORY. Release in every case. */

@@ -195,7 +195,7 @@ static size_t add_doubt(char *text, size_t size, size_t length, const char *doub
 void trace_change_doubts(char *text, size_t size, const struct trace_change *change)
 {
     static const char *const names[SIDES] = { "base", "new" };
-    const struct pace *pace = &change->step.pace;
+    const struct device_pace *pace = &change->step.pace;
     char doubt[240], factor[QUANTITY_SIZE];
     size_t length = 0;
 

@@ -322,7 +322,7 @@ static void part_json(struct json *json, cJSON *array, const struct part_change 
     }
 }
 
-static void pace_json(struct json *json, cJSON *to, const struct pace *pace)
+static void pace_json(struct json *json, cJSON *to, const struct device_pace *pace)
 {
     cJSON *object;
 
