@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""docs/diagnosis.md documents every member of `diagnose --format=json`, with the types that it has, and none that
-there is not.
+"""docs/ documents every member of the program's JSON, with the types that it has, and none that there is not.
+json_tables.py says how the tables are read.
 
-The outputs are of traces made here, of the seeds of the fuzzer, of runs of scenarios, and of the real traces, if they
-are there.
+The documents are of short runs, of traces, results and histories made here, of the seeds of the fuzzer, and of the real
+traces, if they are there. Members that need a GPU or a rare case must say so, and are looked for in the results in
+results/ and in the C sources.
 
 usage: test_cli_json.py PROGRAM SOURCE
 """
@@ -17,66 +18,48 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+import json_tables  # pylint: disable=wrong-import-position
+
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-document = source / "docs/diagnosis.md"
 failures = []
 
-# --- What is documented ---
-
-TYPES = {"integer": {int}, "number": {int, float}, "string": {str}, "boolean": {bool}, "object": {dict},
-         "array": {list}, "null": {type(None)}}
-
-
-def documented():
-    """Rows of the tables by path, and the groups of paths that a table is for."""
-    rows, groups = {}, []
-    for part in re.split(r"^### ", document.read_text(), flags=re.MULTILINE)[1:]:
-        paths = [path if path != "the file" else "" for path in re.findall(r"`([^`]+)`", part.splitlines()[0])]
-        for row in re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]*) \| ([^|]+) \| `([^`]*)` \|$", part,
-                              flags=re.MULTILINE):
-            name, types, unit, meaning, example = (cell.strip() for cell in row)
-            kinds = set()
-            for word in types.split(" or "):
-                if word not in TYPES:
-                    failures.append(f"{name}: there is no type {word}")
-                kinds |= TYPES.get(word, set())
-            value = json.loads(example)
-            if type(value) not in kinds:
-                failures.append(f"{name}: the example {example} is not of the type {types}")
-            group = [f"{path}.{name}".lstrip(".") for path in paths]
-            groups.append(group)
-            for path in group:
-                if path in rows:
-                    failures.append(f"{path} is documented twice")
-                rows[path] = kinds
-                if name.endswith(("_ns", "_bytes")) and unit not in ("ns", "B"):
-                    failures.append(f"{path}: the unit is not stated")
-                if not meaning:
-                    failures.append(f"{path}: the meaning is not stated")
-    return rows, groups
+# Types of the values at each path, by document: those that were written here, and those in results/.
+seen = collections.defaultdict(lambda: collections.defaultdict(set))
+stored = collections.defaultdict(lambda: collections.defaultdict(set))
 
 
-# --- What there is ---
-
-seen = collections.defaultdict(set)
-
-
-def walk(value, path):
+def walk(value, path, types):
     if isinstance(value, dict):
         for name, member in value.items():
             inner = f"{path}.{name}".lstrip(".")
-            seen[inner].add(type(member))
-            walk(member, inner)
+            types[inner].add(type(member))
+            walk(member, inner, types)
     elif isinstance(value, list):
         for member in value:
-            walk(member, path + "[]")
+            walk(member, path + "[]", types)
+
+
+def run(*arguments, code=(0, 1), **changes):
+    ran = subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                         env={**os.environ, **changes})
+    if ran.returncode not in code:
+        failures.append(f"{arguments}: exit code {ran.returncode}: {ran.stderr}")
+    return ran.stdout
+
+
+def see(document, *arguments, **options):
+    """What the program prints is that document."""
+    text = run(*arguments, **options)
+    if text:
+        walk(json.loads(text), "", seen[document])
+
+
+# --- diagnose ---
 
 
 def diagnose(*arguments):
-    command = [program, "diagnose", *arguments, "--format=json"]
-    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    if ran.stdout:
-        walk(json.loads(ran.stdout), "")
+    see("diagnosis.md", "diagnose", *arguments, "--format=json", code=(0, 2))
 
 
 def event(category, name, start, length, thread=9, process=9, **arguments):
@@ -126,28 +109,155 @@ def diagnose_all(folder):
         diagnose(seed, "--timeline=1")
     for scenario in ("item_sync", "leak"):
         trace = os.path.join(folder, f"{scenario}.json.gz")
-        subprocess.run([program, "exec", scenario, "--variant=before", f"--trace={trace}", "--step-time=0.002"],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        run("exec", scenario, "--variant=before", f"--trace={trace}", "--step-time=0.002")
         diagnose(trace, "--timeline=1")
     real = os.environ.get("CHOKEPOINT_TRACES") or str(source / "../shared/traces")
     for trace in sorted(glob.glob(os.path.join(real, "*.gz"))):
         diagnose(trace, "--timeline=1")
 
 
-rows, groups = documented()
+# --- Results of this machine ---
+
+
+def bench_all():
+    """Without a failure, then with one: how many calls come before a row's depends on the machine."""
+    benches = "^(lat_sync|gemm_(fp32|bf16)/256|bw_copy_h2d|loader_workers_16)"
+    for call in (0, 80, 160, 320, 40):
+        see("benches.md#json", "bench", "--device=cpu", "--benchmark_format=json", "--benchmark_repetitions=2",
+            "--benchmark_min_time=0.0001", f"--benchmark_filter={benches}",
+            CHOKEPOINT_FAIL=f"sync:{call}" if call else "")
+        if "chokepoint.failures[].name" in seen["benches.md#json"]:
+            break
+
+
+def measure_all(folder):
+    """run, bench, doctor and train, each as short as it can be."""
+    result = os.path.join(folder, "result")
+    # strict_fp32 is skipped without a GPU, and leak has no balance.
+    run("run", "item_sync", "leak", "strict_fp32", "--device=cpu", "--quick", f"--out={result}")
+    with open(os.path.join(result, "result.json"), encoding="utf-8") as file:
+        walk(json.load(file), "", seen["results.md#json-of-run-resultjson"])
+    see("compare.md#json-of-compare---explain", "compare", "--explain", "--format=json",
+        *(f"{result}/traces/item_sync.{side}.json.gz" for side in ("before", "after")))
+    see("results.md#json-of-list", "list", "--format=json")
+    bench_all()
+    doctor = os.path.join(folder, "doctor.json")
+    pathlib.Path(doctor).write_text(run("doctor", "--device=cpu", "--format=json"), encoding="utf-8")
+    see("fleet.md#json-of-doctor", "doctor", "--device=cpu", "--format=json", f"--against={doctor}")
+    light = ("train", "--device=cpu", "--model=light", "--format=json")
+    trace = os.path.join(folder, "mine.json.gz")
+    see("training.md#json-of-a-training", *light, "--steps=20", "--loss-every=1", f"--trace={trace}",
+        f"--save={folder}")
+    see("training.md#json-of-a-sweep", *light, "--steps=20", "--repetitions=1", "--sweep", "workers=0,1")
+    see("training.md#json-of-a-sweep", *light, "--steps=20", "--repetitions=1", "--sweep", "launch=eager,graph",
+        "--sweep", "clipping=device,host")
+    see("training.md#json-of-a-ladder", *light, "--ladder", "--batch=1", "--tokens=4", "--launch=eager",
+        "--loss-every=1", "--time-budget=15")
+
+
+# --- Documents about results that are made here ---
+
+
+def made_result(path, time, repetitions=3, day=1):
+    rows = [{"name": "x", "run_type": "iteration", "repetitions": repetitions, "repetition_index": i,
+             "real_time": time * (1 + 0.001 * i), "cpu_time": 1, "time_unit": "us"} for i in range(repetitions)]
+    context = {"date": f"2026-03-{day:02d}T10:00:00+00:00", "num_cpus": 2, "host_name": "here"}
+    pathlib.Path(path).write_text(json.dumps({"context": context, "benchmarks": rows}), encoding="utf-8")
+    return str(path)
+
+
+def compare_all(folder):
+    sides = [[made_result(f"{folder}/{side}{i}.json", time + i, day=i + 1) for i in range(4)]
+             for side, time in (("base", 1000), ("new", 1200))]
+    see("compare.md#json", "compare", *sides[0], "--new", *sides[1], "--format=json")
+    see("compare.md#json", "compare", sides[0][0], "--new", sides[1][0], "--noise=1%", "--format=json")
+
+
+def history_all(folder):
+    history = os.path.join(folder, "history.jsonl")
+    for day in range(1, 25):
+        time = (1000 if day < 16 else 1200) + day * 7 % 11
+        run("history", "add", history, made_result(f"{folder}/day.json", time, day=day), f"--commit=c{day}")
+    see("history.md#json", "history", "check", history, "--format=json")
+    with open(history, encoding="utf-8") as file:
+        for line in file:
+            walk(json.loads(line), "", seen["history.md#the-file"])
+
+
+def fleet_all(folder):
+    """Twenty machines, of which one is slow, one fails and one has another setting, and a file that is none."""
+    for i in range(20):
+        checks = [{"name": "gemm", "status": "ok", "value": "-", "number": (80 if i == 7 else 100) + 0.1 * (i % 3),
+                   "unit": "FLOP/s"}, {"name": "governor", "status": "ok", "value": "slow" if i == 3 else "fast"},
+                  {"name": "ecc", "status": "fail" if i == 5 else "ok", "value": "-"}]
+        node = {"schema": 2, "context": {"host_name": f"node{i}", "device_name": "A", "cpu_model": "B"}, "fit": "yes",
+                "checks": checks}
+        pathlib.Path(folder, f"doctor-{i}.json").write_text(json.dumps(node), encoding="utf-8")
+    broken = pathlib.Path(folder, "broken.json")
+    broken.write_text("{}", encoding="utf-8")
+    see("fleet.md#json-of-fleet", "fleet", *glob.glob(f"{folder}/doctor-*.json"), str(broken), "--format=json",
+        code=(2,))
+
+
+# --- Both ways ---
+
+
+def read_sources():
+    """Names that the C sources write: texts, and the first words of rows of X-macros."""
+    names = set()
+    for folder in ("harness", "scenarios", "benches"):
+        for path in (source / folder).rglob("*.[ch]"):
+            names.update(re.findall(r'"(\w[\w %]*)"|\b[A-Z][A-Z0-9]*\((\w+)[,)]', path.read_text()))
+    return {name for pair in names for name in pair if name}
+
+
+def check_document(document, members, written):
+    """Each member that was written is in a table, with its types; rows that were seen go to `written`."""
+    exact = {}
+    patterns = []
+    for path, row in members:
+        if row not in exact.setdefault(path, []):
+            exact[path].append(row)
+        if "*" in path:
+            patterns.append((json_tables.pattern(path), row))
+    for path, types in sorted(seen[document].items()):
+        rows = exact.get(path) or [row for matches, row in patterns if matches.fullmatch(path)]
+        allowed = set().union(*(row.types for row in rows))
+        if not rows:
+            failures.append(f"{document}: {path} is not documented")
+        elif not types <= allowed:
+            failures.append(f"{document}: {path} has types that are not documented: {types - allowed}")
+        written.update(map(id, rows))
+    for path in stored[document]:
+        written.update(map(id, exact.get(path, [])))
+    for path, rows in exact.items():
+        if sum(row.includes is None for row in rows) > 1:
+            failures.append(f"{document}: {path} is documented twice")
+
+
+tables = json_tables.Tables(source / "docs")
+names = read_sources()
 with tempfile.TemporaryDirectory() as place:
     os.environ["CHOKEPOINT_CACHE"] = os.path.join(place, "cache")
-    diagnose_all(place)
-for path, types in sorted(seen.items()):
-    if path not in rows:
-        failures.append(f"{path} is not documented")
-    elif not types <= rows[path]:
-        failures.append(f"{path} has types that are not documented: {types - rows[path]}")
-for group in groups:
-    if not any(path in seen for path in group):
-        failures.append(f"{', '.join(group)}: documented, but in no output")
-if len(rows) < 150 or len(seen) < 150:
-    failures.append(f"only {len(rows)} members are documented, and {len(seen)} seen")
-for failure in failures:
+    for number, fill in enumerate((diagnose_all, measure_all, compare_all, history_all, fleet_all)):
+        os.mkdir(f"{place}/{number}")
+        fill(f"{place}/{number}")
+for path in (source / "results").glob("*/result.json"):
+    walk(json.loads(path.read_text()), "", stored["results.md#json-of-run-resultjson"])
+written, documented = set(), {}
+for document in seen:
+    members = tables.members(document)
+    documented.update({id(row): row for _, row in members})
+    check_document(document, members, written)
+    if len(members) < 5:
+        failures.append(f"{document}: only {len(members)} members are documented")
+for key, row in documented.items():
+    if key not in written and not (row.seldom and row.name.replace("*", "%s") in names):
+        failures.append(f"{row.page}: {row.name}: documented, but in no output ({row.meaning})")
+count = sum(map(len, seen.values()))
+print(f"{len(documented)} rows document {count} members of {len(seen)} documents")
+if len(documented) < 450:
+    failures.append("there should be more")
+for failure in [*tables.failures, *failures]:
     print(failure)
-sys.exit(1 if failures else 0)
+sys.exit(bool(tables.failures or failures))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`explain all --format=markdown` is a document of valid Markdown, with every lesson in it, and the effects of a result.
+"""`explain all --format=markdown` is valid Markdown, with every lesson in it, and the effects of a result.
 
 Anchors are those that GitHub and pandoc's gfm give to headings.
 
@@ -85,7 +85,7 @@ def check_links(outside):
 
 
 def check_spacing(text):
-    """No heading and no list stands right below a paragraph, where some readers would take it for a part of it."""
+    """No heading and no list stands right below a paragraph: some readers take it for a part of it."""
     for above, line in zip(text.splitlines(), text.splitlines()[1:]):
         starts = line.startswith("## ") or (line.startswith("- ") and not above.startswith("- "))
         check(not starts or above == "", f"no empty line above {line}")
