@@ -26,6 +26,8 @@
     X(bw_copy_d2h_pageable)                                                                        \
     X(bw_copy_both)                                                                                \
     X(bw_copy_d2d)                                                                                 \
+    X(bw_copy_peer)                                                                                \
+    X(lat_copy_peer)                                                                               \
     KERNEL(X, bw_memory_read)                                                                      \
     KERNEL(X, bw_memory_write)                                                                     \
     KERNEL(X, bw_memory_copy)                                                                      \

@@ -2,6 +2,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/machine_files.h"
+#include "harness/doctor/between.h"
 #include "harness/doctor/checks_output.h"
 #include "harness/doctor/disturbance.h"
 #include "harness/doctor/environment_check.h"
@@ -37,6 +38,7 @@ struct doctor {
     struct device *device;       /* NULL: it could not be opened */
     struct device_health health; /* as it was last */
     struct machine machine;
+    struct between between;
     struct checks checks;
     struct checks_printer printer;
 };
@@ -90,6 +92,8 @@ static enum status check_device(struct doctor *doctor)
     *health = device_health(doctor->device);
     gpu_check_health(&doctor->checks, properties, properties->is_gpu ? health : NULL,
                      doctor->machine.affinity, getenv("CUDA_MPS_PIPE_DIRECTORY"));
+    TRY(between_measure(&doctor->between, doctor->device));
+    between_check(&doctor->checks, &doctor->between);
     recording_check(&doctor->checks, doctor->flags.device);
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
 
@@ -122,6 +126,7 @@ static enum status print_json(const struct doctor *doctor)
     if (doctor->device != NULL)
         device_context(&json, context, device_properties(doctor->device), &doctor->health);
     checks_json(&json, root, &doctor->checks);
+    between_json(&json, root, &doctor->between);
     if (doctor->against != NULL)
         standings_json(&json, root, "check", &doctor->standings);
     TRY(json_print(&json, root, &text));
@@ -176,6 +181,7 @@ static enum status end_printing(struct doctor *doctor)
     if (doctor->flags.format == FORMAT_JSON)
         return print_json(doctor);
     checks_print_rows(&doctor->printer);
+    between_page(&doctor->printer.page, &doctor->between);
     if (doctor->against != NULL)
         standings_page(&doctor->printer.page, &doctor->standings, doctor->against);
     checks_print_end(&doctor->printer);
@@ -222,6 +228,7 @@ static void release(void *context)
     struct doctor *doctor = context;
 
     device_close(doctor->device);
+    between_release(&doctor->between);
     standings_release(&doctor->standings);
     fleet_release(&doctor->fleet);
     machine_files_release(&doctor->files);
@@ -248,19 +255,20 @@ static const struct option_row options[] = {
 const struct command command_doctor = {
     .name = "doctor",
     .text = "check that this machine is fit to measure, and fast enough",
-    .help =
-        "Checks whether this machine is fit to measure, and as fast as it should be. Each "
-        "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
-        "expected: for the CPU device, from what the host does without it; for a GPU, "
-        "from its clocks, widths and link. The last line answers the question: yes, with care, or "
-        "no. Takes less than 30 s.\v"
-        "Examples:\n"
-        "  chokepoint doctor\n"
-        "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
-        "  chokepoint doctor --format=json\n"
-        "  chokepoint doctor --against=results/\n"
-        "  chokepoint doctor --prolog\n"
-        "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low"),
+    .help = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
+            "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
+            "expected: for the CPU device, from what the host does without it; for a GPU, "
+            "from its clocks, widths and link. Copies between GPUs are measured where there are "
+            "several. "
+            "The last line answers the question: yes, with care, or "
+            "no. Takes less than 30 s.\v"
+            "Examples:\n"
+            "  chokepoint doctor\n"
+            "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
+            "  chokepoint doctor --format=json\n"
+            "  chokepoint doctor --against=results/\n"
+            "  chokepoint doctor --prolog\n"
+            "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low"),
     .options = options,
     .context_size = sizeof(struct doctor),
     .run = run_doctor,

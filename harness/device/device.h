@@ -55,6 +55,7 @@ struct device_options {
     TEXT(isa, 64)           /* what the kernels were built for: "avx512bf16", "sm_90" */           \
     TEXT(gemm_library, 64)  /* "oneDNN 2.6.3", "cuBLAS 13.0.2" */                                  \
     INT(index)              /* of the GPU; 0 on the CPU device */                                  \
+    INT(peers)              /* other GPUs that this process sees (peer.h) */                       \
     INT64(memory_bytes)     /* capacity */                                                         \
     INT(multiprocessors)    /* SMs; the CPU device: 1, the worker of a stream */                   \
     INT(warp_lanes)         /* threads in a warp; 1 on the CPU device */                           \

@@ -11,6 +11,7 @@
 #define HARNESS_DEVICE_DRIVER_H
 
 #include "harness/device/device.h"
+#include "harness/device/peer.h"
 
 /* The public parts of the objects. A driver's own structs begin with these. */
 struct device {
@@ -93,6 +94,13 @@ struct device_driver {
     enum status (*activity_flush)(struct device *device);
     /* On entry all of *health is unknown. The driver fills in the values that it knows. */
     void (*health)(struct device *device, enum health_detail detail, struct device_health *health);
+    /* All NULL where there is never a peer. `peer` is one; `back`: from the peer's memory. On entry all of *link
+     * is unknown. */
+    enum status (*peer_alloc)(struct device *device, int peer, size_t bytes, void **memory);
+    enum status (*peer_free)(struct device *device, int peer, void *memory);
+    enum status (*peer_copy)(struct stream *stream, int peer, bool back, void *to, const void *from,
+                             size_t bytes);
+    void (*peer_link)(struct device *device, int peer, struct device_link *link);
 };
 
 /* The one exported symbol of a plugin. */

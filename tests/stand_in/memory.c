@@ -10,6 +10,7 @@ struct block {
     char *address;
     size_t bytes;
     struct CUmemPoolHandle_st *pool; /* NULL: not stream-ordered */
+    int device;                      /* that it is memory of */
     bool pinned, free;
     struct CUstream_st *stream; /* of the free, and how much of its work comes before */
     long after;
@@ -58,6 +59,19 @@ bool stand_in_is_pinned(const void *address)
     return pinned;
 }
 
+int stand_in_block_device(const void *address)
+{
+    int device = -1;
+
+    stand_in_lock();
+    for (struct block *block = blocks; block != NULL && device < 0; block = block->next)
+        if (!block->pinned && (const char *)address >= block->address &&
+            (const char *)address < block->address + block->bytes)
+            device = block->device;
+    stand_in_unlock();
+    return device;
+}
+
 static struct block *add_block(size_t bytes, struct CUmemPoolHandle_st *pool)
 {
     struct block *block = stand_in_must(calloc(1, sizeof *block));
@@ -65,6 +79,7 @@ static struct block *add_block(size_t bytes, struct CUmemPoolHandle_st *pool)
     block->bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (posix_memalign((void **)&block->address, 4096, block->bytes) != 0)
         abort();
+    block->device = stand_in_device();
     block->pool = pool;
     block->next = blocks;
     blocks = block;

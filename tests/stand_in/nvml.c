@@ -8,6 +8,8 @@
  *     FAKE_NVML_PROCESSES=own,7,8                   that compute; "own" is this process
  *     FAKE_NVML_COMPUTE_MODE=3                      exclusive; 0 if not given
  *     FAKE_NVML_DRIVER=550.54.15                    the driver's release
+ *     FAKE_NVML_NVLINKS=18                          links of each GPU that are up; 0 if not given: PCIe
+ *     FAKE_NVML_P2P=4                               why no GPU reads another's memory; 0 if not given: it does
  *
  * With LACKING it has nvmlInit_v2 and the way to the GPU, and nothing else; with EMPTY not even those. */
 #include <stdio.h>
@@ -18,12 +20,12 @@
 #define FAKE __attribute__((visibility("default")))
 
 typedef struct fake_device {
-    int unused;
+    unsigned bus;
 } * nvmlDevice_t;
 typedef int nvmlReturn_t;
 
 #ifndef EMPTY
-static struct fake_device the_device;
+static struct fake_device devices[256];
 
 static nvmlReturn_t result_of(const char *function)
 {
@@ -54,7 +56,8 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *address, nvmlDevice_t 
         return 2;
     if (bus == 0xee) /* nothing is plugged in there */
         return 6;
-    *device = &the_device;
+    devices[bus & 0xff].bus = bus;
+    *device = &devices[bus & 0xff];
     return result_of(__func__);
 }
 #endif
@@ -188,6 +191,36 @@ nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, int *mode)
 {
     (void)device;
     *mode = (int)number("FAKE_NVML_COMPUTE_MODE"); /* nvmlComputeMode_t */
+    return result_of(__func__);
+}
+
+/* Read, write, NVLink, atomics, PCI. */
+FAKE nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device, nvmlDevice_t peer, int index,
+                                         int *status);
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device, nvmlDevice_t peer, int index, int *status)
+{
+    if (device == peer)
+        return 2;
+    *status = index == 2 && number("FAKE_NVML_NVLINKS") == 0 ? 5 : (int)number("FAKE_NVML_P2P");
+    return result_of(__func__);
+}
+
+/* Four GPUs to a switch, each switch at a node of its own. */
+FAKE nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device, nvmlDevice_t peer,
+                                                      int *level);
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device, nvmlDevice_t peer, int *level)
+{
+    *level = device->bus / 4 == peer->bus / 4 ? 10 : 50;
+    return result_of(__func__);
+}
+
+FAKE nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, int *active);
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, int *active)
+{
+    (void)device;
+    if (link >= 18)
+        return 2;
+    *active = link < number("FAKE_NVML_NVLINKS");
     return result_of(__func__);
 }
 

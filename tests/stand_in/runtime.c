@@ -67,14 +67,29 @@ void *stand_in_must(void *memory)
     return memory;
 }
 
-/* --- The GPU --- */
+/* --- The GPUs --- */
+
+static _Thread_local int current;
+
+int stand_in_device(void)
+{
+    return current;
+}
+
+int stand_in_devices(void)
+{
+    const char *devices = getenv("STAND_IN_DEVICES");
+
+    return devices != NULL ? atoi(devices) : 1;
+}
 
 void gpu_look(struct gpu_found *found, int index)
 {
-    *found = (struct gpu_found){ .driver_version = 13000,
-                                 .count = index + 1,
-                                 .name = "stand-in for a GPU",
-                                 .compute_capability = 80 };
+    *found =
+        (struct gpu_found){ .driver_version = 13000,
+                            .count = index < stand_in_devices() ? stand_in_devices() : index + 1,
+                            .name = "stand-in for a GPU",
+                            .compute_capability = 80 };
 }
 
 enum status gpu_verdict(const struct gpu_found *found, int index)
@@ -87,7 +102,10 @@ enum status gpu_verdict(const struct gpu_found *found, int index)
 
 cudaError_t cudaSetDevice(int device)
 {
-    return stand_in_result(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+    if (device < 0 || device >= stand_in_devices())
+        return stand_in_result(cudaErrorInvalidDevice);
+    current = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
@@ -98,12 +116,39 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
 {
-    (void)device;
     memset(properties, 0, sizeof *properties);
     properties->totalGlobalMem = STAND_IN_MEMORY;
     properties->multiProcessorCount = 1;
     properties->warpSize = 32;
+    properties->pciBusID = device;
     return cudaSuccess;
+}
+
+/* STAND_IN_PEERS=0: no GPU reaches another's memory. */
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    const char *peers = getenv("STAND_IN_PEERS");
+
+    if (device < 0 || device >= stand_in_devices() || peer < 0 || peer >= stand_in_devices())
+        return stand_in_result(cudaErrorInvalidDevice);
+    *can = device != peer && (peers == NULL || atoi(peers) != 0);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    static bool enabled[16][16];
+    cudaError_t error = cudaErrorPeerAccessAlreadyEnabled;
+    int can = 0;
+
+    if (flags != 0 || current >= 16 || peer >= 16 ||
+        cudaDeviceCanAccessPeer(&can, current, peer) != cudaSuccess || !can)
+        return stand_in_result(cudaErrorPeerAccessUnsupported);
+    stand_in_lock();
+    if (!enabled[current][peer])
+        error = cudaSuccess;
+    enabled[current][peer] = true;
+    return stand_in_leave(error);
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)

@@ -27,6 +27,10 @@ void stand_in_lose(cudaError_t error); /* cudaSuccess changes nothing */
 cudaError_t stand_in_leave(cudaError_t error);
 cudaError_t stand_in_result(cudaError_t error); /* of a call without the lock */
 
+/* The GPU of the calling thread, and how many there are: STAND_IN_DEVICES; 1 if not given. Without the lock. */
+int stand_in_device(void);
+int stand_in_devices(void);
+
 /* `memory`, or the end of the program where that is NULL. With or without the lock. */
 void *stand_in_must(void *memory);
 
@@ -56,6 +60,9 @@ cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work
 
 /* Without the lock: whether the address is in pinned memory. */
 bool stand_in_is_pinned(const void *address);
+
+/* Without the lock: the GPU whose memory has the address; -1: none has. */
+int stand_in_block_device(const void *address);
 
 /* What was freed on a stream that is closing is free for every stream. */
 void stand_in_forget_stream(const struct CUstream_st *stream);

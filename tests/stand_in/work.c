@@ -70,6 +70,20 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     return stand_in_leave(cudaSuccess);
 }
 
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t bytes, cudaStream_t stream)
+{
+    struct operation operation = { .run = run_copy };
+
+    if (stand_in_block_device(to) != to_device || stand_in_block_device(from) != from_device)
+        return stand_in_result(cudaErrorInvalidValue);
+    operation.copy.to = to;
+    operation.copy.from = from;
+    operation.copy.bytes = bytes;
+    operation.work = copy_work(cudaMemcpyDeviceToDevice, bytes, false);
+    return stand_in_submit(stream, &operation);
+}
+
 static cudaError_t run_memset(struct operation *operation)
 {
     if (!is_lost())

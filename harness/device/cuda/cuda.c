@@ -55,6 +55,7 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     struct cudaDeviceProp gpu;
 
     properties->index = index;
+    properties->peers = found->count - 1;
     TRY(cuda_enter(device));
     CUDA(cudaGetDeviceProperties(&gpu, index));
     CUDA(cudaRuntimeGetVersion(&properties->cuda_runtime));
@@ -192,6 +193,10 @@ static const struct device_driver driver = {
     .range_pop = cuda_range_pop,
     .activity_flush = cuda_activity_flush,
     .health = cuda_health,
+    .peer_alloc = cuda_peer_alloc,
+    .peer_free = cuda_peer_free,
+    .peer_copy = cuda_peer_copy,
+    .peer_link = cuda_peer_link,
 };
 
 /* Whatever takes device memory comes before the capacity is measured. */

@@ -88,6 +88,14 @@ void cuda_graph_destroy(struct graph *graph);
 
 void cuda_health(struct device *device, enum health_detail detail, struct device_health *health);
 
+/* --- peer.c --- */
+
+enum status cuda_peer_alloc(struct device *device, int peer, size_t bytes, void **memory);
+enum status cuda_peer_free(struct device *device, int peer, void *memory);
+enum status cuda_peer_copy(struct stream *stream, int peer, bool back, void *to, const void *from,
+                           size_t bytes);
+void cuda_peer_link(struct device *device, int peer, struct device_link *link);
+
 /* --- Parts of the opening, in launch.c --- */
 
 /* Loads every kernel, so that none is loaded in a timed window or in a capture, and writes what they

@@ -23,6 +23,8 @@ enum { SENSOR_GPU = 0 };
 enum { ECC_UNCORRECTED = 1, ECC_VOLATILE = 0 }; /* volatile: since the driver was loaded */
 enum { COMPUTE_MODE_DEFAULT = 0 };
 enum { POLICY_POWER = 0, POLICY_THERMAL = 1 };
+enum { P2P_READ = 0, P2P_NVLINK = 2, P2P_OK = 0 }; /* nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t */
+enum { NVLINKS_MOST = 18 };                        /* NVML_NVLINK_MAX_LINKS */
 
 /* nvmlClocksEventReasons: what each bit means here. Slowdowns by heat and by the power brake come with
  * the bit of hardware slowdowns, which says nothing more then. */
@@ -74,6 +76,10 @@ struct violation { /* nvmlViolationTime_t */
     X(mig_mode, "nvmlDeviceGetMigMode", NULL, (gpu_handle, unsigned *, unsigned *))                \
     X(persistence, "nvmlDeviceGetPersistenceMode", NULL, (gpu_handle, int *))                      \
     X(compute_mode, "nvmlDeviceGetComputeMode", NULL, (gpu_handle, int *))                         \
+    X(p2p_status, "nvmlDeviceGetP2PStatus", NULL, (gpu_handle, gpu_handle, int, int *))            \
+    X(common_ancestor, "nvmlDeviceGetTopologyCommonAncestor", NULL,                                \
+      (gpu_handle, gpu_handle, int *))                                                             \
+    X(nvlink_state, "nvmlDeviceGetNvLinkState", NULL, (gpu_handle, unsigned, int *))               \
     X(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3",                                \
       "nvmlDeviceGetComputeRunningProcesses_v2", (gpu_handle, unsigned *, struct nvml_process *))  \
     X(graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3",                              \
@@ -344,4 +350,68 @@ void nvml_health(struct nvml *nvml, struct device_health *health)
         read_processes(nvml, health);
     }
     snprintf(health->trouble, sizeof health->trouble, "%s", nvml->trouble);
+}
+
+/* --- Links between GPUs --- */
+
+/* nvmlGpuTopologyLevel_t: the first thing that the ways to both have in common. */
+static const char *path_between(int level)
+{
+    static const struct {
+        int level;
+        const char *path;
+    } paths[] = {
+        { 0, "PCIe, one board" },         { 10, "PCIe, one switch" },
+        { 20, "PCIe, several switches" }, { 30, "PCIe, one host bridge" },
+        { 40, "PCIe, one NUMA node" },    { 50, "PCIe, between NUMA nodes" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+        if (paths[i].level == level)
+            return paths[i].path;
+    return "";
+}
+
+/* nvmlGpuP2PStatus_t. */
+static const char *refusal(int status)
+{
+    static const char *const reasons[] = { "",
+                                           "the chipset does not support it",
+                                           "the GPU does not support it",
+                                           "the way between them does not support it",
+                                           "a registry key of the driver disables it",
+                                           "it is not supported" };
+
+    return status >= 0 && (size_t)status < ARRAY_SIZE(reasons) ? reasons[status] : "";
+}
+
+/* 0: none, or NVML does not say. */
+static int nvlinks_up(struct nvml *nvml)
+{
+    int up = 0, active;
+
+    for (unsigned i = 0; i < NVLINKS_MOST; i++)
+        if (ASK(nvml, nvlink_state, (nvml->gpu, i, &active)))
+            up += active != 0;
+    return up;
+}
+
+void nvml_link(struct nvml *nvml, const char *peer_address, struct device_link *link)
+{
+    gpu_handle peer = NULL;
+    int status, level, up;
+
+    if (nvml->gpu != NULL && ASK(nvml, find, (peer_address, &peer)) && peer != NULL) {
+        if (ASK(nvml, p2p_status, (nvml->gpu, peer, P2P_READ, &status)) && status != P2P_OK)
+            snprintf(link->refused, sizeof link->refused, "%s", refusal(status));
+        if (!ASK(nvml, p2p_status, (nvml->gpu, peer, P2P_NVLINK, &status)))
+            link->kind[0] = '\0';
+        else if (status != P2P_OK && ASK(nvml, common_ancestor, (nvml->gpu, peer, &level)))
+            snprintf(link->kind, sizeof link->kind, "%s", path_between(level));
+        else if (status == P2P_OK && (up = nvlinks_up(nvml)) > 0)
+            snprintf(link->kind, sizeof link->kind, "NVLink, %d links up", up);
+        else if (status == P2P_OK)
+            snprintf(link->kind, sizeof link->kind, "NVLink");
+    }
+    snprintf(link->trouble, sizeof link->trouble, "%s", nvml->trouble);
 }

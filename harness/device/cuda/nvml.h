@@ -13,6 +13,7 @@
 #define HARNESS_DEVICE_CUDA_NVML_H
 
 #include "harness/device/health.h"
+#include "harness/device/peer.h"
 
 struct nvml;
 
@@ -24,6 +25,9 @@ void nvml_close(struct nvml *nvml); /* NULL is allowed */
 /* Fills what is answered and leaves the rest of *vitals and *health as it is. */
 void nvml_vitals(struct nvml *nvml, struct device_vitals *vitals);
 void nvml_health(struct nvml *nvml, struct device_health *health);
+
+/* The link to the GPU at another address: what it is, and why copies over it are not direct. Likewise. */
+void nvml_link(struct nvml *nvml, const char *peer_address, struct device_link *link);
 
 /* The driver's release, "580.65.06"; false, and "", where the library does not say. Needs no GPU. */
 bool nvml_driver_release(char *text, size_t size);

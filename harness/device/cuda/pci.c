@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void pci_address(char address[PCI_ADDRESS], int domain, int bus, int device)
 {
@@ -31,4 +32,34 @@ void pci_locality(const char *root, int domain, int bus, int device, int *numa_n
     }
     *numa_node = atoi(line[0]);
     snprintf(cores, size, "%s", line[1]);
+}
+
+/* A line of the file has a number per node that there is, in their order, and nodes may be missing. */
+int pci_numa_distance(const char *root, int from, int to)
+{
+    char path[PATH_MAX], line[1024] = "", *at = line;
+    int place = 0, distance = -1;
+    FILE *file;
+
+    if (from < 0 || to < 0)
+        return -1;
+    for (int node = 0; node < to; node++) {
+        snprintf(path, sizeof path, "%s/sys/devices/system/node/node%d", root, node);
+        place += access(path, F_OK) == 0;
+    }
+    snprintf(path, sizeof path, "%s/sys/devices/system/node/node%d/distance", root, from);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return -1;
+    if (fgets(line, sizeof line, file) == NULL)
+        line[0] = '\0';
+    fclose(file);
+    for (int i = 0; i <= place; i++) {
+        char *end;
+        distance = (int)strtol(at, &end, 10);
+        if (end == at)
+            return -1;
+        at = end;
+    }
+    return distance;
 }

@@ -13,4 +13,8 @@ void pci_address(char address[PCI_ADDRESS], int domain, int bus, int device);
 void pci_locality(const char *root, int domain, int bus, int device, int *numa_node, char *cores,
                   size_t size);
 
+/* Between two NUMA nodes, as the firmware states it: 10 within a node (ACPI, "System Locality Information Table");
+ * -1: it does not, or a node is -1. */
+int pci_numa_distance(const char *root, int from, int to);
+
 #endif

@@ -337,6 +337,24 @@ static void the_slots_node_and_cores_are_linuxs(void **state)
     assert_string_equal(cores, "48-95,144-191");
 }
 
+static void the_distance_between_nodes_is_the_firmwares(void **state)
+{
+    const char *root = made_machine_root();
+    static const struct {
+        int from, to, distance;
+    } cases[] = { { 0, 0, 10 }, { 0, 2, 21 },  { 2, 0, 31 },  { 2, 2, 11 },
+                  { 0, 1, 21 }, { -1, 0, -1 }, { 0, -1, -1 }, { 1, 0, -1 } };
+    (void)state;
+
+    /* Node 1 is missing. */
+    made_machine_put("sys/devices/system/node/node0/distance", "10 21\n");
+    made_machine_put("sys/devices/system/node/node2/distance", "31 11\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(pci_numa_distance(root, cases[i].from, cases[i].to), cases[i].distance);
+    made_machine_put("sys/devices/system/node/node0/distance", "10\n");
+    assert_int_equal(pci_numa_distance(root, 0, 2), -1);
+}
+
 static void an_address_is_written_as_nvml_takes_it(void **state)
 {
     char text[PCI_ADDRESS];
@@ -361,6 +379,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(more_processes_than_fit_are_unknown),
         cmocka_unit_test(the_drivers_release_is_told_without_a_gpu),
         ON_A_MADE_MACHINE(the_slots_node_and_cores_are_linuxs),
+        ON_A_MADE_MACHINE(the_distance_between_nodes_is_the_firmwares),
         cmocka_unit_test(an_address_is_written_as_nvml_takes_it),
     };
     const struct CMUnitTest lacking[] = {
