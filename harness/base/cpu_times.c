@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define LARGE 0.1 /* of all cores */
+
 static double seconds(struct timeval time)
 {
     return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
@@ -51,4 +53,23 @@ struct cpu_loss cpu_loss_between(const struct cpu_times *first, const struct cpu
     return (struct cpu_loss){ .others = others < 0 ? 0 : others / lasted,
                               .stolen = (second->stolen - first->stolen) / lasted,
                               .cores = cores };
+}
+
+static bool is_much(double cores, const struct cpu_loss *loss)
+{
+    return cores > LARGE * loss->cores;
+}
+
+bool cpu_loss_is_large(const struct cpu_loss *loss)
+{
+    return is_much(loss->others, loss) || is_much(loss->stolen, loss);
+}
+
+void cpu_loss_print(char *text, size_t size, const struct cpu_loss *loss)
+{
+    bool others = is_much(loss->others, loss);
+
+    snprintf(text, size, "%s %.2f of %d cores",
+             others ? "other programs used" : "the virtual machine's host kept",
+             others ? loss->others : loss->stolen, loss->cores);
 }

@@ -3,6 +3,9 @@
 #ifndef HARNESS_BASE_CPU_TIMES_H
 #define HARNESS_BASE_CPU_TIMES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* In seconds, of all processors together; NAN: not known. */
 struct cpu_times {
     double busy, stolen; /* since boot: of all programs; kept by a virtual machine's host */
@@ -21,5 +24,11 @@ struct cpu_loss {
 };
 
 struct cpu_loss cpu_loss_between(const struct cpu_times *first, const struct cpu_times *second);
+
+/* Whether others used, or the host kept, more than a tenth of the cores. */
+bool cpu_loss_is_large(const struct cpu_loss *loss);
+
+/* Which of the two, and how much: "other programs used 0.25 of 2 cores". */
+void cpu_loss_print(char *text, size_t size, const struct cpu_loss *loss);
 
 #endif

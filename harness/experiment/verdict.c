@@ -287,11 +287,36 @@ static bool something_is_expected(const struct scenario_result *result)
     return false;
 }
 
+/* A bottleneck can disappear where other programs take the cores: what should overlap has only one of them left.
+ * Then a time that does not change says little. What is exact does not depend on them. */
+static bool others_may_hide_it(const struct scenario_result *result)
+{
+    for (int i = 0; i < result->expectation_count; i++)
+        if (result->expectations[i].outcome == OUTCOME_NOT_MET &&
+            result->expectations[i].expectation->exact)
+            return false;
+    return cpu_loss_is_large(&result->cpu_loss);
+}
+
+static void conclude_not_met(struct scenario_result *result)
+{
+    size_t length = strlen(result->reason);
+    char taken[96];
+
+    result->verdict = VERDICT_NOT_REPRODUCED;
+    if (!others_may_hide_it(result))
+        return;
+    result->verdict = VERDICT_UNDECIDED;
+    cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
+    snprintf(result->reason + length, sizeof result->reason - length,
+             "; but %s meanwhile, which can hide it: use a quieter machine", taken);
+}
+
 /* The verdict on what the scenario promises, from the outcomes of its expectations. */
 static void conclude_promises(struct scenario_result *result)
 {
     if (reasons_of(result, OUTCOME_NOT_MET) > 0) {
-        result->verdict = VERDICT_NOT_REPRODUCED;
+        conclude_not_met(result);
     } else if (reasons_of(result, OUTCOME_UNDECIDED) > 0) {
         result->verdict = VERDICT_UNDECIDED;
     } else if (!something_is_expected(result)) {

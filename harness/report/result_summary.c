@@ -116,16 +116,13 @@ bool summary_throttled(char *text, size_t size, const struct scenario_result *re
 
 bool summary_disturbed(char *text, size_t size, const struct scenario_result *result)
 {
-    double most = 0.1 * result->cpu_loss.cores;
-    bool others = result->cpu_loss.others > most, stolen = result->cpu_loss.stolen > most;
+    char taken[96];
 
     if (result->pairs == 0) /* A child that ends at once is shorter than the kernel's ticks. */
         return false;
-    snprintf(text, size,
-             "%s %.2f of %d cores during the measurement, which may have affected the result",
-             others ? "other programs used" : "the virtual machine's host kept",
-             others ? result->cpu_loss.others : result->cpu_loss.stolen, result->cpu_loss.cores);
-    return others || stolen;
+    cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
+    snprintf(text, size, "%s during the measurement, which may have affected the result", taken);
+    return cpu_loss_is_large(&result->cpu_loss);
 }
 
 summary_note *const summary_notes[SUMMARY_NOTES] = { summary_throttled, summary_disturbed };

@@ -512,6 +512,39 @@ static void no_pair_is_a_failure(void **state)
     assert_true(setting.result.reason[0] != '\0');
 }
 
+/* Others can hide a time's change, but no count, and what shows nevertheless is reproduced. */
+static void what_others_may_hide_is_undecided(void **state)
+{
+    static const struct {
+        double before, others, stolen;
+        bool exact;
+        enum verdict verdict;
+    } cases[] = {
+        { 115, 0.1, 0.1, false, VERDICT_NOT_REPRODUCED },
+        { 115, 0.3, 0, false, VERDICT_UNDECIDED },
+        { 115, 0, 0.3, false, VERDICT_UNDECIDED },
+        { 115, 0.3, 0, true, VERDICT_NOT_REPRODUCED },
+        { 115, NAN, NAN, false, VERDICT_NOT_REPRODUCED },
+        { 150, 0.3, 0, false, VERDICT_REPRODUCED },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct setting setting;
+        begin(&setting, PAIRS);
+        setting.scenario.expect[0] =
+            (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25,
+                                  .exact = cases[i].exact };
+        setting.result.cpu_loss = (struct cpu_loss){ cases[i].others, cases[i].stolen, 2 };
+        set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, cases[i].before, NULL);
+        assert_int_equal(give(&setting), cases[i].verdict);
+        if (cases[i].verdict == VERDICT_UNDECIDED) {
+            assert_non_null(strstr(setting.result.reason, "step_time: 1.15x faster ("));
+            assert_non_null(strstr(setting.result.reason, "0.30 of 2 cores meanwhile"));
+        }
+    }
+}
+
 static void the_worst_count_of_damaged_samples_is_kept(void **state)
 {
     struct setting setting;
@@ -552,6 +585,7 @@ int main(void)
         cmocka_unit_test(losses_must_agree_as_far_as_is_stated),
         cmocka_unit_test(two_broken_losses_do_not_agree),
         cmocka_unit_test(no_pair_is_a_failure),
+        cmocka_unit_test(what_others_may_hide_is_undecided),
         cmocka_unit_test(the_worst_count_of_damaged_samples_is_kept),
         cmocka_unit_test(names_are_those_of_the_result_files),
     };
