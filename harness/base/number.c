@@ -90,3 +90,25 @@ enum status number_seconds(double *seconds, const char *option, const char *text
 out:
     return status;
 }
+
+enum status number_duration(double *seconds, const char *option, const char *text, double most)
+{
+    static const struct {
+        const char *suffix;
+        double seconds;
+    } units[] = { { "s", 1 }, { "m", 60 }, { "h", 3600 } };
+    enum status status = STATUS_OK;
+    char *end;
+    double value = strtod(text, &end);
+
+    *seconds = 0;
+    for (size_t i = 0; isdigit((unsigned char)text[0]) && i < ARRAY_SIZE(units); i++)
+        if (strcmp(end, units[i].suffix) == 0)
+            *seconds = value * units[i].seconds;
+    if (!(*seconds > 0 && *seconds <= most))
+        FAIL(STATUS_BAD_USAGE, "--%s=%s: give a duration, as in 90s, 10m or 1h, at most %gh",
+             option, text, most / 3600);
+
+out:
+    return status;
+}

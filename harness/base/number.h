@@ -19,4 +19,7 @@ enum status number_bytes(int64_t *bytes, const char *option, const char *text);
 /* "0.2": above 0, at most `most`. */
 enum status number_seconds(double *seconds, const char *option, const char *text, double most);
 
+/* "90s", "10m", "1.5h": above 0, at most `most` seconds. */
+enum status number_duration(double *seconds, const char *option, const char *text, double most);
+
 #endif

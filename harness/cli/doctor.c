@@ -1,6 +1,8 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/cli/commands.h"
+#include "harness/cli/doctor_soak.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/interrupt.h"
 #include "harness/cli/machine_files.h"
 #include "harness/doctor/between.h"
 #include "harness/doctor/checks_output.h"
@@ -28,9 +30,14 @@ enum { CACHE_BYTES = 512 << 20, RESULT_BYTES = 512 << 20 };
 
 enum { SCHEMA = 2 }; /* of the JSON */
 
+enum {
+    SOAK_MOST = 24 * 3600
+}; /* seconds: the times of so many steps of a millisecond take some 200 MB */
+
 struct doctor {
     struct flags flags;
     bool prolog;         /* one line is all */
+    double soak_seconds; /* 0: no soak */
     const char *against; /* a file of doctor, or a folder of them; NULL: none */
     struct machine_files files;
     struct fleet fleet;
@@ -88,6 +95,8 @@ static enum status check_device(struct doctor *doctor)
     *health = device_health(doctor->device);
     performance_check(&doctor->checks, doctor->device, health, &limits, doctor->machine.mhz);
     cpu_times_read(&second, "");
+    if (doctor->soak_seconds > 0)
+        TRY(doctor_soak(&doctor->checks, doctor->device, doctor->soak_seconds));
     /* Once more, since a GPU shows its clocks and its link only after work. */
     *health = device_health(doctor->device);
     gpu_check_health(&doctor->checks, properties, properties->is_gpu ? health : NULL,
@@ -218,6 +227,9 @@ static enum status run_doctor(void *context, int *exit_code)
     bad = doctor->checks.counts[CHECK_FAIL] +
           (doctor->flags.strict ? doctor->checks.counts[CHECK_LOW] : 0);
     *exit_code = bad > 0 ? 1 : 0;
+    if (bad == 0 && interrupt_signal() != 0) /* Else the rows that fail decide. */
+        FAIL(STATUS_INTERRUPTED, "stopped by %s; the row soak_time has the time that was soaked",
+             interrupt_name());
 
 out:
     return status;
@@ -239,6 +251,11 @@ static const struct option_row options[] = {
     FLAG_DEVICE_MEMORY,
     FLAG_OUT("the folder that results will be written to", 2),
     FLAG_STRICT("pass only if no row is low either", 2),
+    { "soak", "DURATION",
+      "keep the device under load for so long (60s, 10m, 1h), and tell whether it computes the "
+      "same "
+      "bits each time and stays as fast; Ctrl-C ends it early",
+      1, value_duration, .offset = offsetof(struct doctor, soak_seconds), .most = SOAK_MOST },
     { "against", "FILE|DIR",
       "place each figure among those of other machines with this device, from their files of "
       "doctor --format=json",
@@ -261,13 +278,14 @@ const struct command command_doctor = {
             "from its clocks, widths and link. Copies between GPUs are measured where there are "
             "several. "
             "The last line answers the question: yes, with care, or "
-            "no. Takes less than 30 s.\v"
+            "no. Takes less than 30 s, and with --soak so much longer.\v"
             "Examples:\n"
             "  chokepoint doctor\n"
             "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
             "  chokepoint doctor --format=json\n"
             "  chokepoint doctor --against=results/\n"
             "  chokepoint doctor --prolog\n"
+            "  chokepoint doctor --soak=10m    load, bit for bit the same each time\n"
             "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low"),
     .options = options,
     .context_size = sizeof(struct doctor),

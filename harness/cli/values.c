@@ -54,6 +54,11 @@ enum status value_seconds(void *member, const struct option_row *row, const char
     return number_seconds(member, row->name, value, row->most);
 }
 
+enum status value_duration(void *member, const struct option_row *row, const char *value)
+{
+    return number_duration(member, row->name, value, row->most);
+}
+
 enum status value_rate(void *member, const struct option_row *row, const char *value)
 {
     enum status status = STATUS_OK;

@@ -109,6 +109,30 @@ static void seconds_above_zero(void **state)
     assert_string_equal(status_last()->text, "--time=1e999: give seconds above 0, at most 60");
 }
 
+static void durations_have_a_unit(void **state)
+{
+    static const struct {
+        const char *text;
+        double seconds;
+    } cases[] = {
+        { "90s", 90 },  { "10m", 600 }, { "1h", 3600 }, { "1.5h", 5400 }, { "0.5s", 0.5 },
+        { "2h", 7200 }, { "0s", 0 },    { "121m", 0 },  { "90", 0 },      { "-1s", 0 },
+        { "s", 0 },     { "", 0 },      { "1d", 0 },    { "1s ", 0 },     { "nans", 0 },
+        { "1ms", 0 },   { " 1s", 0 },   { "infh", 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        double seconds;
+        assert_int_equal(number_duration(&seconds, "soak", cases[i].text, 7200),
+                         cases[i].seconds > 0 ? STATUS_OK : STATUS_BAD_USAGE);
+        if (cases[i].seconds > 0)
+            assert_true(seconds == cases[i].seconds);
+    }
+    assert_string_equal(status_last()->text,
+                        "--soak=infh: give a duration, as in 90s, 10m or 1h, at most 2h");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +140,7 @@ int main(void)
         cmocka_unit_test(unsigned_numbers_use_all_their_bits),
         cmocka_unit_test(bytes_are_in_powers_of_1024),
         cmocka_unit_test(seconds_above_zero),
+        cmocka_unit_test(durations_have_a_unit),
     };
 
     return cmocka_run_group_tests_name("number", tests, NULL, NULL);

@@ -84,6 +84,39 @@ says out ": Fit to measure: "
 refuses "no such file" "No such file or directory" doctor --against="$folder/nowhere.json"
 refuses "a folder without files" "has no file that ends in .json" doctor --against="$folder/none"
 
+# A soak: all bits equal, and one that is not. Nothing else of doctor launches this kernel, four times per iteration, of
+# which there were four before the first that is compared.
+expect any "a soak" doctor --device=cpu --soak=1s --format=json
+for row in time fp32_steps fp32_bits fp32_step fp32_drift bf16_steps bf16_bits bf16_step bf16_drift clock ecc; do
+    says out "\"soak_$row\""
+done
+if command -v python3 >/dev/null; then
+    python3 - "$folder/out" <<'END' || fail "the rows of the soak are not right"
+import json
+import sys
+
+rows = {check["name"]: check for check in json.load(open(sys.argv[1]))["checks"]}
+assert rows["soak_time"]["number"] >= 1 and rows["soak_time"]["unit"] == "s", rows["soak_time"]
+for precision in "fp32", "bf16":
+    bits, steps = rows[f"soak_{precision}_bits"], rows[f"soak_{precision}_steps"]
+    assert (bits["status"], bits["number"], bits["bound"], bits["unit"]) == ("ok", 0, 0, "iterations"), bits
+    assert steps["number"] >= 4 and steps["number"] % 4 == 0, steps
+    assert rows[f"soak_{precision}_step"]["unit"] == "ns", rows
+assert rows["soak_clock"]["status"] == "n/a", rows
+END
+fi
+expect 1 "a wrong bit" env CHOKEPOINT_FAIL=flip:token_embedding_forward:20:77 "$program" doctor --device=cpu \
+    --soak=1s --color=never
+says out "step 4: embedding"
+says out "first in iteration 1, step 4: embedding, after token_embedding;"
+expect 1 "a wrong bit in one line" env CHOKEPOINT_FAIL=flip:token_embedding_forward:24:77 "$program" doctor \
+    --device=cpu --soak=1s --prolog
+says out "soak_bf16_bits"
+is_one_line out
+for wrong in 5 0s 25h soon; do
+    refuses "--soak=$wrong" "give a duration, as in 90s, 10m or 1h, at most 24h" doctor --soak="$wrong"
+done
+
 # A bad result folder.
 : >"$folder/file"
 expect 3 "a result folder that is a file" doctor --device=cuda:77 --format=json --out="$folder/file"

@@ -73,6 +73,18 @@ def train_prints_the_table_and_the_figures_so_far():
         check(0 < len(rows) < 10, "train: rows of the table", output)
 
 
+def a_soak_ends_early_with_its_rows():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        code, output, errors = run_until(r"soak: \d+ iterations", number, "doctor", "--device=cpu",
+                                         "--soak=1h", "--color=never")
+        failing = re.search(r"^ *fail ", output, re.MULTILINE) is not None
+        check(code == (1 if failing else 128 + number), f"soak: exit code {code}", output, errors)
+        check(re.search(r"low +soak_time +\d+\.\d of 3600\.0 s", output), "soak: its time", output)
+        check(re.search(r"ok +soak_bf16_bits +equal", output), "soak: its rows", output)
+        check("tracing" in output, "soak: the rows behind it", output)
+        check(failing or "stopped by" in errors, "soak: it does not say why", errors)
+
+
 def an_interrupt_while_the_trace_is_recorded_is_not_forgotten(folder):
     path = os.path.join(folder, "train.json.gz")
     code, output, errors = run_until("accuracy", signal.SIGINT, "train", "--device=cpu",
@@ -182,6 +194,7 @@ for name in ("CHOKEPOINT_FAIL", "CHOKEPOINT_VERBOSE"):
 with tempfile.TemporaryDirectory() as place:
     os.environ["CHOKEPOINT_CACHE"] = os.path.join(place, "cache")
     train_prints_the_table_and_the_figures_so_far()
+    a_soak_ends_early_with_its_rows()
     an_interrupt_while_the_trace_is_recorded_is_not_forgotten(place)
     a_sweep_prints_the_rounds_that_are_finished()
     a_sweep_says_which_values_it_did_not_reach()

@@ -4,6 +4,7 @@
  * function (the linker turns its calls into the one here) or the stand-in's function fails. */
 #include "harness/device/cuda/nvml.h"
 #include "harness/doctor/gpu.h"
+#include "harness/doctor/soak_readings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>
@@ -24,23 +25,24 @@ void *__wrap_dlsym(void *library, const char *symbol)
 #define ALL                                                                                        \
     {                                                                                              \
         "gpu_clock", "gpu_throttle", "gpu_temperature", "gpu_power", "gpu_ecc", "gpu_link",        \
-            "gpu_mig", "gpu_persistence", "gpu_compute_mode", "gpu_others"                         \
+            "gpu_mig", "gpu_persistence", "gpu_compute_mode", "gpu_others", "soak_clock",          \
+            "soak_temperature", "soak_power", "soak_throttle", "soak_ecc"                          \
     }
-enum { ROWS = 10 };
+enum { ROWS = 15 };
 
 /* The rows that need the function. */
 static const struct {
     const char *function, *rows[ROWS];
 } cases[] = {
-    { "nvmlDeviceGetClockInfo", { "gpu_clock" } },
+    { "nvmlDeviceGetClockInfo", { "gpu_clock", "soak_clock" } },
     { "nvmlDeviceGetMaxClockInfo", { "gpu_clock" } },
     { "nvmlDeviceGetCurrentClocksEventReasons", { "gpu_throttle" } },
     { "nvmlDeviceGetViolationStatus", { NULL } },
-    { "nvmlDeviceGetTemperature", { "gpu_temperature" } },
-    { "nvmlDeviceGetPowerUsage", { "gpu_power" } },
+    { "nvmlDeviceGetTemperature", { "gpu_temperature", "soak_temperature" } },
+    { "nvmlDeviceGetPowerUsage", { "gpu_power", "soak_power" } },
     { "nvmlDeviceGetEnforcedPowerLimit", { "gpu_power" } },
     { "nvmlDeviceGetEccMode", { NULL } }, /* errors count all the same */
-    { "nvmlDeviceGetTotalEccErrors", { "gpu_ecc" } },
+    { "nvmlDeviceGetTotalEccErrors", { "gpu_ecc", "soak_ecc" } },
     { "nvmlDeviceGetCurrPcieLinkGeneration", { "gpu_link" } },
     { "nvmlDeviceGetMaxPcieLinkGeneration", { "gpu_link" } },
     { "nvmlDeviceGetCurrPcieLinkWidth", { "gpu_link" } },
@@ -71,6 +73,7 @@ static int wrong_rows(size_t at)
     static const struct device_properties gpu = { .is_gpu = true };
     static const char *const rows[ROWS] = ALL;
     struct device_health health = device_health_unknown;
+    struct soak_readings readings;
     struct nvml *nvml = nvml_open("00000000:65:00.0");
     struct checks checks = { .count = 0 };
     int wrong = 0;
@@ -78,6 +81,9 @@ static int wrong_rows(size_t at)
     nvml_health(nvml, &health);
     nvml_close(nvml);
     gpu_check_health(&checks, &gpu, &health, "0-3", NULL);
+    soak_readings_begin(&readings, &health);
+    soak_readings_add(&readings, &health);
+    soak_readings_check(&checks, &readings, true);
     for (int i = 0; i < ROWS; i++) {
         const struct check *row = checks_find(&checks, rows[i]);
         if ((row->status == CHECK_NONE) == needs(at, rows[i]) &&
