@@ -119,13 +119,16 @@ def diagnose_all(folder):
 # --- Results of this machine ---
 
 
-def bench_all():
-    """Without a failure, then with one: how many calls come before a row's depends on the machine."""
+def bench_all(folder):
+    """With a file of another run, and with a failure: how many calls come before a row's depends on the machine."""
     benches = "^(lat_sync|gemm_(fp32|bf16)/256|bw_copy_h2d|loader_workers_16)"
-    for call in (0, 80, 160, 320, 40):
-        see("benches.md#json", "bench", "--device=cpu", "--benchmark_format=json", "--benchmark_repetitions=2",
-            "--benchmark_min_time=0.0001", f"--benchmark_filter={benches}",
-            CHOKEPOINT_FAIL=f"sync:{call}" if call else "")
+    short = ("bench", "--device=cpu", "--benchmark_repetitions=2", "--benchmark_min_time=0.0001",
+             f"--benchmark_filter={benches}", "--benchmark_format=json")
+    other = pathlib.Path(folder, "bench.json")
+    other.write_text(run(*short), encoding="utf-8")
+    see("benches.md#json", *short, f"--against={other}")
+    for call in (80, 160, 320, 40):
+        see("benches.md#json", *short, CHOKEPOINT_FAIL=f"sync:{call}")
         if "chokepoint.failures[].name" in seen["benches.md#json"]:
             break
 
@@ -140,7 +143,7 @@ def measure_all(folder):
     see("compare.md#json-of-compare---explain", "compare", "--explain", "--format=json",
         *(f"{result}/traces/item_sync.{side}.json.gz" for side in ("before", "after")))
     see("results.md#json-of-list", "list", "--format=json")
-    bench_all()
+    bench_all(folder)
     doctor = os.path.join(folder, "doctor.json")
     pathlib.Path(doctor).write_text(run("doctor", "--device=cpu", "--format=json"), encoding="utf-8")
     see("fleet.md#json-of-doctor", "doctor", "--device=cpu", "--format=json", f"--against={doctor}")
