@@ -45,7 +45,9 @@ const struct scenario scenario_many_small_copies = {
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CUDA },
         },
-    .accept = { { "small_copies", ANYWHERE } },
+    /* Each copy waits, so either remedy takes the bottleneck away. On two busy cores of a Xeon the step was 9.0 and
+     * 6.9 times as fast with overlapped copies, and 4.8 and 15 times with one copy. */
+    .accept = { { "small_copies", ANYWHERE }, { "host_sync", ANYWHERE } },
     /* One copy per step is left that the host waits for. */
     .tolerated_after = { { "host_sync", ANYWHERE } },
 };
