@@ -21,10 +21,12 @@ static void traces_are_as_long_as_is_of_use(void **state)
         { { 30000, 100, 1, true, false }, 10, 3 },
         /* Two periods, also of steps that are few without. */
         { { 3000, 100, 20, false, true }, 40, 1 },
-        { { 30000, 100, 4, true, true }, 8, 1 },
+        { { 2000, 100, 20, true, false }, 40, 3 },
+        { { 10000, 100, 4, true, true }, 8, 1 },
         { { 30000, 100, 6, true, false }, 12, 3 },
         { { 30000, 100, 7, true, false }, 14, 3 },
-        /* Two take 0.6 s: one, if it is the same for both variants. */
+        /* Two take over 0.1 s: one, if it is the same for both variants. */
+        { { 3000, 100, 20, true, false }, 20, 5 },
         { { 30000, 100, 10, true, true }, 10, 1 },
         { { 30000, 100, 10, false, true }, 20, 1 },
         /* Two are 24000 launches: the same, in a quick run. */

@@ -14,7 +14,7 @@ enum {
 /* The approximate length of all windows of one kind together, and their least number. */
 #define WINDOWS_NS(quick)      ((quick) ? 5e7 : 3e8)
 #define WINDOWS_LEAST(quick)   ((quick) ? 1 : 3)
-#define LONG_NS                4e8
+#define LONG_NS                1e8
 /* More launches add no information, and are slow to write and to read. */
 #define LAUNCHES_MOST(quick)   ((quick) ? 20000 : 60000)
 /* Recording itself costs less: a third of the shortest steps. */
