@@ -44,9 +44,8 @@ static void check_bits(struct checks *checks, const struct soak_part *part)
                  "memory, and soak it again",
                  (long long)part->first, found->step, found->tensor, found->after);
         checks_number(checks, (double)part->differing, 0, "iterations");
-        checks_add(checks, name, CHECK_FAIL, "equal each time", advice,
-                   "%lld of %lld differ, from step %d: %s", (long long)part->differing,
-                   (long long)part->iterations, found->step, found->tensor);
+        checks_add(checks, name, CHECK_FAIL, "equal each time", advice, "%lld of %lld differ: %s",
+                   (long long)part->differing, (long long)part->iterations, found->tensor);
     } else if (part->failed) {
         checks_add(checks, name, CHECK_FAIL, "equal each time", part->trouble, "failed");
     } else {
