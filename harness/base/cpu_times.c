@@ -1,10 +1,13 @@
 #include "harness/base/cpu_times.h"
 
 #include "harness/base/clock.h"
-#include "harness/base/system_file.h"
 
+#include <limits.h>
 #include <math.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -25,27 +28,64 @@ static double own_seconds(void)
            seconds(children.ru_stime);
 }
 
+/* "cpu3 user nice system idle iowait irq softirq steal ...", in ticks, onto *times. */
+static bool add_line(struct cpu_times *times, const char *line)
+{
+    double user, nice, system, idle, wait, interrupt, soft, steal;
+
+    if (sscanf(line, "%*s %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle, &wait,
+               &interrupt, &soft, &steal) != 8)
+        return false;
+    times->busy += user + nice + system + interrupt + soft;
+    times->stolen += steal;
+    return true;
+}
+
+/* Adds up the processors of the set. How many there were. */
+static int add_processors(struct cpu_times *times, FILE *file, const cpu_set_t *set)
+{
+    char line[512];
+    int count = 0, number;
+
+    while (fgets(line, sizeof line, file) != NULL && strncmp(line, "intr", 4) != 0)
+        if (sscanf(line, "cpu%d", &number) == 1 && number < CPU_SETSIZE &&
+            CPU_ISSET((size_t)number, set))
+            count += add_line(times, line);
+    return count;
+}
+
+static int allowed_processors(cpu_set_t *set)
+{
+    CPU_ZERO(set);
+    return sched_getaffinity(0, sizeof *set, set) == 0 ? CPU_COUNT(set) : 0;
+}
+
 /* The kernel counts in ticks of 10 ms: over a second that is 1% of a core. */
 void cpu_times_read(struct cpu_times *times, const char *root)
 {
-    double user, nice, system, idle, wait, interrupt, soft, steal,
-        tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-    char line[256];
+    double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+    char path[PATH_MAX];
+    cpu_set_t set;
+    FILE *file;
+    int count = 0;
 
-    *times = (struct cpu_times){ .busy = NAN, .stolen = NAN, .own = own_seconds() };
-    times->now = (double)clock_ns() * 1e-9;
-    if (!system_file_line(root, "/proc/stat", line, sizeof line) ||
-        sscanf(line, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle, &wait,
-               &interrupt, &soft, &steal) != 8)
-        return;
-    times->busy = (user + nice + system + interrupt + soft) * tick;
-    times->stolen = steal * tick;
+    *times = (struct cpu_times){ .own = own_seconds(), .now = (double)clock_ns() * 1e-9 };
+    allowed_processors(&set);
+    snprintf(path, sizeof path, "%s/proc/stat", root);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        count = add_processors(times, file, &set);
+        fclose(file);
+    }
+    times->busy = count > 0 ? times->busy * tick : NAN;
+    times->stolen = count > 0 ? times->stolen * tick : NAN;
 }
 
 struct cpu_loss cpu_loss_between(const struct cpu_times *first, const struct cpu_times *second)
 {
     double lasted = second->now - first->now;
-    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t set;
+    int cores = allowed_processors(&set);
     double others = (second->busy - first->busy) - (second->own - first->own);
 
     if (!(lasted > 0))

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In seconds, of all processors together; NAN: not known. */
+/* In seconds, of those processors together that this process may run on: what others do elsewhere takes nothing
+ * from it. NAN: not known. */
 struct cpu_times {
     double busy, stolen; /* since boot: of all programs; kept by a virtual machine's host */
     double own;          /* of this process and of those of its children that it has waited for */
@@ -20,7 +21,7 @@ void cpu_times_read(struct cpu_times *times, const char *root);
 struct cpu_loss {
     double others; /* used by other programs */
     double stolen;
-    int cores; /* there are, whether this process may run on them or not */
+    int cores; /* that this process may run on */
 };
 
 struct cpu_loss cpu_loss_between(const struct cpu_times *first, const struct cpu_times *second);

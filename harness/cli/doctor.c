@@ -13,6 +13,7 @@
 #include "harness/doctor/host.h"
 #include "harness/doctor/numerics.h"
 #include "harness/doctor/performance.h"
+#include "harness/doctor/pressure.h"
 #include "harness/doctor/recording.h"
 #include "harness/fleet/standing.h"
 #include "harness/report/device_context.h"
@@ -87,14 +88,17 @@ static enum status check_device(struct doctor *doctor)
     const struct device_properties *properties = device_properties(doctor->device);
     struct device_health *health = &doctor->health;
     struct cpu_times first, second;
+    struct pressure before, after;
     struct host_limits limits;
 
     cpu_times_read(&first, "");
+    pressure_read(&before, "");
     TRY(host_limits_measure(&limits, PERFORMANCE_COPY_BYTES));
     numerics_check(&doctor->checks, doctor->device);
     *health = device_health(doctor->device);
     performance_check(&doctor->checks, doctor->device, health, &limits, doctor->machine.mhz);
     cpu_times_read(&second, "");
+    pressure_read(&after, "");
     if (doctor->soak_seconds > 0)
         TRY(doctor_soak(&doctor->checks, doctor->device, doctor->soak_seconds));
     /* Once more, since a GPU shows its clocks and its link only after work. */
@@ -105,6 +109,7 @@ static enum status check_device(struct doctor *doctor)
     between_check(&doctor->checks, &doctor->between);
     recording_check(&doctor->checks, doctor->flags.device);
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
+    pressure_check(&doctor->checks, &before, &after);
 
 out:
     return status;

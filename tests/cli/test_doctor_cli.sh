@@ -44,16 +44,35 @@ assert (document["fit"] == "no") == any(check["status"] == "fail" for check in c
 assert (sys.argv[2] == "1") == any(check["status"] == "fail" for check in checks), sys.argv[2]
 for name in """device cores cpu_governor cpu_turbo cpu_quota smt numa virtualisation load memory swap
 huge_pages cache_folder result_folder gpu_driver gpu_counters gpu_ecc gpu_throttle gpu_link copy_h2d memory_bandwidth
-gemm_fp32 launch wait numerics_gemm numerics_kernels numerics_jpeg gemm_bf16 tracing cpu_steal""".split():
+gemm_fp32 launch wait numerics_gemm numerics_kernels numerics_jpeg gemm_bf16 tracing cpu_steal other_programs disk_waits memory_waits""".split():
     assert name in names, name
 status = {check["name"]: check["status"] for check in checks}
 assert status["numerics_gemm"] == "ok" and status["device"] == "ok", status
 END
 fi
 
-# One processor of several is low on every machine that has them.
+# The same machine made worse: one processor of those there are, less memory than the benches want, and launches that
+# wait. The row of each says so.
 one=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
-expect any "strictly" taskset -c "$one" "$program" doctor --device=cpu --format=json --strict
+worse()
+{
+    CUDA_LAUNCH_BLOCKING=1 prlimit --as=3000000000 taskset -c "$one" "$program" doctor "$@"
+}
+expect any "strictly" worse --device=cpu --format=json --strict
+if command -v python3 >/dev/null; then
+    python3 - "$folder/out" <<'END' || fail "a row does not say what is worse"
+import json
+import sys
+
+checks = {check["name"]: check for check in json.load(open(sys.argv[1]))["checks"]}
+for name in ("cores", "memory", "CUDA_LAUNCH_BLOCKING"):
+    assert checks[name]["status"] in ("low", "fail"), checks[name]
+assert checks["cores"]["value"].startswith("1 of "), checks["cores"]
+assert checks["memory"]["number"] < 3e9, checks["memory"]
+# Others can use no more of one core than there is of it, whatever they do on the rest.
+assert checks["other_programs"]["number"] < 1.1, checks["other_programs"]
+END
+fi
 bad=$(grep -cE '"status":[[:space:]]*"(fail|low)"' "$folder/out")
 [ "$code" -eq "$((bad > 0))" ] || fail "exit code $code with $bad rows that fail or are low"
 

@@ -9,6 +9,7 @@
 #include "harness/doctor/host.h"
 #include "harness/doctor/host_limits.h"
 #include "harness/doctor/performance.h"
+#include "harness/doctor/pressure.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_machine.h"
 
@@ -253,12 +254,23 @@ static void others_are_told_from_the_processs_own_time(void **state)
     }
 }
 
-static void processor_time_is_read_in_seconds(void **state)
+/* Two processors: one of ours, and the last number that a set can have, which is hardly ours. */
+static void processor_time_is_that_of_our_processors_in_seconds(void **state)
 {
     struct cpu_times times;
+    char stat[512];
+    cpu_set_t own;
+    int first = 0;
     (void)state;
 
-    made_machine_put("proc/stat", "cpu  100 200 300 9999 50 10 20 400 7 8\ncpu0 1 1 1 1\n");
+    assert_int_equal(sched_getaffinity(0, sizeof own, &own), 0);
+    while (!CPU_ISSET((size_t)first, &own)) first++;
+    snprintf(stat, sizeof stat,
+             "cpu  900 900 900 9999 50 10 20 900 7 8\n"
+             "cpu%d 100 200 300 9999 50 10 20 400 7 8\n"
+             "cpu%d 500 500 500 9999 50 10 20 500 7 8\n",
+             first, CPU_SETSIZE - 1);
+    made_machine_put("proc/stat", stat);
     cpu_times_read(&times, made_machine_root());
     assert_true(times.busy == 6.3);
     assert_true(times.stolen == 4);
@@ -266,6 +278,88 @@ static void processor_time_is_read_in_seconds(void **state)
     made_machine_put("proc/stat", "intr 1\n");
     cpu_times_read(&times, made_machine_root());
     assert_true(isnan(times.busy));
+}
+
+static void waits_for_disks_and_memory_are_shares_of_the_time(void **state)
+{
+    static const struct {
+        const char *io, *memory;
+        enum check_status disk_waits, memory_waits;
+    } cases[] = {
+        { "900000", "0", CHECK_OK, CHECK_OK },
+        { "1100000", "0", CHECK_LOW, CHECK_OK },
+        { "0", "1100000", CHECK_OK, CHECK_LOW },
+        { NULL, "0", CHECK_NONE, CHECK_OK },
+    };
+    struct pressure first, second;
+    char text[256];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct checks checks = { .count = 0 };
+        first = (struct pressure){ 0, 0, 0 };
+        snprintf(text, sizeof text,
+                 "some avg10=1.00 avg60=2.00 avg300=3.00 total=%s\n"
+                 "full avg10=0.00 avg60=0.00 avg300=0.00 total=9999999\n",
+                 cases[i].io != NULL ? cases[i].io : "");
+        made_machine_put("proc/pressure/io", text);
+        snprintf(text, sizeof text, "some avg10=1.00 avg60=2.00 avg300=3.00 total=%s\n",
+                 cases[i].memory);
+        made_machine_put("proc/pressure/memory", text);
+        pressure_read(&second, made_machine_root());
+        assert_true(second.now > 0);
+        second.now = 10;
+        pressure_check(&checks, &first, &second);
+        assert_int_equal(checks_find(&checks, "disk_waits")->status, cases[i].disk_waits);
+        assert_int_equal(checks_find(&checks, "memory_waits")->status, cases[i].memory_waits);
+    }
+}
+
+/* What the machine has does not help where less is allowed: by a group, one that holds it, or the process's limit. */
+static void memory_is_what_the_process_may_still_take(void **state)
+{
+    static const struct {
+        const char *files[3][2];
+        enum check_status status;
+        const char *value;
+    } cases[] = {
+        { { { "sys/fs/cgroup/jobs/mine/memory.max", "1073741824\n" },
+            { "sys/fs/cgroup/jobs/mine/memory.current", "536870912\n" } },
+          CHECK_FAIL,
+          "512 MiB" },
+        { { { "sys/fs/cgroup/jobs/memory.max", "3221225472\n" },
+            { "sys/fs/cgroup/jobs/memory.current", "1073741824\n" },
+            { "sys/fs/cgroup/jobs/mine/memory.max", "max\n" } },
+          CHECK_LOW,
+          "2.00 GiB" },
+        { { { "proc/self/cgroup", "4:memory:/batch/7\n0::/\n" },
+            { "sys/fs/cgroup/memory/batch/7/memory.limit_in_bytes", "1073741824\n" },
+            { "sys/fs/cgroup/memory/batch/7/memory.usage_in_bytes", "805306368\n" } },
+          CHECK_FAIL,
+          "256 MiB" },
+        { { { "proc/self/limits",
+              "Limit                     Soft Limit           Hard Limit           Units     \n"
+              "Max address space         2147483648           unlimited            bytes     \n" },
+            { "proc/self/status", "Name:\tx\nVmSize:\t 1048576 kB\n" } },
+          CHECK_LOW,
+          "1.00 GiB" },
+        { { { "proc/self/limits",
+              "Max address space         unlimited            unlimited            bytes     \n" },
+            { "proc/self/status", "VmSize:\t 1048576 kB\n" } },
+          CHECK_OK,
+          "57.2 GiB" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct checks checks = { .count = 0 };
+        assert_int_equal(made_machine_close(state), 0);
+        assert_int_equal(made_machine_open(state), 0);
+        put_good_machine();
+        for (int f = 0; f < 3 && cases[i].files[f][0] != NULL; f++)
+            made_machine_put(cases[i].files[f][0], cases[i].files[f][1]);
+        host_check_memory(&checks, made_machine_root());
+        assert_row(&checks, "memory", cases[i].status, cases[i].value);
+    }
 }
 
 /* --- Folders --- */
@@ -737,7 +831,9 @@ int main(void)
         ON_A_MADE_MACHINE(a_machine_that_says_nothing_is_no_failure),
         cmocka_unit_test(lists_of_processors_are_the_kernels),
         cmocka_unit_test(others_are_told_from_the_processs_own_time),
-        ON_A_MADE_MACHINE(processor_time_is_read_in_seconds),
+        ON_A_MADE_MACHINE(processor_time_is_that_of_our_processors_in_seconds),
+        ON_A_MADE_MACHINE(waits_for_disks_and_memory_are_shares_of_the_time),
+        ON_A_MADE_MACHINE(memory_is_what_the_process_may_still_take),
         cmocka_unit_test(folders_are_judged_by_writing_space_and_where_they_lie),
         ON_A_MADE_MACHINE(a_folder_is_looked_at_without_making_it),
         cmocka_unit_test(each_trouble_of_a_gpu_says_so),
