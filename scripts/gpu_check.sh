@@ -463,7 +463,7 @@ sanitize()
     # A library may read what it never uses, so only our kernels: parts of their names.
     if [[ $1 == initcheck ]]; then
         for name in forward_ backward_ adamw columns_ square_ bias_ residual_ gradient_norm loss_mean cast_ \
-            image_ fill_ triad_ step_advance loss_scale_update; do
+            image_ fill_ triad_ checksum_ step_advance loss_scale_update; do
             kernels+=(--kernel-name "kns=$name")
         done
     fi
