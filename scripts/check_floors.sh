@@ -15,7 +15,7 @@ esac
 cd -- "${1:-$(dirname -- "$0")/..}"
 
 floors='harness/base harness/text kernels
-        harness/device harness/device/plugin harness/device/cpu
+        harness/device harness/device/plugin harness/device/cpu harness/device/mpi
         harness/device/cuda/cupti harness/device/cuda/attention harness/device/cuda
         harness/trace/record harness/trace/read harness/analysis harness/diagnosis
         scenarios/training/settings scenarios/training/data scenarios/training/memory

@@ -25,10 +25,11 @@ say()
     echo "setup.sh: $*" >&2
 }
 
-# nvcc hands host code to g++.
+# nvcc hands host code to g++. MPI connects ranks; nothing else needs it.
 packages()
 {
     echo gcc g++ libc6-dev cmake ninja-build
+    echo libopenmpi-dev openmpi-bin
     echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libisal-dev zlib1g-dev
     if [ "$report" = yes ] || [ "$tests" = yes ]; then
         echo python3 python3-jinja2 python3-matplotlib

@@ -44,7 +44,7 @@ struct activity {
     uint32_t device, stream; /* of device work; stream ids start at 1 and are never used twice */
     uint32_t thread;         /* gettid() of host calls, waits and phases */
     uint32_t correlation;    /* 0: none */
-    int64_t bytes;           /* copied, set or allocated */
+    int64_t bytes;           /* copied, set, allocated or communicated */
     uint64_t address;        /* of MEMORY records */
     bool asynchronous;       /* copies: the call was an Async one. MEMORY: stream-ordered */
     enum activity_copy copy;
@@ -55,6 +55,8 @@ struct activity {
     uint32_t registers;         /* a thread's */
     uint32_t shared_bytes;
     float occupancy; /* estimated, 0..1; 0 where it is not known */
+    const char
+        *collective; /* kernels that communicate: PyTorch's name, "allreduce"; NULL: others */
 };
 
 /* `record` is called from any thread, also from several at once, and must not block for long or call

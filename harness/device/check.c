@@ -76,6 +76,25 @@ out:
     return status;
 }
 
+enum status check_collective(const struct collective *collective, int ranks)
+{
+    enum status status = STATUS_OK;
+    bool parts;
+
+    TRY(check_given(collective, "collective", "the collective"));
+    if ((unsigned)collective->kind >= COLLECTIVE_COUNT)
+        FAIL(STATUS_BAD_USAGE, "collective: %d is not one", (int)collective->kind);
+    TRY(check_given(collective->data, "collective", "the data"));
+    parts =
+        collective->kind == COLLECTIVE_REDUCE_SCATTER || collective->kind == COLLECTIVE_ALL_GATHER;
+    if (collective->count < 1 || (parts && collective->count % ranks != 0))
+        FAIL(STATUS_BAD_USAGE, "collective: %lld elements of %d ranks; give at least 1%s",
+             (long long)collective->count, ranks, parts ? ", and as many for each rank" : "");
+
+out:
+    return status;
+}
+
 static enum status check_leading(const char *which, int given, int columns)
 {
     enum status status = STATUS_OK;

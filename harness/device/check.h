@@ -13,6 +13,9 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
 /* Elements of a row of the launch that was checked; 1 where the count is of elements. */
 int check_width(enum kernel kernel, const void *arguments);
 
+/* `ranks` take part. */
+enum status check_collective(const struct collective *collective, int ranks);
+
 enum status check_gemm(const struct gemm *gemm);
 enum status check_copy(enum copy_kind kind, const void *to, const void *from, size_t bytes);
 

@@ -7,6 +7,7 @@
 #include "harness/device/driver.h"
 #include "harness/device/flips.h"
 #include "harness/device/ledger.h"
+#include "harness/device/many_ranks.h"
 
 static void count(_Atomic int64_t *counter, int64_t by)
 {
@@ -44,6 +45,8 @@ struct device_counters device_counters(const struct device *device)
         .memsets = counted(&ledger->memsets),
         .synchronizations = counted(&ledger->synchronizations),
         .event_records = counted(&ledger->event_records),
+        .collectives = counted(&ledger->collectives),
+        .collective_bytes = counted(&ledger->collective_bytes),
         .allocations = counted(&ledger->allocations),
         .frees = counted(&ledger->frees),
         .host_allocations = counted(&ledger->host_allocations),
@@ -452,6 +455,27 @@ enum status device_attention(struct stream *stream, const struct fused_attention
     else
         TRY(stream->device->driver->attention(stream, attention));
     TRY(launched(stream));
+
+out:
+    return status;
+}
+
+enum status device_collective(struct stream *stream, const struct collective *collective)
+{
+    enum status status = STATUS_OK;
+    struct device *device;
+
+    TRY(check_given(stream, "device_collective", "the stream"));
+    device = stream->device;
+    TRY(check_collective(collective, ranks_count()));
+    if (device->driver->collective == NULL)
+        FAIL(STATUS_UNSUPPORTED, "%s does not communicate with other ranks; use the CPU device",
+             device->properties.name);
+    if (ranks_driver() == NULL)
+        FAIL(STATUS_BAD_USAGE, "device_collective: there are no other ranks");
+    TRY(device->driver->collective(stream, collective));
+    count(&device->ledger->collectives, 1);
+    count(&device->ledger->collective_bytes, collective->count * (int64_t)sizeof *collective->data);
 
 out:
     return status;

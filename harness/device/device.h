@@ -13,6 +13,7 @@
 
 #include "harness/base/status.h"
 #include "harness/device/activity.h"
+#include "harness/device/collective.h"
 #include "harness/device/health.h"
 #include "kernels/kernels.h"
 
@@ -117,7 +118,8 @@ struct device_counters {
     int64_t synchronizations; /* calls that block until work is done: stream, event, device sync and
                                  copies that wait */
     int64_t event_records;
-    int64_t allocations, frees; /* device memory, both ways */
+    int64_t collectives, collective_bytes; /* of what each works on */
+    int64_t allocations, frees;            /* device memory, both ways */
     int64_t host_allocations;
 };
 
@@ -265,6 +267,10 @@ enum status device_gemm(struct stream *stream, const struct gemm *gemm);
 enum status device_attention_plan(struct device *device, const struct attention_shape *shape,
                                   size_t *workspace_bytes);
 enum status device_attention(struct stream *stream, const struct fused_attention *attention);
+
+/* Queues a collective of all ranks (many_ranks.h), which all must queue in the same order. One at a time runs on a
+ * device. UNSUPPORTED: the device cannot communicate. BAD_USAGE: no job was joined. Not during a capture. */
+enum status device_collective(struct stream *stream, const struct collective *collective);
 
 /* cudaStreamBeginCapture in thread-local mode: kernels, GEMMs, copies of pinned or device memory,
  * memsets and records of events queued on the stream by this thread are recorded instead of run. Synchronising the stream

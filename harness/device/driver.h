@@ -12,6 +12,7 @@
 
 #include "harness/device/device.h"
 #include "harness/device/peer.h"
+#include "harness/device/ranks_driver.h"
 
 /* The public parts of the objects. A driver's own structs begin with these. */
 struct device {
@@ -39,6 +40,7 @@ enum { DRIVER_KERNEL_FAILS = KERNEL_COUNT };
 
 struct driver_host {
     const struct status_bridge *bridge; /* for good: hand it to status_forward() first of all */
+    const struct ranks_driver *ranks;   /* connects this rank to the others; NULL: there are none */
     struct device_options options;
 };
 
@@ -79,6 +81,8 @@ struct device_driver {
     enum status (*attention_plan)(struct device *device, const struct attention_shape *shape,
                                   size_t *workspace_bytes);
     enum status (*attention)(struct stream *stream, const struct fused_attention *attention);
+    enum status (*collective)(struct stream *stream,
+                              const struct collective *collective); /* or NULL */
     enum status (*graph_begin)(struct stream *stream);
     enum status (*graph_end)(struct stream *stream, struct graph **graph);
     int (*graph_captured_nodes)(const struct stream *stream); /* NULL: it does not number them */

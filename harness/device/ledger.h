@@ -9,6 +9,7 @@ struct device_ledger {
     _Atomic int64_t launches, graph_launches;
     _Atomic int64_t copies, copy_bytes[3]; /* by enum copy_kind */
     _Atomic int64_t memsets, synchronizations, event_records;
+    _Atomic int64_t collectives, collective_bytes;
     _Atomic int64_t allocations, frees, host_allocations;
     struct faults faults;
 };

@@ -1,5 +1,6 @@
 /* Opening and closing a device: from the name that --device gives to an open driver. */
 #include "harness/device/ledger.h"
+#include "harness/device/many_ranks.h"
 #include "harness/device/plugin.h"
 
 #include <ctype.h>
@@ -13,7 +14,7 @@ static enum status open_driver(struct device **device, const char *name, int ind
                                const struct device_options *options)
 {
     enum status status = STATUS_OK;
-    struct driver_host host = { .bridge = &bridge, .options = *options };
+    struct driver_host host = { .bridge = &bridge, .ranks = ranks_driver(), .options = *options };
     const struct device_driver *driver;
 
     TRY(plugin_load(&driver, name));

@@ -32,21 +32,55 @@ static void folders(char list[FOLDERS][PATH_MAX])
     snprintf(list[1], PATH_MAX, "%s/../lib/chokepoint", program);
 }
 
-static enum status find(char *path, size_t size, const char *name)
+static enum status find(char *path, size_t size, const struct plugin_title *title)
 {
     enum status status = STATUS_OK;
     char list[FOLDERS][PATH_MAX];
 
     folders(list);
     for (int i = 0; i < FOLDERS && list[i][0] != '\0'; i++) {
-        int length = snprintf(path, size, "%s/libchokepoint_%s.so", list[i], name);
+        int length = snprintf(path, size, "%s/libchokepoint_%s.so", list[i], title->file);
         if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
             return STATUS_OK;
     }
     FAIL(STATUS_NO_LIBRARY,
-         "the %s device has no plugin here: libchokepoint_%s.so is not in %s%s%s; build it (cuda "
-         "needs the CUDA toolkit), or set CHOKEPOINT_PLUGINS to its folder",
-         name, name, list[0], list[1][0] != '\0' ? " nor in " : "", list[1]);
+         "%s has no plugin here: libchokepoint_%s.so is not in %s%s%s; %s, or set "
+         "CHOKEPOINT_PLUGINS to its folder",
+         title->who, title->file, list[0], list[1][0] != '\0' ? " nor in " : "", list[1],
+         title->advice);
+
+out:
+    return status;
+}
+
+enum status plugin_symbol(void **symbol, const struct plugin_title *title)
+{
+    enum status status = STATUS_OK;
+    char path[PATH_MAX];
+    void *library;
+
+    TRY(find(path, sizeof path, title));
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == NULL)
+        FAIL(STATUS_NO_LIBRARY, "the plugin of %s does not load: %s; install what is missing",
+             title->who, dlerror());
+    *symbol = dlsym(library, title->symbol); /* POSIX: how to get a function */
+    if (*symbol == NULL)
+        FAIL(STATUS_NO_LIBRARY, "%s is not a chokepoint plugin: it lacks %s", path, title->symbol);
+
+out:
+    return status;
+}
+
+enum status plugin_check_build(const char *build_id, const char *file)
+{
+    enum status status = STATUS_OK;
+
+    if (strcmp(build_id, CHOKEPOINT_BUILD_ID) != 0)
+        FAIL(STATUS_NO_LIBRARY,
+             "libchokepoint_%s.so was built from other sources (build id %s, the program's is %s); "
+             "build both again",
+             file, build_id, CHOKEPOINT_BUILD_ID);
 
 out:
     return status;
@@ -55,24 +89,18 @@ out:
 enum status plugin_load(const struct device_driver **driver, const char *name)
 {
     enum status status = STATUS_OK;
-    char path[PATH_MAX];
     device_driver_fn *entry;
-    void *library;
+    char who[64];
 
-    TRY(find(path, sizeof path, name));
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == NULL)
-        FAIL(STATUS_NO_LIBRARY, "the %s device's plugin does not load: %s; install what is missing",
-             name, dlerror());
-    *(void **)&entry = dlsym(library, DEVICE_DRIVER_SYMBOL); /* POSIX: how to get a function */
-    if (entry == NULL)
-        FAIL(STATUS_NO_LIBRARY, "%s is not a chokepoint plugin: it lacks %s", path,
-             DEVICE_DRIVER_SYMBOL);
+    snprintf(who, sizeof who, "the %s device", name);
+    TRY(plugin_symbol((void **)&entry, &(struct plugin_title){
+                                           .file = name,
+                                           .who = who,
+                                           .advice = "build it (cuda needs the CUDA toolkit)",
+                                           .symbol = DEVICE_DRIVER_SYMBOL,
+                                       }));
+    TRY(plugin_check_build(entry()->build_id, name));
     *driver = entry();
-    if (strcmp((*driver)->build_id, CHOKEPOINT_BUILD_ID) != 0)
-        FAIL(STATUS_NO_LIBRARY,
-             "%s was built from other sources (build id %s, the program's is %s); build both again",
-             path, (*driver)->build_id, CHOKEPOINT_BUILD_ID);
 
 out:
     return status;

@@ -159,6 +159,7 @@ static const struct device_driver driver = {
     .gemm = cpu_gemm,
     .attention_plan = cpu_attention_plan,
     .attention = cpu_attention,
+    .collective = cpu_collective,
     .graph_begin = cpu_graph_begin,
     .graph_captured_nodes = cpu_graph_captured_nodes,
     .graph_end = cpu_graph_end,
@@ -186,6 +187,7 @@ static enum status cpu_open(struct device **result, int index, const struct driv
     device->base.driver = &driver;
     device->spin_ns = options->spin_ns >= 0 ? options->spin_ns : DEFAULT_SPIN_NS;
     device->doorbell = !options->no_doorbell;
+    device->ranks = host->ranks;
     pthread_rwlock_init(&device->streams_lock, NULL);
     pthread_mutex_init(&device->failure_lock, NULL);
     fill_properties(device);

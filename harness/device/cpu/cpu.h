@@ -22,6 +22,7 @@ struct gemm_scratch;
 struct cpu_device {
     struct device base;
     struct activity_sink sink;
+    const struct ranks_driver *ranks; /* NULL: there is one rank */
     int spin_ns;
     bool doorbell;
 
@@ -77,7 +78,7 @@ void stream_run(struct cpu_stream *stream, const struct item *item, uint32_t cor
 void device_wait_all(struct cpu_device *device);       /* until everything queued by now is done */
 enum status device_failure(struct cpu_device *device); /* the error of queued work, if any */
 
-/* --- launch.c, cpu_gemm.c, cpu_attention.c, copy.c, event.c, graph.c: the driver's functions --- */
+/* --- launch.c, cpu_gemm.c, cpu_attention.c, copy.c, cpu_collective.c, event.c, graph.c: the driver's functions --- */
 
 enum status cpu_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                        const void *arguments, size_t size);
@@ -87,6 +88,7 @@ enum status cpu_attention_plan(struct device *device, const struct attention_sha
 enum status cpu_attention(struct stream *stream, const struct fused_attention *attention);
 enum status cpu_copy(struct stream *stream, enum copy_kind kind, bool asynchronous, void *to,
                      const void *from, size_t bytes, bool *waited);
+enum status cpu_collective(struct stream *stream, const struct collective *collective);
 enum status cpu_memset(struct stream *stream, void *memory, int byte, size_t bytes);
 
 enum status cpu_event_create(struct device *device, bool timing, struct event **event);

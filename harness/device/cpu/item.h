@@ -83,6 +83,7 @@ struct item {
         struct attention_item attention;
         struct copy_item copy;
         struct memset_item memset;
+        struct collective collective;
         struct event_item event;
         struct graph_item graph;
     };

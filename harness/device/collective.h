@@ -1,0 +1,31 @@
+/* Collectives: what the devices of all ranks compute together. */
+#ifndef HARNESS_DEVICE_COLLECTIVE_H
+#define HARNESS_DEVICE_COLLECTIVE_H
+
+#include <stdint.h>
+
+/* Id, the name in records of communication (PyTorch's "Collective name"), and NCCL's kernel for fp32. */
+#define COLLECTIVES(X)                                                                             \
+    X(ALL_REDUCE, "allreduce", "ncclDevKernel_AllReduce_Sum_f32_RING_LL")                          \
+    X(REDUCE_SCATTER, "_reduce_scatter_base", "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL")       \
+    X(ALL_GATHER, "_allgather_base", "ncclDevKernel_AllGather_RING_LL")                            \
+    X(BROADCAST, "broadcast", "ncclDevKernel_Broadcast_RING_LL")
+
+enum collective_kind {
+#define COLLECTIVE_ID(id, name, kernel) COLLECTIVE_##id,
+    COLLECTIVES(COLLECTIVE_ID)
+#undef COLLECTIVE_ID
+        COLLECTIVE_COUNT
+};
+
+/* In place on `count` fp32 elements of device memory. Rank r's part of R ranks is the r-th of R equal ones:
+ * reduce-scatter leaves the sum in that part and anything in the others, all-gather takes that part of each
+ * rank; `count` must be a multiple of R for these two. Broadcast takes what rank 0 has. Sums are added in the
+ * order of ranks, element by element: the same bits on every rank and in every run. */
+struct collective {
+    enum collective_kind kind;
+    float *data;
+    int64_t count;
+};
+
+#endif

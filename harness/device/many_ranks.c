@@ -1,0 +1,202 @@
+#include "harness/device/many_ranks.h"
+
+#include "harness/device/plugin.h"
+#include "harness/device/ranks_driver.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+/* Of the process, which is one rank. */
+static const struct ranks_driver *loaded, *joined;
+static struct ranks_place place = { .count = 1, .local_count = 1 };
+
+static const struct status_bridge bridge = { status_raise };
+
+bool ranks_are_started(void)
+{
+    /* Open MPI and PRRTE; MPICH's Hydra, Intel's and srun with PMI; srun with PMIx. */
+    static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                         "SLURM_STEP_NUM_TASKS" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        const char *size = getenv(sizes[i]);
+        if (size != NULL && atoi(size) > 1)
+            return true;
+    }
+    return false;
+}
+
+enum status ranks_load(void)
+{
+    enum status status = STATUS_OK;
+    ranks_driver_fn *entry;
+
+    if (loaded != NULL)
+        return STATUS_OK;
+    TRY(plugin_symbol((void **)&entry,
+                      &(struct plugin_title){
+                          .file = "mpi",
+                          .who = "more than one rank",
+                          .advice = "install MPI (libopenmpi-dev and openmpi-bin) and build again",
+                          .symbol = RANKS_DRIVER_SYMBOL }));
+    TRY(plugin_check_build(entry()->build_id, "mpi"));
+    loaded = entry();
+
+out:
+    return status;
+}
+
+/* Rank `local_rank`'s part of the cores that all may use; one of them where there are fewer than ranks. */
+static void take_share(const cpu_set_t *all)
+{
+    int cores = CPU_COUNT(all), number = 0;
+    int first = (int)((int64_t)place.local_rank * cores / place.local_count);
+    int last = (int)((int64_t)(place.local_rank + 1) * cores / place.local_count);
+    cpu_set_t share;
+
+    if (cores < place.local_count) {
+        first = place.local_rank % cores;
+        last = first + 1;
+    }
+    CPU_ZERO(&share);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, all) && number++ >= first && number <= last)
+            CPU_SET(cpu, &share);
+    sched_setaffinity(0, sizeof share,
+                      &share); /* Where it is forbidden, the ranks share all cores. */
+}
+
+/* A launcher that gave out cores gave different ones. */
+static enum status divide_cores(void)
+{
+    enum status status = STATUS_OK;
+    cpu_set_t *masks = calloc((size_t)place.count, sizeof *masks);
+    cpu_set_t own;
+    bool same = true;
+
+    if (masks == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the cores of %d ranks", place.count);
+    if (sched_getaffinity(0, sizeof own, &own) != 0)
+        goto out; /* more cores than a cpu_set_t has: left as they are */
+    masks[place.rank] = own;
+    TRY(joined->gather(RANKS_HOSTS, masks, sizeof *masks));
+    for (int i = 0; i < place.count; i++) same = same && CPU_EQUAL(&own, &masks[i]);
+    if (same)
+        take_share(&own);
+
+out:
+    free(masks);
+    return status;
+}
+
+enum status ranks_join(int count)
+{
+    enum status status = STATUS_OK;
+
+    TRY(ranks_load());
+    /* A launcher that was killed leaves no rank behind. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    TRY(loaded->join(&place, &bridge));
+    joined = loaded;
+    if (place.count != count)
+        FAIL(STATUS_BAD_USAGE, "%d ranks were asked for, but the job has %d; give both the same",
+             count, place.count);
+    TRY(divide_cores());
+
+out:
+    return status;
+}
+
+void ranks_leave(void)
+{
+    if (joined != NULL)
+        joined->leave();
+    joined = NULL;
+}
+
+void ranks_abort(int exit_code)
+{
+    if (joined != NULL)
+        joined->abort(exit_code);
+}
+
+int ranks_rank(void)
+{
+    return place.rank;
+}
+
+int ranks_count(void)
+{
+    return place.count;
+}
+
+const struct ranks_driver *ranks_driver(void)
+{
+    return joined;
+}
+
+/* Of each rank, to be freed; `own` is this rank's. */
+static enum status gather(const void *own, size_t bytes, void **all)
+{
+    enum status status = STATUS_OK;
+
+    *all = malloc(bytes * (size_t)place.count);
+    if (*all == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for what %d ranks say", place.count);
+    memcpy((char *)*all + bytes * (size_t)place.rank, own, bytes);
+    TRY(joined->gather(RANKS_HOSTS, *all, bytes));
+
+out:
+    return status;
+}
+
+enum status ranks_wait(void)
+{
+    enum status status = STATUS_OK;
+    const char here = 0;
+    void *all = NULL;
+
+    if (joined != NULL)
+        TRY(gather(&here, sizeof here, &all));
+
+out:
+    free(all);
+    return status;
+}
+
+enum status ranks_take_first(void *memory, size_t bytes)
+{
+    enum status status = STATUS_OK;
+    void *all = NULL;
+
+    if (joined == NULL)
+        return STATUS_OK;
+    TRY(gather(memory, bytes, &all));
+    memcpy(memory, all, bytes);
+
+out:
+    free(all);
+    return status;
+}
+
+enum status ranks_sum(double *values, int count)
+{
+    enum status status = STATUS_OK;
+    void *all = NULL;
+
+    if (joined == NULL)
+        return STATUS_OK;
+    TRY(gather(values, (size_t)count * sizeof *values, &all));
+    for (int i = 0; i < count; i++) {
+        values[i] = 0;
+        for (int rank = 0; rank < place.count; rank++)
+            values[i] += ((double *)all)[rank * count + i];
+    }
+
+out:
+    free(all);
+    return status;
+}

@@ -1,0 +1,397 @@
+/* MPI as what connects ranks: joining the job, and collectives made of sends and receives.
+ *
+ * They are made here, and not left to MPI's own, for the order of additions: MPI only advises that a
+ * reduction gives the same bits each time (MPI 4.0, 6.9.1, "advice to implementors"). A sum here is always
+ * that of rank 0's element, rank 1's, and so on. Long data goes round by round: every rank adds up its own part,
+ * and then all take each other's, which moves as many bytes as a ring. Short data goes from each rank to each,
+ * and all add it up.
+ *
+ * A wait is a loop of tests that gives the core away: ranks share cores with what they wait for. */
+#include "harness/device/ranks_driver.h"
+
+#include <mpi.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    ROUND_FLOATS = 64 << 10, /* of a rank's part: 256 KiB, which fit a core's cache */
+    SHORT_FLOATS = 1024,     /* up to here one round costs less than two */
+    TESTS_SPUN = 200,        /* before the thread rests between tests */
+    REST_NS = 20000,
+    TAG = 1,
+};
+
+struct channel {
+    MPI_Comm communicator;
+    pthread_mutex_t lock;
+    MPI_Request *requests; /* [2 * count] */
+    float *received;       /* [count * ROUND_FLOATS] */
+    float *sum;            /* [ROUND_FLOATS] */
+};
+
+static struct channel channels[RANKS_CHANNELS];
+static struct ranks_place place;
+
+static enum status check(int code, const char *call)
+{
+    enum status status = STATUS_OK;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+
+    if (code != MPI_SUCCESS) {
+        MPI_Error_string(code, text, &length);
+        FAIL(STATUS_DEVICE_ERROR, "rank %d: %s failed: %.200s", place.rank, call, text);
+    }
+
+out:
+    return status;
+}
+
+/* --- Joining --- */
+
+static enum status open_channel(struct channel *channel)
+{
+    enum status status = STATUS_OK;
+    size_t count = (size_t)place.count;
+
+    pthread_mutex_init(&channel->lock, NULL);
+    TRY(check(MPI_Comm_dup(MPI_COMM_WORLD, &channel->communicator), "MPI_Comm_dup"));
+    TRY(check(MPI_Comm_set_errhandler(channel->communicator, MPI_ERRORS_RETURN),
+              "MPI_Comm_set_errhandler"));
+    channel->requests = calloc(2 * count, sizeof *channel->requests);
+    channel->received = malloc(count * ROUND_FLOATS * sizeof *channel->received);
+    channel->sum = malloc(ROUND_FLOATS * sizeof *channel->sum);
+    if (channel->requests == NULL || channel->received == NULL || channel->sum == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to connect %d ranks", place.count);
+
+out:
+    return status;
+}
+
+static enum status find_place(void)
+{
+    enum status status = STATUS_OK;
+    MPI_Comm local;
+
+    TRY(check(MPI_Comm_rank(MPI_COMM_WORLD, &place.rank), "MPI_Comm_rank"));
+    TRY(check(MPI_Comm_size(MPI_COMM_WORLD, &place.count), "MPI_Comm_size"));
+    TRY(check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
+              "MPI_Comm_split_type"));
+    TRY(check(MPI_Comm_rank(local, &place.local_rank), "MPI_Comm_rank"));
+    TRY(check(MPI_Comm_size(local, &place.local_count), "MPI_Comm_size"));
+    TRY(check(MPI_Comm_free(&local), "MPI_Comm_free"));
+
+out:
+    return status;
+}
+
+/* The workers of streams and the host call MPI at the same time. */
+static enum status join(struct ranks_place *found, const struct status_bridge *bridge)
+{
+    enum status status = STATUS_OK;
+    int provided = MPI_THREAD_SINGLE;
+
+    status_forward(bridge);
+    TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread"));
+    if (provided < MPI_THREAD_MULTIPLE)
+        FAIL(STATUS_NO_LIBRARY,
+             "this MPI takes calls from one thread only; install one with MPI_THREAD_MULTIPLE");
+    TRY(find_place());
+    for (int i = 0; i < RANKS_CHANNELS; i++) TRY(open_channel(&channels[i]));
+    *found = place;
+
+out:
+    return status;
+}
+
+static void leave(void)
+{
+    for (int i = 0; i < RANKS_CHANNELS; i++) {
+        struct channel *channel = &channels[i];
+
+        MPI_Comm_free(&channel->communicator);
+        pthread_mutex_destroy(&channel->lock);
+        free(channel->requests);
+        free(channel->received);
+        free(channel->sum);
+        *channel = (struct channel){ 0 };
+    }
+    MPI_Finalize();
+}
+
+static void abort_all(int exit_code)
+{
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+}
+
+/* --- Messages --- */
+
+static enum status await(struct channel *channel, int count)
+{
+    enum status status = STATUS_OK;
+    const struct timespec rest = { .tv_nsec = REST_NS };
+
+    for (int tests = 0;; tests++) {
+        int done = 0;
+        TRY(check(MPI_Testall(count, channel->requests, &done, MPI_STATUSES_IGNORE),
+                  "MPI_Testall"));
+        if (done)
+            break;
+        if (tests < TESTS_SPUN)
+            sched_yield();
+        else
+            nanosleep(&rest, NULL);
+    }
+
+out:
+    return status;
+}
+
+/* What a rank sends to another, and where it wants that one's. */
+struct message {
+    const void *send;
+    void *receive;
+    size_t send_bytes, receive_bytes;
+};
+
+/* `message` says what this rank exchanges with `peer`; either way may be empty. */
+typedef struct message message_fn(const void *context, int peer);
+
+static enum status exchange(struct channel *channel, message_fn *message, const void *context)
+{
+    enum status status = STATUS_OK;
+    int count = 0;
+
+    for (int step = 1; step < place.count; step++) {
+        int peer = (place.rank + step) % place.count;
+        struct message with = message(context, peer);
+        if (with.receive_bytes > 0)
+            TRY(check(MPI_Irecv(with.receive, (int)with.receive_bytes, MPI_BYTE, peer, TAG,
+                                channel->communicator, &channel->requests[count++]),
+                      "MPI_Irecv"));
+        if (with.send_bytes > 0)
+            TRY(check(MPI_Isend(with.send, (int)with.send_bytes, MPI_BYTE, peer, TAG,
+                                channel->communicator, &channel->requests[count++]),
+                      "MPI_Isend"));
+    }
+    TRY(await(channel, count));
+
+out:
+    return status;
+}
+
+/* --- Collectives --- */
+
+/* Some of the elements. */
+struct part {
+    int64_t first, count;
+};
+
+/* Rank `rank`'s of `ranks` parts of `count` elements: in order, and equal where they can be. */
+static struct part part_of(int64_t count, int rank, int ranks)
+{
+    int64_t first = count * rank / ranks;
+
+    return (struct part){ first, count * (rank + 1) / ranks - first };
+}
+
+static int64_t part_longest(int64_t count, int ranks)
+{
+    return (count + ranks - 1) / ranks;
+}
+
+/* At most `most` elements of the part, from its element `at` on. */
+static struct part part_slice(struct part part, int64_t at, int64_t most)
+{
+    int64_t skipped = at < part.count ? at : part.count, left = part.count - skipped;
+
+    return (struct part){ part.first + skipped, left < most ? left : most };
+}
+
+/* One round: `data` and the part of each rank in it, or the whole of it to and from everybody. */
+struct round {
+    struct channel *channel;
+    float *data;
+    const struct part *parts; /* [count], by rank */
+};
+
+/* own = the sum over ranks of what was received from them, and own in its place. */
+static void add_up(struct channel *channel, float *own, int64_t count)
+{
+    float *sum = channel->sum;
+
+    for (int rank = 0; rank < place.count; rank++) {
+        const float *from =
+            rank == place.rank ? own : channel->received + (size_t)rank * ROUND_FLOATS;
+        if (rank == 0)
+            memcpy(sum, from, (size_t)count * sizeof *sum);
+        else
+            for (int64_t i = 0; i < count; i++) sum[i] += from[i];
+    }
+    memcpy(own, sum, (size_t)count * sizeof *sum);
+}
+
+static struct message scatter_message(const void *context, int peer)
+{
+    const struct round *round = context;
+    const struct part *own = &round->parts[place.rank], *theirs = &round->parts[peer];
+
+    return (struct message){
+        .send = round->data + theirs->first,
+        .send_bytes = (size_t)theirs->count * sizeof(float),
+        .receive = round->channel->received + (size_t)peer * ROUND_FLOATS,
+        .receive_bytes = (size_t)own->count * sizeof(float),
+    };
+}
+
+static struct message gather_message(const void *context, int peer)
+{
+    const struct round *round = context;
+    const struct part *own = &round->parts[place.rank], *theirs = &round->parts[peer];
+
+    return (struct message){
+        .send = round->data + own->first,
+        .send_bytes = (size_t)own->count * sizeof(float),
+        .receive = round->data + theirs->first,
+        .receive_bytes = (size_t)theirs->count * sizeof(float),
+    };
+}
+
+static struct message whole_message(const void *context, int peer)
+{
+    const struct round *round = context;
+    size_t bytes = (size_t)round->parts[place.rank].count * sizeof(float);
+
+    return (struct message){
+        .send = round->data,
+        .send_bytes = bytes,
+        .receive = round->channel->received + (size_t)peer * ROUND_FLOATS,
+        .receive_bytes = bytes,
+    };
+}
+
+static struct message broadcast_message(const void *context, int peer)
+{
+    const struct round *round = context;
+    size_t bytes = (size_t)round->parts[place.rank].count * sizeof(float);
+
+    return (struct message){
+        .send = round->data,
+        .send_bytes = place.rank == 0 ? bytes : 0,
+        .receive = round->data,
+        .receive_bytes = peer == 0 ? bytes : 0,
+    };
+}
+
+/* Every rank's part, at most ROUND_FLOATS of it at a time. */
+static enum status run_parts(struct channel *channel, const struct collective *collective)
+{
+    enum status status = STATUS_OK;
+    struct part *parts = malloc((size_t)place.count * sizeof *parts);
+    struct round round = { channel, collective->data, parts };
+    int64_t longest = part_longest(collective->count, place.count);
+
+    if (parts == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
+    for (int64_t at = 0; at < longest; at += ROUND_FLOATS) {
+        for (int rank = 0; rank < place.count; rank++)
+            parts[rank] =
+                part_slice(part_of(collective->count, rank, place.count), at, ROUND_FLOATS);
+        if (collective->kind != COLLECTIVE_ALL_GATHER) {
+            TRY(exchange(channel, scatter_message, &round));
+            add_up(channel, collective->data + parts[place.rank].first, parts[place.rank].count);
+        }
+        if (collective->kind != COLLECTIVE_REDUCE_SCATTER)
+            TRY(exchange(channel, gather_message, &round));
+    }
+
+out:
+    free(parts);
+    return status;
+}
+
+/* The whole of the data, from each rank to each, or from the first to all. */
+static enum status run_whole(struct channel *channel, const struct collective *collective)
+{
+    enum status status = STATUS_OK;
+    bool adds = collective->kind != COLLECTIVE_BROADCAST;
+
+    for (int64_t at = 0; at < collective->count; at += ROUND_FLOATS) {
+        struct part own = part_slice((struct part){ 0, collective->count }, at, ROUND_FLOATS);
+        struct part *parts = calloc((size_t)place.count, sizeof *parts);
+        struct round round = { channel, collective->data + own.first, parts };
+        if (parts == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
+        parts[place.rank] = own;
+        status = exchange(channel, adds ? whole_message : broadcast_message, &round);
+        free(parts);
+        TRY(status);
+        if (adds)
+            add_up(channel, collective->data + own.first, own.count);
+    }
+
+out:
+    return status;
+}
+
+static enum status run(enum ranks_channel which, const struct collective *collective)
+{
+    enum status status = STATUS_OK;
+    struct channel *channel = &channels[which];
+    bool whole = collective->kind == COLLECTIVE_BROADCAST ||
+                 (collective->kind == COLLECTIVE_ALL_REDUCE && collective->count <= SHORT_FLOATS);
+
+    pthread_mutex_lock(&channel->lock);
+    status = whole ? run_whole(channel, collective) : run_parts(channel, collective);
+    pthread_mutex_unlock(&channel->lock);
+    return status;
+}
+
+struct gathering {
+    char *memory;
+    size_t bytes;
+};
+
+static struct message bytes_message(const void *context, int peer)
+{
+    const struct gathering *gathering = context;
+
+    return (struct message){
+        .send = gathering->memory + (size_t)place.rank * gathering->bytes,
+        .send_bytes = gathering->bytes,
+        .receive = gathering->memory + (size_t)peer * gathering->bytes,
+        .receive_bytes = gathering->bytes,
+    };
+}
+
+static enum status gather(enum ranks_channel which, void *memory, size_t bytes)
+{
+    struct channel *channel = &channels[which];
+    enum status status;
+
+    pthread_mutex_lock(&channel->lock);
+    status = exchange(channel, bytes_message, &(struct gathering){ memory, bytes });
+    pthread_mutex_unlock(&channel->lock);
+    return status;
+}
+
+static const struct ranks_driver driver = {
+    .build_id = CHOKEPOINT_BUILD_ID,
+    .join = join,
+    .leave = leave,
+    .abort = abort_all,
+    .run = run,
+    .gather = gather,
+};
+
+__attribute__((visibility("default"))) ranks_driver_fn chokepoint_ranks_driver;
+
+const struct ranks_driver *chokepoint_ranks_driver(void)
+{
+    return &driver;
+}
