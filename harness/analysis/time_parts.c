@@ -23,6 +23,7 @@ struct splitting {
     int64_t *row_of;            /* by event (operator_kinds.h) */
     int64_t *row_part;          /* by row of operator kinds; NONE: not yet known */
     int64_t *name_part;         /* by name */
+    int64_t *begin_ns;          /* of each step (find_steps) */
     struct intervals optimizer; /* the phase */
     struct piece *pieces;       /* by start */
     int64_t piece_count;
@@ -74,15 +75,61 @@ out:
     return status;
 }
 
-/* The step that the moment is in or after; the first one before all. */
-static int64_t step_at(const struct splitting *splitting, int64_t at_ns)
+/* The step that the host was in or after; NONE before all. */
+static int64_t launching_step(const struct steps *steps, int64_t at_ns)
 {
-    const struct steps *steps = &splitting->summary->steps;
     int64_t low = 0, high = steps->count;
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (steps->items[middle].event->start_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - 1;
+}
+
+/* Where each step begins on the device: with the first computation that was launched in it. One that launched none
+ * begins with its annotation. None begins before the one before it. */
+static enum status find_steps(struct splitting *splitting)
+{
+    enum status status = STATUS_OK;
+    const struct steps *steps = &splitting->summary->steps;
+    const struct timeline *timeline = &splitting->summary->timeline;
+    int64_t *begin_ns = malloc((size_t)(steps->count + 1) * sizeof *begin_ns);
+
+    splitting->begin_ns = begin_ns;
+    if (begin_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)steps->count);
+    for (int64_t i = 0; i < steps->count; i++) begin_ns[i] = INT64_MAX;
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        int64_t step = NONE;
+        if (work->kind == WORK_COMPUTATION && work->call != NULL)
+            step = launching_step(steps, work->call->start_ns);
+        if (step != NONE)
+            begin_ns[step] = interval_earlier(begin_ns[step], work->event->start_ns);
+    }
+    for (int64_t i = 0; i < steps->count; i++) {
+        if (begin_ns[i] == INT64_MAX)
+            begin_ns[i] = steps->items[i].event->start_ns;
+        if (i > 0)
+            begin_ns[i] = interval_later(begin_ns[i], begin_ns[i - 1]);
+    }
+
+out:
+    return status;
+}
+
+/* The step that the moment is in; the first one before all. */
+static int64_t step_at(const struct splitting *splitting, int64_t at_ns)
+{
+    int64_t low = 0, high = splitting->summary->steps.count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (splitting->begin_ns[middle] <= at_ns)
             low = middle + 1;
         else
             high = middle;
@@ -100,13 +147,12 @@ static void add_ns(struct splitting *splitting, int64_t part, int64_t step, int6
 /* Splits the time among the steps that it is in. */
 static void add_time(struct splitting *splitting, int64_t part, int64_t start_ns, int64_t end_ns)
 {
-    const struct steps *steps = &splitting->summary->steps;
-    int64_t step = step_at(splitting, start_ns);
+    int64_t step = step_at(splitting, start_ns), count = splitting->summary->steps.count;
 
     while (start_ns < end_ns) {
         int64_t until_ns = end_ns;
-        if (step + 1 < steps->count)
-            until_ns = interval_earlier(end_ns, steps->items[step + 1].event->start_ns);
+        if (step + 1 < count)
+            until_ns = interval_earlier(end_ns, splitting->begin_ns[step + 1]);
         if (until_ns > start_ns)
             add_ns(splitting, part, step, until_ns - start_ns);
         start_ns = interval_later(start_ns, until_ns);
@@ -437,6 +483,7 @@ enum status time_parts_make(struct time_parts *parts, const struct summary *summ
     *parts = (struct time_parts){ .step_count = summary->steps.count > 0 ? summary->steps.count : 1,
                                   .has_steps = summary->steps.count > 0 };
     TRY(allocate(&splitting));
+    TRY(find_steps(&splitting));
     TRY(operator_kinds_make(&kinds, &summary->timeline, &splitting.row_of));
     if (summary->timeline.host_alone)
         TRY(find_operators(&splitting));
@@ -456,6 +503,7 @@ out:
     operator_kinds_release(&kinds);
     intervals_release(&splitting.taken);
     intervals_release(&splitting.optimizer);
+    free(splitting.begin_ns);
     free(splitting.row_of);
     free(splitting.row_part);
     free(splitting.name_part);

@@ -11,8 +11,9 @@
  * If the host computes itself, outermost operators take the place of kernels, and the rest is split by what
  * the loop's thread did (PART_HOST).
  *
- * A piece of work or of such a rest counts in each step for the time that is in it: a step goes from its start to that
- * of the next, the last one to the end of the window. A gap counts in the step in which it begins. */
+ * A piece of work or of such a rest counts in each step for the time that is in it. A step begins with the first
+ * computation that was launched in it, since the host may be several steps ahead of the device, and ends where the next
+ * begins; the first and the last one reach to the ends of the window. A gap counts in the step in which it begins. */
 #ifndef HARNESS_ANALYSIS_TIME_PARTS_H
 #define HARNESS_ANALYSIS_TIME_PARTS_H
 

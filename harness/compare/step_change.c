@@ -288,6 +288,16 @@ static bool has_other_kernel(const struct part_change *part)
            strcmp(kernels[SIDE_BASE], kernels[SIDE_NEW]) != 0;
 }
 
+/* Of all kernels' grids, per unit; NaN: not known. */
+static double blocks_of_side(const struct making *making, int side)
+{
+    const struct steps *steps = &making->summaries[side]->steps;
+    double sum = 0;
+
+    for (int64_t i = 0; i < steps->count; i++) sum += (double)steps->items[i].blocks;
+    return sum > 0 ? sum / making->units[side] : NAN;
+}
+
 static enum status find_pace(struct making *making, const struct match *matches)
 {
     enum status status = STATUS_OK;
@@ -316,7 +326,13 @@ static enum status find_pace(struct making *making, const struct match *matches)
     for (int i = 0; i < pace->parts; i++) logs[i] = fabs(logs[i] - middle);
     pace->factor = exp(middle);
     pace->spread = MAD_FACTOR * stats_median(logs, pace->parts);
-    pace->other_work = change->per_sample || 2 * others >= pace->parts;
+    if (pace->spread > PACE_SPREAD_MOST) {
+        pace->parts = 0;
+        goto out;
+    }
+    pace->blocks = blocks_of_side(making, SIDE_NEW) / blocks_of_side(making, SIDE_BASE);
+    pace->other_work = change->per_sample || 2 * others >= pace->parts ||
+                       fabs(log(pace->blocks)) >= log(1 + STEP_CHANGE_LEAST);
     pace->change_ns = llround(sums_ns[SIDE_BASE] * (pace->factor - 1));
 
 out:
@@ -381,12 +397,15 @@ static void judge(struct step_change *change)
 
     if (!change->has_noise)
         return;
+    change->differs = fabs((double)change->change_ns) >=
+                      STEP_LEAST * (longer_ns - fabs((double)change->change_ns));
     adjust(change, least_ns);
     for (int64_t i = 0; i < change->count; i++) {
         struct part_change *row = &change->parts[i];
-        row->stands_out = row->probability < CHANCE && fabs((double)row->change_ns) >= least_ns;
+        row->stands_out = change->differs && row->probability < CHANCE &&
+                          fabs((double)row->change_ns) >= least_ns;
     }
-    pace->stands_out = pace->parts > 0 && pace->other_work &&
+    pace->stands_out = change->differs && pace->parts > 0 && pace->other_work &&
                        fabs(log(pace->factor)) >= log(1 + PACE_LEAST) &&
                        fabs(log(pace->factor)) > 3 * pace->spread / sqrt(pace->parts) &&
                        fabs((double)pace->change_ns) >= least_ns;
@@ -435,6 +454,12 @@ enum status step_change_make(struct step_change *change, const struct time_parts
 out:
     free(matches);
     return status;
+}
+
+void step_change_withdraw(struct step_change *change)
+{
+    change->differs = change->pace.stands_out = false;
+    for (int64_t i = 0; i < change->count; i++) change->parts[i].stands_out = false;
 }
 
 void step_change_release(struct step_change *change)

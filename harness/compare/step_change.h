@@ -14,9 +14,10 @@
  * - and it is large enough to matter, STEP_CHANGE_LEAST of the longer step. Two runs of one program differ by
  *   more than their steps do: a device computes everything a little faster or slower (clock, power,
  *   neighbours), and a host finds its files in the cache or not.
+ * - and the step itself differs, by STEP_LEAST or more: else there is nothing to explain.
  * What the device computed faster or slower as a whole is known from the parts: the median of their ratios,
  * of those that take PACE_PART_LEAST of the computation and more. A part of computation has to stand out from
- * that, and from how far the ratios spread. */
+ * that, and from how far the ratios spread. Beyond PACE_SPREAD_MOST they have nothing in common. */
 #ifndef HARNESS_COMPARE_STEP_CHANGE_H
 #define HARNESS_COMPARE_STEP_CHANGE_H
 
@@ -24,9 +25,11 @@
 #include "harness/compare/sides.h"
 
 enum { STEP_BLOCKS = 20, STEP_BLOCKS_LEAST = 3 };
+#define STEP_LEAST        0.05 /* as an effect of `run` */
 #define STEP_CHANGE_LEAST 0.02
 #define PACE_PART_LEAST   0.01
 #define PACE_LEAST        0.1 /* a smaller common change is what runs of one program differ by */
+#define PACE_SPREAD_MOST  0.25
 enum { PACE_PARTS_LEAST = 4 };
 
 struct part_change {
@@ -45,12 +48,13 @@ struct part_change {
     bool stands_out;
 };
 
-/* All computation alike. It stands out if most of these parts run other kernels than before, or a step has other
- * samples: another precision, say. If they run the same kernels, the device itself was slower: another clock,
- * less power, or other programs on it. */
+/* All computation alike. It stands out if most of these parts run other kernels than before, in more or fewer blocks,
+ * or a step has other samples: another length of sequences, say. If they run the same kernels, the device itself was
+ * slower: another clock, less power, or other programs on it. */
 struct device_pace {
     int parts; /* that tell it; 0: not known, and the rest means nothing */
     bool other_work;
+    double blocks;     /* of new over those of base; NaN: a trace does not tell */
     double factor;     /* 1.1: kernels take 1.1 times as long */
     double spread;     /* of the logarithms of the parts' ratios, as a standard deviation */
     int64_t change_ns; /* of the step */
@@ -65,6 +69,7 @@ struct step_change {
         per_sample; /* traces state different numbers of samples per step: a "step" is one sample */
     double samples[SIDES];     /* per step; NaN: not stated */
     bool has_noise;            /* steps enough to know it */
+    bool differs;              /* the step itself; else nothing stands out */
     struct part_change *parts; /* the largest change first */
     int64_t count;
     struct device_pace pace;
@@ -74,5 +79,8 @@ struct step_change {
 enum status step_change_make(struct step_change *change, const struct time_parts sides[SIDES],
                              const struct summary *const summaries[SIDES]);
 void step_change_release(struct step_change *change);
+
+/* The step does not differ after all, by what else is known of it. */
+void step_change_withdraw(struct step_change *change);
 
 #endif

@@ -13,6 +13,9 @@ enum { SETTINGS_TEXT = 1024 };
 
 static const double OTHER_CORES_MOST = 0.2;
 
+/* A normal value is farther from its mean in 1% of cases. */
+static const double NORMAL_99 = 2.576;
+
 /* --- What the files say of themselves --- */
 
 static enum status add_difference(struct trace_change *change, const char *name, const char *base,
@@ -87,12 +90,51 @@ out:
     return status;
 }
 
+static double number_of(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static struct untraced untraced_of(const cJSON *root)
+{
+    double spread = number_of(root, "tracing_spread");
+
+    return (struct untraced){
+        .step_ns = 1e3 * number_of(root, "step_time_us"),
+        .spread = spread > 0 ? spread : 0,
+        .windows = fmax(1, number_of(root, "windows")),
+    };
+}
+
+bool trace_change_has_untraced(const struct trace_change *change)
+{
+    return change->untraced[SIDE_BASE].step_ns > 0 && change->untraced[SIDE_NEW].step_ns > 0;
+}
+
+/* What a trace recorded is one stretch of steps. The medians of the windows must differ the same way: by
+ * STEP_LEAST, and by more than their own noise. The range of n <= 10 windows is about sqrt(n) standard deviations
+ * (Tippett, Biometrika 17, 1925), and a median's error 1.25 of those over sqrt(n). */
+static bool is_confirmed(const struct trace_change *change)
+{
+    const struct untraced *base = &change->untraced[SIDE_BASE], *new = &change->untraced[SIDE_NEW];
+    double noise =
+        NORMAL_99 * 1.2533 * hypot(base->spread / base->windows, new->spread / new->windows);
+    double moved;
+
+    if (!trace_change_has_untraced(change))
+        return true;
+    moved = log(new->step_ns / base->step_ns);
+    return (moved > 0) == (change->step.change_ns > 0) &&
+           fabs(moved) >= fmax(log(1 + STEP_LEAST), noise);
+}
+
 /* What our own traces state. */
 static enum status compare_ours(struct trace_change *change)
 {
     enum status status = STATUS_OK;
     cJSON *roots[SIDES] = { NULL };
-    const cJSON *cores;
     struct workload works[SIDES] = { { .memory = NAN }, { .memory = NAN } };
     char text[SETTINGS_TEXT];
 
@@ -101,9 +143,10 @@ static enum status compare_ours(struct trace_change *change)
         roots[side] = json != NULL ? cJSON_Parse(json) : NULL;
         works[side].settings =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(roots[side], "settings"));
-        cores = cJSON_GetObjectItemCaseSensitive(roots[side], "other_programs_cores");
-        change->other_cores[side] = cJSON_IsNumber(cores) ? cores->valuedouble : NAN;
+        change->other_cores[side] = number_of(roots[side], "other_programs_cores");
+        change->untraced[side] = untraced_of(roots[side]);
     }
+    change->confirmed = is_confirmed(change);
     if (workload_differs(&works[SIDE_BASE], &works[SIDE_NEW], text, sizeof text))
         TRY(add_difference(change, "settings", text, NULL));
 
@@ -132,6 +175,26 @@ const struct finding *trace_change_only(const struct trace_change *change, int s
     return finding->severity == SEVERITY_INFORMATION || findings_find(others, finding->id) != NULL
                ? NULL
                : finding;
+}
+
+const struct finding *trace_change_cause(const struct trace_change *change)
+{
+    const struct step_change *step = &change->step;
+    int side = step->change_ns > 0 ? SIDE_NEW : SIDE_BASE;
+    const struct findings *findings = &change->sides[side].findings[0];
+    const struct finding *cause = NULL;
+    double most_ns = STEP_CHANGE_LEAST * (double)step->step_ns[side];
+    bool stands_out = step->pace.stands_out;
+
+    for (int64_t i = 0; i < step->count; i++) stands_out = stands_out || step->parts[i].stands_out;
+    for (int64_t i = 0; step->differs && !stands_out && i < findings->count; i++) {
+        const struct finding *finding = trace_change_only(change, side, i);
+        if (finding == NULL || !(finding->lost_ns_per_step >= most_ns))
+            continue;
+        cause = finding;
+        most_ns = finding->lost_ns_per_step;
+    }
+    return cause;
 }
 
 /* --- Words --- */
@@ -166,9 +229,13 @@ void trace_change_words(char *text, size_t size, const struct trace_change *chan
 {
     const struct step_change *step = &change->step;
     bool pace = step->pace.stands_out && explains(step, step->pace.change_ns);
+    const struct finding *cause = trace_change_cause(change);
     size_t length = 0;
 
     text[0] = '\0';
+    if (cause != NULL)
+        add_words(text, size, length, cause->id,
+                  (step->change_ns > 0 ? 1 : -1) * llround(cause->lost_ns_per_step));
     for (int64_t i = 0; i < step->count && length < size; i++) {
         const struct part_change *part = &step->parts[i];
         char name[PART_TEXT];
@@ -248,6 +315,8 @@ enum status trace_change_make(struct trace_change *change, const char *const pat
         (const struct summary *const[SIDES]){ change->sides[SIDE_BASE].summaries,
                                               change->sides[SIDE_NEW].summaries }));
     TRY(compare_ours(change));
+    if (!change->confirmed)
+        step_change_withdraw(&change->step);
     TRY(compare_devices(change));
     TRY(compare_members(change));
 

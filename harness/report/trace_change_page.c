@@ -92,17 +92,63 @@ static void describe(char *text, size_t size, const struct step_change *step,
 
 static void print_pace(const struct page *page, const struct step_change *step, int number)
 {
+    const struct device_pace *pace = &step->pace;
     char moved[QUANTITY_SIZE + 2], text[160], factor[QUANTITY_SIZE];
+    bool other_blocks = fabs(log(pace->blocks)) >= log(1 + STEP_CHANGE_LEAST);
 
-    cell_change(moved, (double)step->pace.change_ns);
-    quantity_factor(factor, step->pace.factor);
-    snprintf(text, sizeof text, "the median of %d parts takes %s as long%s", step->pace.parts,
-             factor, step->per_sample ? "" : ", by other kernels");
+    cell_change(moved, (double)pace->change_ns);
+    quantity_factor(factor, pace->factor);
+    snprintf(text, sizeof text, "the median of %d parts takes %s as long%s", pace->parts, factor,
+             step->per_sample ? ""
+             : other_blocks   ? ", by kernels of another size"
+                              : ", by other kernels");
     page_item(page, number, "all computation", text, INK_BOLD, moved);
 }
 
-static void print_why(const struct page *page, const struct step_change *step)
+/* Why nothing is named. */
+static void print_nothing(const struct page *page, const struct trace_change *change)
 {
+    const struct step_change *step = &change->step;
+    const struct untraced *untraced = change->untraced;
+
+    if (!step->has_noise)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "Fewer than %d steps show no noise: nothing can be said to stand out.",
+                       STEP_BLOCKS_LEAST);
+    else if (!change->confirmed)
+        page_paragraph(
+            page, INK_DOUBTFUL,
+            "Untraced, a step took %s in new, and %s in base: within their noise, or not as "
+            "in the traces. So the change may be of these steps alone, and nothing is named.",
+            quantity_time(untraced[SIDE_NEW].step_ns).text,
+            quantity_time(untraced[SIDE_BASE].step_ns).text);
+    else if (!step->differs)
+        page_paragraph(page, INK_PLAIN,
+                       "The step changed by less than %.0f%%, so nothing is named.",
+                       100 * STEP_LEAST);
+    else
+        page_paragraph(page, INK_PLAIN,
+                       "No part stands out: each changed by less than its own noise from step to "
+                       "step, or by less than %.0f%% of a step.",
+                       100 * STEP_CHANGE_LEAST);
+}
+
+static void print_cause(const struct page *page, const struct trace_change *change,
+                        const struct finding *cause)
+{
+    bool longer = change->step.change_ns > 0;
+    char moved[QUANTITY_SIZE + 2], text[400];
+
+    cell_change(moved, (longer ? 1 : -1) * cause->lost_ns_per_step);
+    snprintf(text, sizeof text, "%s (a finding that is %s; no part stands out)", cause->title,
+             longer ? "new" : "gone");
+    page_item(page, 1, cause->id, text, INK_BOLD, moved);
+}
+
+static void print_why(const struct page *page, const struct trace_change *change)
+{
+    const struct step_change *step = &change->step;
+    const struct finding *cause = trace_change_cause(change);
     bool pace = step->pace.stands_out;
     int number = 0;
 
@@ -121,15 +167,10 @@ static void print_why(const struct page *page, const struct step_change *step)
         describe(text, sizeof text, step, part);
         page_item(page, ++number, name, text, INK_BOLD, moved);
     }
-    if (number == 0 && !step->has_noise)
-        page_paragraph(page, INK_DOUBTFUL,
-                       "Fewer than %d steps show no noise: nothing can be said to stand out.",
-                       STEP_BLOCKS_LEAST);
+    if (number == 0 && cause != NULL)
+        print_cause(page, change, cause);
     else if (number == 0)
-        page_paragraph(page, INK_PLAIN,
-                       "No part stands out: each changed by less than its own noise from step to "
-                       "step, or by less than %.0f%% of a step.",
-                       100 * STEP_CHANGE_LEAST);
+        print_nothing(page, change);
 }
 
 /* --- Parts --- */
@@ -282,7 +323,7 @@ void trace_change_page(const struct page *page, const struct trace_change *chang
     page_title(page, change->sides[SIDE_NEW].paths[0]);
     page_paragraph(page, INK_DIM, "against %s", change->sides[SIDE_BASE].paths[0]);
     print_step(page, change);
-    print_why(page, &change->step);
+    print_why(page, change);
     print_parts(page, &change->step);
     print_phases(page, change);
     print_findings(page, change);
@@ -335,6 +376,7 @@ static void pace_json(struct json *json, cJSON *to, const struct device_pace *pa
     json_number(json, object, "factor", pace->factor);
     json_number(json, object, "spread", pace->spread);
     json_bool(json, object, "other_work", pace->other_work);
+    json_number(json, object, "blocks", pace->blocks);
     json_integer(json, object, "change_ns", pace->change_ns);
     json_bool(json, object, "stands_out", pace->stands_out);
 }
@@ -382,7 +424,7 @@ static void differences_json(struct json *json, cJSON *to, const struct trace_ch
 void trace_change_json(struct json *json, cJSON *array, const struct trace_change *change)
 {
     const struct step_change *step = &change->step;
-    cJSON *object = json_object(json, array, NULL), *parts, *samples;
+    cJSON *object = json_object(json, array, NULL), *parts, *samples, *untraced;
     char because[512], doubts[800];
 
     json_text(json, object, "base", change->sides[SIDE_BASE].paths[0]);
@@ -395,6 +437,10 @@ void trace_change_json(struct json *json, cJSON *array, const struct trace_chang
     json_integer(json, object, "change_ns", step->change_ns);
     trace_change_words(because, sizeof because, change);
     json_text(json, object, "because", because);
+    json_bool(json, object, "differs", step->differs);
+    untraced = json_array(json, object, "untraced_ns");
+    for (int side = 0; side < SIDES; side++)
+        json_number(json, untraced, NULL, change->untraced[side].step_ns);
     trace_change_doubts(doubts, sizeof doubts, change);
     json_text(json, object, "doubts", doubts);
     pace_json(json, object, &step->pace);

@@ -101,6 +101,28 @@ static void a_moment_belongs_to_one_part(void **state)
     release(&split);
 }
 
+/* The host launches both steps before the device has begun the first: each step has its own work all the same. */
+static void a_step_is_where_the_device_is_in_it(void **state)
+{
+    struct split split;
+    (void)state;
+
+    made_begin();
+    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 10, 0);
+    made_add("user_annotation", "ProfilerStep#2", 100, 100, 10, 20, 0);
+    made_add("user_annotation", "ProfilerStep#3", 100, 100, 20, 200, 0);
+    made_add_work("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 8, 21, 26, 11);
+    made_add_work("kernel", "k", 7, 20, 60, 5);
+    made_add_work("kernel", "k", 7, 70, 110, 12);
+    made_add_work("kernel", "k", 7, 110, 150, 25);
+    split_made(&split);
+    check_sums(&split);
+    check_us(part_named(&split, "k")->step_ns[0], 40);
+    check_us(part_named(&split, "k")->step_ns[1], 40);
+    check_us(part_named(&split, "k")->step_ns[2], 40);
+    release(&split);
+}
+
 static void idle_time_is_split_by_cause(void **state)
 {
     struct split split;
@@ -112,7 +134,7 @@ static void idle_time_is_split_by_cause(void **state)
     made_add_work("kernel", "k", 7, 0, 20, 0);
     made_add_work("kernel", "k", 7, 60, 100, 55); /* idle: data 30, launching 10 */
     made_add("cuda_runtime", "cudaDeviceSynchronize", 100, 100, 101, 151, 99);
-    made_add_work("kernel", "k", 7, 100, 150, 57);
+    made_add_work("kernel", "k", 7, 100, 150, 100);
     made_add("user_annotation", "data", 100, 100, 160, 170, 0);
     made_add_work("kernel", "k", 7, 180, 200, 175); /* after the wait: data 10 */
     split_made(&split);
@@ -245,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_moment_belongs_to_one_part),
+        cmocka_unit_test(a_step_is_where_the_device_is_in_it),
         cmocka_unit_test(idle_time_is_split_by_cause),
         cmocka_unit_test(kernels_belong_to_operators),
         cmocka_unit_test(a_host_that_computes_has_operators),

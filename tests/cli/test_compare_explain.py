@@ -33,7 +33,7 @@ OPERATORS = {"aten::linear": ("sgemm", 300), "aten::gelu": ("gelu_kernel", 120),
              "aten::layer_norm": ("norm_kernel", 80), "aten::softmax": ("softmax_kernel", 90)}
 
 
-def trace(path, seed, steps=20, loading=150, longer=None, members=None, **kernels):
+def trace(path, seed, steps=20, loading=150, pause=0, longer=None, members=None, **kernels):
     """A loop that loads, then launches its operators; the device waits for the loading."""
     chance = random.Random(seed)
     events, at, correlation = [], 0.0, 0
@@ -45,7 +45,7 @@ def trace(path, seed, steps=20, loading=150, longer=None, members=None, **kernel
 
     for step in range(steps):
         start = at
-        wait = loading * chance.gauss(1, 0.02)
+        wait = loading * chance.gauss(1, 0.02) + (pause if step % 10 == 5 else 0)
         add("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at, wait, 100)
         at += wait
         for operator, (kernel, length) in OPERATORS.items():
@@ -100,9 +100,40 @@ def check_traces(folder):
         check(text in " ".join(page.split()), f"the page has no {text}: {page}")
     check("# " in call("--explain", base, folder / "renamed.json", "--format=markdown"), "Markdown")
     page = call("--explain", base, folder / "same.json")
-    check("No part stands out" in page, page)
+    check("changed by less than 5%, so nothing is named" in page, page)
     page = call("--explain", base, trace(folder / "short.json", 6, steps=2))
     check("Fewer than 3 steps show no noise" in page, page)
+
+
+def untraced(folder, number, step_us, spread, loading):
+    members = {"chokepoint": {"step_time_us": step_us, "tracing_spread": spread, "windows": 9}}
+    return trace(folder / f"untraced{number}.json", 40 + number, loading=loading, members=members)
+
+
+def check_untraced(folder):
+    """Windows without a tracer must have become longer as well, and by more than they differ among themselves."""
+    base = untraced(folder, 0, 800, 0.05, 150)
+    for number, step_us, spread, differs in ((1, 1000, 0.05, True), (2, 820, 0.05, False), (3, 700, 0.05, False),
+                                             (4, 1000, 0.9, False)):
+        new = untraced(folder, number, step_us, spread, 400)
+        [slow] = explained(base, new)
+        check(slow["differs"] == differs, f"untraced, {step_us} us with a spread of {spread}: {slow['differs']}")
+        check(standing_out(slow) == (["loading"] if differs else []), f"{step_us} us: {standing_out(slow)}")
+        check(slow["untraced_ns"] == [800000, 1000 * step_us], f"{slow['untraced_ns']}")
+        page = " ".join(call("--explain", base, new).split())
+        check(("nothing is named" in page) != differs, page)
+
+
+def check_finding(folder):
+    """A few long pauses hide in the noise of the steps; the finding that is new has seen them."""
+    [slow] = explained(folder / "base.json", trace(folder / "pauses.json", 7, pause=4000))
+    check(standing_out(slow) == [] and slow["differs"], f"{slow['parts'][0]}")
+    check(slow["findings_new"] != [] and slow["because"].partition(" ")[0] in slow["findings_new"],
+          f"{slow['because']} of {slow['findings_new']}")
+    page = call("--explain", folder / "base.json", folder / "pauses.json")
+    check("a finding that is new" in page, page)
+    [fast] = explained(folder / "pauses.json", folder / "base.json")
+    check(fast["because"].startswith(slow["because"].partition(" ")[0] + " -"), fast["because"])
 
 
 # --- Results ---
@@ -156,6 +187,8 @@ def check_errors(folder):
 
 with tempfile.TemporaryDirectory() as name:
     check_traces(pathlib.Path(name))
+    check_untraced(pathlib.Path(name))
+    check_finding(pathlib.Path(name))
     check_errors(pathlib.Path(name))
     check_results(pathlib.Path(name))
 for failure in failures:

@@ -281,6 +281,50 @@ static void a_common_factor_is_known(void **state)
     release(&pair);
 }
 
+/* Products in another precision, and the rest as before: what is twice as long is named, and nothing is common. */
+static void factors_that_differ_are_no_common_one(void **state)
+{
+    struct random random = random_seed(10, 0);
+    struct run new = usual;
+    struct pair pair;
+    (void)state;
+
+    for (int i = 0; i < OPERATORS; i += 2) new.operator_us[i] *= 2;
+    new.kernels = "fp32";
+    compare_runs_made(&pair, &usual, &new, &random);
+    assert_int_equal(pair.change.pace.parts, 0);
+    assert_true(part_named(&pair.change, "block*.op0")->stands_out);
+    assert_true(part_named(&pair.change, "block*.op2")->stands_out);
+    assert_true(part_named(&pair.change, "block*.op4")->stands_out);
+    assert_int_equal(count_outstanding(&pair.change), 3);
+    release(&pair);
+}
+
+/* A part that is longer beyond its noise, in a step that is hardly longer. */
+static void a_step_that_is_the_same_has_no_cause(void **state)
+{
+    struct random random = random_seed(11, 0);
+    struct run new = usual;
+    struct pair pair;
+    (void)state;
+
+    new.operator_us[2] += 100;
+    new.loading_us -= 100;
+    compare_runs_made(&pair, &usual, &new, &random);
+    assert_false(pair.change.differs);
+    assert_true(part_named(&pair.change, "block*.op2")->probability < 0.01);
+    assert_int_equal(count_outstanding(&pair.change), 0);
+    release(&pair);
+
+    new.loading_us = usual.loading_us;
+    compare_runs_made(&pair, &usual, &new, &random);
+    assert_true(pair.change.differs);
+    assert_int_equal(count_outstanding(&pair.change), 1);
+    step_change_withdraw(&pair.change);
+    assert_int_equal(count_outstanding(&pair.change), 0);
+    release(&pair);
+}
+
 static void few_steps_show_no_noise(void **state)
 {
     struct random random = random_seed(8, 0);
@@ -329,6 +373,8 @@ int main(void)
         cmocka_unit_test(new_and_gone_parts_are_named),
         cmocka_unit_test(one_long_step_hides_nothing),
         cmocka_unit_test(a_common_factor_is_known),
+        cmocka_unit_test(factors_that_differ_are_no_common_one),
+        cmocka_unit_test(a_step_that_is_the_same_has_no_cause),
         cmocka_unit_test(few_steps_show_no_noise),
         cmocka_unit_test(other_batches_are_compared_by_sample),
     };
