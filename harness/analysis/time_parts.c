@@ -346,12 +346,13 @@ static enum status add_idle(struct splitting *splitting, const char *cause, bool
                             int64_t at_ns, int64_t ns)
 {
     enum status status = STATUS_OK;
+    char name[KIND_NAME_SIZE];
     int64_t part;
 
     if (ns == 0)
         return STATUS_OK;
-    TRY(find_part(splitting, PART_IDLE, cause, &part));
-    splitting->parts->items[part].after_wait_ns += after_wait ? ns : 0;
+    snprintf(name, sizeof name, "%s%s", cause, after_wait ? " after a wait" : "");
+    TRY(find_part(splitting, PART_IDLE, name, &part));
     add_ns(splitting, part, step_at(splitting, at_ns), ns);
 
 out:
@@ -370,7 +371,8 @@ static enum status add_gap(void *context, const struct idle_gap *gap)
     for (int doing = 0; doing < HOST_DOING_COUNT; doing++) {
         const char *cause = cause_of((enum host_doing)doing);
         TRY(add_idle(splitting, cause, false, gap->start_ns, time->free_ns[doing]));
-        TRY(add_idle(splitting, cause, true, gap->start_ns, time->drained_ns[doing]));
+        TRY(add_idle(splitting, cause, doing != HOST_WAITING, gap->start_ns,
+                     time->drained_ns[doing]));
     }
 
 out:

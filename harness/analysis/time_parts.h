@@ -6,7 +6,8 @@
  *   "optimizer" for what is launched in that phase, or the kernel's name.
  * - communication, a copy, a memset: by name
  * - nothing: idle time, by its cause (idle.h). Time outside of events, in operators and in calls that launch is
- *   one cause here: launching.
+ *   one cause here: launching. In a gap that began while the host waited for the device, that wait is part of the
+ *   cause: "loading after a wait" costs time because the host did not do it while the device worked.
  *
  * If the host computes itself, outermost operators take the place of kernels, and the rest is split by what
  * the loop's thread did (PART_HOST).
@@ -33,14 +34,13 @@ const char *part_kind_name(enum part_kind kind); /* "computation" */
 
 struct time_part {
     enum part_kind kind;
-    char name[KIND_NAME_SIZE]; /* an operator's kind, a kernel, a copy, or a cause: "loading" */
+    char name
+        [KIND_NAME_SIZE]; /* an operator's kind, a kernel, a copy, or a cause: "loading", "loading after a wait" */
     uint32_t
         kernel; /* of computation: the kernel that takes most of it, trace_file_name(); 0: none */
     int64_t count; /* of its work; 0 of idle time */
     int64_t total_ns;
-    int64_t
-        after_wait_ns; /* of idle time: in gaps that began while the host waited for the device */
-    int64_t *step_ns;  /* [step_count], its own; their sum is total_ns */
+    int64_t *step_ns; /* [step_count], its own; their sum is total_ns */
 };
 
 struct time_parts {

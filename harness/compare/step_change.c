@@ -92,7 +92,6 @@ static void describe(struct making *making, struct part_change *row, const struc
         if (part == NULL)
             continue;
         row->count[side] = (double)part->count / making->units[side];
-        row->after_wait_ns[side] = (double)part->after_wait_ns / making->units[side];
         if (part->kind == PART_COMPUTATION && part->kernel != 0)
             row->kernels[side] = trace_file_name(making->summaries[side]->trace, part->kernel);
     }

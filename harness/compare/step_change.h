@@ -40,10 +40,8 @@ struct part_change {
     double count[SIDES]; /* per step */
     int64_t ns[SIDES];   /* per step; 0: not there */
     int64_t change_ns;
-    double
-        after_wait_ns[SIDES]; /* per step, of idle time: in gaps that began while the host waited */
-    double low_ns, high_ns;   /* the interval of 95% by the noise of steps; NaN: not known */
-    double probability;       /* of as large a change by chance, for all parts together; NaN: not
+    double low_ns, high_ns; /* the interval of 95% by the noise of steps; NaN: not known */
+    double probability;     /* of as large a change by chance, for all parts together; NaN: not
                          * known, or it is too small to matter */
     bool stands_out;
 };

@@ -77,11 +77,6 @@ static void describe(char *text, size_t size, const struct step_change *step,
                           quantity_time((double)part->ns[SIDE_BASE]).text,
                           100 * (double)part->change_ns / (double)step->change_ns);
 
-    if (part->after_wait_ns[SIDE_BASE] + part->after_wait_ns[SIDE_NEW] > 0)
-        length += snprintf(text + length, size - (size_t)length,
-                           "; after waits for the device %s, and was %s",
-                           quantity_time(part->after_wait_ns[SIDE_NEW]).text,
-                           quantity_time(part->after_wait_ns[SIDE_BASE]).text);
     if (part->kernels[SIDE_BASE] == NULL || part->kernels[SIDE_NEW] == NULL)
         return;
     for (int side = 0; side < SIDES; side++) cell_name(names[side], part->kernels[side]);
@@ -342,13 +337,12 @@ static void two_integers(struct json *json, cJSON *to, const char *name,
 
 static void part_json(struct json *json, cJSON *array, const struct part_change *part)
 {
-    cJSON *object = json_object(json, array, NULL), *interval, *kernels, *counts, *after_wait;
+    cJSON *object = json_object(json, array, NULL), *interval, *kernels, *counts;
 
     json_text(json, object, "kind", part_kind_name(part->kind));
     json_text(json, object, "name", part->name);
     two_integers(json, object, "ns", part->ns);
     json_integer(json, object, "change_ns", part->change_ns);
-    after_wait = json_array(json, object, "after_wait_ns");
     interval = json_array(json, object, "interval_ns");
     json_number(json, interval, NULL, part->low_ns);
     json_number(json, interval, NULL, part->high_ns);
@@ -357,7 +351,6 @@ static void part_json(struct json *json, cJSON *array, const struct part_change 
     counts = json_array(json, object, "count");
     kernels = json_array(json, object, "kernels");
     for (int side = 0; side < SIDES; side++) {
-        json_number(json, after_wait, NULL, part->after_wait_ns[side]);
         json_number(json, counts, NULL, part->count[side]);
         json_text(json, kernels, NULL, part->kernels[side]);
     }
