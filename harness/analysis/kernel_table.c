@@ -67,7 +67,8 @@ static void take(struct kernel_row *row, struct means *means, const struct trace
         weigh(&means->blocks, blocks_per_sm(trace, event), (double)ns);
         weigh(&means->occupancy, (double)trace->kernels[event->detail].occupancy_percent,
               (double)ns);
-    } else if (event->bytes >= 0) {
+    }
+    if (event->bytes >= 0 && work->kind != WORK_COMPUTATION) {
         row->bytes = intervals_sum_ns(row->bytes, event->bytes);
         row->bytes_ns = intervals_sum_ns(row->bytes_ns, ns);
     }

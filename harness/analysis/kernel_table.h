@@ -25,7 +25,7 @@ struct kernel_row {
      * part of their time for which their blocks would do if each SM had some: blocks / SMs of it. */
     int64_t small_count, small_ns;
     double small_filled_ns;
-    int64_t bytes;    /* of copies and memsets that say how many they move */
+    int64_t bytes;    /* of copies, memsets and messages that say how many they move */
     int64_t bytes_ns; /* the time of those; bytes / bytes_ns are GB/s */
     bool pageable;    /* a copy from or to pageable host memory, by its name */
 };

@@ -28,6 +28,7 @@ enum status summary_make(struct summary *summary, const struct trace_file *trace
     TRY(operator_kinds_make(&summary->operator_kinds, &summary->timeline, NULL));
     TRY(phases_make(&summary->phases, &summary->timeline, &summary->steps));
     TRY(first_uses_make(&summary->first_uses, &summary->timeline, &summary->captures));
+    TRY(messages_make(&summary->messages, &summary->timeline, &summary->steps));
     TRY(make_products(summary));
     TRY(host_activity_make(&summary->host, &summary->timeline, &summary->first_uses,
                            &summary->captures));

@@ -10,6 +10,7 @@
 #include "harness/analysis/kernel_table.h"
 #include "harness/analysis/launches.h"
 #include "harness/analysis/memory_curve.h"
+#include "harness/analysis/messages.h"
 #include "harness/analysis/operator_kinds.h"
 #include "harness/analysis/pause_table.h"
 #include "harness/analysis/pauses.h"
@@ -30,6 +31,7 @@ struct summary {
     struct operator_kinds operator_kinds;
     struct phases phases;
     struct first_uses first_uses;
+    struct messages messages;
     struct memory_curve memory;
     struct host_activity host;
     struct pause_table pauses;

@@ -155,7 +155,24 @@ static const struct lesson lessons[] = {
       "compute" },
     { "exposed_communication", "communication while nothing is computed",
       "the step waits for messages that could go while backward computes",
-      "that time, without what is a wait for a slow rank" },
+      "that time, without what is a wait for a slow rank, and without what larger messages would "
+      "save (small_messages)" },
+    { "small_messages",
+      "backward sends 8 or more all-reduces or reduce-scatters per step, of 1 MiB or less on "
+      "average",
+      "every message has a fixed time, for its start and for each rank on its way, which small "
+      "ones "
+      "pay for nothing",
+      "that time of all messages that buckets of 25 MiB would save, by the share of communication "
+      "that does not overlap with compute" },
+    { "replicated_state",
+      "gradients are all-reduced in backward, and no parameters are gathered or broadcast after "
+      "the "
+      "update",
+      "each rank makes the same update, with the same state, which fills memory that a larger "
+      "batch "
+      "or model could have",
+      "no time; a tenth of the device's memory or more must come free if each rank keeps a part" },
     /* --- The trace --- */
     { "unread_device", "rows of other devices, or of other profilers, and no GPU's kernels",
       "the reader knows the rows of PyTorch's profiler for GPUs and hosts", "unknown" },

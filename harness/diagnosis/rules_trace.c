@@ -111,6 +111,18 @@ static void complain_of_launches(struct finding *finding, const struct facts *fa
                  (long long)(launches->count + launches->lost_count));
 }
 
+static void complain_of_messages(struct finding *finding, const struct facts *facts)
+{
+    const struct message_sum *sums = facts->summary->messages.backward;
+    const struct message_sum *all = &sums[MESSAGE_ALL_REDUCE],
+                             *parts = &sums[MESSAGE_REDUCE_SCATTER];
+
+    if (all->count + parts->count > 0 && all->sized_count + parts->sized_count == 0)
+        complain(finding, "record with PyTorch 2.3 or newer",
+                 "messages between ranks do not state their size, so it is not known whether they "
+                 "are too small, or what each rank keeps");
+}
+
 static bool judge_insufficient_data(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -124,6 +136,7 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
     complain_of_steps(finding, facts);
     if (summary->timeline.work_count > 0) {
         complain_of_launches(finding, facts);
+        complain_of_messages(finding, facts);
         if (summary->trace->device_count == 0)
             complain(finding, "record with a profiler that describes the device, as PyTorch's does",
                      "the device is not described, so its abilities and its memory are unknown");

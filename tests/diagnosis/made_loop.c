@@ -113,6 +113,39 @@ static void launch_all(struct run *run)
     }
 }
 
+static void send(struct run *run, const char *collective, int kib)
+{
+    char arguments[120] = "";
+    int start = later(run->now, run->device);
+
+    if (kib > 0)
+        snprintf(arguments, sizeof arguments,
+                 "\"Collective name\":\"%s\",\"In msg nelems\":%d,\"Out msg nelems\":1,"
+                 "\"dtype\":\"Float\"",
+                 collective, kib * 1024 / 4);
+    call(run, "cudaLaunchKernel", run->loop->call, ++run->correlation);
+    run->device = later(run->now, start) + run->loop->message;
+    made_add_with("kernel", "ncclDevKernel_AllReduce", 0, STREAM, run->device - run->loop->message,
+                  run->device, run->correlation, arguments);
+}
+
+static void send_all(struct run *run)
+{
+    const char *collective = run->loop->collective;
+
+    for (int i = 0; i < run->loop->messages; i++)
+        send(run, collective != NULL ? collective : "allreduce", run->loop->message_kib);
+}
+
+static void go_back(struct run *run)
+{
+    int start = run->now;
+
+    launch(run, 0, "kernel", run->loop->backward);
+    send_all(run);
+    made_add("user_annotation", "backward", HOST, HOST, start, run->now, 0);
+}
+
 static void optimize(struct run *run)
 {
     int start = run->now;
@@ -184,9 +217,15 @@ static void run_step(struct run *run, int number)
     for (int i = 0; i < loop->trips; i++) go_round(run);
     if (loop->communication > 0)
         launch(run, 0, "ncclDevKernel_AllReduce", loop->communication);
+    if (loop->split)
+        send_all(run);
+    if (loop->backward > 0)
+        go_back(run);
     if (loop->wait_amid > 0 && (number + 1) % loop->wait_amid == 0)
         wait(run, "cudaStreamSynchronize");
     optimize(run);
+    if (loop->returned != NULL)
+        send(run, loop->returned, loop->messages * loop->message_kib);
     if (loop->wait_every > 0 && (number + 1) % loop->wait_every == 0)
         wait(run, "cudaStreamSynchronize");
     for (int i = 0; i < loop->reads; i++) {

@@ -37,9 +37,17 @@ static void check(const char *id, const struct made_loop *loop, bool wanted)
     "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"totalGlobalMem\":" \
     "1073741824,\"numSms\":1,\"hostCores\":2,\"sharesHostCores\":1}]"
 
+#define LONE_GPU                                                                                   \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA A100\",\"totalGlobalMem\":1073741824}]"
+#define RANK_OF_4 LONE_GPU ",\"distributedInfo\":{\"rank\":0,\"world_size\":4}"
+
 /* The device is busy throughout, and nothing else is to be said of it. */
 #define LONG_BUSY .launches = 20, .call = 2, .kernel = 50
 #define BUSY      .steps = 10, LONG_BUSY
+
+/* With 500 us of backward; and with an optimizer that keeps two states per parameter. */
+#define BACKWARD BUSY, .backward = 500
+#define ADAM     BACKWARD, .message = 5, .optimizer_launches = 1, .optimizer_kernel = 20
 
 static const struct {
     const char *id;
@@ -293,6 +301,56 @@ static const struct {
       { .steps = 1, .launches = 2, .operator_time = 40, .call = 2, .kernel = 2, .no_steps = true },
       { .steps = 1, .launches = 1, .call = 2, .kernel = 0, .no_steps = true } },
     { "exposed_communication", { BUSY, .communication = 300 }, { BUSY, .communication = 80 } },
+    /* As many bytes in fewer messages; or as many messages, of which DistributedDataParallel sends none smaller;
+     * or sent by forward too. */
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 },
+      { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 } },
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 1024 },
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 1025 } },
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 },
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256, .split = true } },
+    /* Their sizes are not stated; or they bring parameters. */
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 },
+      { BACKWARD, .messages = 40, .message = 12 } },
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256,
+        .collective = "_reduce_scatter_base" },
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256,
+        .collective = "_allgather_base" } },
+    /* What larger messages would save is no matter of overlap. */
+    { "exposed_communication",
+      { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 },
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 } },
+    { "insufficient_data",
+      { BACKWARD, .messages = 4, .message = 12 },
+      { BACKWARD, .messages = 4, .message = 12, .message_kib = 256 } },
+    /* Two states of 200 MiB each, of which three of four ranks need none: 300 MiB of 1 GiB. Or 90 MiB. */
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 6144 } },
+    /* Gradients are divided; or parameters come back, or are the buffers of normalisations. */
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480,
+        .collective = "_reduce_scatter_base" } },
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480,
+        .returned = "_allgather_base" } },
+    /* Nobody knows what the optimizer keeps, or how many ranks there are; or forward sends as much. */
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { BACKWARD, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 } },
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .messages = 10, .message_kib = 20480, .about = LONE_GPU } },
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480, .split = true } },
     { "activation_memory",
       { BUSY, .allocated_kib = 600000, .peak_kib = 980000 },
       { BUSY, .allocated_kib = 600000, .peak_kib = 900000 } },
@@ -689,6 +747,38 @@ static void what_the_trace_lacks_is_not_guessed(void **state)
         strstr(found_find(&found, "low_utilisation")->evidence, "does not show what the host did"));
     assert_non_null(strstr(found_find(&found, "low_utilisation")->evidence, "% of a "));
     found_forget(&found);
+}
+
+static const struct judged *judged(const struct found *found, const char *id)
+{
+    for (int64_t i = 0; i < found->findings.threshold_count; i++)
+        if (strcmp(found->findings.thresholds[i].id, id) == 0)
+            return &found->findings.thresholds[i].judged;
+    return NULL;
+}
+
+/* 480 us beside 500 of backward, whether they are worth a finding or not; without the phase, of the step. */
+static void communication_is_judged_as_a_share_of_backward(void **state)
+{
+    static const struct {
+        struct made_loop loop;
+        double share, good, bad;
+    } shares[] = {
+        { { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 }, 0.49, 0.15, 0.3 },
+        { { BACKWARD, .messages = 40, .message = 1, .message_kib = 100 }, 0.074, 0.15, 0.3 },
+        { { BUSY, .communication = 250 }, 0.2, 0.1, 0.15 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+        struct found found = found_judge(&shares[i].loop);
+        const struct judged *of = judged(&found, "exposed_communication");
+        assert_non_null(of);
+        assert_float_equal(of->value, shares[i].share, 0.01);
+        assert_float_equal(of->good, shares[i].good, 0);
+        assert_float_equal(of->bad, shares[i].bad, 0);
+        found_forget(&found);
+    }
 }
 
 /* Without marks nothing is known to come again. */
@@ -1125,6 +1215,7 @@ int main(void)
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(a_guess_is_never_alarming),
         cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
+        cmocka_unit_test(communication_is_judged_as_a_share_of_backward),
         cmocka_unit_test(without_steps_nothing_is_said_of_a_step),
         cmocka_unit_test(the_optimizer_marks_steps_as_well),
         cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),

@@ -389,6 +389,39 @@ static void memory_and_steps_keep_their_numbers(void **state)
     trace_file_close(trace);
 }
 
+/* The larger of what goes in and what comes out. A type that nobody knows has no size. */
+static void kernels_keep_the_messages_that_they_send(void **state)
+{
+    static const struct {
+        const char *arguments;
+        int64_t bytes;
+    } cases[] = {
+        { "\"In msg nelems\":1024,\"Out msg nelems\":1024,\"dtype\":\"Float\"", 4096 },
+        { "\"In msg nelems\":128,\"Out msg nelems\":1024,\"dtype\":\"BFloat16\"", 2048 },
+        { "\"dtype\":\"Float8_e4m3fn\",\"In msg nelems\":8", 8 },
+        { "\"dtype\":\"Long\",\"Out msg nelems\":0", 0 },
+        { "\"In msg nelems\":1024,\"dtype\":\"Floaty\"", -1 },
+        { "\"In msg nelems\":1024", -1 },
+        { "\"In msg nelems\":-1,\"dtype\":\"Float\"", -1 },
+        { "\"In msg nelems\":9223372036854775807,\"dtype\":\"Half\"", -1 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[300];
+        struct trace_file *trace;
+        snprintf(
+            text, sizeof text,
+            WITH_IDS("kernel", "\"Collective name\":\"allreduce\",%s") "," WITH_IDS("cpu_op", "%s"),
+            cases[i].arguments, cases[i].arguments);
+        trace = read_events(text);
+        assert_int_equal(trace->events[0].bytes, cases[i].bytes);
+        assert_string_equal(trace_file_name(trace, trace->kernels[0].collective), "allreduce");
+        assert_int_equal(trace->events[1].bytes, -1);
+        trace_file_close(trace);
+    }
+}
+
 static void operators_keep_the_work_that_they_state(void **state)
 {
     struct trace_file *trace =
@@ -867,6 +900,7 @@ int main(void)
         cmocka_unit_test(an_instant_has_no_duration),
         cmocka_unit_test(the_autograd_profiler_tells_operators_by_their_process),
         cmocka_unit_test(memory_and_steps_keep_their_numbers),
+        cmocka_unit_test(kernels_keep_the_messages_that_they_send),
         cmocka_unit_test(operators_keep_the_work_that_they_state),
         cmocka_unit_test(operators_keep_dimensions_and_sequence_numbers),
         cmocka_unit_test(python_calls_are_rows_of_their_own),

@@ -277,6 +277,8 @@ static const struct {
     { "Category", take_text, MEMBER(memory_category) },
     { "CallFrom", take_text, MEMBER(call_from) },
     { "Call stack", take_text, MEMBER(call_stack) },
+    { "Collective name", take_text, MEMBER(collective) },
+    { "dtype", take_text, MEMBER(data_type) },
     { "blocks per SM", take_fraction, MEMBER(blocks_per_sm) },
     { "warps per SM", take_fraction, MEMBER(warps_per_sm) },
     { "est. achieved occupancy %", take_fraction, MEMBER(occupancy_percent) },

@@ -38,7 +38,9 @@ struct event_text {
     X(PADDED_TOKENS, "padded tokens")                                                              \
     X(FLOPS, "flops")                                                                              \
     X(SEQUENCE, "Sequence number")                                                                 \
-    X(FORWARD_THREAD, "Fwd thread id")
+    X(FORWARD_THREAD, "Fwd thread id")                                                             \
+    X(MESSAGE_IN, "In msg nelems")                                                                 \
+    X(MESSAGE_OUT, "Out msg nelems")
 
 enum event_number {
 #define EVENT_NUMBER(id, name) EVENT_##id,
@@ -65,6 +67,7 @@ struct event_fields {
     struct event_text named;                 /* "name" of the arguments: of a process, say */
     struct event_text dims;                  /* "Input Dims", a list, as JSON without strings */
     struct event_text call_from, call_stack; /* "CallFrom", "Call stack" */
+    struct event_text collective, data_type; /* "Collective name", "dtype" */
     int64_t numbers[EVENT_NUMBER_COUNT];     /* of those that are present */
 };
 

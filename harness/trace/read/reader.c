@@ -8,6 +8,7 @@
 #include "harness/trace/read/event_splitter.h"
 #include "harness/trace/read/frame_table.h"
 #include "harness/trace/read/inflate_window.h"
+#include "harness/trace/read/message.h"
 #include "harness/trace/read/name_table.h"
 #include "harness/trace/read/read_ahead.h"
 #include "harness/trace/read/unread_devices.h"
@@ -256,6 +257,9 @@ static enum status add_kernel(struct reading *reading, const struct event_fields
         memcpy(kernel->grid, fields->grid.size, sizeof kernel->grid);
         memcpy(kernel->block, fields->block.size, sizeof kernel->block);
     }
+    if (fields->collective.bytes != NULL)
+        TRY(name_table_add(file->names, fields->collective.bytes, fields->collective.length,
+                           &kernel->collective));
 
 out:
     return status;
@@ -377,6 +381,8 @@ static enum status add_event(struct reading *reading, const struct event_fields 
         fields, kind == EVENT_KIND_GPU_ANNOTATION ? EVENT_GRAPH_LAUNCH : EVENT_CORRELATION, 0);
     event.external = number_or(fields, EVENT_EXTERNAL, number_or(fields, EVENT_EXTERNAL_2021, 0));
     event.bytes = number_or(fields, EVENT_BYTES, number_or(fields, EVENT_BYTES_MEMORY, -1));
+    if (event.bytes < 0 && kind == EVENT_KIND_KERNEL)
+        event.bytes = message_bytes(fields);
     TRY(track_of(reading, fields, kind, &event.track));
     TRY(name_table_add(file->names, fields->name.bytes, fields->name.length, &event.name));
     if (kind == EVENT_KIND_KERNEL)

@@ -40,10 +40,10 @@ struct trace_event {
         correlation; /* of a call and its device work; 0: none. A graph's work shares one, and what is
                           * annotated of a launched graph */
     int64_t external; /* 0: none */
-    int64_t bytes;    /* copied, set, or allocated (< 0: released); -1 where a copy does not say */
-    uint32_t name;    /* trace_file_name() */
-    uint32_t track;   /* in trace_file.tracks */
-    int32_t detail;   /* in kernels, blocks, steps or operators, by kind; NO_DETAIL */
+    int64_t bytes; /* copied, set, sent (message.h), or allocated (< 0: released); -1: not stated */
+    uint32_t name; /* trace_file_name() */
+    uint32_t track; /* in trace_file.tracks */
+    int32_t detail; /* in kernels, blocks, steps or operators, by kind; NO_DETAIL */
     enum event_kind kind;
 };
 
@@ -58,7 +58,8 @@ struct event_kernel {
     uint32_t grid[3], block[3]; /* 0: unknown */
     uint32_t registers, shared_bytes;
     float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: unknown */
-    int64_t graph;                                        /* 0: of none */
+    uint32_t collective; /* "allreduce"; trace_file_name(); 0, "": unknown */
+    int64_t graph;       /* 0: of none */
 };
 
 struct event_block { /* of memory */
