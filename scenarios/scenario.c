@@ -108,6 +108,27 @@ enum variant variant_find(const char *name)
     return (enum variant)variant;
 }
 
+/* "a,b" and "1,2": a to 1, and b to 2. */
+static enum status set_each(struct training_config *config, const char *names, const char *values)
+{
+    enum status status = STATUS_OK;
+
+    while (*names != '\0') {
+        char name[64], value[64];
+        size_t name_length = strcspn(names, ","), value_length = strcspn(values, ",");
+        if (name_length >= sizeof name || value_length >= sizeof value)
+            FAIL(STATUS_BAD_USAGE, "%.80s=%.80s: too long for a knob", names, values);
+        snprintf(name, sizeof name, "%.*s", (int)name_length, names);
+        snprintf(value, sizeof value, "%.*s", (int)value_length, values);
+        TRY(knob_set(config, name, value));
+        names += name_length + (names[name_length] == ',');
+        values += value_length + (values[value_length] == ',');
+    }
+
+out:
+    return status;
+}
+
 enum status scenario_config(const struct scenario *scenario, enum variant variant,
                             struct training_config *config)
 {
@@ -115,7 +136,7 @@ enum status scenario_config(const struct scenario *scenario, enum variant varian
 
     knobs_defaults(config);
     TRY(knobs_apply(config, scenario->base));
-    TRY(knob_set(config, scenario->knob,
+    TRY(set_each(config, scenario->knob,
                  variant == VARIANT_BEFORE ? scenario->before : scenario->after));
 
 out:

@@ -172,8 +172,9 @@ struct scenario {
     const char *symptom, *cause, *fix, *look; /* the lesson, one sentence each */
     const char *cost;                         /* of the fix, and when it does not help */
     struct snippets pytorch;
-    const char *base;                  /* the knob settings that both variants share */
-    const char *knob, *before, *after; /* the one difference */
+    const char *base; /* the knob settings that both variants share */
+    const char *knob, *before,
+        *after;       /* the one difference; one in no list may have several: "a,b" */
     enum where needs; /* where the bottleneck can show at all; elsewhere the scenario is skipped */
     struct balance balance;
     struct least_cost least_cost;

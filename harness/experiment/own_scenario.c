@@ -66,11 +66,11 @@ static bool find_loss(const char *name, enum loss_check *loss)
 enum status own_scenario_parse(struct own_scenario *own, const char *name, const char *text)
 {
     enum status status = STATUS_OK;
-    char knob[48], before[64], after[64], metric[64], direction[16], loss[32];
+    char knob[96], before[64], after[64], metric[64], direction[16], loss[32];
     struct own_change change = { knob, before, after, METRIC_STEP_TIME, SHRINKS, LOSS_IDENTICAL };
     int base = 0;
 
-    if (sscanf(text, "%47s %63s %63s %63s %15s %31s %n", knob, before, after, metric, direction,
+    if (sscanf(text, "%95s %63s %63s %63s %15s %31s %n", knob, before, after, metric, direction,
                loss, &base) != 6 ||
         base == 0 || !find_metric(metric, &change.metric) || !find_loss(loss, &change.loss) ||
         (strcmp(direction, directions[SHRINKS]) != 0 && strcmp(direction, directions[GROWS]) != 0))

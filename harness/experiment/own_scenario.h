@@ -1,5 +1,5 @@
-/* A scenario that is not in the list: one change of one knob, on any settings, that is made while the program
- * runs. It travels to a child as text on its command line. */
+/* A scenario that is not in the list: one change, on any settings, that is made while the program runs. The change
+ * is of one knob, or of several at once: "loss_every,launch" from "1,eager" to "20,graph". It travels to a child as text on its command line. */
 #ifndef HARNESS_EXPERIMENT_OWN_SCENARIO_H
 #define HARNESS_EXPERIMENT_OWN_SCENARIO_H
 
@@ -10,7 +10,7 @@ enum { OWN_SCENARIO_TEXT = 2048 };
 /* The members of `scenario` point into the others: do not copy it. */
 struct own_scenario {
     struct scenario scenario;
-    char base[OWN_SCENARIO_TEXT - 256], knob[48], before[64], after[64];
+    char base[OWN_SCENARIO_TEXT - 320], knob[96], before[64], after[64];
 };
 
 /* The question is whether `metric` changes in `direction` at all. The losses must agree as `loss` says. */

@@ -186,6 +186,34 @@ static void names_are_those_of_the_result_files(void **state)
     assert_string_equal(loss_checks[LOSS_16_BIT].name, "16_bit");
 }
 
+/* "a,b" from "1,2" to "3,4", for scenarios that are in no list. */
+static void a_change_may_be_of_several_knobs(void **state)
+{
+    const struct scenario several = { .name = "several",
+                                      .base = "model=light",
+                                      .knob = "loss_every,launch,batch",
+                                      .before = "1,eager,2",
+                                      .after = "20,graph,4" };
+    const struct scenario wrong = { .name = "wrong",
+                                    .base = "model=light",
+                                    .knob = "loss_every,launch",
+                                    .before = "1",
+                                    .after = "20,none" };
+    struct training_config config;
+    (void)state;
+
+    assert_int_equal(scenario_config(&several, VARIANT_BEFORE, &config), STATUS_OK);
+    assert_int_equal(config.logging.loss_every, 1);
+    assert_int_equal(config.launch.mode, LAUNCH_EAGER);
+    assert_int_equal(config.model.batch, 2);
+    assert_int_equal(scenario_config(&several, VARIANT_AFTER, &config), STATUS_OK);
+    assert_int_equal(config.logging.loss_every, 20);
+    assert_int_equal(config.launch.mode, LAUNCH_GRAPH);
+    assert_int_equal(config.model.batch, 4);
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        assert_int_equal(scenario_config(&wrong, (enum variant)v, &config), STATUS_BAD_USAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +227,7 @@ int main(void)
         cmocka_unit_test(no_metric_is_called_nothing),
         cmocka_unit_test(where_follows_the_device),
         cmocka_unit_test(names_are_those_of_the_result_files),
+        cmocka_unit_test(a_change_may_be_of_several_knobs),
     };
     return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
 }
