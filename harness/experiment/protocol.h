@@ -23,6 +23,7 @@ struct protocol {
     double timeout_seconds; /* for a child as a whole */
     uint64_t seed;          /* of the order of the repetitions, the weights and the sample order */
     bool quick;             /* only recorded: the numbers above already follow from it */
+    bool unnamed;           /* traces name neither the scenario's variant nor the settings */
     bool aa;                /* A/A: the settings before on both sides; then `traces` must be NULL */
     const char *traces;     /* an existing folder for the traces; NULL: trace nothing; borrowed */
     struct ceilings

@@ -402,15 +402,17 @@ static void the_tracing_childs_command_line_says_which_and_where(void **state)
     char joined[512] = "";
     (void)state;
 
+    how.unnamed = true;
     how.ceilings[VARIANT_AFTER] = (struct ceilings){ 1.25e12, 3e11 };
     arguments_trace(&arguments, &scenario, &how, VARIANT_AFTER, "out/x.json.gz", 96, 1234.5);
     for (int i = 0; arguments.list[i] != NULL; i++) {
         assert_true(i < ARGUMENTS_MOST);
         strcat(strcat(joined, i > 0 ? " " : ""), arguments.list[i]);
     }
-    assert_string_equal(joined, "exec test --device auto --variant after --trace out/x.json.gz "
-                                "--jpeg-pixels 96 --step-time 0.0012345 --peak-flops 1.25e+12 "
-                                "--copy-bandwidth 3e+11 --seed 1 --record-fd 3");
+    assert_string_equal(joined,
+                        "exec test --device auto --variant after --trace out/x.json.gz "
+                        "--unnamed --jpeg-pixels 96 --step-time 0.0012345 --peak-flops 1.25e+12 "
+                        "--copy-bandwidth 3e+11 --seed 1 --record-fd 3");
 }
 
 /* --- Traces --- */

@@ -148,7 +148,7 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
     enum status status = STATUS_OK;
     struct kineto_about about = {
         .name = run->name,
-        .settings = settings,
+        .settings = run->protocol->unnamed ? NULL : settings,
         .device = &run->device,
         .memory_budget = run->config->allocator.budget,
         .peak_flops_per_second = run->ceilings.flops_per_second,

@@ -56,8 +56,9 @@ static enum status run_tracer(struct tracer *tracer, bool *written)
     bool holds = false;
     enum status status = STATUS_OK;
 
-    snprintf(name, sizeof name, "%s.%s", tracer->session.scenario->name,
-             variant_name(tracer->order->variant));
+    snprintf(name, sizeof name, "%s%s%s", tracer->session.scenario->name,
+             tracer->session.protocol->unnamed ? "" : ".",
+             tracer->session.protocol->unnamed ? "" : variant_name(tracer->order->variant));
     tracer->run.name = name;
     TRY(run_wait(tracer, &holds));
     if (!holds)

@@ -82,6 +82,8 @@ void arguments_trace(struct arguments *arguments, const struct scenario *scenari
     add(arguments, &count, "--trace", path);
     if (protocol->quick)
         arguments->list[count++] = "--quick";
+    if (protocol->unnamed)
+        arguments->list[count++] = "--unnamed";
     if (jpeg_pixels > 0)
         add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)jpeg_pixels);
     if (step_time_us > 0)
