@@ -18,7 +18,7 @@
 static const struct command *const commands[] = {
     &command_list,   &command_explain,  &command_quiz,   &command_run,     &command_train,
     &command_bench,  &command_diagnose, &command_report, &command_compare, &command_history,
-    &command_doctor, &command_fleet,    &command_exec,
+    &command_doctor, &command_fleet,    &command_corpus, &command_exec,
 };
 
 /* docs/environment.md has more about them. */

@@ -143,6 +143,8 @@ def measure_all(folder):
     see("compare.md#json-of-compare---explain", "compare", "--explain", "--format=json",
         *(f"{result}/traces/item_sync.{side}.json.gz" for side in ("before", "after")))
     see("results.md#json-of-list", "list", "--format=json")
+    see("league.md#json-of-corpus-truthjson", "corpus", "--device=cpu", "--count=4", "--repetitions=1", "--format=json",
+        f"--out={folder}/corpus")
     bench_all(folder)
     doctor = os.path.join(folder, "doctor.json")
     pathlib.Path(doctor).write_text(run("doctor", "--device=cpu", "--format=json"), encoding="utf-8")

@@ -1,0 +1,22 @@
+"""chokepoint: the findings of `diagnose --format=json`, those that it calls worth acting on."""
+import json
+
+# As a fix has to gain before `corpus` calls it measurable (LEAST_EFFECT_PERCENT in harness/base/statistics.h).
+LEAST_GAIN = 1.05
+
+
+def names_it(finding):
+    """Whether it is said to matter: a minor one does if it promises a gain that could be measured."""
+    return finding["severity"] in ("critical", "major") or (
+        finding["severity"] == "minor" and (finding["predicted_gain"] or 1) >= LEAST_GAIN)
+
+
+def read(text):
+    return [(finding["id"], finding["predicted_gain"]) for finding in json.loads(text)["traces"][0]["findings"]
+            if names_it(finding)]
+
+
+def diagnoser(make, name, _script, program, _vocabulary, _seed):
+    if program is None:
+        return make(name, None, skipped="there is no chokepoint: --program names it")
+    return make(name, lambda path: [program, "diagnose", "--format=json", path], read)
