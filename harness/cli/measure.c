@@ -7,12 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void finish(struct measurement *measurement, const struct training_window *all)
+/* `energy_j` is from before the first window until after the last one, with the losses that were read between them. */
+static void finish(struct measurement *measurement, const struct training_window *all,
+                   double energy_j)
 {
     measurement->steps = all->steps;
     measurement->samples = all->samples;
     measurement->seconds = (double)all->wall_ns * 1e-9;
     measurement->cpu_seconds = (double)all->cpu_ns * 1e-9;
+    measurement->energy_per_sample = energy_j / (double)all->samples;
     memcpy(measurement->metric, all->metric, sizeof measurement->metric);
     measurement->step_p50 = stats_median(all->step_ns, (int)all->step_count) / 1e3;
 }
@@ -97,7 +100,7 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     struct training *training = NULL;
     struct training_window all = { 0 };
     int64_t period = training_period(config, 1), total, chunk, first;
-    double step_seconds = 0;
+    double step_seconds = 0, energy_j;
 
     *measurement = (struct measurement){ .accuracy = NAN, .loss = NAN };
     TRY(training_open(&training, device, config));
@@ -111,10 +114,12 @@ enum status measure_training(struct measurement *measurement, struct device *dev
         measure->warmed_up(measure->context, first + 1, training_steps_done(training));
     interrupt_catch();
     plan_windows(&total, &chunk, period, step_seconds, measure);
+    energy_j = -device_vitals(device).energy_j;
     while (total > 0 && !interrupt_signal()) {
         TRY(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
         total -= chunk;
     }
+    energy_j += device_vitals(device).energy_j;
     if (training_log_status(training) != STATUS_OK)
         measurement->log_error = *status_last();
     if (training_save(training) != STATUS_OK)
@@ -125,7 +130,7 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     if (all.steps == 0)
         FAIL(STATUS_INTERRUPTED, "stopped by %s before anything was measured%s", interrupt_name(),
              saves ? "; the state is saved" : "");
-    finish(measurement, &all);
+    finish(measurement, &all, energy_j);
     if (measure->evaluate && !measurement->interrupted)
         TRY(training_evaluate(training, &measurement->accuracy));
     take_damage(measurement, training);

@@ -12,6 +12,7 @@ struct measurement {
     int64_t steps, samples;      /* of all windows */
     double seconds;              /* of all windows */
     double cpu_seconds;          /* the same in processor time of the whole process */
+    double energy_per_sample;    /* J, as the device counts; NaN: it does not */
     double metric[METRIC_COUNT]; /* per step over all windows; the largest peak. The 95th percentile
                                     and the variation are those of all single steps together */
     double step_p50;         /* us, of all single steps; NaN with fewer than two steps per window */

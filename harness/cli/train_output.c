@@ -121,6 +121,11 @@ void train_print_summary(const struct page *page, const struct measurement *meas
                   text_of(two, measurement, METRIC_BACKWARD_TIME),
                   text_of(three, measurement, METRIC_OPTIMIZER_TIME));
     print_utilisation(page, measurement, utilisation);
+    if (measurement->energy_per_sample > 0) {
+        quantity_print(one, measurement->energy_per_sample, "J");
+        print_figures(page, "energy", "%s per sample, %.0f W on average", one,
+                      measurement->energy_per_sample * metric[METRIC_SAMPLES_PER_SECOND]);
+    }
     print_figures(page, "data wait", "%s per step, %.0f%% of the step time",
                   text_of(one, measurement, METRIC_DATA_WAIT),
                   metric[METRIC_DATA_WAIT_SHARE] * 100);
@@ -168,6 +173,7 @@ void train_units_json(struct json *json, cJSON *object)
 
     json_text(json, units, "seconds", "s");
     json_text(json, units, "steps_per_second", "/s");
+    json_text(json, units, "energy_per_sample", "J");
     json_text(json, units, "step_time_p50", metric_unit(METRIC_STEP_TIME));
     for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
         if (metric_unit((enum metric)i)[0] != '\0')
@@ -181,6 +187,7 @@ void train_json(struct json *json, cJSON *object, const struct measurement *meas
     json_number(json, object, "seconds", measurement->seconds);
     json_number(json, object, "steps_per_second", measurement_steps_per_second(measurement));
     json_number(json, object, "step_time_p50", measurement->step_p50);
+    json_number(json, object, "energy_per_sample", measurement->energy_per_sample);
     for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
         json_number(json, object, metric_name((enum metric)i), measurement->metric[i]);
     json_number(json, object, "loss", measurement->loss);

@@ -22,13 +22,14 @@ enum {
 };
 
 /* Every vital sign that is a number, once: the struct, the records between processes and result files
- * are made from this list. The limited times count since the driver was loaded: the difference of two
- * readings is the time that the clocks were held down between them. */
+ * are made from this list. The limited times and the energy count since the driver was loaded: the difference of
+ * two readings is the time that the clocks were held down between them, and what the GPU used. */
 #define DEVICE_VITALS(X)                                                                           \
     X(clock_mhz) /* of the multiprocessors, or of the host's first core */                         \
     X(memory_clock_mhz)                                                                            \
     X(temperature_c)                                                                               \
     X(power_w)                                                                                     \
+    X(energy_j)                                                                                    \
     X(power_limited_ns)                                                                            \
     X(thermal_limited_ns)
 

@@ -40,6 +40,7 @@ static const struct {
     { "nvmlDeviceGetViolationStatus", { NULL } },
     { "nvmlDeviceGetTemperature", { "gpu_temperature", "soak_temperature" } },
     { "nvmlDeviceGetPowerUsage", { "gpu_power", "soak_power" } },
+    { "nvmlDeviceGetTotalEnergyConsumption", { NULL } },
     { "nvmlDeviceGetEnforcedPowerLimit", { "gpu_power" } },
     { "nvmlDeviceGetEccMode", { NULL } }, /* errors count all the same */
     { "nvmlDeviceGetTotalEccErrors", { "gpu_ecc", "soak_ecc" } },

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FAKE __attribute__((visibility("default")))
@@ -93,6 +94,15 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned length)
     return result_of(__func__);
 }
 
+/* At 412.345 W since the clock began. */
+static unsigned long long millijoules(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned long long)(412345 * ((double)now.tv_sec + (double)now.tv_nsec * 1e-9));
+}
+
 /* A function that answers one number. */
 #define ANSWERS(name, type, answer)                                                                \
     FAKE nvmlReturn_t name(nvmlDevice_t device, type *value);                                      \
@@ -105,6 +115,7 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned length)
 
 ANSWERS(nvmlDeviceGetCurrentClocksEventReasons, unsigned long long, number("FAKE_NVML_REASONS"))
 ANSWERS(nvmlDeviceGetPowerUsage, unsigned, 412345)
+ANSWERS(nvmlDeviceGetTotalEnergyConsumption, unsigned long long, millijoules())
 ANSWERS(nvmlDeviceGetEnforcedPowerLimit, unsigned, 700000)
 ANSWERS(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, 4)
 ANSWERS(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, 5)

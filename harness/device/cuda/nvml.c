@@ -65,6 +65,7 @@ struct violation { /* nvmlViolationTime_t */
     X(violation, "nvmlDeviceGetViolationStatus", NULL, (gpu_handle, int, struct violation *))      \
     X(temperature, "nvmlDeviceGetTemperature", NULL, (gpu_handle, int, unsigned *))                \
     X(power, "nvmlDeviceGetPowerUsage", NULL, (gpu_handle, unsigned *))                            \
+    X(energy, "nvmlDeviceGetTotalEnergyConsumption", NULL, (gpu_handle, unsigned long long *))     \
     X(power_limit, "nvmlDeviceGetEnforcedPowerLimit", NULL, (gpu_handle, unsigned *))              \
     X(ecc_mode, "nvmlDeviceGetEccMode", NULL, (gpu_handle, int *, int *))                          \
     X(ecc_errors, "nvmlDeviceGetTotalEccErrors", NULL,                                             \
@@ -218,7 +219,7 @@ static int limits_of(unsigned long long reasons)
 void nvml_vitals(struct nvml *nvml, struct device_vitals *vitals)
 {
     struct violation violation;
-    unsigned long long reasons;
+    unsigned long long reasons, millijoules;
     unsigned value;
 
     if (nvml->gpu == NULL)
@@ -231,6 +232,8 @@ void nvml_vitals(struct nvml *nvml, struct device_vitals *vitals)
         vitals->temperature_c = value;
     if (ASK(nvml, power, (nvml->gpu, &value)))
         vitals->power_w = value / 1e3;
+    if (ASK(nvml, energy, (nvml->gpu, &millijoules)))
+        vitals->energy_j = (double)millijoules / 1e3;
     if (ASK(nvml, violation, (nvml->gpu, POLICY_POWER, &violation)))
         vitals->power_limited_ns = (double)violation.limited_ns;
     if (ASK(nvml, violation, (nvml->gpu, POLICY_THERMAL, &violation)))

@@ -32,7 +32,7 @@ static void assert_has(const char *text, const char *part)
 }
 
 /* Everything that a reading tells, as one list: which of it is known. */
-enum { READINGS = 23 };
+enum { READINGS = 24 };
 
 static int readings(const struct device_health *health, bool known[READINGS])
 {
@@ -42,6 +42,7 @@ static int readings(const struct device_health *health, bool known[READINGS])
     known[count++] = isfinite(health->now.memory_clock_mhz);
     known[count++] = isfinite(health->now.temperature_c);
     known[count++] = isfinite(health->now.power_w);
+    known[count++] = isfinite(health->now.energy_j);
     known[count++] = isfinite(health->now.power_limited_ns);
     known[count++] = isfinite(health->now.thermal_limited_ns);
     known[count++] = health->now.limits >= 0;
@@ -89,6 +90,7 @@ static void every_reading_is_what_the_library_answered(void **state)
     assert_true(health.now.memory_clock_mhz == 2619 && health.memory_clock_max_mhz == 3201);
     assert_true(health.now.temperature_c == 61);
     assert_true(fabs(health.now.power_w - 412.345) < 1e-9 && health.power_limit_w == 700);
+    assert_true(health.now.energy_j > 0 && health_at(address).now.energy_j > health.now.energy_j);
     assert_true(health.now.power_limited_ns == 0 && health.now.thermal_limited_ns == 0);
     assert_int_equal(health.now.limits, 0);
     assert_int_equal(health.ecc, 1);
@@ -148,6 +150,7 @@ static void a_function_that_fails_costs_its_own_readings_only(void **state)
         { "nvmlDeviceGetViolationStatus", 2 },
         { "nvmlDeviceGetTemperature", 1 },
         { "nvmlDeviceGetPowerUsage", 1 },
+        { "nvmlDeviceGetTotalEnergyConsumption", 1 },
         { "nvmlDeviceGetEnforcedPowerLimit", 1 },
         { "nvmlDeviceGetEccMode", 1 },
         { "nvmlDeviceGetComputeMode", 1 },
