@@ -3,6 +3,7 @@
 #include "harness/analysis/host_activity.h"
 
 #include "harness/analysis/event_names.h"
+#include "harness/analysis/launches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,28 @@ static bool copy_waits(const struct sweep *sweep, const struct trace_event *even
             strstr(trace_file_name(sweep->trace, event->name), "Async") == NULL);
 }
 
+/* --- Launches that wait --- */
+
+/* A short kernel may end before its call returns, which says nothing. */
+static bool launches_wait(const struct timeline *timeline)
+{
+    int64_t launched = 0, held = 0;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        launched += timeline->work[i].call != NULL;
+        held += launch_is_held(&timeline->work[i]);
+    }
+    return held > 0 && 2 * held >= launched;
+}
+
+static bool launch_waits(const struct sweep *sweep, const struct trace_event *event)
+{
+    uint32_t work = sweep->work_of[event - sweep->trace->events];
+
+    return sweep->activity->launches_wait && work > 0 &&
+           launch_is_held(&sweep->timeline->work[work - 1]);
+}
+
 /* --- The sweep --- */
 
 static enum host_doing doing_around(const struct sweep *sweep)
@@ -153,6 +176,8 @@ static enum host_doing doing_of_call(const struct sweep *sweep, const struct tra
 
     if (doing_around(sweep) == HOST_SAVING)
         return HOST_SAVING;
+    if (named->call == HOST_LAUNCHING && launch_waits(sweep, event))
+        return HOST_WAITING;
     return named->is_copy && copy_waits(sweep, event) ? HOST_WAITING : named->call;
 }
 
@@ -201,8 +226,10 @@ static void advance(struct sweep *sweep, const struct trace_event *next)
         sweep->cursor_ns = next->start_ns;
 }
 
-static void sweep_over(struct sweep *sweep)
+static enum status sweep_over(struct sweep *sweep)
 {
+    enum status status = STATUS_OK;
+
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
         const struct trace_event *event = sweep->timeline->host[i];
         enum host_doing doing;
@@ -211,10 +238,16 @@ static void sweep_over(struct sweep *sweep)
             trace_event_is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
         if (doing == HOST_WAITING)
             sweep->activity->waits[sweep->activity->wait_count++] = event;
+        if (doing == HOST_LOGGING)
+            TRY(intervals_add(&sweep->activity->logging, event->start_ns, event->end_ns));
         if (sweep->depth < DEPTH)
             sweep->stack[sweep->depth++] = (struct open_event){ event, doing };
     }
     advance(sweep, NULL);
+    intervals_merge(&sweep->activity->logging);
+
+out:
+    return status;
 }
 
 /* The loop runs on the thread that marks steps or, where nothing marks them, on the one that launches most. */
@@ -314,7 +347,8 @@ enum status host_activity_make(struct host_activity *activity, const struct time
         if (timeline->work[i].call != NULL)
             sweep->work_of[timeline->work[i].call - trace->events] = (uint32_t)i + 1;
     TRY(find_awaited(sweep));
-    sweep_over(sweep);
+    activity->launches_wait = launches_wait(timeline);
+    TRY(sweep_over(sweep));
     give_back(activity);
     TRY(find_loop(activity, timeline));
     TRY(claim(activity, uses, captures));
@@ -336,6 +370,7 @@ void host_activity_release(struct host_activity *activity)
     intervals_release(&activity->first_uses);
     intervals_release(&activity->captures);
     intervals_release(&activity->pauses);
+    intervals_release(&activity->logging);
     memset(activity, 0, sizeof *activity);
 }
 
@@ -490,4 +525,15 @@ const struct trace_event *host_activity_wait(const struct host_activity *activit
         activity->waits[low]->start_ns > at_ns)
         return NULL;
     return activity->waits[low];
+}
+
+struct host_segment host_activity_at(const struct host_activity *activity, uint32_t track,
+                                     int64_t at_ns)
+{
+    int64_t at = first_after(activity, track, at_ns - 1);
+    const struct host_segment *segment = &activity->items[at];
+
+    return at < activity->count && segment->track == track && segment->start_ns < at_ns
+               ? *segment
+               : (struct host_segment){ at_ns, at_ns, track, HOST_OUTSIDE };
 }

@@ -24,7 +24,7 @@ enum host_doing {
     HOST_LAUNCHING,  /* a call that launches, or any other call that none of the following names */
     HOST_COPYING,    /* a copy's call: staging of pageable memory shows here */
     HOST_ALLOCATING, /* of the device or of pinned memory, also releases */
-    HOST_WAITING,    /* for the device: synchronisation, and copies that return when done */
+    HOST_WAITING, /* for the device: synchronisation, and copies and launches that return when done */
     /* Instead of HOST_OUTSIDE, HOST_OPERATOR and HOST_LAUNCHING: */
     HOST_FIRST_USE, /* what is done once */
     HOST_CAPTURING, /* again and again */
@@ -43,11 +43,13 @@ struct host_activity {
     int64_t count;
     const struct trace_event **waits; /* the calls of HOST_WAITING, by track, then start */
     int64_t wait_count;
+    bool launches_wait; /* half of the launches or more return when their kernel is done */
     bool has_loop;
     uint32_t
         loop; /* the track of the steps, or else that of the most launches; of a host alone, of the most events */
     struct intervals first_uses, captures, pauses; /* of all threads, disjoint */
-    int64_t pause_ns; /* the shortest pause before an operator that launches (pauses.h) */
+    struct intervals logging; /* of all threads, waits and calls in it included */
+    int64_t pause_ns;         /* the shortest pause before an operator that launches (pauses.h) */
 };
 
 /* Without pauses, which pauses_find() adds. OUT_OF_MEMORY. The timeline and its trace must live longer.
@@ -71,6 +73,10 @@ enum status host_activity_visit(const struct host_activity *activity, uint32_t t
 /* The wait of that thread which contains the moment, at its end too; NULL: it did not wait. */
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
                                              int64_t at_ns);
+
+/* What the thread did at that moment, or had just done, and since when; HOST_OUTSIDE: no event shows it. */
+struct host_segment host_activity_at(const struct host_activity *activity, uint32_t track,
+                                     int64_t at_ns);
 
 /* The doing of calls, or of operators and annotations, of that name, wherever they are. */
 enum host_doing host_doing_of_name(const char *name, bool is_call);

@@ -6,9 +6,10 @@
  * launching.
  *
  * A gap is drained if the host was waiting for the device when it began: because the host waited, it had
- * queued nothing more. Between the end of its wait and its next launch the host does something that it
+ * queued nothing more. A save waits for its copies, and a release of memory for all work. Between the end of its wait and its next launch the host does something that it
  * could have done earlier, while it waited, unless it logs or saves what it waited for, or works on what it
- * copied to itself. `hidable` is how much of that time the wait would have covered. What the wait does not cover
+ * copied to itself. `hidable` is how much of that time the wait would have covered, and `put_off` the same by the
+ * wait's reason. What the wait does not cover
  * there it covers in gaps up to a step later, which are not drained: after a wait amid a step, the next load is
  * in one of them.
  *
@@ -28,6 +29,13 @@
 
 enum { IDLE_STEPS_LEAST = 3 }; /* a median of fewer means little */
 
+/* What the host could have done earlier, and its parts. */
+struct put_off {
+    int64_t ns;
+    int64_t loading_ns, working_ns; /* HOST_LOADING, HOST_WORKING */
+    int64_t launching_ns;           /* HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING */
+};
+
 struct idle_time {
     int64_t idle_ns;
     int64_t queued_ns;                    /* the work was queued already */
@@ -35,10 +43,10 @@ struct idle_time {
     int64_t unknown_ns;                   /* its call is not in the trace */
     int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
     int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
-    /* The part of both that could have been done during a wait, without HOST_WAITING, HOST_LOGGING, HOST_SAVING,
-     * HOST_FIRST_USE and HOST_CAPTURING; of free_ns without steps only the loading. */
-    int64_t hidable_ns;
-    int64_t hidable_loading_ns, hidable_working_ns; /* its parts: HOST_LOADING, HOST_WORKING */
+    /* The part of both that could have been done during a wait, without HOST_WAITING, HOST_LOGGING, HOST_SAVING
+     * and HOST_FIRST_USE; of free_ns without steps only the loading. And the same by what the wait was for:
+     * HOST_WAITING, or waits in HOST_LOGGING, HOST_SAVING and HOST_ALLOCATING. */
+    struct put_off hidable, put_off[HOST_DOING_COUNT];
     int64_t drained_count;
     int64_t longest_ns; /* gap */
 };
@@ -53,8 +61,8 @@ struct idle {
     /* What the host did in the window in all, from call to call, whether the device was idle or not. */
     int64_t host_ns[HOST_DOING_COUNT];
 
-    /* Free idle time that every step has, of a host that loads, works, copies and launches: the median, times the
-     * steps. Where there is some, the host sets the pace, and less to do for it saves as much of that time,
+    /* Free idle time that every step has, of a host that loads, works, copies, captures and launches: the median,
+     * times the steps. Where there is some, the host sets the pace, and less to do for it saves as much of that time,
      * wherever in the step it was done. 0 with fewer than IDLE_STEPS_LEAST steps. */
     double paced_ns;
 

@@ -80,6 +80,7 @@ static void take(struct launches *launches, const struct work *work)
 
     delay_ns = delay_ns > 0 ? delay_ns : 0;
     launches->count++;
+    launches->kernel_count += is_kernel;
     launches->host_ns = intervals_sum_ns(launches->host_ns, call_ns);
     launches->delay_ns = intervals_sum_ns(launches->delay_ns, delay_ns);
     if (delay_ns > launches->delay_max_ns)
@@ -88,6 +89,15 @@ static void take(struct launches *launches, const struct work *work)
     launches->long_delay_count += delay_ns > LAUNCH_LONG_DELAY_NS;
     launches->short_count += is_kernel && call_ns <= LAUNCH_LONG_CALL_NS &&
                              work->event->end_ns - work->event->start_ns < call_ns;
+}
+
+bool launch_is_held(const struct work *work)
+{
+    const struct trace_event *event = work->event, *call = work->call;
+
+    return event->kind == EVENT_KIND_KERNEL && call != NULL && call->end_ns >= event->end_ns &&
+           call->end_ns - event->end_ns < IDLE_DEVICE_WAIT_NS &&
+           2 * (event->end_ns - event->start_ns) > call->end_ns - call->start_ns;
 }
 
 /* True if the call is an outlier, and the device had nothing else to do: the work began as soon as it was
@@ -99,6 +109,7 @@ static bool is_late(const struct trace_file *trace, const struct work *work, boo
 
     known[work->event->name] = true;
     return !is_first && work->event->kind == EVENT_KIND_KERNEL && call_ns > LAUNCH_LONG_CALL_NS &&
+           !launch_is_held(work) &&
            (work->event->detail == NO_DETAIL || trace->kernels[work->event->detail].graph == 0) &&
            work->event->start_ns - work->call->end_ns < call_ns;
 }

@@ -16,6 +16,7 @@ enum {
 
 struct launches {
     int64_t count;        /* calls that caused device work */
+    int64_t kernel_count; /* of these, those whose first work is a kernel */
     int64_t work_count;   /* work that they caused; more than count where graphs are launched */
     int64_t orphan_count; /* work whose call is not in the trace */
     int64_t
@@ -34,6 +35,10 @@ struct launches {
     int64_t late_call_count, late_call_ns;
     int64_t queue_max; /* the most launches of one stream that were issued and had not begun */
 };
+
+/* Whether a launch returned only when its kernel was done (CUDA_LAUNCH_BLOCKING=1): right after it, and the kernel
+ * took most of the call. */
+bool launch_is_held(const struct work *work);
 
 /* OUT_OF_MEMORY. */
 enum status launches_make(struct launches *launches, const struct timeline *timeline,

@@ -26,8 +26,11 @@ bool phase_of_name(const char *name, enum phase *phase)
         if (strcmp(name, names[i]) == 0)
             return true;
     }
-    *phase = strncmp(name, optimizer, sizeof optimizer - 1) == 0 ? PHASE_OPTIMIZER : PHASE_DATA;
-    return *phase == PHASE_OPTIMIZER || name_is_data_loading(name);
+    *phase = strncmp(name, optimizer, sizeof optimizer - 1) == 0 ? PHASE_OPTIMIZER
+             : name_is_logging(name)                             ? PHASE_LOG
+             : name_is_saving(name)                              ? PHASE_SAVE
+                                                                 : PHASE_DATA;
+    return *phase != PHASE_DATA || name_is_data_loading(name);
 }
 
 /* Annotations of a thread; in 2021 they were filed under operators. */

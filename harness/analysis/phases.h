@@ -1,7 +1,7 @@
 /* Phases of steps: the time of each on the host, and that of the device work which it launched.
  *
  * A phase is an annotation inside a step, on the step's thread: of our own names, or those that PyTorch
- * gives by itself ("enumerate(DataLoader)#...", "Optimizer.step#..."). Nested annotations count
+ * gives by itself ("enumerate(DataLoader)#...", "Optimizer.step#..."), or frameworks ("save_checkpoint"). Nested annotations count
  * for both of their phases; if both are of one phase, they count once.
  *
  * Work belongs to the phase in which its call begins. PyTorch runs the backward pass on threads of its own

@@ -206,7 +206,13 @@ struct epoch_borders epoch_borders_find(const struct step_waits *waits)
         borders.chance = chance_of_distances(waits, &places, long_ns);
     }
     borders.count = places.count;
+    borders.first = places.first;
     borders.steps = places.epoch;
     borders.found = borders.chance <= EPOCH_CHANCE_MOST;
     return borders;
+}
+
+bool epoch_borders_have(const struct epoch_borders *borders, int64_t step)
+{
+    return borders->found && steps_since(step + 1, borders->first, borders->steps) <= BORDER_STEPS;
 }

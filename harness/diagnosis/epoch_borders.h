@@ -33,11 +33,16 @@ struct step_waits {
 struct epoch_borders {
     bool found;    /* the chance is EPOCH_CHANCE_MOST or less */
     int64_t count; /* of borders in the trace */
+    int64_t first; /* the step of one of them */
     int64_t steps; /* of an epoch */
     double
         chance; /* that waits at random steps look like borders as much as these; 1: they do not */
 };
 
 struct epoch_borders epoch_borders_find(const struct step_waits *waits);
+
+/* Whether idle time that begins in a step is that of a border that was found: the step ends an epoch, or is one of the
+ * next few, which wait for the first batches of new workers. */
+bool epoch_borders_have(const struct epoch_borders *borders, int64_t step);
 
 #endif

@@ -20,7 +20,8 @@ static const struct lesson lessons[] = {
     { "allocation_churn", "cudaMalloc, cudaFree or their like, two or more per step",
       "memory goes back to the driver and is taken from it again; a release waits for the device",
       "the time of these calls, without the two longest, and at most the time for which the device "
-      "is idle in them, in operators and between events" },
+      "is idle in them, in operators and between events; or what releases put off, if that is "
+      "more" },
     { "fragmentation", "at the peak the allocator reserves 1.2 times what is in use, or more",
       "free blocks have sizes that nobody asks for, so memory is used up early",
       "no time; a tenth of the device's memory must be reserved but unused, and from a quarter on "
@@ -49,7 +50,7 @@ static const struct lesson lessons[] = {
       "long waits for data in the steps that begin an epoch, which ask the loader once more than "
       "the others; or at equal distances of 10 steps and more, too many of them for chance",
       "at the border of epochs new workers start, and the loop waits for their first batches",
-      "as for data_loading, averaged over all steps" },
+      "as for data_loading at these borders, averaged over all steps" },
     { "host_sync",
       "the device is idle right after a call in which the host waited for it "
       "(cudaStreamSynchronize, a blocking copy, .item())",
@@ -65,9 +66,11 @@ static const struct lesson lessons[] = {
       "that idle time; where the host waited for the device before, less what the device's work "
       "would have covered, unless the host's work is longer than that" },
     { "logging_gap", "the device is idle while the loop is in its phase \"log\"",
-      "the loop formats, writes or flushes the log itself", "that idle time" },
+      "the loop formats, writes or flushes the log itself, and may wait for what it logs",
+      "that idle time, and as for host_sync what such waits put off" },
     { "save_pause", "the device is idle while the loop is in its phase \"save\"",
-      "the loop copies and writes the checkpoint itself", "that idle time" },
+      "the loop copies and writes the checkpoint itself",
+      "that idle time, the copies, and what the loop puts off until the save is over" },
     { "small_kernels",
       "the forward pass runs several times per step, and a quarter of the kernels or more are "
       "shorter than the calls that launch them",
@@ -112,8 +115,9 @@ static const struct lesson lessons[] = {
       "units "
       "for shorter types",
       "matrix units, which are at least twice as fast, are not used",
-      "half of the kernel time (on a CPU: of the products' time) by the share for which the device "
-      "is busy" },
+      "half of the time of kernels that name no shorter type (on a CPU: of the products), less "
+      "where "
+      "the host sets the pace: by the busy time over that and the idle time that every step has" },
     { "padding_waste", "steps that state padded tokens, more than 7 per sample",
       "sequences of different lengths are in one batch, and the device computes on the rest",
       "the padded share of the device's busy time" },
@@ -122,9 +126,8 @@ static const struct lesson lessons[] = {
       "aten::_softmax "
       "between two aten::bmm",
       "attention writes its scores, tokens by tokens, to memory and reads them again",
-      "the time of these kernels by the share for which the device is busy; none on the CPU "
-      "device; on "
-      "a host alone at most the time between the products" },
+      "the time of these kernels, less where the host sets the pace; none on the CPU device; on a "
+      "host alone at most the time between the products" },
     { "optimizer_overhead", "the optimizer takes more than 15% of a step",
       "the update runs a few kernels per tensor, or runs after batches that are too small",
       "what exceeds 15% of a step" },

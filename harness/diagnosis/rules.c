@@ -86,6 +86,16 @@ double facts_busy_share(const struct facts *facts)
     return facts->step_ns > 0 ? facts->busy_ns / facts->step_ns : 0;
 }
 
+double facts_device_share(const struct facts *facts)
+{
+    const struct idle *idle = &facts->summary->idle;
+    double all = (double)idle->busy_ns + idle->paced_ns;
+
+    if (facts->summary->steps.count < IDLE_STEPS_LEAST)
+        return facts_busy_share(facts);
+    return all > 0 ? (double)idle->busy_ns / all : 0;
+}
+
 double facts_computing_share(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;

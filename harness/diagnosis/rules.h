@@ -87,7 +87,11 @@ void finding_informs(struct finding *finding);
 /* The part of a step in which the device works; 0: the trace took no time. */
 double facts_busy_share(const struct facts *facts);
 
-/* The same, where the host computes itself the part in which its loop is in operators. */
+/* The part of what the device takes less that a step takes less: all of it where the host waits for the device, and
+ * less where the host sets the pace (idle.h). Without steps the busy share. */
+double facts_device_share(const struct facts *facts);
+
+/* The busy share, where the host computes itself the part in which its loop is in operators. */
 double facts_computing_share(const struct facts *facts);
 
 /* True if the device, or a host that is alone, computes for RULE_PACE of a step or more. */

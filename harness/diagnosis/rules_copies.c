@@ -1,5 +1,5 @@
 /* Findings of copies between host and device. */
-#include "harness/diagnosis/rules.h"
+#include "harness/diagnosis/host_facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,12 +57,12 @@ static double exposed_share(const struct facts *facts)
                : 0;
 }
 
-/* Idle time while the host is in a copy's call. */
+/* Idle time while the host is in a copy's call, or that it would not have without them. */
 static double idle_in_calls(const struct facts *facts)
 {
-    const struct idle_time *time = &facts->summary->idle.all;
+    static const enum host_doing copying = HOST_COPYING;
 
-    return (double)(time->free_ns[HOST_COPYING] + time->drained_ns[HOST_COPYING]) / facts->steps;
+    return facts_doing_ns(facts, copying) + facts_paced_ns(facts, &copying, 1);
 }
 
 /* Traces of AMD devices do not state how many bytes a copy moves. */
@@ -110,7 +110,9 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
              "copies between host and device take %s of %s, %.0f%% of that while no "
              "kernel runs",
              quantity_time(copies.ns).text, step_text(facts).text, 100 * exposed_share(facts));
-    return finding_costs(finding, facts, (copies.ns - copies.pageable_ns) * exposed_share(facts));
+    return finding_costs(finding, facts,
+                         (copies.ns - copies.pageable_ns) * exposed_share(facts) -
+                             facts_saved_copies_ns(facts));
 }
 
 /* --- Round trips --- */

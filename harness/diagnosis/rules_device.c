@@ -18,20 +18,33 @@ static bool has_one(const char *name, const char *const *parts, size_t count)
     return false;
 }
 
+/* What kernels in types of 16 bits and less, or on matrix units, have in their names. Those of Composable Kernel name
+ * the type of sums as well, so they do not tell. */
+static bool names_short_type(const char *name)
+{
+    static const char *const units[] = { "bf16",     "half",   "h884",     "s884", "1688",
+                                         "16816",    "tf32",   "tensorop", "hmma", "wmma",
+                                         "BFloat16", "h16816", "fp16",     "f16",  "e4m3",
+                                         "Float16",  "Half",   "ck::" };
+
+    return has_one(name, units, ARRAY_SIZE(units));
+}
+
+static bool names_no_short_type(const char *name)
+{
+    return !names_short_type(name);
+}
+
 /* True for products in fp32 without matrix units, by the names that cuBLAS, cuDNN, CUTLASS and we give, and for
  * those of Tensile and MIOpen. The names of kernels on matrix units are those of torch_tb_profiler's
- * tensor_core.py, and newer ones. Those of Composable Kernel name the type of sums as well, so they do not tell. */
+ * tensor_core.py, and newer ones. */
 static bool is_fp32_product(const char *name)
 {
     static const char *const fp32[] = { "sgemm",  "scudnn", "f32f32", "gemm_f32", "float",
                                         "simt_s", "_SB_",   "_S_B_",  "_fp32" };
-    static const char *const units[] = { "bf16",     "half",   "h884",     "s884", "1688",
-                                         "16816",    "tf32",   "tensorop", "hmma", "wmma",
-                                         "BFloat16", "h16816", "fp16",     "f16",  "e4m3",
-                                         "Float16",  "ck::" };
 
     return name_is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
-           !has_one(name, units, ARRAY_SIZE(units));
+           !names_short_type(name);
 }
 
 static bool is_elementwise(const char *name)
@@ -115,12 +128,13 @@ static bool is_fp32_product_of_tiles(const char *name)
 }
 
 /* Half of the products' time is lost, because matrix units are at least twice as fast as fp32
- * (bf16_matrix_units is defined so). On a GPU the other kernels would move half the bytes, too; on a CPU
- * they work in caches, where that gains nothing. */
+ * (bf16_matrix_units is defined so). On a GPU the other kernels would move half the bytes, too, but those of short
+ * types; on a CPU they work in caches, where that gains nothing. */
 static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts)
 {
     struct share products = kernels_that(facts, is_fp32_product_of_tiles);
     struct share all = kernels_that(facts, is_any);
+    struct share long_ones = kernels_that(facts, names_no_short_type);
     struct matrix_types types = matrix_types_of(facts->device);
 
     if (matrix_types_advice(types) == NULL || !(products.ns >= 0.1 * all.ns))
@@ -134,8 +148,8 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
         100 * facts_busy_share(facts), step_text(facts).text);
     return finding_costs(finding, facts,
-                         0.5 * (is_cpu(facts->device) ? products.ns : all.ns) *
-                             facts_busy_share(facts));
+                         0.5 * (is_cpu(facts->device) ? products.ns : long_ones.ns) *
+                             facts_device_share(facts));
 }
 
 /* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
@@ -161,7 +175,7 @@ static bool judge_padding_waste(struct finding *finding, const struct facts *fac
              100 * padded / (tokens + padded), padded / facts->steps,
              (tokens + padded) / facts->steps);
     return finding_costs(finding, facts,
-                         waste / (tokens + padded) * facts->busy_ns * facts_busy_share(facts));
+                         waste / (tokens + padded) * facts->busy_ns * facts_device_share(facts));
 }
 
 /* Two kernels that are fused into one read and write half as much. */
@@ -175,7 +189,7 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g kernels %s do one element-wise operation each; they take %s of %s", share.count,
              facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
-    return finding_costs(finding, facts, 0.5 * share.ns * facts_busy_share(facts));
+    return finding_costs(finding, facts, 0.5 * share.ns * facts_device_share(facts));
 }
 
 static bool judge_optimizer_overhead(struct finding *finding, const struct facts *facts)
@@ -197,7 +211,7 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
              quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
              100 * ns / facts->step_ns);
     return finding_costs(finding, facts,
-                         (ns - good * facts->step_ns) * (alone ? 1 : facts_busy_share(facts)));
+                         (ns - good * facts->step_ns) * (alone ? 1 : facts_device_share(facts)));
 }
 
 /* Where operators are all that the trace shows, what is done with the scores between two products: masks,
@@ -221,7 +235,7 @@ static bool judge_naive_operators(struct finding *finding, const struct facts *f
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_softmax);
-    double ns = share.ns * facts_busy_share(facts);
+    double ns = share.ns * facts_device_share(facts);
 
     finding->confidence = CONFIDENCE_MEDIUM;
     if (facts->summary->timeline.host_alone)
@@ -262,7 +276,7 @@ static bool judge_small_grid(struct finding *finding, const struct facts *facts)
              "per SM on average; they take %s of %s, the longest is %.*s",
              count, facts_per(facts), filled / ns, quantity_time(ns).text, step_text(facts).text,
              name_length(name), name);
-    return finding_costs(finding, facts, (ns - filled) * facts_busy_share(facts));
+    return finding_costs(finding, facts, (ns - filled) * facts_device_share(facts));
 }
 
 static bool judge_device_wait(struct finding *finding, const struct facts *facts)

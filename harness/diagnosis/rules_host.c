@@ -11,13 +11,15 @@
 
 /* --- Waits in the loop --- */
 
-/* The time in calls that launch, without copies that wait in them. */
+/* The time in calls that launch, without copies that wait in them, or the kernels that launches wait for. */
 static double launching_ns(const struct facts *facts)
 {
     const struct host_activity *host = &facts->summary->host;
     const struct trace_file *trace = facts->summary->trace;
     double ns = (double)facts->summary->launches.host_ns;
 
+    if (host->launches_wait)
+        return fmax(0, ns - facts->busy_ns * facts->steps);
     for (int64_t i = 0; i < host->wait_count; i++)
         if (!name_is_wait(trace_file_name(trace, host->waits[i]->name)))
             ns -= (double)(host->waits[i]->end_ns - host->waits[i]->start_ns);
@@ -52,28 +54,45 @@ static bool judge_blocking_launches(struct finding *finding, const struct facts 
                          facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts));
 }
 
+/* What waits put off, without loading and other work that is at fault itself, and without waits whose reason is. */
+static double hidden_by_waits_ns(const struct facts *facts)
+{
+    const struct idle_time *time = facts_idle(facts);
+    struct put_off waits = time->put_off[HOST_WAITING];
+    const struct put_off *logged = &time->put_off[HOST_LOGGING];
+
+    if (!(facts_put_off_ns(facts, HOST_LOGGING) > 0)) {
+        waits.ns += logged->ns;
+        waits.loading_ns += logged->loading_ns;
+        waits.working_ns += logged->working_ns;
+    }
+    if (facts_loading_is_at_fault(facts))
+        waits.ns -= waits.loading_ns;
+    if (facts_working_is_at_fault(facts))
+        waits.ns -= waits.working_ns;
+    return fmax(0, (double)waits.ns);
+}
+
 static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
-    double hidable = (double)time->hidable_ns;
+    double hidable = hidden_by_waits_ns(facts);
     double waits = (double)time->drained_count / facts->steps;
 
     if (time->drained_count == 0)
         return false;
     if (facts_waits_for_launches(facts))
         return judge_blocking_launches(finding, facts);
-    if (facts_loading_is_at_fault(facts))
-        hidable -= (double)time->hidable_loading_ns;
-    if (facts_working_is_at_fault(facts))
-        hidable -= (double)time->hidable_working_ns;
-    hidable = fmax(0, hidable);
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the host waits until the device has no work left, %.3g time%s %s; it then works for "
-             "%s, %s of which could overlap with the device's %s",
-             waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
-             quantity_time((double)time->idle_ns / facts->steps).text,
-             quantity_time((double)time->hidable_ns / facts->steps).text,
-             quantity_time(facts->busy_ns).text);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "the host waits until the device has no work left, %.3g time%s %s; it then works for "
+        "%s, %s of which could overlap with the device's %s",
+        waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
+        quantity_time((double)time->idle_ns / facts->steps).text,
+        quantity_time((double)(time->put_off[HOST_WAITING].ns + time->put_off[HOST_LOGGING].ns) /
+                      facts->steps)
+            .text,
+        quantity_time(facts->busy_ns).text);
     /* The time until the host notices that its wait is over counts as well, but no more than what it does
      * then: a thread that lost its core once shows no pattern. */
     return finding_costs(finding, facts,
@@ -81,8 +100,8 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
                              facts->steps);
 }
 
-static bool judge_phase(struct finding *finding, const struct facts *facts, enum host_doing doing,
-                        const char *what)
+static double say_idle(struct finding *finding, const struct facts *facts, enum host_doing doing,
+                       const char *what)
 {
     double idle = facts_doing_ns(facts, doing);
 
@@ -93,17 +112,40 @@ static bool judge_phase(struct finding *finding, const struct facts *facts, enum
         snprintf(finding->evidence, sizeof finding->evidence,
                  "the device is idle for %s of %s while the loop %s", quantity_time(idle).text,
                  step_text(facts).text, what);
-    return finding_costs(finding, facts, idle);
+    return idle;
+}
+
+static double say_put_off(struct finding *finding, const struct facts *facts,
+                          enum host_doing reason)
+{
+    double put_off = facts_put_off_ns(facts, reason);
+    size_t length = strlen(finding->evidence);
+
+    if (put_off > 0)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 ", and for %s more, in which the loop does what it put off meanwhile",
+                 quantity_time(put_off).text);
+    return put_off;
 }
 
 static bool judge_logging_gap(struct finding *finding, const struct facts *facts)
 {
-    return judge_phase(finding, facts, HOST_LOGGING, "logs");
+    double idle = say_idle(finding, facts, HOST_LOGGING, "logs");
+
+    return finding_costs(finding, facts, idle + say_put_off(finding, facts, HOST_LOGGING));
 }
 
 static bool judge_save_pause(struct finding *finding, const struct facts *facts)
 {
-    return judge_phase(finding, facts, HOST_SAVING, "saves");
+    double idle = say_idle(finding, facts, HOST_SAVING, "saves");
+    double copies = facts_saved_copies_ns(facts);
+    double put_off = say_put_off(finding, facts, HOST_SAVING);
+    size_t length = strlen(finding->evidence);
+
+    if (copies > 0)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; its copies take %s", quantity_time(copies).text);
+    return finding_costs(finding, facts, idle + copies + put_off);
 }
 
 /* --- Other work --- */
@@ -146,7 +188,7 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
         finding->advice = "do it before the loop, in the loader's workers, or with operators";
     }
     if (!facts_working_is_at_fault(facts))
-        lost -= (double)facts_idle(facts)->hidable_working_ns / facts->steps;
+        lost -= (double)facts_idle(facts)->hidable.working_ns / facts->steps;
     snprintf(finding->evidence, sizeof finding->evidence,
              alone ? "for %s of %s the loop runs no operator, in pauses of over %s"
                    : "the device is idle for %s of %s while the host launches nothing, in pauses "
@@ -240,7 +282,8 @@ const struct rule rules_of_host[] = {
       "meanwhile",
       "5% of a step; a pause is 5 times the median time between launches", judge_host_work,
       BOTTLENECK_HOST_WORK },
-    { "logging_gap", "The step waits while the loop logs", "let a background thread write the log",
+    { "logging_gap", "The step waits while the loop logs",
+      "let a background thread write the log, from results that were copied asynchronously",
       "5% of a step", judge_logging_gap, BOTTLENECK_HOST_WORK },
     { "save_pause", "The step waits while a checkpoint is saved",
       "copy the state to pinned memory and write it in the background", "5% of a step",

@@ -83,6 +83,13 @@ static bool judge_graph_recapture(struct finding *finding, const struct facts *f
 
 enum { LATE_CALLS_LEAST = 10 }; /* fewer show no pattern */
 
+/* A GPU leaves the host its cores, so such calls are the host's. Kernels of a device that shares them may take the
+ * core of any call. */
+static bool device_shares_cores(const struct facts *facts)
+{
+    return facts->device != NULL && facts->device->shares_host_cores == 1;
+}
+
 /* A call that takes a few microseconds and now and then ten times as long has lost its core meanwhile:
  * a trace has no row for that, and PyTorch's does not tell how many threads there are. Where most calls
  * are long, something else is the matter. */
@@ -112,7 +119,7 @@ static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
     static const enum host_doing doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
-    double lost = -(double)(time->hidable_ns - time->hidable_loading_ns - time->hidable_working_ns);
+    double lost = -(double)time->hidable.launching_ns;
 
     for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
         lost += (double)(time->free_ns[doings[i]] + time->drained_ns[doings[i]]);
@@ -173,7 +180,7 @@ static bool judge_oversubscribed_host(struct finding *finding, const struct fact
     if (cores > 0)
         snprintf(of_cores, sizeof of_cores, "; the process may run on %d core%s", cores,
                  cores == 1 ? "" : "s");
-    finding->confidence = CONFIDENCE_LOW;
+    finding->confidence = device_shares_cores(facts) ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
     snprintf(
         finding->evidence, sizeof finding->evidence,
         "%lld of %lld launches took over %s in their call while the device had nothing else to "

@@ -14,7 +14,7 @@ static double lost_to_loading(const struct facts *facts)
 {
     const struct event_device *device = facts->device;
     double hidable =
-        facts_loading_is_at_fault(facts) ? 0 : (double)facts_idle(facts)->hidable_loading_ns;
+        facts_loading_is_at_fault(facts) ? 0 : (double)facts_idle(facts)->hidable.loading_ns;
     static const enum host_doing loading = HOST_LOADING;
     double exposed = facts_doing_ns(facts, HOST_LOADING) - hidable / facts->steps +
                      facts_paced_ns(facts, &loading, 1);
@@ -85,6 +85,33 @@ static struct epoch_borders find_borders(const struct facts *facts)
     return borders;
 }
 
+/* The part of all waiting that is at the borders, or elsewhere. */
+static double share_of_waiting(const struct facts *facts, const struct epoch_borders *borders,
+                               bool at_borders)
+{
+    double part = 0, all = 0;
+
+    for (int64_t i = 0; i < facts->summary->steps.count; i++) {
+        double wait = facts_loading_ns(facts, i);
+        all += wait;
+        part += epoch_borders_have(borders, i) == at_borders ? wait : 0;
+    }
+    return all > 0 ? part / all : 0;
+}
+
+/* Twice may be chance. */
+static bool come_again(struct finding *finding, const struct facts *facts,
+                       const struct epoch_borders *borders)
+{
+    int64_t times = facts_waits_apart(facts, borders);
+
+    if (times < 2)
+        return !borders->found && facts_loading_comes_again(facts);
+    if (times < FACTS_WAITS_TO_REPEAT && !(!borders->found && facts_loading_comes_again(facts)))
+        finding->confidence = CONFIDENCE_LOW;
+    return true;
+}
+
 static bool judge_uneven(struct finding *finding, const struct facts *facts, bool at_borders)
 {
     int64_t count = facts->summary->steps.count, waiting;
@@ -94,10 +121,10 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
     if (count < FACTS_STEPS_TO_REPEAT || !facts_loading_is_uneven(facts))
         return false;
     borders = find_borders(facts);
-    if (borders.found != at_borders || !(at_borders || facts_loading_comes_again(facts)))
+    finding->confidence = CONFIDENCE_MEDIUM;
+    if (at_borders ? !borders.found : !come_again(finding, facts, &borders))
         return false;
     waiting = facts_steps_that_wait(facts);
-    finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%lld of %lld steps account for most of the wait for data, up to %s each; the median "
              "step waits %s of %s",
@@ -111,7 +138,12 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
                  "; an epoch begins every %lld steps, and waits at random steps would look like "
                  "that with a chance of %.2g%%",
                  (long long)borders.steps, 100 * borders.chance);
-    return finding_costs(finding, facts, lost_to_loading(facts));
+    else if (borders.found)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; %.0f%% of it is not where epochs begin",
+                 100 * share_of_waiting(facts, &borders, false));
+    return finding_costs(finding, facts,
+                         lost_to_loading(facts) * share_of_waiting(facts, &borders, at_borders));
 }
 
 static bool judge_data_jitter(struct finding *finding, const struct facts *facts)

@@ -1,5 +1,5 @@
 /* Findings of memory: what ends a run, and what wastes memory or time on allocating it. */
-#include "harness/diagnosis/rules.h"
+#include "harness/diagnosis/host_facts.h"
 
 #include "harness/analysis/event_names.h"
 #include "harness/analysis/intervals.h"
@@ -284,13 +284,22 @@ static bool goes_on(const struct facts *facts, const struct allocations *all)
     return facts->has_steps ? 2 * all->steps >= facts->summary->steps.count : all->releases >= 3;
 }
 
-static bool judge_allocation_churn(struct finding *finding, const struct facts *facts)
+/* The idle time in these calls, and what they put off, or launches between them, which take longer as well. */
+static double lost_to_allocations(const struct facts *facts, int64_t ns)
 {
     const struct idle_time *time = &facts->summary->idle.all;
+    int64_t own = time->free_ns[HOST_ALLOCATING] + time->drained_ns[HOST_ALLOCATING];
+    int64_t between = time->free_ns[HOST_LAUNCHING] + time->free_ns[HOST_OPERATOR] +
+                      time->free_ns[HOST_OUTSIDE] + time->free_ns[HOST_WORKING];
+
+    return fmax((double)interval_earlier(ns, own + between) / facts->steps,
+                (double)interval_earlier(ns, own) / facts->steps +
+                    facts_put_off_ns(facts, HOST_ALLOCATING));
+}
+
+static bool judge_allocation_churn(struct finding *finding, const struct facts *facts)
+{
     struct allocations all = allocations(facts);
-    int64_t idle = time->free_ns[HOST_ALLOCATING] + time->drained_ns[HOST_ALLOCATING] +
-                   time->free_ns[HOST_LAUNCHING] + time->free_ns[HOST_OPERATOR] +
-                   time->free_ns[HOST_OUTSIDE] + time->free_ns[HOST_WORKING];
     int64_t ns =
         all.ns - (all.longest_ns[0] - all.longest_ns[2]) -
         (all.longest_ns[1] - all.longest_ns[2]); /* the two longest calls may be accidents */
@@ -304,7 +313,7 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
     /* On a host's cores the launches between these calls take longer as well: 14 us each in
      * allocation_churn, and 7 us after the fix. */
     finding->gain_is_least = facts->device != NULL && facts->device->shares_host_cores == 1;
-    return finding_costs(finding, facts, (double)(ns < idle ? ns : idle) / facts->steps);
+    return finding_costs(finding, facts, lost_to_allocations(facts, ns));
 }
 
 const struct rule rules_of_memory[] = {

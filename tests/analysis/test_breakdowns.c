@@ -592,6 +592,8 @@ static void phases_are_named_as_here_and_in_pytorch(void **state)
         { "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", true, PHASE_DATA },
         { "backward", true, PHASE_BACKWARD },
         { "Optimizer.step#AdamW.step", true, PHASE_OPTIMIZER },
+        { "save_checkpoint", true, PHASE_SAVE },
+        { "logging", true, PHASE_LOG },
         { "graph", true, PHASE_GRAPH },
         { "Optimizer.zero_grad#AdamW.zero_grad", false, PHASE_COUNT },
         { "forward_hook", false, PHASE_COUNT },

@@ -66,8 +66,17 @@ static void launch(struct run *run, int operator_time, const char *name, int ker
         kernel = run->loop->slow_kernel;
     run->launched = true;
     spend(run, "cpu_op", "aten::op", operator_time);
-    call(run, "cudaLaunchKernel", time, ++run->correlation);
-    work(run, "kernel", name, kernel, 0);
+    if (run->loop->launches_block) {
+        int start = run->now;
+        run->now += time;
+        ++run->correlation;
+        work(run, "kernel", name, kernel, 0);
+        run->now = start;
+        call(run, "cudaLaunchKernel", run->device - start + LONE_WAIT, run->correlation);
+    } else {
+        call(run, "cudaLaunchKernel", time, ++run->correlation);
+        work(run, "kernel", name, kernel, 0);
+    }
     if (run->loop->wait_launches > 0 && run->correlation % run->loop->wait_launches == 0)
         wait(run, "cudaStreamSynchronize");
 }
@@ -179,6 +188,17 @@ static void allocate(struct run *run, int step)
     }
 }
 
+static void log_step(struct run *run)
+{
+    int start = run->now;
+
+    if (run->loop->log_waits)
+        wait(run, "cudaStreamSynchronize");
+    run->now += run->loop->logging;
+    if (run->now > start)
+        made_add("user_annotation", "log", HOST, HOST, start, run->now, 0);
+}
+
 static void state(const struct run *run, int at, int kib)
 {
     char arguments[200];
@@ -224,6 +244,8 @@ static void run_step(struct run *run, int number)
     if (loop->wait_amid > 0 && (number + 1) % loop->wait_amid == 0)
         wait(run, "cudaStreamSynchronize");
     optimize(run);
+    for (int i = 0; i < loop->releases; i++)
+        call(run, "cudaFree", later(run->device - run->now, 0) + loop->allocation, 0);
     if (loop->returned != NULL)
         send(run, loop->returned, loop->messages * loop->message_kib);
     if (loop->wait_every > 0 && (number + 1) % loop->wait_every == 0)
@@ -232,7 +254,7 @@ static void run_step(struct run *run, int number)
         copy(run, "Memcpy DtoH (Device -> Pinned)", 1, 2, 4);
         wait(run, "cudaStreamSynchronize");
     }
-    spend(run, "user_annotation", "log", loop->logging);
+    log_step(run);
     spend(run, "user_annotation", "save", loop->saving);
     if (loop->allocated_kib > 0) {
         state(run, start, later(loop->peak_kib, loop->allocated_kib) + grown);

@@ -46,10 +46,13 @@ struct made_loop {
     int wait_launches;      /* waits after every so many launches too; 0: none */
     int reads; /* numbers that the host copies to itself after the wait, each with a wait */
     int logging, saving;         /* after the wait */
+    bool log_waits;              /* the log waits for the device first */
     int allocations, allocation; /* calls before the launches, releases in turns, each one's time */
     int long_allocation;         /* of the first in the third step; 0: as any */
     int allocating_steps;        /* the first so many; 0: all */
-    int lost;                    /* kernels that are not recorded, of ten */
+    int releases; /* after the launches: each waits for the device, and takes `allocation` then */
+    bool launches_block; /* their calls last on until their kernels are done */
+    int lost;            /* kernels that are not recorded, of ten */
     int tokens, padded_tokens, samples;
     int allocated_kib, peak_kib, growth_kib, reserved_kib; /* memory rows, if allocated_kib > 0 */
     bool no_steps, no_calls;

@@ -227,6 +227,7 @@ REMEDIES = {
     "launch_bound": dict(graph=True),
     "host_work": dict(host_work=()),
     "oversubscribed_host": dict(late_every=0),
+    "graph_recapture": dict(recapture_every=0),
 }
 
 # name: (how, findings that name it, steps; 0: any)
@@ -269,7 +270,8 @@ class Made:
 
 
 def build(base, sizes, seed, without=None):
-    plan = base
+    """The first steps of a loop are cold, whether or not they use kernels for the first time."""
+    plan = dataclasses.replace(base, warm=0) if "first_use" in sizes else base
     for cause, size in sizes.items():
         if cause != without:
             plan = CAUSES[cause][0](plan, size, random.Random(f"{seed} {cause}"))
