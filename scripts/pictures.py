@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Draws the pictures of README.md and docs/catalogue/ from results/, writes docs/catalogue/README.md, and fills in the
-tables of README.md.
+tables of README.md and docs/twins.md.
 
     scripts/pictures.py             draw what is older than its data
     scripts/pictures.py --check     draw nothing; exit with 1 where something is older than its data
@@ -88,7 +88,7 @@ def wanted(checkout, program):
     return pictures, "".join(page)
 
 
-# --- The tables of README.md ---
+# --- The tables of README.md and docs/twins.md ---
 
 
 def cell(text):
@@ -130,12 +130,33 @@ def machines_table(checkout):
     return table(["result", "device", "scenarios", "date", "commit"], rows)
 
 
-def filled(text, tables):
+def twins_tables(checkout):
+    """A table for each machine that measured the twins."""
+    texts = []
+    for path in sorted(checkout.glob("results/*/twins.json")):
+        loaded, name = read.load(path), path.relative_to(checkout)
+        done = subprocess.run([sys.executable, CHECKOUT / "scripts/twins/run.py", "--read", path, "--format=markdown"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise read.InputError(f"{path}: {done.stderr.strip()}")
+        texts.append(f"\n{cell(str(loaded.get('machine')))}, PyTorch {cell(str(loaded.get('torch')))} "
+                     f"([{name}](../{name})):\n\n{done.stdout}")
+    return "".join(texts)
+
+
+def documents(options):
+    """By document: its tables, by their names."""
+    return {"README.md": {"catalogue": catalogue_table(options.checkout, options.program),
+                          "machines": machines_table(options.checkout)},
+            "docs/twins.md": {"twins": twins_tables(options.checkout)}}
+
+
+def filled(path, text, tables):
     """The text with each table between its two marks; the marks are comments, which no reader sees."""
     for name, made in tables.items():
         begin, end = f"<!-- {name}: scripts/pictures.py -->\n", f"<!-- end of {name} -->\n"
         if text.count(begin) != 1 or text.count(end) != 1:
-            raise read.InputError(f"README.md: it has no place for the table {name}: {begin.strip()}")
+            raise read.InputError(f"{path}: it has no place for the table {name}: {begin.strip()}")
         before, rest = text.split(begin)
         text = before + begin + made + "\n" + end + rest.split(end)[1]
     return text
@@ -158,18 +179,21 @@ def main(texts):
     left = [path for path in (options.checkout / CATALOGUE).glob("*.svg")
             if str(path.relative_to(options.checkout)) not in pictures]
     is_page_old = not readme.exists() or readme.read_text(encoding="utf-8") != page
-    front = options.checkout / "README.md"
-    text = front.read_text(encoding="utf-8") if front.exists() else None
-    new_text = text and filled(text, {"catalogue": catalogue_table(options.checkout, options.program),
-                                      "machines": machines_table(options.checkout)})
+    new_texts = {}
+    for name, tables in documents(options).items():
+        path = options.checkout / name
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        new_text = text and filled(name, text, tables)
+        if new_text != text:
+            new_texts[path] = new_text
     if options.check:
-        stale = [*old, *left, *([readme] if is_page_old else []), *([front] if new_text != text else [])]
+        stale = [*old, *left, *([readme] if is_page_old else []), *new_texts]
         for path in stale:
             print(f"{path} is not of the data in results/: run scripts/pictures.py")
         return 1 if stale else 0
-    if new_text != text:
-        front.write_text(new_text, encoding="utf-8")
-        print("README.md")
+    for path, text in new_texts.items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(options.checkout))
     readme.parent.mkdir(exist_ok=True)
     for path in pictures if options.all else old:
         kind, found, theme = pictures[path]

@@ -6,13 +6,14 @@ set -eu
 usage()
 {
     cat <<'END'
-usage: scripts/setup.sh [--report] [--tests] [--list]
+usage: scripts/setup.sh [--report] [--tests] [--torch] [--list]
 
 Installs what is missing to build chokepoint, with apt (Debian 12, Ubuntu 24.04, or newer), as root
 or through sudo. Does nothing when all is there.
 
   --report  also what chokepoint report and scripts/plot.py need
   --tests   also what the tests and the checks of .ci/run need, a browser among it
+  --torch   also PyTorch, with pip, into the folder .torch of this checkout, for scripts/twins
   --list    print the packages, one per line, and install nothing
   --help    this text
 
@@ -33,6 +34,9 @@ packages()
     echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libisal-dev zlib1g-dev
     if [ "$report" = yes ] || [ "$tests" = yes ]; then
         echo python3 python3-jinja2 python3-matplotlib
+    fi
+    if [ "$torch" = yes ]; then
+        echo python3 python3-venv
     fi
     if [ "$tests" = yes ]; then
         echo clang-format shellcheck python3-venv python3-numpy python3-scipy
@@ -92,13 +96,29 @@ explain_failure()
     say "still missing: $*"
 }
 
+# PyTorch is large, and no package of Debian's: it gets a python3 of its own.
+install_torch()
+{
+    folder=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)/.torch
+    if [ -x "$folder/bin/python" ] && "$folder/bin/python" -c 'import torch' 2>/dev/null; then
+        return
+    fi
+    say "installing PyTorch into $folder"
+    if ! { python3 -m venv "$folder" && "$folder/bin/pip" -q install torch numpy; }; then
+        say "PyTorch could not be installed: is there a network, and room in $folder?"
+        exit 3
+    fi
+}
+
 tests=no
+torch=no
 report=no
 list=no
 for argument; do
     case $argument in
     --tests) tests=yes ;;
     --report) report=yes ;;
+    --torch) torch=yes ;;
     --list) list=yes ;;
     --help | -h)
         usage
@@ -120,7 +140,10 @@ if [ "$list" = yes ]; then
 fi
 # shellcheck disable=SC2046
 set -- $(missing "$@")
-[ $# -gt 0 ] || exit 0
+if [ $# -eq 0 ]; then
+    [ "$torch" = no ] || install_torch
+    exit 0
+fi
 
 if ! command -v apt-get >/dev/null 2>&1; then
     say "there is no apt here; install what your system calls these, then use scripts/build.sh: $*"
@@ -143,3 +166,4 @@ apt_get install -y --no-install-recommends "$@" || {
         exit 3
     }
 }
+[ "$torch" = no ] || install_torch

@@ -1,0 +1,46 @@
+"""The data of all twins: samples that a loader has to decompress, normalise and stack."""
+import zlib
+
+import torch
+from torch.profiler import record_function
+from torch.utils.data import DataLoader, Dataset, default_collate
+
+STORED = 64
+
+
+class Samples(Dataset):
+    """Compressed, as images are: what a sample costs is what decompressing it takes."""
+
+    def __init__(self, settings):
+        generator = torch.Generator().manual_seed(1)
+        values = torch.randn(STORED, settings.tokens, settings.width, generator=generator)
+        self.settings = settings
+        self.stored = [zlib.compress(value.numpy().tobytes(), 1) for value in values]
+
+    def __len__(self):
+        return self.settings.samples
+
+    def __getitem__(self, i):
+        for _ in range(self.settings.decode * (1 + self.settings.uneven * (i % 8 == 0))):
+            text = zlib.decompress(self.stored[i % STORED])
+        x = torch.frombuffer(bytearray(text), dtype=torch.float32)
+        return x.view(self.settings.tokens, self.settings.width), i % self.settings.classes
+
+
+def collate(samples):
+    """Normalises each sample, and stacks them."""
+    return default_collate([((x - x.mean()) / x.std(), label) for x, label in samples])
+
+
+def batches(settings, device):
+    """Batches without end, on the device."""
+    loader = DataLoader(Samples(settings), settings.batch // settings.accumulate, shuffle=True, drop_last=True,
+                        num_workers=settings.workers, prefetch_factor=settings.prefetch if settings.workers else None,
+                        persistent_workers=settings.workers > 0 and settings.persistent_workers == "yes",
+                        collate_fn=collate if settings.collate == "workers" else list)
+    while True:
+        for batch in loader:
+            if settings.collate == "loop":
+                with record_function("data"):
+                    batch = collate(batch)
+            yield [tensor.to(device, non_blocking=True) for tensor in batch]

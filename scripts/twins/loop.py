@@ -1,0 +1,57 @@
+"""The training loop of all twins."""
+import os
+import queue
+import threading
+
+import torch
+import torch.nn.functional as F
+from torch.profiler import record_function
+
+from data import batches
+from model import Model
+
+tasks = queue.Queue()  # of a thread that writes files while the loop goes on
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def deliver(what, way, path, data):
+    if way == "none":
+        return
+    with record_function(what):
+        if way in ("synced", "blocking"):
+            write(path, data())
+        else:
+            tasks.put((path, data))
+
+
+def run(settings, steps, device, folder, each_step):
+    """Trains, logs and saves into `folder`, and calls `each_step` with the loss of every step."""
+    torch.manual_seed(1)
+    model, data, kept = Model(settings).to(device), batches(settings, device), []
+    optimizer = torch.optim.AdamW(model.parameters(), fused=settings.optimizer == "fused", foreach=False)
+    threading.Thread(target=lambda: [write(path, make()) for path, make in iter(tasks.get, None)], daemon=True).start()
+
+    for step in range(steps):
+        for part in range(settings.accumulate):
+            inputs, labels = next(data)
+            with torch.autocast(device, torch.bfloat16, enabled=settings.precision == "bf16"):
+                loss = F.cross_entropy(model(inputs), labels) / settings.accumulate
+            loss.backward()
+            if settings.update == "micro_batch" or part == settings.accumulate - 1:
+                optimizer.step()
+                optimizer.zero_grad()
+        if settings.kept_loss != "none":  # of validation, whose graph no backward pass frees
+            loss = F.cross_entropy(model(inputs), labels)
+            kept.append(loss if settings.kept_loss == "graph" else loss.item())
+        deliver("log", settings.log, f"{folder}/log", lambda loss=loss: str(loss.item()).encode())
+        if step % settings.save_every == 0 and settings.save_mode != "none":
+            state = {name: value.detach().clone() for name, value in model.state_dict().items()}
+            deliver("save", settings.save_mode, f"{folder}/state",
+                    lambda state=state: b"".join(value.cpu().numpy().tobytes() for value in state.values()))
+        each_step(loss.detach())
