@@ -164,6 +164,10 @@ static struct growth growth_of(const struct facts *facts, const struct memory_de
     return growth;
 }
 
+/* What is kept by each step may be a number, for a curve of the loss. Growth matters if it doubles the peak
+ * within so many steps. */
+static const double GROWTH_STEPS = 1e5;
+
 static bool judge_memory_growth(struct finding *finding, const struct facts *facts)
 {
     const struct memory_device *device = fullest(facts);
@@ -178,6 +182,8 @@ static bool judge_memory_growth(struct finding *finding, const struct facts *fac
         growth.last <= growth.first)
         return false;
     per_step = (double)(growth.last - growth.first) / (double)(growth.steps - 1);
+    if (per_step * GROWTH_STEPS < (double)device->peak)
+        return false;
     budget = budget_of(facts, device);
     left = (double)(budget - device->peak) / per_step;
     finding->severity = budget > 0 && left <= 1000 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;

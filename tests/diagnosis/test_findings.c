@@ -378,6 +378,10 @@ static const struct {
     { "memory_growth",
       { BUSY, .allocated_kib = 1000, .growth_kib = 10 },
       { BUSY, .allocated_kib = 1000, .peak_kib = 5000 } },
+    /* Each step may keep a number. */
+    { "memory_growth",
+      { BUSY, .allocated_kib = 80000, .growth_kib = 1 },
+      { BUSY, .allocated_kib = 110000, .growth_kib = 1 } },
     { "fragmentation",
       { BUSY, .allocated_kib = 500000, .reserved_kib = 700000 },
       { BUSY, .allocated_kib = 500, .reserved_kib = 2048 } },
