@@ -29,6 +29,8 @@ def diagnoser(make, name, script, _program, _vocabulary, _seed):
 
 def idle_shares(path):
     """The idle time as a share of the device's, and all streams' idle time by cause."""
+    # Or HTA rounds times to whole microseconds, of which short kernels are less than none.
+    os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
     from hta.trace_analysis import TraceAnalysis
     analysis = TraceAnalysis(trace_files={0: os.path.abspath(path)}, trace_dir="/", include_last_profiler_step=True)
     total = analysis.get_temporal_breakdown(visualize=False).iloc[0]

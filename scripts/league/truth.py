@@ -59,7 +59,8 @@ def read(folder, path=None):
     """The truth of a corpus, whose traces are in `folder`. Unusable: it cannot be read, or something was changed."""
     path = path or os.path.join(folder, "truth.json")
     text, truth = read_json(path)
-    if not isinstance(truth, dict) or truth.get("schema") != SCHEMA or not isinstance(truth.get("items"), list):
+    if not isinstance(truth, dict) or truth.get("schema") != SCHEMA or not all(
+            isinstance(truth.get(name), list) for name in ("items", "vocabulary")):
         raise Unusable(f"{path} has no labels that this version reads (schema {SCHEMA})")
     seal, meant = seal_of(text)
     if seal is None or seal != meant:

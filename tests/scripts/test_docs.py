@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """README.md lists the scenarios as the program does and shows the figures of the result that it names, and
-docs/results.md lists the metrics as metric.h does.
+docs/results.md lists the metrics as metric.h does. docs/league.md has the table of results/league.
 
 usage: test_docs.py PROGRAM SOURCE
 """
@@ -76,5 +76,7 @@ same = [compare("README.md", [row[0] for row in table(source / "README.md", "sce
                 [scenario["name"] for scenario in json.loads(listed.stdout)["scenarios"]]),
         compare("docs/results.md", [[row[0], row[2], row[3]] for row in table(source / "docs/results.md", "member")],
                 metrics(source / "scenarios/training/step/metric.h")),
-        shows_its_result(source / "README.md")]
+        shows_its_result(source / "README.md"),
+        subprocess.run([sys.executable, str(source / "scripts/freeze_league.py"), "--check", f"--program={program}"],
+                       check=False).returncode == 0]
 sys.exit(not all(same))

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import math
+import os
 import pathlib
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import tempfile
 source = pathlib.Path(sys.argv[1]).resolve()
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(source / "scripts"))
-from league import plugin_rules, kineto, scoring
+from league import frozen, kineto, plugin_rules, scoring
 
 failures = []
 # scenario: part, findings, what the fix leaves behind
@@ -83,7 +84,7 @@ def make(folder, items):
             one["sha256"] = hashlib.sha256(content).hexdigest()
     vocabulary = [{"scenario": name, "group": group, "findings": findings}
                   for name, (group, findings, _) in CAUSES.items()]
-    truth = {"schema": 1, "seal": "", "seed": 1, "count": len(items), "context": {"device_name": "made"},
+    truth = {"schema": 1, "seal": "", "seed": 1, "count": len(items), "context": {"device_name": "made", "library_version": "chokepoint 0", "date": "2026-01-02T03:04:05"},
              "protocol": {"pairs": 6, "window_seconds": 0.1}, "vocabulary": vocabulary, "items": items}
     (folder / "truth.json").write_text(seal(truth))
     return truth
@@ -288,6 +289,68 @@ def bad_usage_is_refused(folder):
     check(built or "--program" in done["skipped"], "a program that is missing", done)
 
 
+STAND_IN = """import shutil, sys
+if sys.argv[1] == 'corpus':
+    shutil.copytree({corpus!r}, next(a for a in sys.argv if a.startswith('--out='))[6:])
+    sys.exit({code})
+finding = dict(id={finding!r}, severity='major', predicted_gain=1.5)
+print(__import__('json').dumps(dict(traces=[dict(findings=[finding])])))
+"""
+
+
+def stand_in(folder, finding="host_sync", code=0):
+    """It plays chokepoint: its corpus is the one that was made here, and its diagnosis is always the same."""
+    path = folder / "stand_in"
+    path.write_text(f"#!{sys.executable}\n" + STAND_IN.format(corpus=str(folder / "corpus"), code=code, finding=finding))
+    path.chmod(0o755)
+    return f"--program={path}"
+
+
+def freeze(checkout, *arguments, code=0):
+    done = subprocess.run([sys.executable, str(source / "scripts/freeze_league.py"), f"--source={checkout}", *arguments],
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == code, f"freeze {arguments}: exit code {done.returncode}, not {code}", done.stderr)
+    return done.stderr
+
+
+def the_table_of_the_docs_comes_from_the_corpus(folder):
+    checkout = folder / "checkout"
+    (checkout / "docs").mkdir(parents=True)
+    (checkout / "results").mkdir()
+    page, kept = checkout / "docs/league.md", checkout / "results/league"
+    page.write_text("# A page\n\n<!-- league -->\n\nold\n\n<!-- end of league -->\n\nthe rest\n")
+    check("does not show" in freeze(checkout, "--check", code=1), "a table of nothing")
+    freeze(checkout, stand_in(folder), "chokepoint", "random")
+    text = page.read_text()
+    check("| chokepoint | 50% (" in text and "old" not in text and text.endswith("\n\nthe rest\n"), "the table", text)
+    freeze(checkout, "--check", stand_in(folder))
+    for changed, said in [(text.replace("50%", "60%", 1), "does not show"), (text.replace("<!-- league", "<!-- "), "no place")]:
+        page.write_text(changed)
+        check(said in freeze(checkout, "--check", code=1 if said != "no place" else 2), f"a page that was changed: {said}")
+    page.write_text(text)
+    check("answers otherwise" in freeze(checkout, "--check", stand_in(folder, "launch_bound"), code=1), "another answer")
+    freeze(checkout, "--score", stand_in(folder, "launch_bound"), "chokepoint")
+    freeze(checkout, "--check", stand_in(folder, "launch_bound"))
+    check(page.read_text() != text and "random" not in page.read_text(), "it was not scored again")
+    trace = kept / "0001.json.gz"
+    content = trace.read_bytes()
+    check(gzip.decompress(content) == gzip.decompress((folder / "corpus/0001.json.gz").read_bytes()), "a trace changed")
+    trace.write_bytes(content + b"x")
+    check("not the trace that was sealed" in freeze(checkout, "--check", code=2), "a trace that was changed")
+    trace.write_bytes(content)
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    freeze(checkout, stand_in(folder, code=1), code=1)
+    check(before == {path.name: path.read_bytes() for path in kept.iterdir()}, "a failure replaces the corpus")
+    check(sorted(path.name for path in (checkout / "results").iterdir()) == ["league"], "something is left behind")
+    large = folder / "corpus/0006.json.gz"
+    large.write_bytes(gzip.compress(os.urandom(frozen.BYTES_MOST), 0))
+    labels = json.loads((folder / "corpus/truth.json").read_text())
+    labels["items"][5]["sha256"] = hashlib.sha256(large.read_bytes()).hexdigest()
+    (folder / "corpus/truth.json").write_text(seal(labels))
+    check("20 MB are the most" in freeze(checkout, stand_in(folder), code=1), "a large corpus")
+    check(before == {path.name: path.read_bytes() for path in kept.iterdir()}, "a large corpus replaces the other")
+
+
 def event(category, name, begin, end, **arguments):
     return {"ph": "X", "cat": category, "name": name, "ts": begin, "dur": end - begin, "args": arguments}
 
@@ -332,4 +395,5 @@ with tempfile.TemporaryDirectory() as name:
     the_table_is_printed_and_written(folder)
     bad_usage_is_refused(folder)
     the_plugins_rules_are_read_from_a_steps_times()
+    the_table_of_the_docs_comes_from_the_corpus(folder)
 sys.exit(bool(failures))
