@@ -241,7 +241,7 @@ wanted()
     [[ $1 =~ $only ]]
 }
 
-# What the running step has said goes into the log.
+# The running step's output goes into the log.
 keep_output()
 {
     [[ -e $now ]] || return 0
@@ -399,7 +399,7 @@ part_tests()
     step doctor "$program" doctor --device="$device"
 }
 
-# What the kernels of each precision are called here, and how long they take.
+# The names of the kernels of each precision here, and how long they take.
 list_kernels()
 {
     command -v python3 >/dev/null && [[ -d $folder/run/traces ]] || return 0

@@ -20,7 +20,7 @@ SLOTS_PER_SM, SLOTS_USED, MUFU_PER_SM = 4, 0.8, 16
 ENDS_S = 3 * LATENCY_S  # the first loads and the last stores of a kernel overlap nothing
 GEMM_FLOPS_PER_S, ATTENTION_FLOPS_PER_S = 620e12, 320e12
 
-# What moves per element: reals read and written, floats read and written, and further accesses of a
+# Moved per element: reals read and written, floats read and written, and further accesses of a
 # whole pack that a cache serves; then flops. As the comments in kernels/ say.
 KERNELS = {
     "fill": (0, 1, 0, 0, 0, 0),

@@ -33,7 +33,7 @@ void atomic_file_discard(const char *temporary, int descriptor);
 /* Creates a folder and its parents. One that is there already is fine. */
 enum status atomic_file_create_folder(const char *path);
 
-/* What a user can do about this errno of a file that was to be written. */
+/* Advice for this errno of a file that was to be written. */
 const char *atomic_file_advice(int error);
 
 /* IO, with the place of the caller, who has a `status` and an `out:` as for FAIL(). */

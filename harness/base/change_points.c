@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the error rate. */
+/* A share of the error rate. */
 #define SHARE_RECENT 0.9
 #define SHARE_SCAN   0.1
 

@@ -20,7 +20,7 @@ struct sha256 sha256_start(void);
 void sha256_add(struct sha256 *hash, const void *bytes, size_t count);
 void sha256_print(const struct sha256 *hash, char text[SHA256_TEXT]); /* of all bytes so far */
 
-/* Of a file's content. IO where it cannot be read. */
+/* The hash of a file's content. IO where it cannot be read. */
 enum status sha256_file(const char *path, char text[SHA256_TEXT]);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a quiz asks about: a trace that `run` wrote and kept beside its result, with the questions and their
+/* The set of a quiz: a trace that `run` wrote and kept beside its result, with the questions and their
  * right answers, which come from that result. */
 #ifndef HARNESS_CLI_QUIZ_SET_H
 #define HARNESS_CLI_QUIZ_SET_H

@@ -10,7 +10,7 @@
 
 #include "harness/cli/flags.h"
 
-/* What the options below set. */
+/* Set by the options below. */
 struct rounds_of {
     bool given;
     int rounds;       /* 0: not given */

@@ -27,7 +27,7 @@ struct compare_files {
  * them name one. BAD_INPUT says which do not agree in what. */
 enum status compare_check(const struct compare_files *sides);
 
-/* What tells machines apart whose files are not compared: the members that compare_check() looks at, and the
+/* Tells machines apart whose files are not compared: by the members that compare_check() looks at, and the
  * processor, or the host where no processor is named. "" when the file says nothing. */
 void compare_machine(const struct benchmark_file *file, char *text, size_t size);
 

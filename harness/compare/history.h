@@ -1,4 +1,4 @@
-/* What a history says of each row: its runs in order, the states that they were in, and whether the latest is
+/* Each row of a history: its runs in order, the states that they were in, and whether the latest is
  * slower than the one before it.
  *
  * A series has the runs of one row, on one machine, with one metric, that did the same work (workload.h). Its

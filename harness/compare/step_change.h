@@ -15,7 +15,7 @@
  *   more than their steps do: a device computes everything a little faster or slower (clock, power,
  *   neighbours), and a host finds its files in the cache or not.
  * - and the step itself differs, by STEP_LEAST or more: else there is nothing to explain.
- * What the device computed faster or slower as a whole is known from the parts: the median of their ratios,
+ * How much faster or slower the device computed as a whole is known from the parts: the median of their ratios,
  * of those that take PACE_PART_LEAST of the computation and more. A part of computation has to stand out from
  * that, and from how far the ratios spread. Beyond PACE_SPREAD_MOST they have nothing in common. */
 #ifndef HARNESS_COMPARE_STEP_CHANGE_H

@@ -113,7 +113,7 @@ bool trace_change_has_untraced(const struct trace_change *change)
     return change->untraced[SIDE_BASE].step_ns > 0 && change->untraced[SIDE_NEW].step_ns > 0;
 }
 
-/* What a trace recorded is one stretch of steps. The medians of the windows must differ the same way: by
+/* A trace is of one stretch of steps. The medians of the windows must differ the same way: by
  * STEP_LEAST, and by more than their own noise. The range of n <= 10 windows is about sqrt(n) standard deviations
  * (Tippett, Biometrika 17, 1925), and a median's error 1.25 of those over sqrt(n). */
 static bool is_confirmed(const struct trace_change *change)
@@ -130,7 +130,7 @@ static bool is_confirmed(const struct trace_change *change)
            fabs(moved) >= fmax(log(1 + STEP_LEAST), noise);
 }
 
-/* What our own traces state. */
+/* Facts that our own traces state. */
 static enum status compare_ours(struct trace_change *change)
 {
     enum status status = STATUS_OK;

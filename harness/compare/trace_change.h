@@ -9,7 +9,7 @@
 /* A fact that the files state differently; the texts are its own. */
 struct trace_difference {
     char *name;        /* "settings", "device", or a member of the file: "cuda_driver_version" */
-    char *side[SIDES]; /* NULL: not stated. Of settings the first alone: "workers 2 and 1" */
+    char *side[SIDES]; /* NULL: not stated. For settings the first alone: "workers 2 and 1" */
 };
 
 /* The step time that our own traces state: the median of windows without a tracer, just before the trace. */
@@ -45,7 +45,7 @@ const struct finding *trace_change_cause(const struct trace_change *change);
 /* Finding number `i` of a side, if the other one has none of its kind; else NULL. Information is none. */
 const struct finding *trace_change_only(const struct trace_change *change, int side, int64_t i);
 
-/* What stands out, the largest first, as far as it fits: "idle: loading +2.10 ms, linear backward +0.41 ms".
+/* The parts that stand out, the largest first, as far as it fits: "idle: loading +2.10 ms, linear backward +0.41 ms".
  * Only what is longer, or shorter where the step is shorter; else trace_change_cause(). "" where there is nothing. */
 void trace_change_words(char *text, size_t size, const struct trace_change *change);
 

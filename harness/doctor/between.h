@@ -22,7 +22,7 @@ struct between {
 };
 
 /* Measures from each device to each other: those that are not open are opened in turn, with a context of this
- * process each. What fails is a way's failure. OUT_OF_MEMORY. Release in every case. */
+ * process each. A failure in one is that way's. OUT_OF_MEMORY. Release in every case. */
 enum status between_measure(struct between *between, struct device *device);
 void between_release(struct between *between);
 

@@ -16,7 +16,7 @@
 enum performance_unit { UNIT_BYTES_PER_SECOND, UNIT_FLOPS, UNIT_NANOSECONDS, UNIT_HERTZ };
 
 /* One row: `measured` against `bound`, the least of a rate, or the most of a time, that is ok. A bound
- * that is NAN is not known: n/a. A value that is not above 0 fails. What is too low fails only if `loss`, what others
+ * that is NAN is not known: n/a. A value that is not above 0 fails. One that is too low fails only if `loss`, what others
  * took meanwhile, does not matter (disturbance.h). */
 void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
                        double measured, double bound, const char *advice,

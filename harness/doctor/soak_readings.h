@@ -1,4 +1,4 @@
-/* What a GPU says of itself while it is soaked: clocks, temperature, power, throttling, errors of its memory. */
+/* The readings of a GPU while it is soaked: clocks, temperature, power, throttling, errors of its memory. */
 #ifndef HARNESS_DOCTOR_SOAK_READINGS_H
 #define HARNESS_DOCTOR_SOAK_READINGS_H
 
@@ -19,7 +19,7 @@ void soak_readings_add(struct soak_readings *readings, const struct device_healt
 /* Uncorrected errors that are new since the first reading; -1: not known. */
 int64_t soak_new_errors(const struct soak_readings *readings);
 
-/* A row each. What is not known is n/a, with the reason that the driver gives. */
+/* A row each. An unknown reading is n/a, with the reason that the driver gives. */
 void soak_readings_check(struct checks *checks, const struct soak_readings *readings, bool is_gpu);
 
 #endif

@@ -83,8 +83,8 @@ struct fleet {
 /* Called for a file that cannot be read, with its path; status_last() says why. */
 typedef void fleet_skip(void *context, const char *path);
 
-/* Reads `count` files with `read`, skips those that cannot be read, and compares. Of one machine there is only its own to
- * say. BAD_INPUT: none could be read. OUT_OF_MEMORY. Release in every case. */
+/* Reads `count` files with `read`, skips those that cannot be read, and compares. One machine alone has only its
+ * own figures. BAD_INPUT: none could be read. OUT_OF_MEMORY. Release in every case. */
 enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const *paths, int count,
                        fleet_skip *skip, void *context);
 void fleet_release(struct fleet *fleet);

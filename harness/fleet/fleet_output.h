@@ -1,4 +1,4 @@
-/* What a fleet says, for people and for programs. */
+/* The output of `fleet`, for people and for programs. */
 #ifndef HARNESS_FLEET_FLEET_OUTPUT_H
 #define HARNESS_FLEET_FLEET_OUTPUT_H
 

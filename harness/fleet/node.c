@@ -289,7 +289,7 @@ out:
     return status;
 }
 
-/* What a row of bench has, by the metric's name in the file. Times are in us there. */
+/* A row of bench, by the metric's name in the file. Times are in us there. */
 static const struct bench_figure {
     const char *metric, *unit;
     double factor;

@@ -64,7 +64,7 @@ bool figure_is_time(const char *unit);  /* less is better */
 /* "102 GFLOP/s", "306 ns"; `text` has QUANTITY_SIZE bytes. */
 void figure_print(char *text, double value, const char *unit);
 
-/* What makes two machines alike: "CPU device (AMD EPYC, 2 cores); AMD EPYC". */
+/* Two machines are alike by this text: "CPU device (AMD EPYC, 2 cores); AMD EPYC". */
 void node_kind(char *text, size_t size, const char *device_name, const char *cpu_model);
 
 #endif

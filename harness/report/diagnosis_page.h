@@ -7,7 +7,7 @@
 #include "harness/diagnosis/rules.h"
 #include "harness/text/page.h"
 
-/* What is printed beside the usual. */
+/* Printed beside the usual. */
 struct diagnosis_view {
     int only;     /* the trace whose page it is; -1: one page for a run, else one for each trace */
     int timeline; /* steps to draw (timeline_text.h), of a run those of its slow rank; 0: none */

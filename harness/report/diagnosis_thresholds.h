@@ -1,4 +1,4 @@
-/* What the rules looked at: this trace's figure, what is good, what is bad, and who says so. */
+/* The figures that the rules looked at: this trace's figure, what is good, what is bad, and who says so. */
 #ifndef HARNESS_REPORT_DIAGNOSIS_THRESHOLDS_H
 #define HARNESS_REPORT_DIAGNOSIS_THRESHOLDS_H
 

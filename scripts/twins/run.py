@@ -73,7 +73,7 @@ def chokepoint(program, *arguments, codes=(0,)):
 
 
 def column(step_ms, findings, accepted):
-    """What is shown of a world: its steps, in ms, and its findings, before and after."""
+    """One side of the table: its steps, in ms, and its findings, before and after."""
     told = {variant: [finding for finding in findings[variant] if finding["severity"] != "information"]
             for variant in ("before", "after")}
     first = told["before"][0] if told["before"] else None

@@ -1,4 +1,4 @@
-"""What a training script has as arguments, or as a line: the healthy value of each, and the others."""
+"""The settings of a training script, its arguments or lines: the healthy value of each, and the others."""
 import dataclasses
 
 

@@ -43,7 +43,7 @@ static inline const char *json_scan_plain(const char *at)
 #endif
 }
 
-/* What json_scan_string() does, for strings that are not plain. */
+/* As json_scan_string(), for strings that are not plain. */
 const char *json_scan_any_string(const char *at, bool *escaped);
 
 /* From behind the opening quote to behind the closing one. *escaped: there is a backslash in it. */

@@ -34,7 +34,7 @@ struct kineto_about {
     const struct device_properties *device;
     int64_t memory_budget; /* bytes that the step may reserve; 0: what the device has */
 
-    /* What the device reached in benches of its own: products in the step's type, copies within its
+    /* Reached by the device in benches of its own: products in the step's type, copies within its
      * memory (read and written); 0: not known. */
     double peak_flops_per_second, copy_bytes_per_second;
 

@@ -77,8 +77,8 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
  * nothing to read. Errors: those of sample_load(). */
 enum status sample_read(struct sample_reader *reader, enum split split, uint32_t index);
 
-/* Reads every file once, so that later reads find them in the host's memory. Of sequences there is
- * nothing to read. Errors: those of dataset_open(). */
+/* Reads every file once, so that later reads find them in the host's memory. Sequences need no
+ * reading. Errors: those of dataset_open(). */
 enum status dataset_read_files(const struct dataset_config *config);
 
 /* Host time to read and decode one generated sample of `jpeg_pixels`, for choosing a size that gives a

@@ -8,7 +8,7 @@
  * names, sizes and times of the files in it, so a folder that has changed gives a new set. Files that
  * cannot be decoded are left out and counted.
  *
- * Of a large folder OWN_IMAGES_MOST images are taken, evenly from all classes: enough for a window's
+ * OWN_IMAGES_MOST images are taken of a large folder, evenly from all classes: enough for a window's
  * batches to be different ones. OWN_SETS_MOST sets stay in the cache folder (a full one takes 100 to 200
  * MB at 512 pixels and 5 to 10 MB at 64): the one unused for longest makes room, but none that was used
  * within the last hour (cache_folder.h), so the sets of one run may be more. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a row of the kernel: long enough that little is copied, short enough that the rows of a large tensor fill a
+/* The length of a row of the kernel: long enough that little is copied, short enough that the rows of a large tensor fill a
  * GPU. */
 enum { WORDS = 8192 };
 
