@@ -34,7 +34,8 @@
     X(leak)                                                                                        \
     X(cache_flush)                                                                                 \
     X(blocking_logger)                                                                             \
-    X(blocking_save)
+    X(blocking_save)                                                                               \
+    X(exposed_allreduce)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

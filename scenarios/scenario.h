@@ -37,7 +37,9 @@ enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
     X(WHERE_TWO_CORES, "two_cores", "on a GPU, or on a host with at least two cores",              \
       !device->shares_host_cores || device->host_cores >= 2)                                       \
     X(WHERE_FOUR_CORES, "four_cores", "on a GPU, or on a host with at least four cores",           \
-      !device->shares_host_cores || device->host_cores >= 4)
+      !device->shares_host_cores || device->host_cores >= 4)                                       \
+    X(WHERE_TWO_CORES_A_RANK, "two_cores_a_rank", "with at least two cores for each rank",         \
+      !device->shares_host_cores || device->host_cores >= 2)
 enum where {
 #define WHERE_ID(id, name, text, condition) id,
     WHERES(WHERE_ID)
@@ -138,7 +140,8 @@ struct accepted_finding {
     X(GROUP_DTYPES, "dtypes", "number types")                                                      \
     X(GROUP_KERNELS, "kernels", "the work of the kernels")                                         \
     X(GROUP_MEMORY, "memory", "device memory")                                                     \
-    X(GROUP_LOGGING, "logging", "logging and saving")
+    X(GROUP_LOGGING, "logging", "logging and saving")                                              \
+    X(GROUP_RANKS, "ranks", "what many ranks do together")
 enum group {
     GROUP_NONE, /* not stated */
 #define GROUP_ID(id, name, text) id,
@@ -156,7 +159,7 @@ extern const struct group_row scenario_groups[]; /* by enum group */
 enum group group_find(const char *name); /* GROUP_NONE: none */
 
 /* The two variants in PyTorch, a few lines each: only what differs, and as much around it as one needs to
- * find the place. os, torch, F (torch.nn.functional), DataLoader, ThreadPoolExecutor, and the names
+ * find the place. torch.distributed is initialised, with one rank. os, torch, F (torch.nn.functional), DataLoader, ThreadPoolExecutor, and the names
  * model, blocks, optimizer, loss_fn, dataset, files, decode(file), loader, device and
  * train_step(inputs, labels) are given; tests/scenarios/test_snippets.py runs the lines. */
 struct snippets {

@@ -4,7 +4,9 @@
 #include "harness/cli/choose.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
+#include "harness/cli/rank_job.h"
 #include "harness/cli/written_trace.h"
+#include "harness/device/many_ranks.h"
 #include "harness/experiment/child/timing.h"
 #include "harness/experiment/child/tracing.h"
 #include "harness/experiment/own_scenario.h"
@@ -84,6 +86,21 @@ static enum status time_scenario(const struct exec *exec, const struct scenario 
     return timing_child(scenario, &protocol, exec->variant, exec->record_fd);
 }
 
+/* The records come from the first rank. */
+static enum status enter_ranks(struct exec *exec, const struct scenario *scenario)
+{
+    enum status status = STATUS_OK;
+    struct training_config config;
+
+    TRY(scenario_config(scenario, VARIANT_BEFORE, &config));
+    TRY(rank_job_enter(config.ranks.count, exec->record_fd));
+    if (ranks_rank() > 0)
+        exec->record_fd = -1;
+
+out:
+    return status;
+}
+
 static void prepare(void *context)
 {
     struct exec *exec = context;
@@ -107,6 +124,7 @@ static enum status run_exec(void *context, int *exit_code)
     } else {
         TRY(choose_only(&scenario, &exec->flags, "exec"));
     }
+    TRY(enter_ranks(exec, scenario));
     TRY(exec->trace != NULL ? trace_scenario(exec, scenario) : time_scenario(exec, scenario));
 
 out:

@@ -5,6 +5,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/interrupt.h"
+#include "harness/device/many_ranks.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>
@@ -219,9 +220,16 @@ int main(int argc, char **argv)
     status = run(argc, argv, &exit_code);
     if (status == STATUS_OK)
         status = flush_output();
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        ranks_leave();
         return exit_code;
+    }
+    if (ranks_count() > 1)
+        status_context("rank %d", ranks_rank());
     fflush(stdout);
     command_print_error();
-    return exit_code != 0 ? exit_code : status_exit_code(status);
+    if (exit_code == 0)
+        exit_code = status_exit_code(status);
+    ranks_abort(exit_code);
+    return exit_code;
 }

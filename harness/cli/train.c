@@ -6,10 +6,12 @@
 #include "harness/cli/flags.h"
 #include "harness/cli/interrupt.h"
 #include "harness/cli/measure.h"
+#include "harness/cli/rank_job.h"
 #include "harness/cli/sweep.h"
 #include "harness/cli/train_ladder.h"
 #include "harness/cli/train_output.h"
 #include "harness/cli/written_trace.h"
+#include "harness/device/many_ranks.h"
 #include "harness/diagnosis/diagnosis.h"
 #include "harness/experiment/child/trace_run.h"
 #include "harness/report/diagnosis_json.h"
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     KNOBS_MAX = 96,
@@ -390,6 +393,37 @@ out:
     return status;
 }
 
+/* What is wrong with the settings is said once, before there are ranks to say it. */
+static enum status check_ranks(const struct train *train)
+{
+    enum status status = STATUS_OK;
+    struct training_config config = train->config;
+    struct device *device = NULL;
+
+    if (train->sweep.knobs > 0 || train->trace != NULL)
+        FAIL(STATUS_BAD_USAGE,
+             "--ranks=%d is for one configuration without a trace: leave out --sweep and --trace",
+             config.ranks.count);
+    TRY(flags_open_device(&device, &train->flags));
+    TRY(knobs_resolve(&config, device_properties(device)));
+
+out:
+    device_close(device);
+    return status;
+}
+
+static enum status enter_ranks(const struct train *train)
+{
+    enum status status = STATUS_OK;
+
+    if (train->config.ranks.count > 1 && !ranks_are_started())
+        TRY(check_ranks(train));
+    TRY(rank_job_enter(train->config.ranks.count, STDOUT_FILENO));
+
+out:
+    return status;
+}
+
 static enum status run_train(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -410,6 +444,8 @@ static enum status run_train(void *context, int *exit_code)
         FAIL(STATUS_BAD_USAGE, "--ladder plans what it measures: leave out --sweep, --trace, "
                                "--save, --resume, --steps "
                                "and --repetitions");
+    if (train->ladder && train->config.ranks.count > 1)
+        FAIL(STATUS_BAD_USAGE, "--ladder trains on one rank: leave out --ranks");
     if (!train->ladder && train->budget_seconds > 0)
         FAIL(STATUS_BAD_USAGE, "--time-budget is for --ladder: add it, or give --steps instead");
     if (train->trace != NULL)
@@ -421,6 +457,7 @@ static enum status run_train(void *context, int *exit_code)
                          train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS));
         goto out;
     }
+    TRY(enter_ranks(train));
     TRY(flags_open_device(&device, &train->flags));
     TRY(train->sweep.knobs > 0 ? train_sweep(train, device, &page)
                                : train_one(train, &device, &page));
@@ -449,6 +486,7 @@ const struct command command_train = {
             "  chokepoint train --input=decoded --sweep workers=0,1,2,4\n"
             "  chokepoint train --input=decoded --sweep workers=0,1,2 --sweep batch=8,16\n"
             "  chokepoint train --ladder    from everything wrong to tuned settings\n"
+            "  chokepoint train --ranks=2    data-parallel, over MPI\n"
             "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
             "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
     .options = options,

@@ -39,7 +39,7 @@ enum status ranks_load(void)
     TRY(plugin_symbol((void **)&entry,
                       &(struct plugin_title){
                           .file = "mpi",
-                          .who = "more than one rank",
+                          .who = "MPI, which connects ranks,",
                           .advice = "install MPI (libopenmpi-dev and openmpi-bin) and build again",
                           .symbol = RANKS_DRIVER_SYMBOL }));
     TRY(plugin_check_build(entry()->build_id, "mpi"));

@@ -69,7 +69,8 @@ struct balance_result {
  * device that records. A quick run takes the first from the timing child; otherwise both are of the
  * same process. */
 struct tracing {
-    char file[128];   /* the trace's name in the folder; "": there is none */
+    char file[128]; /* the trace's name in the folder, that of the first rank; "": there is none */
+    int ranks;      /* that have one each; 0: one process trained alone */
     char reason[512]; /* why there is none, though it was wanted */
     int64_t steps, windows;
     double step_time_us, traced_step_time_us;

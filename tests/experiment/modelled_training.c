@@ -86,9 +86,10 @@ out:
     return status;
 }
 
-int64_t training_batches_ready(const struct training *training)
+enum status training_batches_ready(const struct training *training, int64_t *ready)
 {
-    return training->steps < model.ready ? model.ready - training->steps : 0;
+    *ready = training->steps < model.ready ? model.ready - training->steps : 0;
+    return STATUS_OK;
 }
 
 static double slowness(const struct training *training)

@@ -101,6 +101,7 @@ program = os.path.abspath(sys.argv[1])
 folder = tempfile.TemporaryDirectory()  # Lines may write files.
 os.chdir(folder.name)
 listed = subprocess.run([program, "list", "--format=json"], stdout=subprocess.PIPE, check=True)
+torch.distributed.init_process_group("gloo", init_method=f"file://{folder.name}/ranks", rank=0, world_size=1)
 failed = 0
 for scenario in json.loads(listed.stdout)["scenarios"]:
     name = scenario["name"]
@@ -118,4 +119,5 @@ for scenario in json.loads(listed.stdout)["scenarios"]:
         failed += 1
     os.environ.clear()
     os.environ.update(environment)
+torch.distributed.destroy_process_group()
 sys.exit(failed > 0)

@@ -506,10 +506,11 @@ static void a_roles_budget_follows_the_precision(void **state)
         resolved("model=heavy memory_budget=role precision=fp32", &amx).allocator.budget, fp32);
 }
 
-/* The settings that say what is trained on: sizes follow from them. */
+/* The settings that say what is trained on, and by how many: sizes follow from them, and what ranks can. */
 static bool moves_others(const char *knob)
 {
-    static const char *const names[] = { "model", "data", "tokens", "patch", "crop", "width" };
+    static const char *const names[] = { "model", "data",  "tokens", "patch",
+                                         "crop",  "width", "ranks" };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(knob, names[i]) == 0)
@@ -645,6 +646,21 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "memory_budget=5GiB", "",
           "memory_budget=5GiB on CPU device (a test): the device has 4294967296 bytes; set "
           "memory_budget lower or to device" },
+        { &cuda, "ranks=2", "",
+          "ranks=2 on NVIDIA test: ranks communicate on the CPU device only, for now; set "
+          "ranks=1 or take --device=cpu" },
+        { &cpu, "ranks=3 batch=8", "",
+          "batch=8 with ranks=3 and accumulate=1: every rank takes as many samples of each "
+          "micro-batch; set batch to a multiple of ranks times accumulate" },
+        { &cpu, "ranks=2 precision=bf16", "",
+          "precision=bf16 with ranks=2: gradients of several ranks are added up in fp32; set "
+          "precision=fp32 or ranks=1" },
+        { &cpu, "ranks=2 launch=graph", "",
+          "launch=graph with ranks=2: a graph holds no communication; set launch=eager or "
+          "ranks=1" },
+        { &cpu, "ranks=2 save_every=5", "",
+          "save_every=5 with ranks=2: the state of one rank only can be saved and resumed; set "
+          "save_every=never, leave out --save and --resume, or set ranks=1" },
         { &cpu, "loss_every=1025", "",
           "loss_every=1025: the device keeps the losses of the last 1024 steps, so older ones "
           "would be overwritten between two reads; set loss_every to 1024 or less" },
@@ -683,6 +699,7 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
     resolved("loss_every=1024", &cpu);
     resolved("transfer=overlapped host_memory=pageable", &cpu);
     resolved("input=resident workers=4", &cpu);
+    resolved("model=light batch=12 accumulate=2 ranks=3", &cpu);
 }
 
 static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void **state)

@@ -56,6 +56,7 @@ struct cpu_stream {
     /* The worker's own: */
     int64_t copy_start_ns;
     struct gemm_scratch *gemm_scratch;
+    bool communicates; /* has run a collective */
 };
 
 /* --- stream.c --- */

@@ -6,17 +6,20 @@
  * and then all take each other's, which moves as many bytes as a ring. Short data goes from each rank to each,
  * and all add it up.
  *
- * A wait is a loop of tests that gives the core away: ranks share cores with what they wait for. */
+ * A wait is a loop of tests, with short rests after the first: the rank that is waited for may need the core.
+ * sched_yield() would not do: since Linux 6.6 a thread that yields gives up its turn for milliseconds. */
 #include "harness/device/ranks_driver.h"
 
 #include <mpi.h>
 
+#include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     ROUND_FLOATS = 64 << 10, /* of a rank's part: 256 KiB, which fit a core's cache */
@@ -36,6 +39,7 @@ struct channel {
 
 static struct channel channels[RANKS_CHANNELS];
 static struct ranks_place place;
+static char segment[256]; /* unlink_segment()'s; "": there is none */
 
 static enum status check(int code, const char *call)
 {
@@ -90,6 +94,37 @@ out:
     return status;
 }
 
+/* Open MPI's memory that this rank shares with those of its machine. Once all have it, its name is needed no more,
+ * and would stay if the rank were killed. */
+static void unlink_segment(void)
+{
+    static const char *const beginnings[] = { "/dev/shm/vader_segment.", "/dev/shm/sm_segment." };
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512], ending[16];
+
+    snprintf(ending, sizeof ending, ".%d\n", place.rank);
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        char *path = strstr(line, "/dev/shm/"), *end = strrchr(line, '.');
+        for (size_t i = 0; path != NULL && i < ARRAY_SIZE(beginnings); i++)
+            if (strncmp(path, beginnings[i], strlen(beginnings[i])) == 0 &&
+                strcmp(end, ending) == 0)
+                snprintf(segment, sizeof segment, "%.*s", (int)strcspn(path, "\n"), path);
+    }
+    if (maps != NULL)
+        fclose(maps);
+    if (segment[0] != '\0')
+        unlink(segment);
+}
+
+/* MPI_Finalize() unlinks it again, and complains where it is not there. */
+static void restore_segment(void)
+{
+    int file = segment[0] != '\0' ? open(segment, O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+
+    if (file >= 0)
+        close(file);
+}
+
 /* The workers of streams and the host call MPI at the same time. */
 static enum status join(struct ranks_place *found, const struct status_bridge *bridge)
 {
@@ -103,6 +138,8 @@ static enum status join(struct ranks_place *found, const struct status_bridge *b
              "this MPI takes calls from one thread only; install one with MPI_THREAD_MULTIPLE");
     TRY(find_place());
     for (int i = 0; i < RANKS_CHANNELS; i++) TRY(open_channel(&channels[i]));
+    TRY(check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"));
+    unlink_segment();
     *found = place;
 
 out:
@@ -121,6 +158,7 @@ static void leave(void)
         free(channel->sum);
         *channel = (struct channel){ 0 };
     }
+    restore_segment();
     MPI_Finalize();
 }
 
@@ -142,9 +180,7 @@ static enum status await(struct channel *channel, int count)
                   "MPI_Testall"));
         if (done)
             break;
-        if (tests < TESTS_SPUN)
-            sched_yield();
-        else
+        if (tests >= TESTS_SPUN)
             nanosleep(&rest, NULL);
     }
 

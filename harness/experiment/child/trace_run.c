@@ -3,10 +3,13 @@
 #include "harness/base/cpu_times.h"
 #include "harness/base/statistics.h"
 #include "harness/bench/clocks.h"
+#include "harness/device/many_ranks.h"
 #include "harness/experiment/child/session.h"
 #include "harness/experiment/child/window.h"
+#include "harness/experiment/rank_trace.h"
 #include "harness/trace/record/kineto.h"
 
+#include <limits.h>
 #include <math.h>
 
 enum { PILOT_STEPS = 3, SETTINGS_SIZE = 1024 };
@@ -144,7 +147,7 @@ out:
 static enum status write_trace(struct trace_run *run, const struct cpu_times *first)
 {
     struct cpu_times last;
-    char settings[SETTINGS_SIZE];
+    char settings[SETTINGS_SIZE], path[PATH_MAX];
     enum status status = STATUS_OK;
     struct kineto_about about = {
         .name = run->name,
@@ -155,6 +158,8 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
         .copy_bytes_per_second = run->ceilings.bytes_per_second,
         .steps = run->plan.steps,
         .windows = run->plan.windows,
+        .rank = ranks_rank(),
+        .ranks = ranks_count(),
         .step_time_us = stats_median(run->wait_us, run->plan.windows),
         .traced_step_time_us = stats_median(run->traced_us, run->plan.windows),
     };
@@ -165,7 +170,9 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
     cpu_times_read(&last, "/");
     about.other_cores = cpu_loss_between(first, &last).others;
     TRY(knobs_print(run->config, settings, sizeof settings));
-    TRY(kineto_write(run->path, run->trace, &about));
+    TRY(rank_trace_name(path, sizeof path, run->path, ranks_rank(), ranks_count()));
+    TRY(kineto_write(path, run->trace, &about));
+    TRY(ranks_wait()); /* Then all of them are there. */
     run->tracing = (struct tracing){ .steps = about.steps,
                                      .windows = about.windows,
                                      .step_time_us = about.step_time_us,

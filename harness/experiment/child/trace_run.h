@@ -17,8 +17,9 @@
 
 struct trace_run {
     /* The order. */
-    const char *name;                     /* of what is traced: "item_sync.before" */
-    const char *path;                     /* compressed if it ends in ".gz" */
+    const char *name; /* of what is traced: "item_sync.before" */
+    const char *
+        path; /* compressed if it ends in ".gz"; of several ranks each has its own (rank_trace.h) */
     const struct protocol *protocol;      /* the device, and whether it is quick */
     const struct training_config *config; /* resolved */
     int64_t period;                       /* of a window, in steps */

@@ -110,11 +110,13 @@ static enum status run_quarters(struct warm_up *warm_up, struct training *traini
                                 int64_t most_drained)
 {
     double wall_ns;
+    int64_t ready;
     enum status status = STATUS_OK;
 
     for (int64_t i = 0; !warm_up->warm && i < (warm_up->has_drained ? most_drained : most); i++) {
         TRY(time_steps(training, warm_up->quarter, &wall_ns, warm_up->metric));
-        take_quarter(warm_up, wall_ns, training_batches_ready(training));
+        TRY(training_batches_ready(training, &ready));
+        take_quarter(warm_up, wall_ns, ready);
     }
 
 out:
@@ -148,6 +150,7 @@ enum status window_pilot(struct device *device, const struct training_config *co
     struct training *training = NULL;
     struct warm_up warm_up = { 0 };
     double first_ns;
+    int64_t ready;
     enum status status = STATUS_OK;
 
     TRY(training_open(&training, device, config));
@@ -155,7 +158,8 @@ enum status window_pilot(struct device *device, const struct training_config *co
     TRY(clocks_raise(device));
     TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter, &first_ns,
                      warm_up.metric));
-    take_quarter(&warm_up, first_ns, training_batches_ready(training));
+    TRY(training_batches_ready(training, &ready));
+    take_quarter(&warm_up, first_ns, ready);
     TRY(run_quarters(&warm_up, training, QUARTERS_MOST - 1, QUARTERS_MOST - 1));
     memcpy(metric, warm_up.fastest, sizeof warm_up.fastest);
     training_close(training);

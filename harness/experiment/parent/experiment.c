@@ -2,6 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/experiment/parent/arguments.h"
+#include "harness/experiment/parent/launcher.h"
 #include "harness/experiment/parent/process.h"
 #include "harness/experiment/parent/variant_diagnosis.h"
 #include "harness/experiment/parent/variant_traces.h"
@@ -244,16 +245,41 @@ static void open_result(struct scenario_result *result, const struct scenario *s
     result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
 }
 
+int experiment_ranks(const struct scenario *scenario)
+{
+    struct training_config config;
+
+    return scenario->base != NULL && scenario_config(scenario, VARIANT_BEFORE, &config) == STATUS_OK
+               ? config.ranks.count
+               : 1;
+}
+
+/* Why the ranks that a scenario needs cannot be started here; false: they can, or it needs one. */
+static bool lacks_ranks(const struct scenario *scenario, char *reason, size_t size)
+{
+    int ranks = experiment_ranks(scenario);
+    struct launcher launcher;
+
+    if (ranks == 1 || launcher_find(&launcher, ranks) == STATUS_OK)
+        return false;
+    snprintf(reason, size, "%s", status_last()->text);
+    return true;
+}
+
 bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
                       const struct protocol *protocol, const struct device_properties *device)
 {
-    if (where_holds(scenario->needs, device))
+    char reason[sizeof result->reason];
+
+    if (!where_holds(scenario->needs, device))
+        snprintf(reason, sizeof reason, "the bottleneck shows only %s; this is the %s",
+                 wheres[scenario->needs].text, device->name);
+    else if (!lacks_ranks(scenario, reason, sizeof reason))
         return false;
     open_result(result, scenario, protocol);
     result->verdict = VERDICT_SKIPPED;
     result->device = *device;
-    snprintf(result->reason, sizeof result->reason, "the bottleneck shows only %s; this is the %s",
-             wheres[scenario->needs].text, device->name);
+    memcpy(result->reason, reason, sizeof result->reason);
     return true;
 }
 
@@ -272,6 +298,7 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
                              .arguments = arguments.list,
                              .timeout_seconds = protocol->timeout_seconds,
                              .kept = protocol->lock,
+                             .softly = experiment_ranks(scenario) > 1,
                              .stop = stop,
                              .line = take_line,
                              .context = &collector };

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@ enum {
     READ_BYTES = 64 << 10, /* a pipe's usual capacity; it may be up to 1 MiB */
     READS_MOST = 17,
     NOT_STARTED = 127, /* the shell's exit code for it */
+    SOFT_SECONDS = 5,  /* Open MPI gives its ranks 1 s */
     KEPT_FD = PROCESS_RECORD_FD + 1,
 };
 
@@ -32,7 +32,7 @@ struct lines {
 
 /* The last bytes of a stream. */
 struct tail {
-    char bytes[480 - 1];
+    char bytes[2048];
     size_t length;
     bool cut;
 };
@@ -135,11 +135,26 @@ static size_t printed_length(const char *from, const char *end)
     return length;
 }
 
+/* The first line in which a rank says itself what failed; launchers add much about it. False: there is none. */
+static bool find_sentence(const char **from, const char **end)
+{
+    static const char beginning[] = "chokepoint: rank ";
+    const char *found = memmem(*from, (size_t)(*end - *from), beginning, sizeof beginning - 1);
+
+    if (found == NULL)
+        return false;
+    *from = found;
+    found = memchr(found, '\n', (size_t)(*end - found));
+    if (found != NULL)
+        *end = found;
+    return true;
+}
+
 /* The tail on one line: its last whole lines, as many as fit, or the end of the last. */
 static void tail_print(const struct tail *tail, char *text, size_t size)
 {
     const char *from = tail->bytes, *end = tail->bytes + tail->length;
-    bool cut = tail->cut;
+    bool cut = tail->cut && !find_sentence(&from, &end);
 
     while (end > from && (unsigned char)end[-1] <= ' ') end--;
     while (cut || printed_length(from, end) >= size) {
@@ -307,11 +322,23 @@ static bool has_ended(const struct running *running)
            info.si_pid == running->pid;
 }
 
+/* Lets the child end what it has started, elsewhere than in its group. */
+static void end_softly(const struct running *running)
+{
+    int64_t start_ns = clock_ns();
+
+    kill(running->pid, SIGTERM);
+    while (!has_ended(running) && (double)(clock_ns() - start_ns) * 1e-9 < SOFT_SECONDS)
+        poll(NULL, 0, SILENT_SLICE_MS);
+}
+
 /* Ends the whole group and collects the child. */
 static int finish(struct running *running)
 {
     int how = 0;
 
+    if (running->child->softly && !has_ended(running))
+        end_softly(running);
     kill(-running->pid, SIGKILL);
     kill(running->pid, SIGKILL); /* It has no group of its own before its setpgid(). */
     while (waitpid(running->pid, &how, 0) < 0 && errno == EINTR) continue;

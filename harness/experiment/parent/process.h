@@ -10,6 +10,7 @@
 #include "harness/base/status.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { PROCESS_RECORD_FD = 3 }; /* the descriptor for lines, in the child */
@@ -19,6 +20,7 @@ struct process {
     const char *const *arguments; /* from argv[1] on; ends with NULL */
     double timeout_seconds;       /* 0: none */
     int kept;                     /* a descriptor, at least 5, that the child keeps open; 0: none */
+    bool softly; /* it starts others, and ends them if it gets SIGTERM and the time to do so */
     const volatile sig_atomic_t *stop; /* NULL: none; checked every 100 ms and after a signal */
     void (*line)(void *context, const char *line); /* each whole line, without its newline */
     void *context;

@@ -4,24 +4,62 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static enum status diagnose(struct variant_diagnosis *to, const char *folder, const char *file)
+/* The findings of all ranks are those of the run. */
+static void take_findings(struct variant_diagnosis *to, struct diagnosis *diagnosis)
+{
+    struct findings *from =
+        diagnosis->run_count > 0 ? &diagnosis->run.findings : &diagnosis->findings[0];
+
+    to->busy_share = diagnosis_busy_share(diagnosis, 0);
+    to->findings = *from;
+    memset(from, 0, sizeof *from);
+}
+
+/* Of rank `rank`; the first one's is `tracing->file`. */
+static enum status trace_path(char path[PATH_MAX], const char *folder,
+                              const struct tracing *tracing, int rank)
+{
+    enum status status = STATUS_OK;
+    const char *first = strstr(tracing->file, ".rank0.");
+    int stem = (int)(first != NULL ? first - tracing->file : 0), length;
+
+    if (tracing->ranks > 1 && first != NULL)
+        length = snprintf(path, PATH_MAX, "%s/%.*s.rank%d%s", folder, stem, tracing->file, rank,
+                          first + strlen(".rank0"));
+    else
+        length = snprintf(path, PATH_MAX, "%s/%s", folder, tracing->file);
+    if (length < 0 || length >= PATH_MAX)
+        FAIL(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, tracing->file);
+
+out:
+    return status;
+}
+
+static enum status diagnose(struct variant_diagnosis *to, const char *folder,
+                            const struct tracing *tracing)
 {
     struct diagnosis diagnosis = { .count = 0 };
-    char path[PATH_MAX];
-    const char *const paths[] = { path };
+    int ranks = tracing->ranks > 1 ? tracing->ranks : 1;
+    char(*names)[PATH_MAX] = calloc((size_t)ranks, sizeof *names);
+    const char **paths = calloc((size_t)ranks, sizeof *paths);
     enum status status = STATUS_OK;
 
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) >= sizeof path)
-        FAIL(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, file);
-    TRY(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
-    to->busy_share = diagnosis_busy_share(&diagnosis, 0);
-    to->findings = diagnosis.findings[0];
-    memset(&diagnosis.findings[0], 0, sizeof diagnosis.findings[0]);
+    if (names == NULL || paths == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the traces of %d ranks", ranks);
+    for (int rank = 0; rank < ranks; rank++) {
+        TRY(trace_path(names[rank], folder, tracing, rank));
+        paths[rank] = names[rank];
+    }
+    TRY(diagnosis_make(&diagnosis, paths, ranks, NULL, NULL));
+    take_findings(to, &diagnosis);
 
 out:
     diagnosis_release(&diagnosis);
+    free(names);
+    free(paths);
     return status;
 }
 
@@ -31,7 +69,7 @@ void variant_diagnosis_make(struct scenario_result *result)
         struct variant_diagnosis *to = &result->diagnoses[v];
         if (result->tracing[v].file[0] == '\0')
             continue;
-        to->made = diagnose(to, result->protocol.traces, result->tracing[v].file) == STATUS_OK;
+        to->made = diagnose(to, result->protocol.traces, &result->tracing[v]) == STATUS_OK;
         if (!to->made)
             snprintf(to->reason, sizeof to->reason, "%s", status_last()->text);
     }

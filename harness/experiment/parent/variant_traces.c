@@ -1,7 +1,9 @@
 #include "harness/experiment/parent/variant_traces.h"
 
 #include "harness/experiment/parent/arguments.h"
+#include "harness/experiment/parent/experiment.h"
 #include "harness/experiment/parent/process.h"
+#include "harness/experiment/rank_trace.h"
 #include "harness/experiment/records.h"
 
 #include <limits.h>
@@ -63,6 +65,7 @@ enum status variant_trace_make(struct scenario_result *result, enum variant vari
                              .arguments = arguments.list,
                              .timeout_seconds = protocol->timeout_seconds,
                              .kept = protocol->lock,
+                             .softly = experiment_ranks(result->scenario) > 1,
                              .stop = stop,
                              .line = take_line,
                              .context = &collector };
@@ -74,8 +77,9 @@ enum status variant_trace_make(struct scenario_result *result, enum variant vari
     arguments_trace(&arguments, result->scenario, protocol, variant, path,
                     result->balance.jpeg_pixels, protocol->quick ? step_time_us : 0);
     TRY(process_run(&child, &report));
+    tracing->ranks = experiment_ranks(result->scenario);
     if (collector.written && report.end == PROCESS_EXITED && report.code == 0)
-        memcpy(tracing->file, name, sizeof tracing->file);
+        TRY(rank_trace_name(tracing->file, sizeof tracing->file, name, 0, tracing->ranks));
     else
         explain(&collector, &report, tracing->reason, sizeof tracing->reason);
 

@@ -279,6 +279,24 @@ static double product(const uint32_t size[3])
     return (double)size[0] * (double)size[1] * (double)size[2];
 }
 
+/* A rank's part is what it has before an all-gather and after a reduce-scatter. */
+static void collective_arguments(struct writer *writer, const struct activity *kernel)
+{
+    int ranks = writer->about->ranks > 0 ? writer->about->ranks : 1;
+    int64_t all = kernel->bytes / (int64_t)sizeof(float);
+    bool gathers = strcmp(kernel->collective, "_allgather_base") == 0;
+    bool scatters = strcmp(kernel->collective, "_reduce_scatter_base") == 0;
+
+    text(writer, "Collective name", kernel->collective);
+    integer(writer, "In msg nelems", gathers ? all / ranks : all);
+    integer(writer, "Out msg nelems", scatters ? all / ranks : all);
+    integer(writer, "Group size", ranks);
+    text(writer, "dtype", "Float");
+    text(writer, "Process Group Name", "0");
+    text(writer, "Process Group Description", "default_pg");
+    integer(writer, "Rank", writer->about->rank);
+}
+
 /* Blocks and warps per SM as Kineto has them (libkineto/src/DeviceProperties.cpp, blocksPerSm and
  * warpsPerSm). On the CPU device a block is a row or pack of a kernel. */
 static void write_kernel(struct writer *writer, const struct activity *kernel)
@@ -297,6 +315,8 @@ static void write_kernel(struct writer *writer, const struct activity *kernel)
     three(writer, "grid", kernel->grid);
     three(writer, "block", kernel->block);
     integer(writer, "est. achieved occupancy %", (int64_t)(100 * kernel->occupancy + 0.5f));
+    if (kernel->collective != NULL)
+        collective_arguments(writer, kernel);
     work_close(writer, kernel);
 }
 
@@ -544,10 +564,23 @@ static void put_ours(struct writer *writer)
     json_put(writer->json, "}");
 }
 
+static void put_ranks(struct writer *writer)
+{
+    const struct kineto_about *about = writer->about;
+
+    if (about->ranks <= 1)
+        return;
+    json_put(writer->json, ",\n\"distributedInfo\":{\"backend\":\"mpi\"");
+    integer(writer, "rank", about->rank);
+    integer(writer, "world_size", about->ranks);
+    json_put(writer->json, "}");
+}
+
 static void put_head(struct writer *writer)
 {
     json_put(writer->json, "{\"schemaVersion\":1");
     put_device(writer);
+    put_ranks(writer);
     json_put(writer->json, ",\n\"record_shapes\":1,\"profile_memory\":1,\"with_flops\":1");
     text(writer, "displayTimeUnit", "ms");
     integer(writer, "baseTimeNanoseconds", trace_start_wall_ns(writer->trace));

@@ -11,6 +11,8 @@
  *                        tokens are the others), "flops"
  *   gpu_user_annotation  the same on a stream: from the first work launched in it to the end of the last
  *   kernel, gpu_memcpy, gpu_memset   pid is the device's number, tid the stream
+ *                        One that communicates has "Collective name", "In msg nelems", "Out msg nelems",
+ *                        "dtype", "Group size" and "Rank", as PyTorch's profiler writes them from 2.3 on
  *   cuda_runtime, cuda_driver        pid and tid of the host; "correlation" as on the work it caused
  *   cuda_sync            a wait; tid -1, since it lasts across work of its stream; "stream" -1: of all
  *   ac2g                 a flow: s at the call, f at the first work that it caused
@@ -44,6 +46,8 @@ struct kineto_about {
     int windows;
     double step_time_us, traced_step_time_us;
     double spread; /* of the windows of a kind, over their median; NaN: there is only one window */
+
+    int rank, ranks; /* of the process; 0 and 1 where it trains alone */
 
     double other_cores; /* that other programs used meanwhile, on average; NaN: not known */
 };

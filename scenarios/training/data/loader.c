@@ -172,6 +172,11 @@ static void shuffle(struct loader *loader, int64_t epoch)
     loader->epoch = epoch;
 }
 
+static size_t parts_of(const struct loader_config *config)
+{
+    return config->parts > 0 ? (size_t)config->parts : 1;
+}
+
 /* Gives the next batch in order to a free slot. With the mutex held. */
 static void claim(struct loader *loader, struct slot *slot)
 {
@@ -179,7 +184,10 @@ static void claim(struct loader *loader, struct slot *slot)
     size_t samples = (size_t)loader->layout.samples;
 
     shuffle(loader, loader->claimed / loader->batches_per_epoch);
-    memcpy(slot->samples, loader->order + (size_t)place * samples, samples * sizeof *slot->samples);
+    memcpy(slot->samples,
+           loader->order +
+               ((size_t)place * parts_of(&loader->config) + (size_t)loader->config.part) * samples,
+           samples * sizeof *slot->samples);
     slot->batch.index = loader->claimed++;
     slot->state = SLOT_LOADING;
 }
@@ -391,11 +399,11 @@ static enum status check(const struct dataset *dataset, const struct loader_conf
              "%d workers with a prefetch of %d batches are impossible; workers are "
              "0 or more, prefetch is 1 or more",
              config->workers, config->prefetch);
-    if (samples < 1 || (uint32_t)samples > count)
+    if (samples < 1 || (size_t)samples * parts_of(config) > count)
         FAIL(STATUS_BAD_USAGE,
              "a batch of %d samples cannot be made from %u training samples; choose "
              "1 to %u",
-             samples, count, count);
+             samples * (int)parts_of(config), count, count);
     if (batches_max <= (int64_t)config->workers * config->prefetch)
         FAIL(STATUS_INTERNAL, "%d batches are too few for %d workers with a prefetch of %d",
              batches_max, config->workers, config->prefetch);
@@ -424,7 +432,7 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     made->memory = *memory;
     made->slots_max = batches_max;
     made->order_count = dataset_count(dataset, SPLIT_TRAIN);
-    made->batches_per_epoch = made->order_count / (uint32_t)samples;
+    made->batches_per_epoch = (int64_t)(made->order_count / ((size_t)samples * parts_of(config)));
     made->claimed = made->taken = config->first_batch;
     made->claim_end = next_claim_end(made);
     made->epoch = -1;

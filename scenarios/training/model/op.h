@@ -45,6 +45,12 @@ struct model_shape {
     bool strided_heads; /* attention reads qkv and writes its result where they are */
 };
 
+/* Told of each pass that is queued, by its place in the program. */
+struct pass_listener {
+    enum status (*queued)(void *context, int entry);
+    void *context;
+};
+
 /* Where a pass runs, and on which part of the input. */
 struct op_context {
     struct stream *stream;
@@ -61,6 +67,7 @@ struct op_context {
     struct event *forward_end; /* recorded there; NULL: none */
     struct graph_spans *spans; /* of the graph that is captured; NULL: none is */
     struct tensor_sums *sums;  /* of all that passes write; NULL: none are taken */
+    const struct pass_listener *listener; /* NULL: none */
 };
 
 enum { PASS_READS = 8, PASS_WRITES = 7 };

@@ -399,6 +399,8 @@ enum status program_run(struct program *program, const struct op_context *contex
         TRY(run_entry(entry, context, allocator, keep, saved));
         if (start_ns != 0)
             trace_add_operator(program->trace, &program->operations[done], start_ns);
+        if (context->listener != NULL)
+            TRY(context->listener->queued(context->listener->context, done));
         if (context->spans != NULL) {
             name_pass(name, &entry->what);
             note_span(context, name, node);
@@ -435,6 +437,14 @@ int program_length(const struct program *program)
 struct program_entry program_entry(const struct program *program, int index)
 {
     return program->entries[index].what;
+}
+
+int program_last_write(const struct program *program, const struct tensor *tensor)
+{
+    int last = program->length - 1;
+
+    while (last >= 0 && !writes(program->entries[last].pass, tensor)) last--;
+    return last;
 }
 
 int64_t program_bytes(const struct program *program)

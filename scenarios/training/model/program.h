@@ -60,6 +60,9 @@ struct program_entry {
 };
 struct program_entry program_entry(const struct program *program, int index);
 
+/* The last entry that writes the tensor; -1: none does. */
+int program_last_write(const struct program *program, const struct tensor *tensor);
+
 /* Sums over one run. */
 int64_t program_bytes(const struct program *program);
 int64_t program_flops(const struct program *program);

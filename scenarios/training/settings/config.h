@@ -86,6 +86,8 @@ struct loader_config {
     struct batching_config batching;
     uint64_t seed;
     int64_t first_batch; /* where the seed's order is entered: the number of a batch */
+    int part,
+        parts; /* this loader's of as many equal parts of each batch, counted from 0; parts 0: all */
 };
 
 /* --- Copies of batches to the device --- */
@@ -190,6 +192,19 @@ struct saving_config {
     char resume[512]; /* the folder with the state to go on from; "": from the beginning */
 };
 
+/* --- Many ranks --- */
+
+/* ALLREDUCE_OVERLAP: a bucket as soon as its gradients are there, while backward goes on. */
+enum allreduce { ALLREDUCE_AFTER_BACKWARD, ALLREDUCE_OVERLAP };
+
+struct ranks_config {
+    int count; /* processes that train together, each with an equal part of every micro-batch */
+    enum allreduce allreduce;
+    int bucket_mb; /* MiB of gradients that one all-reduce adds up; 0: those of one tensor */
+    bool
+        bucket_view; /* gradients are parts of the buckets; no: they are copied into them and back */
+};
+
 struct training_config {
     struct model_config model;
     struct dataset_config data;
@@ -200,6 +215,7 @@ struct training_config {
     struct launch_config launch;
     struct logging_config logging;
     struct saving_config saving;
+    struct ranks_config ranks;
     uint64_t seed;
 };
 

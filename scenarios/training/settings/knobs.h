@@ -48,8 +48,8 @@ enum status knobs_apply(struct training_config *config, const char *settings);
 
 /* Fills in the values that depend on the device and the model's role (sizes, launch mode, workers,
  * precision), passes the seed and the sizes on to the modules that use them, and refuses impossible
- * combinations with the reason (REFUSED). The values depend on no knobs but model, data, tokens, patch
- * and width, so that a scenario's knob never moves another; only memory_budget=role depends on all of the
+ * combinations with the reason (REFUSED). The values depend on no knobs but model, data, tokens, patch,
+ * width and ranks, so that a scenario's knob never moves another; only memory_budget=role depends on all of the
  * model's sizes and on precision. A resolved configuration resolves to itself; after changing one of those
  * knobs, start again from an unresolved one. */
 enum status knobs_resolve(struct training_config *config, const struct device_properties *device);

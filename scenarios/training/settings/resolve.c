@@ -52,8 +52,9 @@ static void fill_model(struct training_config *config, const struct role_sizes *
     if (images)
         model->patch = or_role(model->patch, sizes->patch);
     if (model->precision == PRECISION_AUTO)
-        model->precision =
-            device->bf16_matrix_units && !sizes->fp32 ? PRECISION_BF16 : PRECISION_FP32;
+        model->precision = device->bf16_matrix_units && !sizes->fp32 && config->ranks.count == 1
+                               ? PRECISION_BF16
+                               : PRECISION_FP32;
 }
 
 /* Generated files are twice the size that the model sees: photographs on disk are larger than what is
@@ -90,7 +91,8 @@ static void fill(struct training_config *config, const struct device_properties 
     if (config->allocator.budget == MEMORY_BUDGET_ROLE)
         config->allocator.budget = step_memory_budget(config);
     if (config->launch.mode == LAUNCH_AUTO)
-        config->launch.mode = sizes->graph ? LAUNCH_GRAPH : LAUNCH_EAGER;
+        config->launch.mode =
+            sizes->graph && config->ranks.count == 1 ? LAUNCH_GRAPH : LAUNCH_EAGER;
     config->loader.batching.micro_batches = config->launch.accumulate;
     config->data.seed = config->seed;
     config->loader.seed = config->seed;
@@ -159,6 +161,16 @@ SETTINGS(collates_without_workers,
          config->loader.collate == COLLATE_LOOP && config->loader.workers == 0)
 DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
 SETTINGS(losses_overwritten, config->logging.loss_every > LOSS_RING)
+
+SETTINGS(has_ranks, config->ranks.count > 1)
+DEVICE(ranks_of_gpus, has_ranks(config, device) && device->is_gpu)
+SETTINGS(ranks_not_divided,
+         config->model.batch % (config->launch.accumulate * config->ranks.count) != 0)
+DEVICE(ranks_not_in_fp32, has_ranks(config, device) && config->model.precision != PRECISION_FP32)
+DEVICE(ranks_in_graph, has_ranks(config, device) && config->launch.mode == LAUNCH_GRAPH)
+DEVICE(ranks_save, has_ranks(config, device) &&
+                       (config->saving.save_every > 0 || config->saving.folder[0] != '\0' ||
+                        config->saving.resume[0] != '\0'))
 
 static const struct refusal {
     condition *applies;
@@ -231,6 +243,16 @@ static const struct refusal {
       "anyway; set workers to 1 or more, or collate=workers" },
     { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
                             "memory_budget lower or to device" },
+    { ranks_of_gpus, "{ranks} on {device}: ranks communicate on the CPU device only, for now; set "
+                     "ranks=1 or take --device=cpu" },
+    { ranks_not_divided, "{batch} with {ranks} and {accumulate}: every rank takes as many samples "
+                         "of each micro-batch; set batch to a multiple of ranks times accumulate" },
+    { ranks_not_in_fp32, "{precision} with {ranks}: gradients of several ranks are added up in "
+                         "fp32; set precision=fp32 or ranks=1" },
+    { ranks_in_graph, "{launch} with {ranks}: a graph holds no communication; set launch=eager or "
+                      "ranks=1" },
+    { ranks_save, "{save_every} with {ranks}: the state of one rank only can be saved and resumed; "
+                  "set save_every=never, leave out --save and --resume, or set ranks=1" },
     { losses_overwritten,
       "{loss_every}: the device keeps the losses of the last 1024 steps, so older "
       "ones would be overwritten between two reads; set loss_every to 1024 or less" },

@@ -15,12 +15,16 @@ static enum status mark(struct training *training, struct phase_times *times,
                          : event_record(phase_times_next(times, ended), training->compute);
 }
 
-static enum status queue_passes(struct training *training, struct phase_times *times, int micro)
+/* `last`: of an update. */
+static enum status queue_passes(struct training *training, struct phase_times *times, int micro,
+                                bool last)
 {
     struct op_context context = training_context(training, micro);
     const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
     enum status status = STATUS_OK;
 
+    if (last)
+        context.listener = gradient_buckets_listener(training->buckets);
     if (times != NULL)
         context.forward_end = phase_times_next(times, TIMED_FORWARD);
     TRY(tensor_sums_add_memory(training->sums, "its copy to the device", "input", "",
@@ -52,6 +56,20 @@ out:
     return status;
 }
 
+/* Makes the gradients those of all ranks. */
+static enum status queue_exchange(struct training *training, struct phase_times *times)
+{
+    enum status status = STATUS_OK;
+
+    if (training->buckets == NULL)
+        return STATUS_OK;
+    TRY(gradient_buckets_finish(training->buckets));
+    TRY(mark(training, times, TIMED_COMMUNICATION));
+
+out:
+    return status;
+}
+
 static enum status begin_update(struct training *training)
 {
     enum status status = STATUS_OK;
@@ -74,11 +92,14 @@ static enum status queue_step(struct training *training, struct phase_times *tim
         phase_times_restart(times);
     TRY(mark(training, times, TIMED_NONE));
     for (int micro = 0; micro < config->accumulate; micro++) {
+        bool last = (micro + 1) % updated == 0;
         if (micro % updated == 0)
             TRY(begin_update(training));
-        TRY(queue_passes(training, times, micro));
-        if ((micro + 1) % updated == 0)
+        TRY(queue_passes(training, times, micro, last));
+        if (last) {
+            TRY(queue_exchange(training, times));
             TRY(queue_update(training, times));
+        }
     }
     tensor_sums_step_end(training->sums);
 

@@ -9,6 +9,7 @@
 #include "scenarios/training/step/training_parts.h"
 
 #include "harness/base/clock.h"
+#include "harness/device/many_ranks.h"
 
 #include <stdlib.h>
 
@@ -136,6 +137,11 @@ enum status training_losses(struct training *training, int64_t first, int count,
     for (int i = 0; i < count; i++)
         TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, &losses[i],
                         training->logging->ring + (first + i) % LOSS_RING, sizeof losses[i]));
+    for (int i = 0; i < count; i++) {
+        double loss = (double)losses[i];
+        TRY(ranks_sum(&loss, 1));
+        losses[i] = (float)(loss / ranks_count());
+    }
 
 out:
     return status;

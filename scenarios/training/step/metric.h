@@ -12,6 +12,13 @@
     X(FORWARD_TIME, "forward_time", "us",                                                          \
       "device time of the forward pass, in the window's last step")                                \
     X(BACKWARD_TIME, "backward_time", "us", "device time of the backward pass, in the same step")  \
+    X(COMMUNICATION_WAIT, "communication_wait", "us",                                              \
+      "device time that the update waits for other ranks and their gradients after backward, in "  \
+      "the same step")                                                                             \
+    X(COMMUNICATION_SHARE, "communication_wait_share", "",                                         \
+      "communication_wait as a share of backward_time")                                            \
+    X(COLLECTIVES_PER_STEP, "collectives_per_step", "", "operations that all ranks take part in")  \
+    X(COLLECTIVE_BYTES, "collective_bytes_per_step", "B", "bytes that they work on, on each rank") \
     X(OPTIMIZER_TIME, "optimizer_time", "us", "device time of the update, in the same step")       \
     X(OPTIMIZER_SHARE, "optimizer_share", "",                                                      \
       "optimizer_time as a share of forward, backward and optimizer")                              \
@@ -33,6 +40,7 @@
     X(SYNCS_PER_STEP, "syncs_per_step", "", "host calls that block until device work is done")     \
     X(COPIES_PER_STEP, "copies_per_step", "", "copies between host and device, and on the device") \
     X(H2D_BYTES_PER_STEP, "h2d_bytes_per_step", "B", "bytes copied from host to device")           \
+    X(D2D_BYTES_PER_STEP, "d2d_bytes_per_step", "B", "bytes copied on the device")                 \
     X(D2H_BYTES_PER_STEP, "d2h_bytes_per_step", "B", "bytes copied from device to host")           \
     X(ALLOCATIONS_PER_STEP, "allocations_per_step", "", "device memory allocations")               \
     X(SUBMISSION_TIME, "submission_time", "us", "host time spent queueing a step's device work")   \

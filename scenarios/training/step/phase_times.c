@@ -59,14 +59,15 @@ struct event *phase_times_next(struct phase_times *times, enum timed_phase ended
 enum status phase_times_read(const struct phase_times *times, struct phase_ns *ns)
 {
     enum status status = STATUS_OK;
-    double sums[] = { [TIMED_FORWARD] = 0, [TIMED_BACKWARD] = 0, [TIMED_OPTIMIZER] = 0 };
+    double sums[] = { [TIMED_OPTIMIZER] = 0 };
 
     for (int i = 1; i < times->count; i++) {
         double elapsed_ns = 0;
         TRY(event_elapsed(times->marks[i - 1].event, times->marks[i].event, &elapsed_ns));
         sums[times->marks[i].ended] += elapsed_ns;
     }
-    *ns = (struct phase_ns){ sums[TIMED_FORWARD], sums[TIMED_BACKWARD], sums[TIMED_OPTIMIZER] };
+    *ns = (struct phase_ns){ sums[TIMED_FORWARD], sums[TIMED_BACKWARD], sums[TIMED_COMMUNICATION],
+                             sums[TIMED_OPTIMIZER] };
 
 out:
     return status;

@@ -10,12 +10,18 @@
 
 struct phase_times;
 
-/* Sums over a step. */
+/* Sums over a step. Communication: how long the update waits for it after backward. */
 struct phase_ns {
-    double forward, backward, optimizer;
+    double forward, backward, communication, optimizer;
 };
 
-enum timed_phase { TIMED_NONE, TIMED_FORWARD, TIMED_BACKWARD, TIMED_OPTIMIZER };
+enum timed_phase {
+    TIMED_NONE,
+    TIMED_FORWARD,
+    TIMED_BACKWARD,
+    TIMED_COMMUNICATION,
+    TIMED_OPTIMIZER
+};
 
 /* At most `most` events per step. */
 enum status phase_times_open(struct phase_times **times, struct device *device, int most);

@@ -1,5 +1,7 @@
 #include "scenarios/training/step/resident.h"
 
+#include "harness/device/many_ranks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ struct resident {
 
 int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch)
 {
-    int64_t fit = RESIDENT_BYTES / (int64_t)layout->bytes;
+    int64_t fit = RESIDENT_BYTES / ((int64_t)layout->bytes * ranks_count());
     int64_t most = fit < RESIDENT_BATCHES ? fit : RESIDENT_BATCHES;
     int64_t count = most < batches_per_epoch ? most : batches_per_epoch;
 

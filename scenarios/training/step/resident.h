@@ -8,8 +8,8 @@
 
 struct resident;
 
-/* How many batches are kept: an epoch, but at most RESIDENT_BATCHES and RESIDENT_BYTES; at
- * least one. */
+/* How many batches are kept: an epoch, but at most RESIDENT_BATCHES, and RESIDENT_BYTES on all ranks
+ * together; at least one. */
 int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch);
 
 enum residence { RESIDENT_ON_DEVICE, RESIDENT_PINNED, RESIDENT_PAGEABLE };

@@ -3,6 +3,7 @@
 #include "scenarios/training/step/training_parts.h"
 
 #include "harness/base/clock.h"
+#include "harness/device/many_ranks.h"
 
 #include <stdlib.h>
 
@@ -24,7 +25,8 @@ static void batch_free(void *context, void *memory)
 static void load_resident_only(const struct training *training, struct loader_config *loader)
 {
     int64_t samples = dataset_count(training->dataset, SPLIT_TRAIN);
-    int count = resident_count(&training->layout, samples / training->layout.samples);
+    int64_t step_samples = (int64_t)training->layout.samples * training->config.ranks.count;
+    int count = resident_count(&training->layout, samples / step_samples);
 
     loader->input = INPUT_DECODED;
     loader->prefetch = 1;
@@ -88,6 +90,8 @@ static enum status open_model(struct training *training)
 
     TRY(encoder_open(&training->encoder, config, dataset_classes(training->dataset),
                      training->allocator, training->compute));
+    TRY(gradient_buckets_open(&training->buckets, &config->ranks, training->encoder,
+                              training->allocator, training->compute));
     TRY(optimizer_open(&training->optimizer, &config->optimizer, training->encoder->parameters,
                        training->encoder->parameter_count, training->allocator, training->compute));
     TRY(micro_batches_open(&training->micro_batches, config, &training->layout, training->encoder,
@@ -95,6 +99,25 @@ static enum status open_model(struct training *training)
     if (config->saving.resume[0] != '\0')
         TRY(state_load(training));
     TRY(periodic_open(training));
+
+out:
+    return status;
+}
+
+/* This rank's part of every batch. */
+static enum status take_part(struct training *training)
+{
+    enum status status = STATUS_OK;
+    struct training_config *config = &training->config;
+
+    if (config->ranks.count != ranks_count())
+        FAIL(STATUS_BAD_USAGE,
+             "ranks=%d, but this process is one of %d; only train --ranks and "
+             "scenarios start more",
+             config->ranks.count, ranks_count());
+    config->model.batch /= ranks_count();
+    config->loader.part = ranks_rank();
+    config->loader.parts = ranks_count();
 
 out:
     return status;
@@ -111,12 +134,14 @@ enum status training_open(struct training **opened, struct device *device,
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for a training run");
     training->device = device;
     training->config = *config;
+    TRY(take_part(training));
+    config = &training->config;
     TRY(dataset_open(&training->dataset, &config->data));
     training->layout =
         batch_layout(training->dataset, &config->loader.batching, config->model.batch);
     TRY(stream_create(device, &training->compute));
     stream_set_blocking(training->compute, config->launch.mode == LAUNCH_BLOCKING);
-    TRY(phase_times_open(&training->phases, device, 1 + 3 * config->launch.accumulate));
+    TRY(phase_times_open(&training->phases, device, 1 + 4 * config->launch.accumulate));
     TRY(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY(training_open_graphs(training));
     TRY(open_model(training));
@@ -147,6 +172,7 @@ void training_close(struct training *training)
     loader_close(training->loader);
     resident_close(training->resident);
     optimizer_close(training->optimizer);
+    gradient_buckets_close(training->buckets);
     micro_batches_close(training->micro_batches);
     encoder_close(training->encoder);
     allocator_close(training->allocator);
@@ -243,7 +269,8 @@ struct op_context training_context(const struct training *training, int micro)
         .state = optimizer_state(training->optimizer),
         .loss_ring = training_loss_ring(training),
         .loss_scale = 1 / (float)layout->samples,
-        .gradient_scale = 1 / (float)(launch->one_update ? layout->samples : shape->samples),
+        .gradient_scale = 1 / (float)((launch->one_update ? layout->samples : shape->samples) *
+                                      training->config.ranks.count),
         .updates = launch->one_update ? 1 : launch->accumulate,
         .later = micro > 0,
         .spans = training->spans,
@@ -254,7 +281,7 @@ struct op_context training_context(const struct training *training, int micro)
 
 static bool is_stopped(const struct training *training)
 {
-    return training->stop != NULL && *training->stop != 0;
+    return training->stop != NULL && *training->stop != 0 && ranks_count() == 1;
 }
 
 void training_stop_on(struct training *training, const volatile sig_atomic_t *stop)
@@ -333,9 +360,10 @@ int64_t training_damaged_samples(const struct training *training)
     return training->damaged + loader_statistics(training->loader).damaged;
 }
 
-int64_t training_batches_ready(const struct training *training)
+enum status training_batches_ready(const struct training *training, int64_t *ready)
 {
-    return training->loader != NULL && training->config.loader.persistent_workers
-               ? loader_statistics(training->loader).ready
-               : 0;
+    *ready = training->loader != NULL && training->config.loader.persistent_workers
+                 ? loader_statistics(training->loader).ready
+                 : 0;
+    return ranks_take_first(ready, sizeof *ready);
 }

@@ -28,7 +28,8 @@ struct training_counts {
     int64_t epoch_wait_ns;                 /* for the first batch of each epoch */
     int64_t launches;                      /* of kernels, and of graphs */
     int64_t captures;                      /* of graphs */
-    int64_t synchronizations, copies, copy_bytes_h2d, copy_bytes_d2h, device_allocations;
+    int64_t synchronizations, copies, copy_bytes_h2d, copy_bytes_d2h, copy_bytes_d2d;
+    int64_t device_allocations, collectives, collective_bytes;
     int64_t left_bytes;        /* device memory that steps left allocated */
     int64_t wait_ns;           /* for the loader */
     int64_t transfer_ns;       /* copying batches */
@@ -66,7 +67,7 @@ void training_close(struct training *training);
 enum status training_run(struct training *training, int64_t steps);
 
 /* From now on training_run() and training_window() end after the step that is under way once *stop is
- * not 0, and always run at least one. It must live as long as the training; NULL, as at first: never. */
+ * not 0, and always run at least one; with several ranks, which would have to agree, after all their steps. It must live as long as the training; NULL, as at first: never. */
 void training_stop_on(struct training *training, const volatile sig_atomic_t *stop);
 
 /* Records steps, operators and memory in `trace` from now on; NULL, as at first, records nothing. The
@@ -91,7 +92,7 @@ enum status training_window(struct training *training, int64_t steps,
 enum status training_pause(struct training *training);
 void training_window_release(struct training_window *window);
 
-/* The losses of steps first .. first + count - 1, which must be among the last LOSS_RING run. Waits
+/* The mean losses over all ranks of steps first .. first + count - 1, which must be among the last LOSS_RING run. Waits
  * for the device. */
 enum status training_losses(struct training *training, int64_t first, int count, float *losses);
 int64_t training_steps_done(const struct training *training);
@@ -119,9 +120,9 @@ int64_t training_damaged_samples(const struct training *training);
 /* The files that they were of; the path is the training's. */
 struct dataset_damage training_damage(const struct training *training);
 
-/* Batches that its loader has ready now; 0 without a loader, and where the workers end with the epoch, which
+/* Batches that its loader, on all ranks the first one's, has ready now; 0 without a loader, and where the workers end with the epoch, which
  * leaves none. */
-int64_t training_batches_ready(const struct training *training);
+enum status training_batches_ready(const struct training *training, int64_t *ready);
 
 /* Steps after which everything that is not done in every step has come round, in all of `count`
  * configurations: the least common multiple of loss_every and the like, and of the steps of an epoch if

@@ -5,6 +5,7 @@
 
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/model_optimizer.h"
+#include "scenarios/training/step/gradient_buckets.h"
 #include "scenarios/training/step/micro_batches.h"
 #include "scenarios/training/step/periodic.h"
 #include "scenarios/training/step/phase_times.h"
@@ -39,6 +40,7 @@ struct training {
     struct transfer *transfer;
     struct encoder *encoder;
     struct micro_batches *micro_batches;
+    struct gradient_buckets *buckets; /* NULL: there is one rank */
     struct optimizer *optimizer;
     struct batch_layout layout; /* of all micro-batches of a step together */
     struct step_graph *graphs;  /* [tokens + 1][TRANSFER_INPUTS] */

@@ -2,10 +2,12 @@
 #include "harness/base/clock.h"
 #include "harness/base/machine.h"
 #include "harness/base/statistics.h"
+#include "harness/device/many_ranks.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct training_counts read_counts(struct training *training)
 {
@@ -23,6 +25,9 @@ static struct training_counts read_counts(struct training *training)
         .copies = counters.copies,
         .copy_bytes_h2d = counters.copy_bytes_h2d,
         .copy_bytes_d2h = counters.copy_bytes_d2h,
+        .copy_bytes_d2d = counters.copy_bytes_d2d,
+        .collectives = counters.collectives,
+        .collective_bytes = counters.collective_bytes,
         .device_allocations = allocator_statistics(training->allocator).device_allocations,
         .wait_ns = loader.wait_ns,
         .transfer_ns = training->transfer_ns,
@@ -64,6 +69,9 @@ static void add_counts(struct training_counts *sum, const struct training_counts
     sum->copies += to->copies - from->copies;
     sum->copy_bytes_h2d += to->copy_bytes_h2d - from->copy_bytes_h2d;
     sum->copy_bytes_d2h += to->copy_bytes_d2h - from->copy_bytes_d2h;
+    sum->copy_bytes_d2d += to->copy_bytes_d2d - from->copy_bytes_d2d;
+    sum->collectives += to->collectives - from->collectives;
+    sum->collective_bytes += to->collective_bytes - from->collective_bytes;
     sum->device_allocations += to->device_allocations - from->device_allocations;
     sum->wait_ns += to->wait_ns - from->wait_ns;
     sum->transfer_ns += to->transfer_ns - from->transfer_ns;
@@ -126,6 +134,7 @@ static enum status read_phases(struct training_window *window, const struct trai
     TRY(phase_times_read(training->phases, &ns));
     window->phases.forward += ns.forward;
     window->phases.backward += ns.backward;
+    window->phases.communication += ns.communication;
     window->phases.optimizer += ns.optimizer;
     window->phase_count++;
 
@@ -140,6 +149,9 @@ static void fill_phases(double *metric, const struct training_window *window)
 
     metric[METRIC_FORWARD_TIME] = phases->forward * each;
     metric[METRIC_BACKWARD_TIME] = phases->backward * each;
+    metric[METRIC_COMMUNICATION_WAIT] = ranks_count() > 1 ? phases->communication * each : NAN;
+    metric[METRIC_COMMUNICATION_SHARE] =
+        metric[METRIC_COMMUNICATION_WAIT] / metric[METRIC_BACKWARD_TIME];
     metric[METRIC_OPTIMIZER_TIME] = phases->optimizer * each;
     metric[METRIC_OPTIMIZER_SHARE] = metric[METRIC_OPTIMIZER_TIME] /
                                      (metric[METRIC_FORWARD_TIME] + metric[METRIC_BACKWARD_TIME] +
@@ -168,6 +180,11 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_SYNCS_PER_STEP] = (double)counts->synchronizations / steps;
     metric[METRIC_COPIES_PER_STEP] = (double)counts->copies / steps;
     metric[METRIC_H2D_BYTES_PER_STEP] = (double)counts->copy_bytes_h2d / steps;
+    metric[METRIC_D2D_BYTES_PER_STEP] = (double)counts->copy_bytes_d2d / steps;
+    metric[METRIC_COLLECTIVES_PER_STEP] =
+        ranks_count() > 1 ? (double)counts->collectives / steps : NAN;
+    metric[METRIC_COLLECTIVE_BYTES] =
+        ranks_count() > 1 ? (double)counts->collective_bytes / steps : NAN;
     metric[METRIC_D2H_BYTES_PER_STEP] = (double)counts->copy_bytes_d2h / steps;
     metric[METRIC_ALLOCATIONS_PER_STEP] = (double)counts->device_allocations / steps;
     metric[METRIC_SUBMISSION_TIME] = (double)counts->submission_ns / steps / 1e3;
@@ -204,6 +221,42 @@ out:
     return status;
 }
 
+/* Every rank trains on its own part of the samples. */
+static enum status add_parts(const struct training_counts *from, struct training_counts *to)
+{
+    double parts[] = { (double)(to->tokens - from->tokens),
+                       (double)(to->padded_tokens - from->padded_tokens),
+                       (double)(to->model_flops - from->model_flops) };
+    enum status status = STATUS_OK;
+
+    TRY(ranks_sum(parts, ARRAY_SIZE(parts)));
+    to->tokens = from->tokens + (int64_t)parts[0];
+    to->padded_tokens = from->padded_tokens + (int64_t)parts[1];
+    to->model_flops = from->model_flops + (int64_t)parts[2];
+
+out:
+    return status;
+}
+
+/* A window says on all ranks what it says on the first: so they decide alike what depends on time. */
+static enum status agree(struct training_window *window)
+{
+    struct {
+        int64_t wall_ns, cpu_ns;
+        double metric[METRIC_COUNT];
+    } first = { .wall_ns = window->wall_ns, .cpu_ns = window->cpu_ns };
+    enum status status = STATUS_OK;
+
+    memcpy(first.metric, window->metric, sizeof first.metric);
+    TRY(ranks_take_first(&first, sizeof first));
+    window->wall_ns = first.wall_ns;
+    window->cpu_ns = first.cpu_ns;
+    memcpy(window->metric, first.metric, sizeof first.metric);
+
+out:
+    return status;
+}
+
 enum status training_window(struct training *training, int64_t steps,
                             struct training_window *window)
 {
@@ -218,6 +271,7 @@ enum status training_window(struct training *training, int64_t steps,
     TRY(open_events(training, steps, &events));
     TRY(read_skipped(training, &before));
     TRY(device_synchronize(training->device));
+    TRY(ranks_wait());
     training->step_events = events;
     from = read_counts(training);
     from.skipped_updates = before.skipped_updates;
@@ -234,12 +288,14 @@ enum status training_window(struct training *training, int64_t steps,
     TRY(read_skipped(training, &to));
     done = training->steps - first;
     window->steps += done;
-    window->samples += done * training->layout.samples;
+    window->samples += done * training->layout.samples * ranks_count();
+    TRY(add_parts(&from, &to));
     add_counts(&window->counts, &from, &to);
     TRY(read_steps(window, events, done));
     if (done == steps)
         TRY(read_phases(window, training));
     TRY(fill_metrics(training, window));
+    TRY(agree(window));
 
 out:
     training->step_events = NULL;
@@ -298,6 +354,8 @@ enum status training_balance(struct training *training, int64_t steps, double *h
         TRY(balance_step(training, begin, end, &host[i], &device[i]));
     *host_ns = stats_median(host, (int)steps);
     *device_ns = stats_median(device, (int)steps);
+    TRY(ranks_take_first(host_ns, sizeof *host_ns));
+    TRY(ranks_take_first(device_ns, sizeof *device_ns));
 
 out:
     event_destroy(begin);

@@ -1,0 +1,21 @@
+#include "harness/experiment/rank_trace.h"
+
+#include "harness/base/ends_in.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum status rank_trace_name(char *name, size_t size, const char *given, int rank, int ranks)
+{
+    enum status status = STATUS_OK;
+    const char *ending = ends_in(given, ".json.gz") ? ".json.gz" : ".json";
+    size_t stem = strlen(given) - strlen(ending);
+    int length = ranks > 1 ? snprintf(name, size, "%.*s.rank%d%s", (int)stem, given, rank, ending)
+                           : snprintf(name, size, "%s", given);
+
+    if (length < 0 || (size_t)length >= size)
+        FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", given);
+
+out:
+    return status;
+}

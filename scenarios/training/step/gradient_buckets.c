@@ -1,0 +1,233 @@
+#include "scenarios/training/step/gradient_buckets.h"
+
+#include "harness/device/many_ranks.h"
+
+#include <stdlib.h>
+
+/* A gradient, and the entry of the program after which it is finished. */
+struct member {
+    struct tensor *gradient;
+    int ready_at;
+    int64_t offset; /* in the bucket, elements */
+};
+
+struct bucket {
+    float *data;
+    int64_t elements;
+    int first, count;    /* members */
+    int ready_at;        /* the last of its members' */
+    struct event *ready; /* recorded when they are */
+};
+
+struct gradient_buckets {
+    struct ranks_config config;
+    struct allocator *allocator;
+    struct stream *compute, *communication;
+    struct event *reduced;
+    struct member *members; /* in the order in which they are finished */
+    int member_count;
+    struct bucket *buckets; /* in that order too */
+    int bucket_count, queued;
+    struct pass_listener listener;
+};
+
+/* --- Opening --- */
+
+static int by_readiness(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+
+    if (a->ready_at != b->ready_at)
+        return a->ready_at < b->ready_at ? -1 : 1;
+    return a->gradient < b->gradient ? -1 : 1;
+}
+
+static void find_members(struct gradient_buckets *buckets, const struct encoder *encoder)
+{
+    for (int i = 0; i < encoder->parameter_count; i++) {
+        struct tensor *gradient = encoder->parameters[i].value->gradient;
+        buckets->members[buckets->member_count++] = (struct member){
+            .gradient = gradient,
+            .ready_at = program_last_write(encoder->train, gradient),
+        };
+    }
+    qsort(buckets->members, (size_t)buckets->member_count, sizeof *buckets->members, by_readiness);
+}
+
+static void fill_buckets(struct gradient_buckets *buckets)
+{
+    int64_t most = (int64_t)buckets->config.bucket_mb * (1 << 20) / (int64_t)sizeof(float);
+
+    for (int i = 0; i < buckets->member_count; i++) {
+        struct member *member = &buckets->members[i];
+        struct bucket *bucket =
+            buckets->bucket_count > 0 ? &buckets->buckets[buckets->bucket_count - 1] : NULL;
+        if (bucket == NULL || bucket->elements + member->gradient->elements > most) {
+            bucket = &buckets->buckets[buckets->bucket_count++];
+            bucket->first = i;
+        }
+        member->offset = bucket->elements;
+        bucket->elements += member->gradient->elements;
+        bucket->ready_at = member->ready_at;
+        bucket->count++;
+    }
+}
+
+/* The gradients give up memory of their own for their part of the bucket. */
+static enum status move_gradients(struct gradient_buckets *buckets, const struct bucket *bucket)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+        struct member *member = &buckets->members[i];
+        void *own = member->gradient->data;
+        member->gradient->data = bucket->data + member->offset;
+        TRY(allocator_free(buckets->allocator, own));
+    }
+
+out:
+    return status;
+}
+
+static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
+{
+    enum status status = STATUS_OK;
+
+    TRY(event_create(stream_device(buckets->compute), false, &bucket->ready));
+    TRY(allocator_alloc(buckets->allocator, MEMORY_GRADIENTS,
+                        (size_t)bucket->elements * sizeof *bucket->data, (void **)&bucket->data));
+    if (buckets->config.bucket_view)
+        TRY(move_gradients(buckets, bucket));
+
+out:
+    return status;
+}
+
+static enum status take_pass(void *context, int entry);
+
+enum status gradient_buckets_open(struct gradient_buckets **opened,
+                                  const struct ranks_config *config, const struct encoder *encoder,
+                                  struct allocator *allocator, struct stream *compute)
+{
+    enum status status = STATUS_OK;
+    size_t count = (size_t)encoder->parameter_count;
+    struct gradient_buckets *buckets = NULL;
+
+    *opened = NULL;
+    if (config->count == 1)
+        goto out;
+    buckets = calloc(1, sizeof *buckets);
+    if (buckets == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the buckets of gradients");
+    buckets->config = *config;
+    buckets->allocator = allocator;
+    buckets->compute = compute;
+    buckets->listener = (struct pass_listener){ take_pass, buckets };
+    buckets->members = calloc(count, sizeof *buckets->members);
+    buckets->buckets = calloc(count, sizeof *buckets->buckets);
+    if (buckets->members == NULL || buckets->buckets == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the buckets of %zu gradients", count);
+    TRY(stream_create(stream_device(compute), &buckets->communication));
+    TRY(event_create(stream_device(compute), false, &buckets->reduced));
+    find_members(buckets, encoder);
+    fill_buckets(buckets);
+    for (int i = 0; i < buckets->bucket_count; i++) TRY(open_bucket(buckets, &buckets->buckets[i]));
+    *opened = buckets;
+    buckets = NULL;
+
+out:
+    gradient_buckets_close(buckets);
+    return status;
+}
+
+void gradient_buckets_close(struct gradient_buckets *buckets)
+{
+    if (buckets == NULL)
+        return;
+    stream_destroy(buckets->communication);
+    for (int i = 0; buckets->buckets != NULL && i < buckets->bucket_count; i++) {
+        struct bucket *bucket = &buckets->buckets[i];
+        for (int m = bucket->first; m < bucket->first + bucket->count; m++)
+            if (bucket->data != NULL &&
+                buckets->members[m].gradient->data == bucket->data + buckets->members[m].offset)
+                buckets->members[m].gradient->data = NULL;
+        allocator_free(buckets->allocator, bucket->data);
+        event_destroy(bucket->ready);
+    }
+    event_destroy(buckets->reduced);
+    free(buckets->members);
+    free(buckets->buckets);
+    free(buckets);
+}
+
+const struct pass_listener *gradient_buckets_listener(const struct gradient_buckets *buckets)
+{
+    return buckets != NULL ? &buckets->listener : NULL;
+}
+
+/* --- Communicating --- */
+
+/* Between a gradient and its part of the bucket, on the compute stream. */
+static enum status copy_members(const struct gradient_buckets *buckets, const struct bucket *bucket,
+                                bool back)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+        const struct member *member = &buckets->members[i];
+        void *gradient = member->gradient->data, *part = bucket->data + member->offset;
+        TRY(device_copy_async(buckets->compute, COPY_DEVICE_TO_DEVICE, back ? gradient : part,
+                              back ? part : gradient, tensor_bytes(member->gradient)));
+    }
+
+out:
+    return status;
+}
+
+static enum status queue_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
+{
+    enum status status = STATUS_OK;
+    const struct collective all_reduce = { COLLECTIVE_ALL_REDUCE, bucket->data, bucket->elements };
+
+    if (!buckets->config.bucket_view)
+        TRY(copy_members(buckets, bucket, false));
+    TRY(event_record(bucket->ready, buckets->compute));
+    TRY(stream_wait_event(buckets->communication, bucket->ready));
+    TRY(device_collective(buckets->communication, &all_reduce));
+
+out:
+    return status;
+}
+
+/* Entry `entry` of the program is queued. */
+static enum status take_pass(void *context, int entry)
+{
+    struct gradient_buckets *buckets = context;
+    enum status status = STATUS_OK;
+
+    while (buckets->config.allreduce == ALLREDUCE_OVERLAP &&
+           buckets->queued < buckets->bucket_count &&
+           buckets->buckets[buckets->queued].ready_at <= entry)
+        TRY(queue_bucket(buckets, &buckets->buckets[buckets->queued++]));
+
+out:
+    return status;
+}
+
+enum status gradient_buckets_finish(struct gradient_buckets *buckets)
+{
+    enum status status = STATUS_OK;
+
+    if (buckets == NULL)
+        return STATUS_OK;
+    while (buckets->queued < buckets->bucket_count)
+        TRY(queue_bucket(buckets, &buckets->buckets[buckets->queued++]));
+    buckets->queued = 0;
+    TRY(event_record(buckets->reduced, buckets->communication));
+    TRY(stream_wait_event(buckets->compute, buckets->reduced));
+    for (int i = 0; !buckets->config.bucket_view && i < buckets->bucket_count; i++)
+        TRY(copy_members(buckets, &buckets->buckets[i], true));
+
+out:
+    return status;
+}

@@ -1,0 +1,30 @@
+/* Gradients of all ranks, added up in buckets.
+ *
+ * Tensors go into buckets in the order in which backward finishes them, until a bucket is full, as in PyTorch's
+ * DistributedDataParallel; a tensor that is larger than a bucket has one alone. Every bucket is one all-reduce,
+ * on a stream of its own: overlapped ones are queued as soon as the last of their tensors is, the others after
+ * backward. The gradients are parts of the buckets (views), or are copied into them and back. Each element is
+ * added in the order of ranks, so neither the buckets nor the moment change any bit. */
+#ifndef SCENARIOS_TRAINING_STEP_GRADIENT_BUCKETS_H
+#define SCENARIOS_TRAINING_STEP_GRADIENT_BUCKETS_H
+
+#include "scenarios/training/model/encoder.h"
+
+struct gradient_buckets;
+
+/* For the parameters of `encoder`, which are fp32; *buckets is NULL where there is one rank. With views it
+ * moves the gradients, so it comes before everybody who keeps their addresses. */
+enum status gradient_buckets_open(struct gradient_buckets **buckets,
+                                  const struct ranks_config *config, const struct encoder *encoder,
+                                  struct allocator *allocator, struct stream *compute);
+
+/* Waits for the stream's work. Before the encoder is closed; NULL is allowed. */
+void gradient_buckets_close(struct gradient_buckets *buckets);
+
+/* For the context of the passes that finish the gradients of an update; NULL for NULL. */
+const struct pass_listener *gradient_buckets_listener(const struct gradient_buckets *buckets);
+
+/* After these passes: queues the buckets that are left, and makes the compute stream wait for all. */
+enum status gradient_buckets_finish(struct gradient_buckets *buckets);
+
+#endif

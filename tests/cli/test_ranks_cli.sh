@@ -1,0 +1,79 @@
+#!/bin/sh
+# test_ranks_cli.sh PROGRAM: train --ranks, from the launcher to the end of a rank.
+set -u
+program=$1
+# shellcheck source=tests/fixtures/command_line.sh
+. "$(dirname -- "$0")/../fixtures/command_line.sh"
+
+command -v mpirun >/dev/null 2>&1 && [ -e "$(dirname -- "$program")/libchokepoint_mpi.so" ] || {
+    echo "skipped: there is no MPI here (libopenmpi-dev, openmpi-bin)"
+    exit 77
+}
+train="$program train --device=cpu --ranks=2"
+
+left_behind()
+{
+    find /dev/shm -maxdepth 1 -user "$(id -un)" -name 'vader_segment*' -newer "$folder/begin" 2>/dev/null
+}
+
+# shellcheck disable=SC2086
+{
+    touch "$folder/begin"
+    expect 0 "two ranks" $train --steps=20 --format=json
+    says out '"samples":	160'
+    says out "ranks=2"
+    is_empty err
+    [ "$(grep -c '"schema"' "$folder/out")" -eq 1 ] || fail "more than one rank prints"
+
+    mkdir "$folder/plugins"
+    ln -s "$(dirname -- "$program")/libchokepoint_cpu.so" "$folder/plugins"
+    expect 3 "no plugin" env CHOKEPOINT_PLUGINS="$folder/plugins" $train
+    says err "libchokepoint_mpi.so is not in"
+    is_one_line err
+    expect 3 "no launcher" env PATH=/nowhere $train
+    says err "install openmpi-bin"
+    is_one_line err
+
+    refuses "a batch that does not divide" "batch=8 with ranks=2 and accumulate=8" $train --accumulate=8
+    refuses "a type that is not added up" "precision=bf16 with ranks=2" $train --precision=bf16
+    refuses "a graph" "launch=graph with ranks=2" $train --launch=graph
+    refuses "a state" "save_every=never with ranks=2" $train --save="$folder/state"
+    refuses "a sweep" "leave out --sweep" $train --sweep workers=0,1
+    refuses "a trace" "leave out --sweep and --trace" $train --trace="$folder/t.json"
+    refuses "a ladder" "leave out --ranks" $train --ladder
+
+    case_name="a job of three"
+    root=$([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root)
+    mpirun $root --oversubscribe -n 3 $train >"$folder/out" 2>"$folder/err" && fail "it was accepted"
+    says err "2 ranks were asked for, but the job has 3"
+
+    # One rank ends, and all do.
+    case_name="a rank that fails"
+    CHOKEPOINT_FAIL=copy:30 $train --steps=20 >"$folder/out" 2>"$folder/err" && fail "it was hidden"
+    says err ': train: call 30 of kind "copy" failed'
+    says err "chokepoint: rank "
+
+    case_name="a rank that is killed"
+    $train --steps=100000 >"$folder/out" 2>"$folder/err" &
+    launcher=$!
+    ranks=
+    for _ in $(seq 300); do
+        ranks=$(pgrep -P "$launcher" || :)
+        [ "$(echo "$ranks" | wc -w)" -ge 2 ] && grep -q "warmed up" "$folder/out" && break
+        sleep 0.1
+    done
+    kill -KILL "$(echo "$ranks" | tail -n 1)"
+    wait "$launcher" && fail "it was hidden"
+    says err "signal 9"
+    for rank in $ranks; do
+        for _ in $(seq 50); do
+            kill -0 "$rank" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -0 "$rank" 2>/dev/null && fail "rank $rank still runs"
+    done
+
+    case_name="what is left"
+    [ -z "$(left_behind)" ] || fail "left: $(left_behind)"
+}
+finish

@@ -1,0 +1,65 @@
+/* rank_losses RANKS SETTINGS: trains as one of so many ranks and prints the losses, in hexadecimal, and what a
+ * step communicates. test_rank_losses.py runs it. */
+#include "harness/device/device.h"
+#include "harness/device/many_ranks.h"
+#include "scenarios/training/settings/knobs.h"
+#include "scenarios/training/step/training.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STEPS = 12 };
+
+static void print(const float *losses, const struct training_window *window)
+{
+    for (int i = 0; i < STEPS; i++) printf("%a ", (double)losses[i]);
+    printf("\n%.17g %.17g %.17g %lld\n", window->metric[METRIC_COLLECTIVES_PER_STEP],
+           window->metric[METRIC_COLLECTIVE_BYTES], window->metric[METRIC_D2D_BYTES_PER_STEP],
+           (long long)window->samples);
+}
+
+static enum status train(const char *settings)
+{
+    enum status status = STATUS_OK;
+    struct training_config config;
+    struct device *device = NULL;
+    struct training *training = NULL;
+    struct training_window window = { 0 };
+    float losses[STEPS];
+
+    knobs_defaults(&config);
+    TRY(knobs_apply(&config, settings));
+    TRY(device_open(&device, "cpu", NULL));
+    TRY(knobs_resolve(&config, device_properties(device)));
+    TRY(training_open(&training, device, &config));
+    TRY(training_run(training, STEPS / 2));
+    TRY(training_window(training, STEPS / 2, &window));
+    TRY(training_losses(training, 0, STEPS, losses));
+    if (ranks_rank() == 0)
+        print(losses, &window);
+
+out:
+    training_window_release(&window);
+    training_close(training);
+    device_close(device);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    enum status status = STATUS_OK;
+
+    if (argc != 3)
+        return 2;
+    if (atoi(argv[1]) > 1)
+        TRY(ranks_join(atoi(argv[1])));
+    TRY(train(argv[2]));
+    ranks_leave();
+
+out:
+    if (status != STATUS_OK) {
+        fprintf(stderr, "rank %d: %s\n", ranks_rank(), status_last()->text);
+        ranks_abort(1);
+    }
+    return status != STATUS_OK;
+}

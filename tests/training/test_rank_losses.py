@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""test_rank_losses.py UNDER_MPI PROGRAM: many ranks train as one does.
+
+N ranks with a part of each batch compute the losses of one rank with all of it, but for the order of additions;
+and the same bits in every run, whenever and in whichever buckets their gradients are added up.
+"""
+import subprocess
+import sys
+import unittest
+
+UNDER_MPI, PROGRAM = sys.argv.pop(1), sys.argv.pop(1)
+SEQUENCES = "model=light launch=eager batch=12 blocks=3 "
+IMAGES = "model=balanced batch=12 precision=fp32 "
+
+
+def train(ranks, settings):
+    """Losses, all-reduces and bytes of them per step, bytes copied on the device, samples of the window."""
+    settings = f"{settings} ranks={ranks}"
+    command = [PROGRAM, "1", settings] if ranks == 1 else [UNDER_MPI, str(ranks), PROGRAM, settings]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode == 77:
+        print(done.stdout, end="")
+        sys.exit(77)
+    assert done.returncode == 0, done.stdout + done.stderr
+    losses, counts = done.stdout.strip().splitlines()
+    calls, size, copied, samples = map(float, counts.split())
+    return losses.split(), calls, size, copied, samples
+
+
+def difference(one, other):
+    """The largest, relative to the largest loss."""
+    one, other = ([float.fromhex(loss) for loss in losses] for losses in (one, other))
+    return max(abs(a - b) for a, b in zip(one, other)) / max(one)
+
+
+class RankLosses(unittest.TestCase):
+    def test_ranks_compute_what_one_computes(self):
+        for settings in (SEQUENCES, SEQUENCES + "accumulate=2 padding=longest", IMAGES, IMAGES + "input=decoded"):
+            alone = train(1, settings)
+            for ranks in (2, 3):
+                with self.subTest(settings=settings, ranks=ranks):
+                    together = train(ranks, settings)
+                    self.assertLess(difference(alone[0], together[0]), 1e-5)
+                    self.assertNotEqual(alone[0][0], alone[0][-1])
+                    self.assertEqual(alone[4], together[4])
+
+    def test_losses_are_the_same_bits_each_time(self):
+        usual = train(2, SEQUENCES)
+        for settings in ("", "allreduce=after_backward", "bucket_mb=tensor", "bucket_view=no", "bucket_mb=1",
+                         "allreduce=after_backward bucket_mb=tensor bucket_view=no"):
+            with self.subTest(settings=settings):
+                self.assertEqual(train(2, SEQUENCES + settings)[0], usual[0])
+
+    def test_buckets_decide_the_calls_and_views_the_copies(self):
+        usual = train(2, SEQUENCES)
+        single = train(2, SEQUENCES + "bucket_mb=tensor")
+        copied = train(2, SEQUENCES + "bucket_view=no")
+        self.assertEqual(usual[1], 1)
+        self.assertGreater(single[1], 30)
+        self.assertEqual(single[2], usual[2])
+        self.assertEqual(copied[3] - usual[3], 2 * usual[2])
+
+    def test_a_part_of_the_bytes_is_in_each_bucket(self):
+        few = train(2, IMAGES + "width=256 bucket_mb=4")
+        self.assertGreater(few[1], 1)
+        self.assertGreaterEqual(few[1] * 4 * 2**20, few[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
