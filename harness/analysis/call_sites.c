@@ -10,6 +10,23 @@
 
 /* --- Costs --- */
 
+enum status costly_times_make_room(struct costly_times *times, int64_t room)
+{
+    enum status status = STATUS_OK;
+    struct costly_time *items;
+
+    if (room <= times->room)
+        goto out;
+    items = realloc(times->items, (size_t)room * sizeof *items);
+    if (items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld costly times", (long long)room);
+    times->items = items;
+    times->room = room;
+
+out:
+    return status;
+}
+
 enum status costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns,
                              double cost_ns)
 {
@@ -17,14 +34,8 @@ enum status costly_times_add(struct costly_times *times, int64_t start_ns, int64
 
     if (end_ns <= start_ns || !(cost_ns > 0))
         goto out;
-    if (times->count == times->room) {
-        int64_t room = times->room > 0 ? 2 * times->room : 64;
-        struct costly_time *items = realloc(times->items, (size_t)room * sizeof *items);
-        if (items == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld costly times", (long long)room);
-        times->items = items;
-        times->room = room;
-    }
+    if (times->count == times->room)
+        TRY(costly_times_make_room(times, times->room > 0 ? 2 * times->room : 64));
     times->items[times->count++] = (struct costly_time){ start_ns, end_ns, cost_ns };
 
 out:

@@ -30,6 +30,9 @@ struct costly_times {
     int64_t count, room;
 };
 
+/* Room for as many in all, which costs nothing until it is used, where many will be added. OUT_OF_MEMORY. */
+enum status costly_times_make_room(struct costly_times *times, int64_t room);
+
 /* Empty times are left out. OUT_OF_MEMORY. */
 enum status costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns,
                              double cost_ns);

@@ -560,6 +560,17 @@ out:
     return status;
 }
 
+/* What is needed until all items are found and joined: most of the memory. */
+static void release_search(struct gathering *gathering)
+{
+    free(gathering->roles);
+    free(gathering->device_ns);
+    free(gathering->candidates);
+    free(gathering->run);
+    gathering->roles = NULL;
+    gathering->device_ns = gathering->candidates = gathering->run = NULL;
+}
+
 enum status operator_kinds_make(struct operator_kinds *kinds, const struct timeline *timeline,
                                 int64_t **row_of)
 {
@@ -594,6 +605,7 @@ enum status operator_kinds_make(struct operator_kinds *kinds, const struct timel
     find_items(gathering);
     add_replayed(gathering, &replayed);
     join_nodes(gathering);
+    release_search(gathering);
     TRY(group(kinds, gathering));
     if (row_of != NULL) {
         *row_of = gathering->item_of;
@@ -603,12 +615,9 @@ enum status operator_kinds_make(struct operator_kinds *kinds, const struct timel
 out:
     replayed_release(&replayed);
     if (gathering != NULL) {
-        free(gathering->roles);
-        free(gathering->device_ns);
+        release_search(gathering);
         free(gathering->item_of);
         free(gathering->items);
-        free(gathering->candidates);
-        free(gathering->run);
     }
     free(gathering);
     return status;

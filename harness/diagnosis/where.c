@@ -16,15 +16,21 @@ struct gathering {
     bool pageable;   /* copies: only these */
 };
 
-/* Idle time while the host did one of these things. */
+/* Idle time while the host did one of these things. Pieces that touch are one time, of which there may be many. */
 static enum status take_piece(void *context, int64_t start_ns, int64_t end_ns,
                               enum host_doing doing)
 {
     struct gathering *gathering = context;
+    struct costly_times *times = gathering->times;
+    struct costly_time *last = times->count > 0 ? &times->items[times->count - 1] : NULL;
 
-    return gathering->doings >> doing & 1
-               ? costly_times_add(gathering->times, start_ns, end_ns, (double)(end_ns - start_ns))
-               : STATUS_OK;
+    if ((gathering->doings >> doing & 1) == 0)
+        return STATUS_OK;
+    if (last == NULL || last->end_ns != start_ns)
+        return costly_times_add(times, start_ns, end_ns, (double)(end_ns - start_ns));
+    last->end_ns = end_ns;
+    last->cost_ns = (double)(end_ns - last->start_ns);
+    return STATUS_OK;
 }
 
 /* Only a gap that is the host's is split (idle.h). */
@@ -212,6 +218,7 @@ enum status where_find(struct finding *finding, const struct facts *facts)
         /* Operators of a host that computes itself are its work. */
         if (facts->summary->timeline.host_alone)
             gathering.doings &= ~(unsigned)(1 << HOST_OPERATOR);
+        TRY(costly_times_make_room(&times, facts->summary->timeline.work_count));
         TRY(costs[i].gather(&gathering));
         TRY(call_sites_find(&finding->where, &facts->summary->calls, &times));
     }
