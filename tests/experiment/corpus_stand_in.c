@@ -2,7 +2,7 @@
  *
  * STAND_IN_COSTS is "loss_every=1:50 launch=eager:20"; the steps of a variant with several of them take the sum, or
  * with STAND_IN_HIDES the largest: one wait hides the other. STAND_IN_FAILS=N makes the N-th timing child fail, and
- * "trace" the tracing one; STAND_IN_COUNT is a file that gets a letter for each timing child. */
+ * "trace" the tracing one, and with "hang" that leaves half a file and never ends; STAND_IN_COUNT is a file that gets a letter for each timing child. */
 #include "harness/experiment/own_scenario.h"
 #include "harness/experiment/records.h"
 
@@ -102,7 +102,13 @@ static void trace(const char *path)
     struct record record = { .type = RECORD_TRACING, .tracing = { .steps = 3 } };
     const char *fails = getenv("STAND_IN_FAILS");
     FILE *file;
+    char half[512];
 
+    if (fails != NULL && strcmp(fails, "hang") == 0) {
+        snprintf(half, sizeof half, "%s.abcdef.chokepoint", path);
+        file = fopen(half, "w");
+        for (; file != NULL;) pause();
+    }
     if (fails != NULL && strcmp(fails, "trace") == 0)
         fail("told not to trace");
     file = fopen(path, "w");

@@ -3,6 +3,8 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +213,37 @@ static void a_child_that_fails_leaves_a_reason_and_no_trace(void **state)
     unsetenv("STAND_IN_FAILS");
 }
 
+static volatile sig_atomic_t stop;
+
+/* Once the tracing child has left half a file. */
+static void *stop_after_half(void *unused)
+{
+    (void)unused;
+    while (!has_trace("0042.before.json.gz.abcdef.chokepoint")) usleep(1000);
+    stop = 1;
+    return NULL;
+}
+
+static void an_interrupt_leaves_nothing_of_an_item_that_is_not_whole(void **state)
+{
+    struct corpus_item of = item("item_sync", NULL);
+    struct corpus_order order = { .protocol = protocol_default(true),
+                                  .program = program,
+                                  .stop = &stop };
+    struct corpus_measured measured;
+    pthread_t thread;
+    (void)state;
+
+    order.protocol.traces = folder;
+    setenv("STAND_IN_FAILS", "hang", 1);
+    assert_int_equal(pthread_create(&thread, NULL, stop_after_half, NULL), 0);
+    assert_int_equal(corpus_measure(&measured, &of, &order), STATUS_INTERRUPTED);
+    pthread_join(thread, NULL);
+    assert_false(has_trace("0042.before.json.gz.abcdef.chokepoint"));
+    assert_false(has_trace("0042.json.gz"));
+    unsetenv("STAND_IN_FAILS");
+}
+
 static void every_cause_that_is_drawn_has_a_promise(void **state)
 {
     (void)state;
@@ -262,6 +295,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_no_longer_lost_is_what_its_fix_is_for),
         cmocka_unit_test(a_healthy_item_is_compared_with_itself),
         cmocka_unit_test(a_child_that_fails_leaves_a_reason_and_no_trace),
+        cmocka_unit_test(an_interrupt_leaves_nothing_of_an_item_that_is_not_whole),
         cmocka_unit_test(every_cause_that_is_drawn_has_a_promise),
     };
 

@@ -5,6 +5,7 @@
 #include "harness/experiment/own_scenario.h"
 #include "harness/experiment/parent/variant_traces.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -173,6 +174,22 @@ out:
     return status;
 }
 
+/* A child that was ended leaves what would have become its trace (atomic_file.h). */
+static void remove_unfinished(const struct corpus_item *item, const char *folder)
+{
+    DIR *stream = opendir(folder);
+    char begin[CORPUS_FILE];
+    struct dirent *entry;
+
+    if (stream == NULL)
+        return;
+    snprintf(begin, sizeof begin, "%s.%s.", item->name, variant_name(VARIANT_BEFORE));
+    while ((entry = readdir(stream)) != NULL)
+        if (strncmp(entry->d_name, begin, strlen(begin)) == 0)
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    closedir(stream);
+}
+
 static enum status trace(struct corpus_measured *measured, const struct corpus_item *item,
                          const struct corpus_order *order)
 {
@@ -200,6 +217,7 @@ static enum status trace(struct corpus_measured *measured, const struct corpus_i
         TRY(rename_trace(item, order->protocol.traces, measured->tracing.file));
 
 out:
+    remove_unfinished(item, order->protocol.traces);
     if (result != NULL)
         scenario_result_release(result);
     free(result);
@@ -243,7 +261,7 @@ enum status corpus_measure(struct corpus_measured *measured, const struct corpus
         TRY(measure(measured, item, order, i));
     if (measured->reason[0] == '\0')
         TRY(trace(measured, item, order));
-    if (order->stop != NULL && *order->stop != 0)
+    if (measured->reason[0] != '\0' && order->stop != NULL && *order->stop != 0)
         FAIL(STATUS_INTERRUPTED, "stopped while %s was measured", item->name);
     for (int i = 0; i < item->cause_count; i++)
         measured->is_measurable[i] = shows(measured, item, i);

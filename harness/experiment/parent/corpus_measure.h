@@ -38,7 +38,7 @@ struct corpus_order {
 };
 
 /* The trace becomes "<folder>/<item's name>.json.gz". A child that fails is no error: the reason says what is
- * missing. INTERRUPTED: nothing of the item is left. */
+ * missing. INTERRUPTED: it was stopped before the item was whole, and nothing of it is left. */
 enum status corpus_measure(struct corpus_measured *measured, const struct corpus_item *item,
                            const struct corpus_order *order);
 
