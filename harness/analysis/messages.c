@@ -6,6 +6,7 @@
 #include "harness/analysis/phases.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* If sizes differ by less, it is not known how time grows with them. */
@@ -19,7 +20,8 @@ struct sweep {
     struct messages *messages;
     const struct timeline *timeline;
     const struct steps *steps;
-    struct intervals backward; /* merged; none: no such phase is marked */
+    bool marked;               /* with the phase "backward" */
+    struct intervals backward; /* merged: that phase, or else nodes of the loop's thread */
     struct sized smallest, largest;
     int64_t shortest_ns;
 };
@@ -50,8 +52,36 @@ static bool is_in_backward(const struct sweep *sweep, const struct trace_event *
 {
     if (call == NULL || steps_find(sweep->steps, call->start_ns) < 0)
         return false;
-    return sweep->backward.count > 0 ? intervals_contain(&sweep->backward, call->start_ns)
-                                     : call->track != sweep->steps->items[0].event->track;
+    return intervals_contain(&sweep->backward, call->start_ns) ||
+           (!sweep->marked && call->track != sweep->steps->items[0].event->track);
+}
+
+static enum status find_backward(struct sweep *sweep)
+{
+    static const char node[] = "autograd::engine::evaluate_function";
+    const struct trace_file *trace = sweep->timeline->trace;
+    uint32_t names = trace_file_name_count(trace), loop = sweep->steps->items[0].event->track;
+    bool *is_node = calloc((size_t)names + 1, sizeof *is_node);
+    enum status status = STATUS_OK;
+
+    if (is_node == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
+    TRY(phases_collect(&sweep->backward, PHASE_BACKWARD, sweep->timeline, sweep->steps));
+    sweep->marked = sweep->backward.count > 0;
+    if (sweep->marked)
+        goto out;
+    for (uint32_t i = 0; i < names; i++)
+        is_node[i] = strncmp(trace_file_name(trace, i), node, sizeof node - 1) == 0;
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if (event->kind == EVENT_KIND_OPERATOR && event->track == loop && is_node[event->name])
+            TRY(intervals_add(&sweep->backward, event->start_ns, event->end_ns));
+    }
+    intervals_merge(&sweep->backward);
+
+out:
+    free(is_node);
+    return status;
 }
 
 static void take_size(struct sweep *sweep, struct sized one)
@@ -112,11 +142,11 @@ enum status messages_make(struct messages *messages, const struct timeline *time
     *messages = (struct messages){ .fixed_ns = NAN, .shortest_ns = NAN };
     if (steps->count == 0 || timeline->all.kind_ns[WORK_COMMUNICATION] == 0)
         goto out;
-    TRY(phases_collect(&sweep.backward, PHASE_BACKWARD, timeline, steps));
+    TRY(find_backward(&sweep));
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         bool in_backward = is_in_backward(&sweep, work->call);
-        if (work->kind == WORK_COMMUNICATION)
+        if (work->kind == WORK_COMMUNICATION && work->call != NULL)
             take_message(&sweep, work, in_backward);
         else if (work->kind == WORK_COMPUTATION && in_backward)
             messages->backward_ns = intervals_sum_ns(messages->backward_ns,

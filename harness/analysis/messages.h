@@ -1,7 +1,8 @@
 /* Messages between ranks: what they do with tensors, how large they are, and which of them backward sends.
  *
  * What reduces gradients is launched in backward, while or after they are computed: in the phase "backward", or,
- * where no such phase is marked, from another thread than the loop's, as PyTorch runs backward. Where the model
+ * where no such phase is marked, from another thread than the loop's, as PyTorch runs backward, or in a node of its
+ * autograd engine. Where the model
  * itself is split (tensor parallelism), forward sends as many messages as backward.
  *
  * A message's kernel also lasts while it waits for the other ranks, so only the shortest of a size tells what
@@ -26,7 +27,8 @@ struct message_sum {
     int64_t bytes;              /* of those */
 };
 
-/* Zeros, and NAN, where the trace marks no steps or has no messages. */
+/* Zeros, and NAN, where the trace marks no steps or has no messages. Those whose call is not in the trace, as they were
+ * launched before it began, are left out. */
 struct messages {
     struct message_sum backward[MESSAGE_COUNT], elsewhere[MESSAGE_COUNT];
     int64_t backward_ns; /* computation that backward launched: a sum of durations */

@@ -52,30 +52,35 @@ static struct messages messages_of(const struct analysed *analysed)
 }
 
 /* Calls at 10 us of the loop's thread and of another, at 60 of both. */
-static struct messages messages_with(const char *phase, const char *step)
+static struct messages messages_with(const char *category, const char *phase, const char *step)
 {
     struct analysed analysed;
     struct messages messages;
 
     made_begin();
     made_add("user_annotation", step, 100, 100, 0, 100, 0);
-    made_add("user_annotation", phase, 100, 100, 50, 90, 0);
+    made_add(category, phase, 100, 100, 50, 90, 0);
     made_add_work("kernel", "gemm", 7, 62, 69, 61);
     add_message(100, 10, 20, 3, 10);
     add_message(101, 10, 24, 3, 20);
     add_message(100, 60, 70, 3, 40);
     add_message(101, 60, 74, 3, -1);
+    made_add_with("kernel", "ncclDevKernel_AllReduce", 0, 9, 1, 4, 9999,
+                  "\"In msg nelems\":1000,\"dtype\":\"Byte\"");
     analysed = made_analyse();
     messages = messages_of(&analysed);
     made_release(&analysed);
     return messages;
 }
 
-static void backward_is_its_phase_or_another_thread(void **state)
+static void backward_is_its_phase_or_another_thread_or_a_node(void **state)
 {
-    struct messages marked = messages_with("backward", "ProfilerStep#1"),
-                    threads = messages_with("other", "ProfilerStep#1"),
-                    nothing = messages_with("backward", "step");
+    struct messages marked = messages_with("user_annotation", "backward", "ProfilerStep#1"),
+                    threads = messages_with("user_annotation", "other", "ProfilerStep#1"),
+                    nodes =
+                        messages_with("cpu_op", "autograd::engine::evaluate_function: MmBackward0",
+                                      "ProfilerStep#1"),
+                    nothing = messages_with("user_annotation", "backward", "step");
     (void)state;
 
     assert_int_equal(marked.backward[MESSAGE_ALL_REDUCE].count, 2);
@@ -88,6 +93,11 @@ static void backward_is_its_phase_or_another_thread(void **state)
     assert_int_equal(threads.backward[MESSAGE_ALL_REDUCE].bytes, 20);
     assert_int_equal(threads.elsewhere[MESSAGE_ALL_REDUCE].bytes, 50);
     check_us(threads.backward_ns, 0);
+
+    assert_int_equal(nodes.backward[MESSAGE_ALL_REDUCE].count, 3);
+    assert_int_equal(nodes.backward[MESSAGE_ALL_REDUCE].bytes, 60);
+    assert_int_equal(nodes.elsewhere[MESSAGE_ALL_REDUCE].bytes, 10);
+    check_us(nodes.backward_ns, 7);
 
     assert_int_equal(nothing.backward[MESSAGE_ALL_REDUCE].count, 0);
     assert_int_equal(nothing.elsewhere[MESSAGE_ALL_REDUCE].count, 0);
@@ -141,7 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_are_known_by_either_name),
-        cmocka_unit_test(backward_is_its_phase_or_another_thread),
+        cmocka_unit_test(backward_is_its_phase_or_another_thread_or_a_node),
         cmocka_unit_test(time_that_no_byte_explains_is_fixed),
     };
 

@@ -45,6 +45,7 @@ class Plan:
     copy_bytes: int = 1 << 20
     copy_way: str = "beside"  # "beside" kernels, "between" them, "pageable", "pageable and waiting"
     buckets: tuple = ()  # all-reduces beside backward
+    bucket_bytes: int = 25 << 20
     collective_at_end: float = 0.0  # an all-reduce that the optimizer waits for
     reads: tuple = ()  # "end" or "amid", each a value that the host reads per step
     read_every: int = 1
@@ -257,9 +258,14 @@ class Rank:
         end = ends + time * self.noise(KERNEL, self.step, 4000)
         self.correlation += 1
         self.now -= self.plan.call_time
+        self.row("cpu_op", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", self.thread, self.now,
+                 self.now + self.plan.call_time)
         self.call("cudaLaunchKernel", self.plan.call_time, self.correlation)
+        elements = self.plan.bucket_bytes // 2
         self.row("kernel", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-                 COMMUNICATION, start, end, self.correlation)
+                 COMMUNICATION, start, end, self.correlation,
+                 f',"Collective name":"allreduce","In msg nelems":{elements},"Out msg nelems":{elements},'
+                 '"dtype":"BFloat16"')
         self.done[COMMUNICATION] = end
 
     def run_backward(self):

@@ -190,6 +190,14 @@ def communication(plan, size, rng):
                                buckets=tuple(device_time(plan) * (share + size) / count for _ in range(count)))
 
 
+def small_messages(plan, size, rng):
+    """As communication, but the time is that of many messages, whatever their size."""
+    count = rng.randint(20, 60)
+    share = sum(time for _, _, time in plan.backward) / device_time(plan)
+    return dataclasses.replace(plan, graph=False, bucket_bytes=rng.randint(20, 800) << 10,
+                               buckets=tuple(device_time(plan) * (share + size) / count for _ in range(count)))
+
+
 def recapture(plan, size, rng):
     return dataclasses.replace(plan, graph=True, recapture_every=rng.choice((1, 2)),
                                instantiate_time=device_time(plan) * size * 2)
@@ -247,6 +255,7 @@ CAUSES = {
     "first_use": (first_use, ("initialisation", "first_use"), 0),
     "fp32": (fp32, ("fp32_matmul",), 0),
     "communication": (communication, ("exposed_communication",), 0),
+    "small_messages": (small_messages, ("small_messages",), 0),
     "recapture": (recapture, ("graph_recapture",), 18),
     "blocking": (blocking, ("host_sync",), 0),
     "late_launches": (late_launches, ("oversubscribed_host",), 0),
