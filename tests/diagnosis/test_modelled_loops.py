@@ -7,9 +7,9 @@ Draws loops (modelled_loop.py): each cause alone, EACH times (3 if not given), p
 ones. The truth is what the model gains when a cause is taken away. A first finding is right if it is of the cause
 that costs most, or of one that costs nearly as much. A healthy loop is accused by any finding that costs time.
 
-Fails below 90% right, single causes and pairs together, or if more than 1% of the healthy ones are accused. Prints what
-was wrong then, and always how far predicted gains are from the truth. The aim is 95%; with seeds 1, 2 and 3, 95, 90
-and 95% were right.
+Fails below 94% right, single causes and pairs together, or if more than 1% of the healthy ones are accused. Prints what
+was wrong then, and always how far predicted gains are from the truth. The aim is 95%; with seeds 1, 2 and 3, 96, 96
+and 97% were right.
 
 Exit codes: 0 passed, 1 failed, 2 bad usage.
 """
@@ -32,7 +32,7 @@ MOST = 0.85
 ATTEMPTS = 16
 NEARLY = 0.8  # two causes cost nearly the same
 HEALTHY = 0.03  # all that the ideal loop would gain
-RIGHT, ACCUSED = 0.9, 0.01
+RIGHT, ACCUSED = 0.94, 0.01
 
 DEVICES = (("NVIDIA A100-SXM4-80GB", 8, 0, 108), ("NVIDIA H100 80GB HBM3", 9, 0, 132), ("NVIDIA L40S", 8, 9, 142))
 PRODUCTS = ("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
