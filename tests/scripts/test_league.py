@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 source = pathlib.Path(sys.argv[1]).resolve()
 sys.dont_write_bytecode = True
@@ -79,7 +80,7 @@ def make(folder, items):
     folder.mkdir()
     for one in items:
         if one["trace"]:
-            content = gzip.compress(json.dumps({"traceName": one["name"], "traceEvents": []}).encode(), mtime=0)
+            content = gzip.compress(json.dumps({"traceName": one["name"], "traceEvents": []}).encode(), 1, mtime=0)
             (folder / one["trace"]).write_bytes(content)
             one["sha256"] = hashlib.sha256(content).hexdigest()
     vocabulary = [{"scenario": name, "group": group, "findings": findings}
@@ -162,6 +163,13 @@ def what_goes_wrong_names_nothing(folder):
     check("cannot be started" in result["diagnosers"][0]["answers"][0]["failure"], "a program that is missing")
 
 
+def is_running(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def a_hanging_diagnosers_children_end_too(folder):
     mark = folder / "mark"
     script = folder / "parent.sh"
@@ -169,12 +177,11 @@ def a_hanging_diagnosers_children_end_too(folder):
     script.chmod(0o755)
     league(folder / "corpus", f"cmd:{script}", "--timeout=1", code=1)
     children = mark.read_text().split()
+    deadline = time.monotonic() + 60  # a signal takes a moment to end a process
     for child in children:
-        state = pathlib.Path(f"/proc/{child}/stat")
-        try:
-            check(state.read_text().rpartition(")")[2].split()[0] == "Z", f"child {child} outlives its time")
-        except FileNotFoundError:
-            pass
+        while is_running(child) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        check(not is_running(child), f"child {child} outlives its time")
     check(children, "no child was started")
 
 
