@@ -87,8 +87,24 @@ static int by_name_and_time(const void *left, const void *right)
     return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
+static bool is_elementwise(const char *name)
+{
+    static const char *const names[] = {
+        "aten::add",           "aten::sub",
+        "aten::mul",           "aten::div",
+        "aten::pow",           "aten::neg",
+        "aten::exp",           "aten::tanh",
+        "aten::tanh_backward", "aten::erf",
+        "aten::relu",          "aten::sigmoid",
+        "aten::silu",          "aten::sigmoid_backward",
+    };
+
+    return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
 /* The median of an even number is the upper of the two: no figure hangs on the difference. */
-static void sum_medians(struct host_operators *operators, struct self_time *rows)
+static void sum_medians(struct host_operators *operators, struct self_time *rows,
+                        const struct trace_file *trace)
 {
     qsort(rows, (size_t)operators->count, sizeof *rows, by_name_and_time);
     for (int64_t i = 0, end; i < operators->count; i = end) {
@@ -98,6 +114,10 @@ static void sum_medians(struct host_operators *operators, struct self_time *rows
         if (!(median > 0))
             continue;
         operators->typical_ns += (double)(end - i) * median;
+        if (median > OPERATOR_OWN_NS && is_elementwise(trace_file_name(trace, rows[i].name))) {
+            operators->elementwise_count += end - i;
+            operators->elementwise_ns += (double)(end - i) * median;
+        }
         operators->own_ns +=
             (double)(end - i) * (median < OPERATOR_OWN_NS ? median : OPERATOR_OWN_NS);
     }
@@ -122,7 +142,7 @@ enum status host_operators_make(struct host_operators *operators, const struct t
             event->start_ns < end_ns)
             take_operator(sweep, event);
     }
-    sum_medians(operators, rows);
+    sum_medians(operators, rows, timeline->trace);
 
 out:
     free(rows);

@@ -22,6 +22,11 @@ struct host_operators {
     /* Softmax between two batched products of matrices, forward or backward, and the time from product to
      * product: the scores of attention are there in memory. */
     int64_t attention_count, attention_ns;
+
+    /* One element-wise operation each, with a result of its own, which take longer than their own cost. In-place ones
+     * are left out: optimizers update with those, and residuals are added by them. */
+    int64_t elementwise_count;
+    double elementwise_ns; /* sum of their median self times */
 };
 
 /* Counts those that begin from `start_ns` to before `end_ns`. OUT_OF_MEMORY. */

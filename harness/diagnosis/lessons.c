@@ -131,7 +131,9 @@ static const struct lesson lessons[] = {
     { "optimizer_overhead", "the optimizer takes more than 15% of a step",
       "the update runs a few kernels per tensor, or runs after batches that are too small",
       "what exceeds 15% of a step" },
-    { "unfused_ops", "10 or more kernels per step with one element-wise operation each",
+    { "unfused_ops",
+      "10 or more kernels per step with one element-wise operation each; on a host alone, as many "
+      "operators of more than 5 us",
       "each of them reads and writes all of its data for very little arithmetic",
       "half of their time: two kernels in one read and write half as much" },
     { "small_grid", "kernels of 10 us or more with fewer blocks than half of the SMs",

@@ -181,15 +181,22 @@ static bool judge_padding_waste(struct finding *finding, const struct facts *fac
 /* Two kernels that are fused into one read and write half as much. */
 static bool judge_unfused_ops(struct finding *finding, const struct facts *facts)
 {
+    const struct host_operators *operators = &facts->summary->operators;
+    bool alone = facts->summary->timeline.host_alone;
     struct share share = kernels_that(facts, is_elementwise);
 
+    if (alone) {
+        share.count = (double)operators->elementwise_count / facts->steps;
+        share.ns = operators->elementwise_ns / facts->steps;
+    }
     if (share.count < 10)
         return false;
     finding->confidence = CONFIDENCE_LOW;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g kernels %s do one element-wise operation each; they take %s of %s", share.count,
-             facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
-    return finding_costs(finding, facts, 0.5 * share.ns * facts_device_share(facts));
+             "%.4g %s %s do one element-wise operation each; they take %s of %s", share.count,
+             alone ? "operators" : "kernels", facts_per(facts), quantity_time(share.ns).text,
+             quantity_time(facts->step_ns).text);
+    return finding_costs(finding, facts, 0.5 * share.ns * (alone ? 1 : facts_device_share(facts)));
 }
 
 static bool judge_optimizer_overhead(struct finding *finding, const struct facts *facts)

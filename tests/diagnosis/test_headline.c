@@ -264,6 +264,28 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
     }
 }
 
+/* An activation of several operators. In place they are an optimizer's; small ones cost by their number. */
+static void activations_in_pieces_are_found_on_a_host_alone(void **state)
+{
+    static const struct {
+        struct made_host host;
+        bool found;
+    } cases[] = {
+        { { { "aten::mul", "aten::tanh", "aten::mm" }, 10, 33, false, 0, 0 }, true },
+        { { { "aten::mul_", "aten::addcmul_", "aten::mm" }, 10, 33, false, 0, 0 }, false },
+        { { { "aten::mul", "aten::tanh", "aten::mm" }, 4, 80, false, 0, 0 }, false },
+        { { { "aten::mul", "aten::tanh", "aten::mm" }, 70, 4, false, 0, 0 }, false },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct found found = judge_host(&cases[i].host);
+        if ((found_find(&found, "unfused_ops") != NULL) != cases[i].found)
+            fail_msg("case %zu", i);
+        found_forget(&found);
+    }
+}
+
 /* Another program takes the core for 4 ms, in one operator of a hundred. */
 static void interruptions_do_not_make_operators_large(void **state)
 {
@@ -369,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
         cmocka_unit_test(a_kernel_is_named_without_its_arguments),
         cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
+        cmocka_unit_test(activations_in_pieces_are_found_on_a_host_alone),
         cmocka_unit_test(interruptions_do_not_make_operators_large),
         cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),
         cmocka_unit_test(another_profiler_is_told_by_its_processes),
