@@ -33,7 +33,13 @@ def collate(samples):
 
 
 def batches(settings, device):
-    """Batches without end, on the device."""
+    """Batches without end, on the device; the same one over and over if the input is resident."""
+    if settings.input == "resident":
+        samples = Samples(settings)
+        batch = collate([samples[i] for i in range(settings.batch // settings.accumulate)])
+        batch = [tensor.to(device) for tensor in batch]
+        while True:
+            yield batch
     loader = DataLoader(Samples(settings), settings.batch // settings.accumulate, shuffle=True, drop_last=True,
                         num_workers=settings.workers, prefetch_factor=settings.prefetch if settings.workers else None,
                         persistent_workers=settings.workers > 0 and settings.persistent_workers == "yes",

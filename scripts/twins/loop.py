@@ -35,7 +35,8 @@ def run(settings, steps, device, folder, each_step):
     torch.manual_seed(1)
     model, data, kept = Model(settings).to(device), batches(settings, device), []
     optimizer = torch.optim.AdamW(model.parameters(), fused=settings.optimizer == "fused", foreach=False)
-    threading.Thread(target=lambda: [write(path, make()) for path, make in iter(tasks.get, None)], daemon=True).start()
+    writer = threading.Thread(target=lambda: [write(path, make()) for path, make in iter(tasks.get, None)])
+    writer.start()
 
     for step in range(steps):
         for part in range(settings.accumulate):
@@ -55,3 +56,5 @@ def run(settings, steps, device, folder, each_step):
             deliver("save", settings.save_mode, f"{folder}/state",
                     lambda state=state: b"".join(value.cpu().numpy().tobytes() for value in state.values()))
         each_step(loss.detach())
+    tasks.put(None)
+    writer.join()

@@ -13,6 +13,7 @@ class Settings:
     head_count: int = 4
     classes: int = 10
     # loading
+    input: str = "resident"  # "loader"
     decode: int = 1  # how often a sample is decompressed
     uneven: int = 0  # every eighth sample is, so many times more
     workers: int = 0

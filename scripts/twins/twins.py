@@ -18,17 +18,17 @@ class Twin:
 
 
 TWINS = {
-    "loader_workers": Twin("workers", 0, 2, dict(decode=12, tokens=64, width=128)),
-    "slow_collate": Twin("collate", "loop", "workers", dict(decode=2, width=32, batch=64, blocks=1, workers=2)),
-    "loader_prefetch": Twin("prefetch", 1, 4, dict(decode=3, uneven=40, tokens=64, width=128, workers=2),
+    "loader_workers": Twin("workers", 0, 2, dict(input="loader", decode=12, tokens=64, width=128)),
+    "slow_collate": Twin("collate", "loop", "workers", dict(input="loader", decode=2, width=32, batch=64, blocks=1, workers=2)),
+    "loader_prefetch": Twin("prefetch", 1, 4, dict(input="loader", decode=3, uneven=40, tokens=64, width=128, workers=2),
                             needs="4 cores"),
-    "worker_respawn": Twin("persistent_workers", "no", "yes", dict(samples=128, workers=2)),
+    "worker_respawn": Twin("persistent_workers", "no", "yes", dict(input="loader", samples=256, workers=2)),
     "small_batch": Twin("accumulate", 16, 1, dict(batch=16), also=("small_operators",)),
     "precision": Twin("precision", "fp32", "bf16", dict(tokens=128, width=256), needs="bf16"),
     "naive_attention": Twin("attention", "naive", "fused", dict(tokens=512, batch=4)),
     "layout_copies": Twin("heads", "copied", "strided", dict(tokens=256, width=128)),
     "unfused_elementwise": Twin("elementwise", "unfused", "fused", dict(tokens=128, width=128)),
-    "unfused_optimizer": Twin("optimizer", "unfused", "fused", dict(batch=1, tokens=8, blocks=8),
+    "unfused_optimizer": Twin("optimizer", "unfused", "fused", dict(batch=4, width=128, blocks=8),
                               also=("small_operators",)),
     "optimizer_every_step": Twin("update", "micro_batch", "step", dict(batch=8, tokens=8, width=512, accumulate=8)),
     "leak": Twin("kept_loss", "graph", "number"),
