@@ -16,8 +16,9 @@ NOT_YET = "No corpus has been recorded for this table yet.\n"
 
 
 def pack(folder):
-    """Compresses the traces as far as gzip goes, and seals the labels again."""
+    """Compresses the traces as far as gzip goes, leaves out where the program was, and seals the labels again."""
     labels = truth.read(folder)
+    labels["context"].pop("executable", None)
     for item in labels["items"]:
         if item["trace"] is None:
             continue

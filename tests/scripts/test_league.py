@@ -85,7 +85,9 @@ def make(folder, items):
             one["sha256"] = hashlib.sha256(content).hexdigest()
     vocabulary = [{"scenario": name, "group": group, "findings": findings}
                   for name, (group, findings, _) in CAUSES.items()]
-    truth = {"schema": 1, "seal": "", "seed": 1, "count": len(items), "context": {"device_name": "made", "library_version": "chokepoint 0", "date": "2026-01-02T03:04:05"},
+    context = {"device_name": "made", "library_version": "chokepoint 0", "date": "2026-01-02T03:04:05",
+               "executable": "/home/me/chokepoint"}
+    truth = {"schema": 1, "seal": "", "seed": 1, "count": len(items), "context": context,
              "protocol": {"pairs": 6, "window_seconds": 0.1}, "vocabulary": vocabulary, "items": items}
     (folder / "truth.json").write_text(seal(truth))
     return truth
@@ -329,6 +331,7 @@ def the_table_of_the_docs_comes_from_the_corpus(folder):
     check("does not show" in freeze(checkout, "--check", code=1), "a table of nothing")
     freeze(checkout, stand_in(folder), "chokepoint", "random")
     text = page.read_text()
+    check("/home/me" not in (kept / "truth.json").read_text(), "the labels name a folder of whoever made them")
     check("| chokepoint | 50% (" in text and "old" not in text and text.endswith("\n\nthe rest\n"), "the table", text)
     freeze(checkout, "--check", stand_in(folder))
     for changed, said in [(text.replace("50%", "60%", 1), "does not show"), (text.replace("<!-- league", "<!-- "), "no place")]:
