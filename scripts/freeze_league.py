@@ -38,8 +38,8 @@ def fail(sentence, code=2):
 
 def make(given, folder):
     """A corpus in `folder`, packed."""
-    done = subprocess.run([given.program, "corpus", f"--seed={given.seed}", f"--count={given.count}", f"--out={folder}"],
-                          check=False)
+    command = [given.program, "corpus", f"--seed={given.seed}", f"--count={given.count}", f"--out={folder}"]
+    done = subprocess.run(command, check=False)
     if done.returncode != 0:
         fail(f"chokepoint corpus exits with {done.returncode}", 1)
     frozen.pack(folder)
@@ -91,9 +91,10 @@ def answers_differ(given):
     for item in truth.scored(labels):
         done = subprocess.run(player.command(os.path.join(folder, item["trace"])), capture_output=True, text=True,
                               check=False)
-        named = [word for word, _ in scoring.countable(item, player.read(done.stdout))] if done.returncode == 0 else None
+        causes = player.read(done.stdout) if done.returncode == 0 else []
+        named = [word for word, _ in scoring.countable(item, causes)]
         if named != kept.get(item["name"]):
-            different.append(f"{item['name']} ({', '.join(kept.get(item['name'], []))}, now {', '.join(named or [])})")
+            different.append(f"{item['name']} ({', '.join(kept.get(item['name'], []))}, now {', '.join(named)})")
     return different
 
 

@@ -98,7 +98,8 @@ def play(given):
     return {
         "schema": SCHEMA,
         "corpus": {"seal": labels["seal"], "seed": labels["seed"], "program": context.get("library_version"),
-                   "date": context.get("date"), "device": context.get("device_name")},
+                   "date": context.get("date"), "device": context.get("device_name"),
+                   "processors": context.get("num_cpus"), "load": (context.get("load_avg") or [None])[0]},
         "scored": len(items), "kinds": kinds,
         "left_out": {"not_measurable": len(labels["items"]) - len(items) - without, "no_trace": without},
         "chance": scoring.chance(items, labels["vocabulary"]),

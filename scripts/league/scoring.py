@@ -45,7 +45,8 @@ def judge(item, answer, groups):
     """One answer: what it was right about. `answer` has "causes", or "failure"."""
     failed = answer["failure"] is not None
     named = [] if failed else countable(item, answer["causes"])
-    row = {"item": item["name"], "kind": item["kind"], "named": [word for word, _ in named], "failure": answer["failure"]}
+    row = {"item": item["name"], "kind": item["kind"], "named": [word for word, _ in named],
+           "failure": answer["failure"]}
     if item["kind"] == "healthy":
         row["false_alarm"] = failed or bool(named)
         return row

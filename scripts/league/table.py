@@ -56,6 +56,9 @@ def footing(result):
                  "there.")
     if result["left_out"]["no_trace"]:
         text += f" {result['left_out']['no_trace']} have no trace."
+    if result["corpus"]["load"] is not None:
+        text += (f" As it was begun, the load was {result['corpus']['load']:.1f} on {result['corpus']['processors']} "
+                 "processors.")
     if result["chance"] is not None:
         text += f" By chance {100 * result['chance']:.0f}% of first causes are right."
     return text

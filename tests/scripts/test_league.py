@@ -86,7 +86,7 @@ def make(folder, items):
     vocabulary = [{"scenario": name, "group": group, "findings": findings}
                   for name, (group, findings, _) in CAUSES.items()]
     context = {"device_name": "made", "library_version": "chokepoint 0", "date": "2026-01-02T03:04:05",
-               "executable": "/home/me/chokepoint"}
+               "executable": "/home/me/chokepoint", "num_cpus": 2, "load_avg": [0.25, 1, 1]}
     truth = {"schema": 1, "seal": "", "seed": 1, "count": len(items), "context": context,
              "protocol": {"pairs": 6, "window_seconds": 0.1}, "vocabulary": vocabulary, "items": items}
     (folder / "truth.json").write_text(seal(truth))
@@ -275,13 +275,15 @@ def the_table_is_printed_and_written(folder):
     text = league(corpus, right, "hta").stdout
     check("100% (51–100)" in text and "first cause right" in text, "the table", text)
     check("6 traces of made: 3 with one bottleneck, 1 with two, 2 healthy." in text, "what it is of", text)
+    check("the load was 0.2 on 2 processors" in text, "whether the machine was quiet", text)
     check("1 more are left out" in text and "1 have no trace" in text, "what is left out", text)
     lines = league(corpus, right, "--format=markdown").stdout.splitlines()
     check(lines[0].startswith("| diagnoser |") and lines[0].count("|") == lines[2].count("|"), "Markdown", lines)
     out = folder / "table.md"
     league(corpus, right, "--format=markdown", f"--out={out}")
     check(out.read_text().splitlines()[0] == lines[0], "--out has something else")
-    check("cannot write" in league(corpus, right, "--out=/no/such/folder/x", code=2).stderr, "a folder that is not there")
+    missing = league(corpus, right, "--out=/no/such/folder/x", code=2).stderr
+    check("cannot write" in missing, "a folder that is not there", missing)
 
 
 def bad_usage_is_refused(folder):
@@ -291,7 +293,8 @@ def bad_usage_is_refused(folder):
                             ((corpus, "random", "--timeout=0"), "timeout"), ((corpus, "random", "--fast"), "--fast"),
                             ((corpus, "random", "--format=xml"), "xml")]:
         done = league(*arguments, code=2)
-        check(said in done.stderr and "Traceback" not in done.stderr, f"{arguments}: it does not say {said}", done.stderr)
+        check(said in done.stderr and "Traceback" not in done.stderr, f"{arguments}: it does not say {said}",
+              done.stderr)
     check("Exit codes" in league("--help").stdout, "--help")
     done = json.loads(league(corpus, "chokepoint", "--program=/no/such", "--format=json").stdout)["diagnosers"][0]
     built = done["skipped"] is None  # the checkout may have a build
@@ -310,14 +313,16 @@ print(__import__('json').dumps(dict(traces=[dict(findings=[finding])])))
 def stand_in(folder, finding="host_sync", code=0):
     """It plays chokepoint: its corpus is the one that was made here, and its diagnosis is always the same."""
     path = folder / "stand_in"
-    path.write_text(f"#!{sys.executable}\n" + STAND_IN.format(corpus=str(folder / "corpus"), code=code, finding=finding))
+    text = STAND_IN.format(corpus=str(folder / "corpus"), code=code, finding=finding)
+    path.write_text(f"#!{sys.executable}\n{text}")
     path.chmod(0o755)
     return f"--program={path}"
 
 
 def freeze(checkout, *arguments, code=0):
-    done = subprocess.run([sys.executable, str(source / "scripts/freeze_league.py"), f"--source={checkout}", *arguments],
-                          capture_output=True, text=True, check=False)
+    script = source / "scripts/freeze_league.py"
+    done = subprocess.run([sys.executable, str(script), f"--source={checkout}", *arguments], capture_output=True,
+                          text=True, check=False)
     check(done.returncode == code, f"freeze {arguments}: exit code {done.returncode}, not {code}", done.stderr)
     return done.stderr
 
@@ -334,11 +339,13 @@ def the_table_of_the_docs_comes_from_the_corpus(folder):
     check("/home/me" not in (kept / "truth.json").read_text(), "the labels name a folder of whoever made them")
     check("| chokepoint | 50% (" in text and "old" not in text and text.endswith("\n\nthe rest\n"), "the table", text)
     freeze(checkout, "--check", stand_in(folder))
-    for changed, said in [(text.replace("50%", "60%", 1), "does not show"), (text.replace("<!-- league", "<!-- "), "no place")]:
+    for changed, said, code in [(text.replace("50%", "60%", 1), "does not show", 1),
+                                (text.replace("<!-- league", "<!-- "), "no place", 2)]:
         page.write_text(changed)
-        check(said in freeze(checkout, "--check", code=1 if said != "no place" else 2), f"a page that was changed: {said}")
+        check(said in freeze(checkout, "--check", code=code), f"a page that was changed: {said}")
     page.write_text(text)
-    check("answers otherwise" in freeze(checkout, "--check", stand_in(folder, "launch_bound"), code=1), "another answer")
+    other = stand_in(folder, "launch_bound")
+    check("answers otherwise" in freeze(checkout, "--check", other, code=1), "another answer")
     freeze(checkout, "--score", stand_in(folder, "launch_bound"), "chokepoint")
     freeze(checkout, "--check", stand_in(folder, "launch_bound"))
     check(page.read_text() != text and "random" not in page.read_text(), "it was not scored again")
