@@ -57,7 +57,7 @@ static bool make_one(struct training_config *config, const struct scenario *scen
 {
     return where_holds(scenario->needs, device) && corpus_accepts(scenario, NULL, device) &&
            scenario_config(scenario, VARIANT_BEFORE, config) == STATUS_OK &&
-           is_possible(config, &scenario, 1, device);
+           config->ranks.count == 1 && is_possible(config, &scenario, 1, device);
 }
 
 bool corpus_is_drawn(const struct scenario *scenario, const struct device_properties *device)

@@ -4,7 +4,8 @@
  *
  * A bottleneck is a scenario's knob at its value before, in the scenario's own base. Two at once are of scenarios
  * whose bases agree but for batch and blocks, whose knobs, parts of training (groups) and accepted findings differ, and whose fixes can be
- * made in either order. Where nothing is wrong, every knob of every scenario has a healthy value. Around them, sizes
+ * made in either order. No scenario of several ranks is drawn: a trace is that of one process, and not every machine
+ * has what starts more. Where nothing is wrong, every knob of every scenario has a healthy value. Around them, sizes
  * and knobs that no scenario is about are drawn too, as far as the settings stay possible. */
 #ifndef HARNESS_EXPERIMENT_CORPUS_DRAW_H
 #define HARNESS_EXPERIMENT_CORPUS_DRAW_H

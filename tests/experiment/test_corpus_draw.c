@@ -134,6 +134,7 @@ static void every_item_is_possible_on_every_device(void **state)
             if (knobs_resolve(&resolved, &devices[d]) != STATUS_OK)
                 fail_msg("%s: %s: %s", devices[d].name, items[i].name, status_last()->text);
             assert_causes(&items[i], &devices[d]);
+            assert_int_equal(resolved.ranks.count, 1);
             if (items[i].kind == CORPUS_TWO)
                 assert_independent(&items[i], &devices[d]);
         }
