@@ -170,7 +170,7 @@ says_not out "Look for"
 expect 0 "explain with an earlier result" "$program" explain item_sync --result="$(dirname -- "$0")/../../results/cpu-xeon-amx-2cores"
 says out "Measured earlier"
 says out "syncs_per_step: down 2"
-expect 0 "explain what a result lacks" "$program" explain cache_flush --result="$(dirname -- "$0")/../../results/cpu-xeon-amx-2cores"
+expect 0 "explain what a result lacks" "$program" explain cache_flush --result="$(dirname -- "$0")/../../results/cpu-epyc-zen4-2cores"
 says_not out "Measured earlier"
 refuses "a hand-out of nothing" "--format=markdown: name what is to be explained, or all" "$program" explain \
     --format=markdown
