@@ -150,7 +150,7 @@ out:
     return status;
 }
 
-int64_t steps_find(const struct steps *steps, int64_t at_ns)
+int64_t steps_last_begun(const struct steps *steps, int64_t at_ns)
 {
     int64_t low = 0, high = steps->count;
 
@@ -161,7 +161,14 @@ int64_t steps_find(const struct steps *steps, int64_t at_ns)
         else
             high = middle;
     }
-    return low > 0 && at_ns < steps->items[low - 1].event->end_ns ? low - 1 : -1;
+    return low - 1;
+}
+
+int64_t steps_find(const struct steps *steps, int64_t at_ns)
+{
+    int64_t last = steps_last_begun(steps, at_ns);
+
+    return last >= 0 && at_ns < steps->items[last].event->end_ns ? last : -1;
 }
 
 static int64_t blocks_of(const struct trace_file *trace, const struct work *work)

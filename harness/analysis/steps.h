@@ -49,6 +49,9 @@ struct steps {
 enum status steps_make(struct steps *steps, const struct timeline *timeline);
 void steps_release(struct steps *steps);
 
+/* The last step that has begun by that moment, whether or not it has ended. -1: none. */
+int64_t steps_last_begun(const struct steps *steps, int64_t at_ns);
+
 /* The step at that moment; of overlapping steps of several threads, the one that began last. -1: none. */
 int64_t steps_find(const struct steps *steps, int64_t at_ns);
 

@@ -75,21 +75,6 @@ out:
     return status;
 }
 
-/* The step that the host was in or after; NONE before all. */
-static int64_t launching_step(const struct steps *steps, int64_t at_ns)
-{
-    int64_t low = 0, high = steps->count;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (steps->items[middle].event->start_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1;
-}
-
 /* Where each step begins on the device: with the first computation that was launched in it. One that launched none
  * begins with its annotation. None begins before the one before it. */
 static enum status find_steps(struct splitting *splitting)
@@ -105,10 +90,10 @@ static enum status find_steps(struct splitting *splitting)
     for (int64_t i = 0; i < steps->count; i++) begin_ns[i] = INT64_MAX;
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
-        int64_t step = NONE;
+        int64_t step = -1;
         if (work->kind == WORK_COMPUTATION && work->call != NULL)
-            step = launching_step(steps, work->call->start_ns);
-        if (step != NONE)
+            step = steps_last_begun(steps, work->call->start_ns);
+        if (step >= 0)
             begin_ns[step] = interval_earlier(begin_ns[step], work->event->start_ns);
     }
     for (int64_t i = 0; i < steps->count; i++) {
