@@ -34,6 +34,16 @@ const struct finding *found_find(const struct found *found, const char *id)
     return NULL;
 }
 
+double found_lost_us(const struct made_loop *loop, const char *id)
+{
+    struct found found = found_judge(loop);
+    const struct finding *finding = found_find(&found, id);
+    double lost = finding != NULL ? finding->lost_ns_per_step / 1000 : 0;
+
+    found_forget(&found);
+    return lost;
+}
+
 /* Who reads a failure wants to know what was found instead. */
 void found_list(const struct found *found, char *text, size_t size)
 {

@@ -507,17 +507,6 @@ static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
     found_forget(&found);
 }
 
-/* What a finding costs per step, in us; 0: it is not found. */
-static double lost_us(const struct made_loop *loop, const char *id)
-{
-    struct found found = found_judge(loop);
-    const struct finding *finding = found_find(&found, id);
-    double lost = finding != NULL ? finding->lost_ns_per_step / 1000 : 0;
-
-    found_forget(&found);
-    return lost;
-}
-
 /* The wait for the first of three numbers is the long one, and loading follows the third. A pause after a wait
  * amid the step is put off likewise. Where the wait is short, as its step is launched slowly, it covers little. */
 static void a_wait_covers_as_much_as_it_takes(void **state)
@@ -534,12 +523,12 @@ static void a_wait_covers_as_much_as_it_takes(void **state)
                                     .wait_every = 1 };
     (void)state;
 
-    assert_true(fabs(lost_us(&three, "host_sync") - 610) <= 20);
-    assert_true(lost_us(&three, "data_loading") == 0);
-    assert_true(fabs(lost_us(&amid, "host_sync") - 454) <= 20);
-    assert_true(lost_us(&amid, "host_work") == 0);
-    assert_true(lost_us(&slow, "host_sync") <= 220);
-    assert_true(lost_us(&slow, "data_loading") >= 400);
+    assert_true(fabs(found_lost_us(&three, "host_sync") - 610) <= 20);
+    assert_true(found_lost_us(&three, "data_loading") == 0);
+    assert_true(fabs(found_lost_us(&amid, "host_sync") - 454) <= 20);
+    assert_true(found_lost_us(&amid, "host_work") == 0);
+    assert_true(found_lost_us(&slow, "host_sync") <= 220);
+    assert_true(found_lost_us(&slow, "data_loading") >= 400);
 }
 
 /* The host takes 700 us, and the device 500 while the host already loads the next batch: the 200 us that it is
@@ -551,10 +540,11 @@ static void a_host_that_sets_the_pace_loses_time_to_all_that_it_does(void **stat
     };
     (void)state;
 
-    assert_true(fabs(lost_us(&loop, "host_work") - 200) <= 15);
-    assert_true(fabs(lost_us(&loop, "data_loading") - 200) <= 15);
+    assert_true(fabs(found_lost_us(&loop, "host_work") - 200) <= 15);
+    assert_true(fabs(found_lost_us(&loop, "data_loading") - 200) <= 15);
     loop.kernel = 15;
-    assert_true(lost_us(&loop, "host_work") == 0 && lost_us(&loop, "data_loading") == 0);
+    assert_true(found_lost_us(&loop, "host_work") == 0 &&
+                found_lost_us(&loop, "data_loading") == 0);
 }
 
 /* The step logs for 500 us, which no wait causes. */
@@ -563,12 +553,12 @@ static void waits_for_launches_do_not_cost_what_the_loop_does_otherwise(void **s
     struct made_loop loop = {
         .steps = 10, .launches = 50, .call = 4, .kernel = 20, .wait_launches = 1
     };
-    double without = lost_us(&loop, "host_sync");
+    double without = found_lost_us(&loop, "host_sync");
     (void)state;
 
     loop.logging = 500;
     assert_true(without > 0);
-    assert_true(fabs(lost_us(&loop, "host_sync") - without) <= 10);
+    assert_true(fabs(found_lost_us(&loop, "host_sync") - without) <= 10);
 }
 
 /* Workers need cores: loading that takes one of two cores cannot be faster than it is. */

@@ -15,17 +15,6 @@
     "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"hostCores\":2,"    \
     "\"sharesHostCores\":1}]"
 
-/* What a finding costs per step, in us; 0: it is not found. */
-static double lost_us(const struct made_loop *loop, const char *id)
-{
-    struct found found = found_judge(loop);
-    const struct finding *finding = found_find(&found, id);
-    double lost = finding != NULL ? finding->lost_ns_per_step / 1000 : 0;
-
-    found_forget(&found);
-    return lost;
-}
-
 static void check_lost(const struct made_loop *loop, const char *id, double us)
 {
     struct found found = found_judge(loop);
@@ -87,7 +76,7 @@ static void launches_that_last_as_long_as_their_kernels_are_waits(void **state)
     check_lost(&held, "host_sync", 50 * (15 + 2 + 2));
     check_lost(&held, "launch_bound", 0);
     check_lost(&own, "host_sync", 0);
-    assert_true(lost_us(&own, "launch_bound") > 2000);
+    assert_true(found_lost_us(&own, "launch_bound") > 2000);
 }
 
 /* Calls that copy are no launches of kernels: waits are still behind every one of those. The step takes 50 x 32 us and
@@ -99,7 +88,7 @@ static void copies_do_not_hide_that_every_launch_waits(void **state)
     };
     (void)state;
 
-    assert_true(lost_us(&loop, "host_sync") > 0);
+    assert_true(found_lost_us(&loop, "host_sync") > 0);
     loop.copies = 120;
     loop.copy = 1;
     loop.copy_call = 2;
@@ -141,7 +130,7 @@ static void less_device_work_shortens_a_step_that_waits_for_it(void **state)
     (void)state;
 
     check_lost(&waits, "fp32_matmul", 500);
-    assert_true(fabs(lost_us(&launches, "fp32_matmul") - 500.0 / 2) <= 30);
+    assert_true(fabs(found_lost_us(&launches, "fp32_matmul") - 500.0 / 2) <= 30);
 }
 
 /* 100 us of each: only what is in fp32 would take half as long. */
@@ -266,10 +255,10 @@ static void batches_that_come_in_groups_are_slow_loading(void **state)
                                 .slow_loading = 4000 };
     (void)state;
 
-    assert_true(lost_us(&slow, "data_loading") > 500);
-    assert_true(lost_us(&slow, "data_jitter") == 0);
-    assert_true(lost_us(&jitter, "data_jitter") > 500);
-    assert_true(lost_us(&jitter, "data_loading") == 0);
+    assert_true(found_lost_us(&slow, "data_loading") > 500);
+    assert_true(found_lost_us(&slow, "data_jitter") == 0);
+    assert_true(found_lost_us(&jitter, "data_jitter") > 500);
+    assert_true(found_lost_us(&jitter, "data_loading") == 0);
 }
 
 /* Epochs begin at steps 20 and 40; step 26 waits as well, which is none of their cost. */
@@ -277,12 +266,12 @@ static void borders_of_epochs_cost_what_is_waited_there(void **state)
 {
     struct made_loop loop = { LONG_BUSY,   .steps = 45,      .wait_every = 1,      .loading = 10,
                               .epoch = 20, .slow_every = 20, .slow_loading = 20000 };
-    double alone = lost_us(&loop, "epoch_gap");
+    double alone = found_lost_us(&loop, "epoch_gap");
     (void)state;
 
     loop.slow_step = 26;
     assert_true(alone > 800);
-    assert_true(fabs(lost_us(&loop, "epoch_gap") - alone) <= 0.05 * alone);
+    assert_true(fabs(found_lost_us(&loop, "epoch_gap") - alone) <= 0.05 * alone);
 }
 
 int main(void)
