@@ -74,7 +74,7 @@ enum status host_activity_visit(const struct host_activity *activity, uint32_t t
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
                                              int64_t at_ns);
 
-/* What the thread did at that moment, or had just done, and since when; HOST_OUTSIDE: no event shows it. */
+/* The thread's doing at that moment, or just before it, and since when; HOST_OUTSIDE: no event shows it. */
 struct host_segment host_activity_at(const struct host_activity *activity, uint32_t track,
                                      int64_t at_ns);
 

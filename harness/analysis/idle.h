@@ -6,12 +6,11 @@
  * launching.
  *
  * A gap is drained if the host was waiting for the device when it began: because the host waited, it had
- * queued nothing more. A save waits for its copies, and a release of memory for all work. Between the end of its wait and its next launch the host does something that it
- * could have done earlier, while it waited, unless it logs or saves what it waited for, or works on what it
- * copied to itself. `hidable` is how much of that time the wait would have covered, and `put_off` the same by the
- * wait's reason. What the wait does not cover
- * there it covers in gaps up to a step later, which are not drained: after a wait amid a step, the next load is
- * in one of them.
+ * queued nothing more. A save waits for its copies, and a release of memory for all work. Between the end of its
+ * wait and its next launch the host does something that it could have done earlier, while it waited, unless it logs
+ * or saves what it waited for, or works on what it copied to itself. `hidable` is how much of that time the wait
+ * would have covered, and `put_off` the same by the wait's reason. The rest of the wait covers time in gaps up to a
+ * step later, which are not drained: after a wait amid a step, the next load is in one of them.
  *
  * The window goes from the start of the first step to the end of the last step or of the last work. It
  * counts as one turn of a loop, so the idle time before the first work and that after the last are one gap.
@@ -29,7 +28,7 @@
 
 enum { IDLE_STEPS_LEAST = 3 }; /* a median of fewer means little */
 
-/* What the host could have done earlier, and its parts. */
+/* Time of the host that it could have spent earlier, and its parts. */
 struct put_off {
     int64_t ns;
     int64_t loading_ns, working_ns; /* HOST_LOADING, HOST_WORKING */

@@ -28,8 +28,8 @@ struct sweep {
 
 enum message_kind message_kind_of(const char *collective, const char *kernel)
 {
-    /* The names of c10d's process groups, and those of NCCL's kernels. What scatters or gathers comes before what
-     * it may also be called. */
+    /* The names of c10d's process groups, and those of NCCL's kernels. Names that scatter or gather come before
+     * those that they contain. */
     static const struct {
         const char *part;
         enum message_kind is;
