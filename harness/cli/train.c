@@ -406,6 +406,7 @@ static enum status check_ranks(const struct train *train)
              config.ranks.count);
     TRY(flags_open_device(&device, &train->flags));
     TRY(knobs_resolve(&config, device_properties(device)));
+    TRY(device_check_ranks(device, config.ranks.count));
 
 out:
     device_close(device);

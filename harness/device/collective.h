@@ -20,8 +20,13 @@ enum collective_kind {
 
 /* In place on `count` fp32 elements of device memory. Rank r's part of R ranks is the r-th of R equal ones:
  * reduce-scatter leaves the sum in that part and anything in the others, all-gather takes that part of each
- * rank; `count` must be a multiple of R for these two. Broadcast takes what rank 0 has. Sums are added in the
- * order of ranks, element by element: the same bits on every rank and in every run. */
+ * rank; `count` must be a multiple of R for these two. Broadcast takes what rank 0 has.
+ *
+ * A sum has the same bits on every rank. The CPU device adds in the order of ranks, element by element, so each
+ * run has the same bits too. On CUDA the order is NCCL's: it depends on how the GPUs are connected, and on the
+ * algorithm, which NCCL chooses by the count among others (NVIDIA/nccl, issues 157 and 855). Where these are
+ * the same, runs agree, but for sums made in the switch (NVLS, issue 1497; NCCL_NVLS_ENABLE=0 does without).
+ * The sum of two ranks has one order only. */
 struct collective {
     enum collective_kind kind;
     float *data;

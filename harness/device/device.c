@@ -460,6 +460,31 @@ out:
     return status;
 }
 
+static enum status check_communicates(const struct device *device)
+{
+    enum status status = STATUS_OK;
+
+    if (device->driver->collective == NULL)
+        FAIL(STATUS_UNSUPPORTED, "%s does not communicate with other ranks",
+             device->properties.name);
+
+out:
+    return status;
+}
+
+enum status device_check_ranks(struct device *device, int ranks)
+{
+    enum status status = STATUS_OK;
+
+    TRY(check_given(device, "device_check_ranks", "the device"));
+    TRY(check_communicates(device));
+    if (device->driver->check_ranks != NULL)
+        TRY(device->driver->check_ranks(device, ranks));
+
+out:
+    return status;
+}
+
 enum status device_collective(struct stream *stream, const struct collective *collective)
 {
     enum status status = STATUS_OK;
@@ -468,9 +493,7 @@ enum status device_collective(struct stream *stream, const struct collective *co
     TRY(check_given(stream, "device_collective", "the stream"));
     device = stream->device;
     TRY(check_collective(collective, ranks_count()));
-    if (device->driver->collective == NULL)
-        FAIL(STATUS_UNSUPPORTED, "%s does not communicate with other ranks; use the CPU device",
-             device->properties.name);
+    TRY(check_communicates(device));
     if (ranks_driver() == NULL)
         FAIL(STATUS_BAD_USAGE, "device_collective: there are no other ranks");
     TRY(device->driver->collective(stream, collective));

@@ -268,8 +268,13 @@ enum status device_attention_plan(struct device *device, const struct attention_
                                   size_t *workspace_bytes);
 enum status device_attention(struct stream *stream, const struct fused_attention *attention);
 
+/* Whether `ranks` processes of this machine could communicate, the first on this device and the others on those after
+ * it; for who is about to start them. UNSUPPORTED; NO_DEVICE: there are not so many; NO_LIBRARY. */
+enum status device_check_ranks(struct device *device, int ranks);
+
 /* Queues a collective of all ranks (many_ranks.h), which all must queue in the same order. One at a time runs on a
- * device. UNSUPPORTED: the device cannot communicate. BAD_USAGE: no job was joined. Not during a capture. */
+ * device. UNSUPPORTED: the device cannot communicate. BAD_USAGE: no job was joined. A capture records it on CUDA;
+ * CAPTURE on the CPU device. An error that comes while it runs surfaces at the next wait. */
 enum status device_collective(struct stream *stream, const struct collective *collective);
 
 /* cudaStreamBeginCapture in thread-local mode: kernels, GEMMs, copies of pinned or device memory,

@@ -41,6 +41,7 @@ enum { DRIVER_KERNEL_FAILS = KERNEL_COUNT };
 struct driver_host {
     const struct status_bridge *bridge; /* for good: hand it to status_forward() first of all */
     const struct ranks_driver *ranks;   /* connects this rank to the others; NULL: there are none */
+    struct ranks_place place;           /* this rank's */
     struct device_options options;
 };
 
@@ -83,6 +84,7 @@ struct device_driver {
     enum status (*attention)(struct stream *stream, const struct fused_attention *attention);
     enum status (*collective)(struct stream *stream,
                               const struct collective *collective); /* or NULL */
+    enum status (*check_ranks)(struct device *device, int ranks);   /* NULL: any number can */
     enum status (*graph_begin)(struct stream *stream);
     enum status (*graph_end)(struct stream *stream, struct graph **graph);
     int (*graph_captured_nodes)(const struct stream *stream); /* NULL: it does not number them */

@@ -138,6 +138,11 @@ const struct ranks_driver *ranks_driver(void)
     return joined;
 }
 
+const struct ranks_place *ranks_place(void)
+{
+    return &place;
+}
+
 /* Of each rank, to be freed; `own` is this rank's. */
 static enum status gather(const void *own, size_t bytes, void **all)
 {

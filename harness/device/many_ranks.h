@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct ranks_driver;
+struct ranks_place;
 
 /* Whether a launcher (mpirun, mpiexec, srun) has started this process as one of several. */
 bool ranks_are_started(void);
@@ -36,6 +37,7 @@ int ranks_count(void);
 
 /* For those who open a device. NULL: no job was joined. */
 const struct ranks_driver *ranks_driver(void);
+const struct ranks_place *ranks_place(void);
 
 enum status ranks_wait(void); /* until all ranks have come here */
 

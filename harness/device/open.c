@@ -10,25 +10,28 @@
 
 static const struct status_bridge bridge = { status_raise };
 
-static enum status open_driver(struct device **device, const char *name, int index,
-                               const struct device_options *options)
-{
-    enum status status = STATUS_OK;
-    struct driver_host host = { .bridge = &bridge, .ranks = ranks_driver(), .options = *options };
-    const struct device_driver *driver;
-
-    TRY(plugin_load(&driver, name));
-    TRY(driver->open(device, index, &host));
-
-out:
-    return status;
-}
-
 /* The kinds of devices, in the order in which "auto" tries them. */
 static const struct kind {
     const char *name;
     bool is_gpu; /* of which there may be several: "cuda:1" */
 } kinds[] = { { "cuda", true }, { "cpu", false } };
+
+/* The first rank of a machine has the GPU that was asked for, and those after it have the next ones. */
+static enum status open_kind(struct device **device, const struct kind *kind, int index,
+                             const struct device_options *options)
+{
+    enum status status = STATUS_OK;
+    struct driver_host host = {
+        .bridge = &bridge, .ranks = ranks_driver(), .place = *ranks_place(), .options = *options
+    };
+    const struct device_driver *driver;
+
+    TRY(plugin_load(&driver, kind->name));
+    TRY(driver->open(device, kind->is_gpu ? index + host.place.local_rank : index, &host));
+
+out:
+    return status;
+}
 
 /* ":N" */
 static bool parse_index(const char *text, int *index)
@@ -72,7 +75,7 @@ static enum status open_any(struct device **device, const struct device_options 
     enum status status = STATUS_NO_DEVICE;
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds) && status != STATUS_OK; i++)
-        status = open_driver(device, kinds[i].name, 0, options);
+        status = open_kind(device, &kinds[i], 0, options);
     return status;
 }
 
@@ -86,7 +89,7 @@ static enum status open_named(struct device **device, const char *name,
     if (strcmp(name, "auto") == 0)
         TRY(open_any(device, options));
     else if (kind != NULL)
-        TRY(open_driver(device, kind->name, index, options));
+        TRY(open_kind(device, kind, index, options));
     else
         FAIL(STATUS_BAD_USAGE, "there is no device \"%s\"; give auto, cpu, cuda or cuda:N", name);
 

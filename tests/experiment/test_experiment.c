@@ -356,6 +356,23 @@ static void what_the_device_cannot_show_is_skipped_before_anything_starts(void *
     scenario_result_release(&result);
 }
 
+static void ranks_need_a_gpu_each(void **state)
+{
+    const struct device_properties gpu = { .is_gpu = true, .peers = 1 };
+    struct scenario ranks = scenario;
+    struct protocol how = protocol();
+    struct scenario_result result = { 0 };
+    (void)state;
+
+    ranks.base = "ranks=3";
+    ranks.knob = "allreduce";
+    ranks.before = "after_backward";
+    ranks.after = "overlap";
+    assert_true(experiment_skips(&result, &ranks, &how, &gpu));
+    assert_string_equal(result.reason, "3 ranks need a GPU each, and this process sees 2");
+    scenario_result_release(&result);
+}
+
 static void assert_arguments(const struct protocol *how, const char *expected)
 {
     struct arguments arguments;
@@ -547,6 +564,7 @@ int main(void)
         cmocka_unit_test(an_interruption_is_an_error_of_the_run),
         cmocka_unit_test(what_cannot_be_started_is_an_error_of_the_run),
         cmocka_unit_test(what_the_device_cannot_show_is_skipped_before_anything_starts),
+        cmocka_unit_test(ranks_need_a_gpu_each),
         cmocka_unit_test(the_childs_command_line_says_all_of_the_protocol),
         cmocka_unit_test(the_tracing_childs_command_line_says_which_and_where),
         cmocka_unit_test(each_variant_is_traced_by_a_child_of_its_own),

@@ -85,17 +85,17 @@ int stand_in_devices(void)
 
 void gpu_look(struct gpu_found *found, int index)
 {
-    *found =
-        (struct gpu_found){ .driver_version = 13000,
-                            .count = index < stand_in_devices() ? stand_in_devices() : index + 1,
-                            .name = "stand-in for a GPU",
-                            .compute_capability = 80 };
+    (void)index;
+    *found = (struct gpu_found){ .driver_version = 13000,
+                                 .count = stand_in_devices(),
+                                 .name = "stand-in for a GPU",
+                                 .compute_capability = 80 };
 }
 
 enum status gpu_verdict(const struct gpu_found *found, int index)
 {
-    (void)found;
-    (void)index;
+    if (index >= found->count)
+        return status_fail(STATUS_NO_DEVICE, __FILE__, __LINE__, "there is no GPU %d", index);
     return lost == cudaSuccess ? STATUS_OK
                                : status_fail(STATUS_DEVICE_ERROR, __FILE__, __LINE__, "lost");
 }

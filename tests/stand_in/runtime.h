@@ -27,8 +27,7 @@ void stand_in_lose(cudaError_t error); /* cudaSuccess changes nothing */
 cudaError_t stand_in_leave(cudaError_t error);
 cudaError_t stand_in_result(cudaError_t error); /* of a call without the lock */
 
-/* The GPU of the calling thread, and how many there are: STAND_IN_DEVICES; 1 if not given. Without the lock. */
-int stand_in_device(void);
+/* How many GPUs there are: STAND_IN_DEVICES; 1 if not given. Without the lock. */
 int stand_in_devices(void);
 
 /* `memory`, or the end of the program where that is NULL. With or without the lock. */

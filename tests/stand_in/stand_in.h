@@ -47,18 +47,31 @@ struct operation {
             bool transpose_first, transpose_second;
             float beta;
         } product;
+        struct {
+            struct nccl_communicator *comm;
+            const float *send;
+            float *receive;
+            size_t count;
+            int kind, root;
+        } collective;
     };
 };
 
+/* Exported, for the stand-in for NCCL. */
+#define STAND_IN_EXPORT __attribute__((visibility("default")))
+
 /* Queues a copy of `operation` on the stream, or records it where the stream is being captured. */
-cudaError_t stand_in_submit(cudaStream_t stream, const struct operation *operation);
+STAND_IN_EXPORT cudaError_t stand_in_submit(cudaStream_t stream, const struct operation *operation);
+
+/* The GPU of the calling thread. */
+STAND_IN_EXPORT int stand_in_device(void);
 
 uint32_t stand_in_stream_id(cudaStream_t stream);
 size_t stand_in_block_bytes(const void *address); /* 0: it is none */
 
 /* In calls.c. Between begin and end the thread's calls have one correlation; 0 while nobody listens. */
-struct stand_in_call stand_in_begin(const char *name, bool driver);
-void stand_in_end(struct stand_in_call *call);
+STAND_IN_EXPORT struct stand_in_call stand_in_begin(const char *name, bool driver);
+STAND_IN_EXPORT void stand_in_end(struct stand_in_call *call);
 uint32_t stand_in_correlation(void);
 void stand_in_tell(const struct stand_in_work *work);
 

@@ -407,6 +407,47 @@ static void the_head_tells_the_device_and_the_cost(void **state)
     kineto_file_release(&file);
 }
 
+/* As PyTorch's profiler has them since 2.3: an all-gather begins with a rank's part, which is a fourth here. */
+static void a_rank_says_whose_it_is_and_what_it_communicates(void **state)
+{
+    const struct kineto_about about = { .name = "rank", .device = &gpu, .rank = 1, .ranks = 4 };
+    struct trace *trace = begin_trace(0);
+    struct kineto_file file;
+    struct trace_events events;
+    const struct trace_event *kernel;
+    const cJSON *run;
+    (void)state;
+
+    add_call(trace, "cudaLaunchKernelExC", 7, 1000, 2000);
+    add(trace, (struct activity){ .kind = ACTIVITY_KERNEL,
+                                  .name = "ncclDevKernel_AllGather_RING_LL",
+                                  .start_ns = 3000,
+                                  .end_ns = 4000,
+                                  .device = 3,
+                                  .stream = 12,
+                                  .correlation = 7,
+                                  .grid = { 1, 1, 1 },
+                                  .block = { 96, 1, 1 },
+                                  .bytes = 4096,
+                                  .collective = "_allgather_base" });
+    OK(kineto_write(trace_folder_path("rank.json"), trace, &about));
+    trace_close(trace);
+    file = kineto_file_read(trace_folder_path("rank.json"));
+    events = trace_events_of(&file);
+    check_trace(&file, &events);
+    run = cJSON_GetObjectItem(file.root, "distributedInfo");
+    assert_string_equal(cJSON_GetObjectItem(run, "backend")->valuestring, "nccl");
+    assert_int_equal(cJSON_GetObjectItem(run, "rank")->valueint, 1);
+    assert_int_equal(cJSON_GetObjectItem(run, "world_size")->valueint, 4);
+    kernel = the_event(&events, "kernel", "ncclDevKernel_AllGather_RING_LL");
+    assert_string_equal(event_text(kernel, "Collective name"), "_allgather_base");
+    assert_int_equal(event_integer(kernel, "In msg nelems"), 256);
+    assert_int_equal(event_integer(kernel, "Out msg nelems"), 1024);
+    assert_int_equal(event_integer(kernel, "Group size"), 4);
+    trace_events_release(&events);
+    kineto_file_release(&file);
+}
+
 /* --- Failures --- */
 
 static void a_disk_that_is_full_leaves_what_was_there(void **state)
@@ -460,6 +501,7 @@ int main(void)
         cmocka_unit_test(other_kinds_keep_their_figures),
         cmocka_unit_test(a_trace_that_lacks_records_says_so),
         cmocka_unit_test(the_head_tells_the_device_and_the_cost),
+        cmocka_unit_test(a_rank_says_whose_it_is_and_what_it_communicates),
         cmocka_unit_test(a_disk_that_is_full_leaves_what_was_there),
         cmocka_unit_test(a_folder_that_is_missing_is_an_error_that_names_it),
     };

@@ -1,9 +1,9 @@
 /* rank_losses RANKS SETTINGS: trains as one of so many ranks and prints the losses, in hexadecimal, and what a
- * step communicates. test_rank_losses.py runs it. */
-#include "harness/device/device.h"
+ * step communicates. test_rank_losses.py and test_nccl_job.py run it. */
 #include "harness/device/many_ranks.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/training.h"
+#include "tests/fixtures/cpu_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static enum status train(const char *settings)
 
     knobs_defaults(&config);
     TRY(knobs_apply(&config, settings));
-    TRY(device_open(&device, "cpu", NULL));
+    TRY(device_open(&device, test_device_name(), NULL));
     TRY(knobs_resolve(&config, device_properties(device)));
     TRY(training_open(&training, device, &config));
     TRY(training_run(training, STEPS / 2));

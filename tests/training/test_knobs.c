@@ -646,9 +646,6 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "memory_budget=5GiB", "",
           "memory_budget=5GiB on CPU device (a test): the device has 4294967296 bytes; set "
           "memory_budget lower or to device" },
-        { &cuda, "ranks=2", "",
-          "ranks=2 on NVIDIA test: ranks communicate on the CPU device only, for now; set "
-          "ranks=1 or take --device=cpu" },
         { &cpu, "ranks=3 batch=8", "",
           "batch=8 with ranks=3 and accumulate=1: every rank takes as many samples of each "
           "micro-batch; set batch to a multiple of ranks times accumulate" },

@@ -10,6 +10,7 @@
  *   dev -> pageable  returns when done                    returns when done
  *   dev -> dev       returns at once                      returns at once */
 #include "harness/device/cuda/cuda.h"
+#include "harness/device/cuda/cuda_collective.h"
 #include "harness/device/cuda/cuda_memory.h"
 
 static const enum cudaMemcpyKind kinds[] = {
@@ -47,6 +48,8 @@ enum status cuda_copy(struct stream *base, enum copy_kind kind, bool asynchronou
     CUDA(cudaMemcpyAsync(to, from, bytes, kinds[kind], stream->handle));
     if (!asynchronous && host)
         CUDA(cudaStreamSynchronize(stream->handle));
+    if (*waited)
+        TRY(collectives_check(device->collectives));
 
 out:
     cuda_capture_restore(relaxed);

@@ -10,6 +10,7 @@
 #include "harness/device/cuda/cuda.h"
 
 #include "harness/device/cuda/cuda_attention.h"
+#include "harness/device/cuda/cuda_collective.h"
 #include "harness/device/cuda/cuda_gemm.h"
 #include "harness/device/cuda/cuda_memory.h"
 #include "harness/device/cuda/cupti/cupti_collector.h"
@@ -143,6 +144,7 @@ static void cuda_close(struct device *base)
         attentions_close(device->attentions);
         cuda_gemms_close(device->gemms);
     }
+    collectives_close(device->collectives);
     nvml_close(device->nvml);
     if (device->records) {
         cupti_collector_flush(); /* The sink is told if this fails, too: of dropped records. */
@@ -182,6 +184,8 @@ static const struct device_driver driver = {
     .gemm = cuda_gemm,
     .attention_plan = cuda_attention_plan,
     .attention = cuda_attention,
+    .collective = cuda_collective,
+    .check_ranks = cuda_check_ranks,
     .graph_begin = cuda_graph_begin,
     .graph_end = cuda_graph_end,
     .graph_launch = cuda_graph_launch,
@@ -200,14 +204,16 @@ static const struct device_driver driver = {
 };
 
 /* Whatever takes device memory comes before the capacity is measured. */
-static enum status open_parts(struct cuda_device *device, int64_t memory_limit)
+static enum status open_parts(struct cuda_device *device, const struct driver_host *host)
 {
     enum status status = STATUS_OK;
     struct device_properties *properties = &device->base.properties;
+    int64_t memory_limit = host->options.memory_bytes;
 
     TRY(launch_load_kernels(device, properties->isa, sizeof properties->isa));
     TRY(cuda_gemms_open(&device->gemms, device));
     attentions_open(&device->attentions, device);
+    TRY(collectives_open(&device->collectives, device, host));
     TRY(launch_measure(device, &properties->launch_ns));
     device->last_stream = 0; /* The stream that was measured with does not count. */
     TRY(cuda_memory_open(&device->memory, properties->index, memory_limit));
@@ -227,6 +233,9 @@ static enum status cuda_open(struct device **result, int index, const struct dri
     *result = NULL;
     status_forward(host->bridge);
     gpu_look(&found, index);
+    if (host->ranks != NULL && found.count > 0 && index >= found.count)
+        TRY(collectives_check_gpus(host->place.local_count, index - host->place.local_rank,
+                                   found.count));
     TRY(gpu_verdict(&found, index));
     device = calloc(1, sizeof *device);
     if (device == NULL)
@@ -239,7 +248,7 @@ static enum status cuda_open(struct device **result, int index, const struct dri
         TRY(start_recording(device, index));
     TRY(fill_properties(device, &found, index));
     TRY(health_open(device));
-    TRY(open_parts(device, host->options.memory_bytes));
+    TRY(open_parts(device, host));
     if (device->records) {
         CUDA(cudaDeviceSynchronize());
         TRY(cupti_collector_show(device->sink));

@@ -1,7 +1,7 @@
 /* The CUDA device from the inside: declarations that its parts share.
  *
- * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, cuda_gemm.c), copies (copy.c)
- * and graphs (graph.c) are the runtime's, under the rules of device.h; cuda_memory.c keeps the books of
+ * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, cuda_gemm.c), copies (copy.c),
+ * collectives (cuda_collective.c) and graphs (graph.c) are the runtime's, under the rules of device.h; cuda_memory.c keeps the books of
  * what is allocated. gpu_found.c says why there is no usable GPU, errors.c what an error means. Nothing
  * uses the legacy default stream, which would wait for all others.
  *
@@ -21,6 +21,7 @@
 struct cuda_memory;
 struct cuda_gemms;
 struct attentions;
+struct collectives;
 struct nvml;
 
 struct cuda_device {
@@ -34,7 +35,8 @@ struct cuda_device {
 
     struct cuda_memory *memory;
     struct cuda_gemms *gemms;
-    struct attentions *attentions; /* NULL: there is no cuDNN */
+    struct attentions *attentions;   /* NULL: there is no cuDNN */
+    struct collectives *collectives; /* NULL: there are no other ranks */
 
     struct nvml *nvml;
     int numa_node; /* that the GPU is attached to, or -1 */

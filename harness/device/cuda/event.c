@@ -1,6 +1,7 @@
 /* Events. Those without timing are cheaper to record and to wait for. None has cudaEventBlockingSync:
  * a host thread that waits does so as for streams (stream.c). */
 #include "harness/device/cuda/cuda.h"
+#include "harness/device/cuda/cuda_collective.h"
 
 #include <stdlib.h>
 
@@ -77,11 +78,13 @@ out:
 enum status cuda_event_synchronize(struct event *base)
 {
     enum status status = STATUS_OK;
+    struct cuda_device *device = (struct cuda_device *)base->device;
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
 
-    TRY(cuda_enter((struct cuda_device *)base->device));
+    TRY(cuda_enter(device));
     relaxed = cuda_capture_relax();
     CUDA(cudaEventSynchronize(((struct cuda_event *)base)->handle));
+    TRY(collectives_check(device->collectives));
 
 out:
     cuda_capture_restore(relaxed);

@@ -4,6 +4,7 @@
  * How a host thread waits is left to the runtime (cudaDeviceScheduleAuto): where there are more cores
  * than contexts it spins, as it does under PyTorch, and so takes a core from the loader's workers. */
 #include "harness/device/cuda/cuda.h"
+#include "harness/device/cuda/cuda_collective.h"
 #include "harness/device/cuda/cuda_gemm.h"
 
 #include <stdlib.h>
@@ -79,12 +80,14 @@ enum status cuda_stream_synchronize(struct stream *base)
 {
     enum status status = STATUS_OK;
     struct cuda_stream *stream = (struct cuda_stream *)base;
+    struct cuda_device *device = (struct cuda_device *)base->device;
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
 
-    TRY(cuda_enter((struct cuda_device *)base->device));
+    TRY(cuda_enter(device));
     TRY(capture_forbids(&stream->capture, "synchronising the stream"));
     relaxed = cuda_capture_relax();
     CUDA(cudaStreamSynchronize(stream->handle));
+    TRY(collectives_check(device->collectives));
 
 out:
     cuda_capture_restore(relaxed);
@@ -98,6 +101,7 @@ enum status cuda_synchronize(struct device *base)
     TRY(cuda_enter((struct cuda_device *)base));
     TRY(capture_forbids_thread("synchronising the device"));
     CUDA(cudaDeviceSynchronize());
+    TRY(collectives_check(((struct cuda_device *)base)->collectives));
 
 out:
     return status;

@@ -255,14 +255,21 @@ int experiment_ranks(const struct scenario *scenario)
 }
 
 /* Why the ranks that a scenario needs cannot be started here; false: they can, or it needs one. */
-static bool lacks_ranks(const struct scenario *scenario, char *reason, size_t size)
+static bool lacks_ranks(const struct scenario *scenario, const struct device_properties *device,
+                        char *reason, size_t size)
 {
     int ranks = experiment_ranks(scenario);
     struct launcher launcher;
 
-    if (ranks == 1 || launcher_find(&launcher, ranks) == STATUS_OK)
+    if (ranks == 1)
         return false;
-    snprintf(reason, size, "%s", status_last()->text);
+    if (device->is_gpu && device->peers + 1 < ranks)
+        snprintf(reason, size, "%d ranks need a GPU each, and this process sees %d", ranks,
+                 device->peers + 1);
+    else if (launcher_find(&launcher, ranks) != STATUS_OK)
+        snprintf(reason, size, "%s", status_last()->text);
+    else
+        return false;
     return true;
 }
 
@@ -274,7 +281,7 @@ bool experiment_skips(struct scenario_result *result, const struct scenario *sce
     if (!where_holds(scenario->needs, device))
         snprintf(reason, sizeof reason, "the bottleneck shows only %s; this is the %s",
                  wheres[scenario->needs].text, device->name);
-    else if (!lacks_ranks(scenario, reason, sizeof reason))
+    else if (!lacks_ranks(scenario, device, reason, sizeof reason))
         return false;
     open_result(result, scenario, protocol);
     result->verdict = VERDICT_SKIPPED;

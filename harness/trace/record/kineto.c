@@ -570,7 +570,8 @@ static void put_ranks(struct writer *writer)
 
     if (about->ranks <= 1)
         return;
-    json_put(writer->json, ",\n\"distributedInfo\":{\"backend\":\"mpi\"");
+    json_put(writer->json, about->device->is_gpu ? ",\n\"distributedInfo\":{\"backend\":\"nccl\""
+                                                 : ",\n\"distributedInfo\":{\"backend\":\"mpi\"");
     integer(writer, "rank", about->rank);
     integer(writer, "world_size", about->ranks);
     json_put(writer->json, "}");

@@ -163,7 +163,6 @@ DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
 SETTINGS(losses_overwritten, config->logging.loss_every > LOSS_RING)
 
 SETTINGS(has_ranks, config->ranks.count > 1)
-DEVICE(ranks_of_gpus, has_ranks(config, device) && device->is_gpu)
 SETTINGS(ranks_not_divided,
          config->model.batch % (config->launch.accumulate * config->ranks.count) != 0)
 DEVICE(ranks_not_in_fp32, has_ranks(config, device) && config->model.precision != PRECISION_FP32)
@@ -243,8 +242,6 @@ static const struct refusal {
       "anyway; set workers to 1 or more, or collate=workers" },
     { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
                             "memory_budget lower or to device" },
-    { ranks_of_gpus, "{ranks} on {device}: ranks communicate on the CPU device only, for now; set "
-                     "ranks=1 or take --device=cpu" },
     { ranks_not_divided, "{batch} with {ranks} and {accumulate}: every rank takes as many samples "
                          "of each micro-batch; set batch to a multiple of ranks times accumulate" },
     { ranks_not_in_fp32, "{precision} with {ranks}: gradients of several ranks are added up in "

@@ -3,8 +3,8 @@
  * Tensors go into buckets in the order in which backward finishes them, until a bucket is full, as in PyTorch's
  * DistributedDataParallel; a tensor that is larger than a bucket has one alone. Every bucket is one all-reduce,
  * on a stream of its own: overlapped ones are queued as soon as the last of their tensors is, the others after
- * backward. The gradients are parts of the buckets (views), or are copied into them and back. Each element is
- * added in the order of ranks, so neither the buckets nor the moment change any bit. */
+ * backward. The gradients are parts of the buckets (views), or are copied into them and back. Where each element is
+ * added in the order of ranks (collective.h), neither the buckets nor the moment change any bit. */
 #ifndef SCENARIOS_TRAINING_STEP_GRADIENT_BUCKETS_H
 #define SCENARIOS_TRAINING_STEP_GRADIENT_BUCKETS_H
 

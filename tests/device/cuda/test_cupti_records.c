@@ -352,6 +352,51 @@ static void a_call_is_shown_once_and_the_runtimes_before_the_drivers(void **stat
     }
 }
 
+/* Found by thread and time of the call that launched the kernel. */
+static void nccls_kernels_have_the_message_of_their_call(void **state)
+{
+    static const struct cupti_message messages[] = {
+        { .start_ns = 100, .end_ns = 190, .thread = 77, .name = "allreduce", .bytes = 4096 },
+        { .start_ns = 200, .end_ns = 290, .thread = 77, .name = "broadcast", .bytes = 64 },
+        { .start_ns = 300, .end_ns = 390, .thread = 78, .name = "allreduce", .bytes = 8 },
+    };
+    static const struct {
+        uint64_t launch;
+        const char *kernel, *collective; /* NULL: it has none */
+        int64_t bytes;
+    } cases[] = {
+        { 99, "ncclDevKernel_Broadcast_RING_LL", NULL, 0 },
+        { 100, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "allreduce", 4096 },
+        { 150, "gemm", NULL, 0 },
+        { 191, "ncclDevKernel_Broadcast_RING_LL", NULL, 0 },
+        { 290, "ncclDevKernel_Broadcast_RING_LL", "broadcast", 64 },
+        { 310, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", NULL, 0 }, /* another thread's call */
+    };
+    struct cupti_records *records = *state;
+    struct activity activity;
+
+    records->messages = malloc(sizeof messages);
+    assert_non_null(records->messages);
+    memcpy(records->messages, messages, sizeof messages);
+    records->message_count = ARRAY_SIZE(messages);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CUpti_ActivityAPI call =
+            api(CUPTI_ACTIVITY_KIND_DRIVER, DRIVER_LAUNCH, (uint32_t)i + 1, cases[i].launch);
+        note(records, &call);
+    }
+    cupti_records_join(records);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CUpti_ActivityKernel10 record = kernel(cases[i].kernel, 1000, 1500);
+        record.correlationId = (uint32_t)i + 1;
+        assert_int_equal(translate(records, &record, &activity), CUPTI_OUTCOME_SHOWN);
+        assert_int_equal(activity.bytes, cases[i].bytes);
+        if (cases[i].collective == NULL)
+            assert_null(activity.collective);
+        else
+            assert_string_equal(activity.collective, cases[i].collective);
+    }
+}
+
 static void waits_and_memory_have_the_thread_of_their_call(void **state)
 {
     CUpti_ActivityAPI call = api(CUPTI_ACTIVITY_KIND_RUNTIME, SYNC, 8, 100);
@@ -493,6 +538,7 @@ int main(void)
         TEST(huge_and_negative_numbers_are_bounded),
         TEST(copies_and_memsets_say_direction_and_memory),
         TEST(a_call_is_shown_once_and_the_runtimes_before_the_drivers),
+        TEST(nccls_kernels_have_the_message_of_their_call),
         TEST(waits_and_memory_have_the_thread_of_their_call),
         TEST(overhead_is_named_and_what_it_refers_to_is_freed),
         TEST(unknown_kinds_are_passed_over),

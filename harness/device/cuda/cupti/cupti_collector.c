@@ -45,7 +45,9 @@ static struct {
     struct buffer *full, **last, *spare;
     int count; /* of all buffers, those in CUPTI's hands included */
     size_t refused;
-    char failure[160]; /* what CUPTI said when it gave up; "" */
+    char failure[160];              /* what CUPTI said when it gave up; "" */
+    struct cupti_message *messages; /* since the last flush */
+    size_t message_count, message_room;
 } collector = { .use = PTHREAD_MUTEX_INITIALIZER,
                 .lock = PTHREAD_MUTEX_INITIALIZER,
                 .last = &collector.full };
@@ -119,6 +121,35 @@ static void give_back(struct buffer *list)
     pthread_mutex_lock(&collector.lock);
     last->next = collector.spare;
     collector.spare = list;
+    pthread_mutex_unlock(&collector.lock);
+}
+
+/* --- Messages --- */
+
+void cupti_collector_note(const struct cupti_message *message)
+{
+    pthread_mutex_lock(&collector.lock);
+    if (collector.running && collector.message_count == collector.message_room) {
+        size_t room = collector.message_room > 0 ? 2 * collector.message_room : 256;
+        void *messages = realloc(collector.messages, room * sizeof *collector.messages);
+        if (messages != NULL) {
+            collector.messages = messages;
+            collector.message_room = room;
+        }
+    }
+    if (collector.running && collector.message_count < collector.message_room)
+        collector.messages[collector.message_count++] = *message;
+    pthread_mutex_unlock(&collector.lock);
+}
+
+/* The records take them over. */
+static void take_messages(void)
+{
+    pthread_mutex_lock(&collector.lock);
+    collector.records.messages = collector.messages;
+    collector.records.message_count = collector.message_count;
+    collector.messages = NULL;
+    collector.message_count = collector.message_room = 0;
     pthread_mutex_unlock(&collector.lock);
 }
 
@@ -218,6 +249,7 @@ enum status cupti_collector_flush(void)
         goto out;
     flushed = collector.cupti->flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     list = take_full();
+    take_messages();
     status = note_calls(list);
     lost = hand_over(list, status == STATUS_OK);
     counted = count_dropped(&lost);
@@ -353,6 +385,8 @@ static void stop(void)
     disable(collector.cupti);
     list = take_full();
     hand_over(list, false);
+    take_messages();
+    cupti_records_release(&collector.records);
     pthread_mutex_lock(&collector.lock);
     collector.running = false;
     free_all(list);

@@ -29,6 +29,11 @@ enum status cupti_collector_show(struct activity_sink sink);
  * CUPTI refuses, DEVICE_ERROR where it has given up. */
 enum status cupti_collector_flush(void);
 
+/* A call of NCCL's that has returned, so that the next flush tells which message its kernel has. `name` lives at
+ * least as long as the device. */
+struct cupti_message;
+void cupti_collector_note(const struct cupti_message *message);
+
 /* Drops records that were not flushed. Does nothing without a start. */
 void cupti_collector_stop(void);
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Records are packed at 8 bytes, which is what their members want, so they are read in place. */
 _Static_assert(ACTIVITY_RECORD_ALIGNMENT == 8, "records are laid out in another way");
@@ -82,10 +83,34 @@ static int compare_calls(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* The message whose call the launch is in; NULL: there is none. */
+static const struct cupti_message *find_message(const struct cupti_records *records,
+                                                const struct cupti_call *call)
+{
+    size_t low = 0, high = records->message_count;
+    int64_t start_ns = bounded(call->start);
+    const struct cupti_message *message;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (records->messages[middle].start_ns <= start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    message = &records->messages[low - 1];
+    return start_ns <= message->end_ns && message->thread == call->thread ? message : NULL;
+}
+
 void cupti_records_join(struct cupti_records *records)
 {
-    if (records->count > 0)
-        qsort(records->noted, records->count, sizeof *records->noted, compare_calls);
+    if (records->count == 0)
+        return;
+    qsort(records->noted, records->count, sizeof *records->noted, compare_calls);
+    for (size_t i = 0; i < records->count; i++)
+        records->noted[i].message = find_message(records, &records->noted[i]);
 }
 
 /* The call that is shown for `correlation`; NULL: none was recorded. */
@@ -131,6 +156,16 @@ static enum cupti_outcome translate_call(struct cupti_records *records, const vo
 
 /* --- Device work --- */
 
+static void say_message(const struct cupti_records *records, struct activity *activity)
+{
+    const struct cupti_call *call = find_call(records, activity->correlation);
+
+    if (call == NULL || call->message == NULL || strncmp(activity->name, "nccl", 4) != 0)
+        return;
+    activity->collective = call->message->name;
+    activity->bytes = call->message->bytes;
+}
+
 static enum cupti_outcome translate_kernel(struct cupti_records *records, const void *record,
                                            struct activity *activity)
 {
@@ -156,6 +191,7 @@ static enum cupti_outcome translate_kernel(struct cupti_records *records, const 
         activity->occupancy = occupancy_of(
             records->gpu, activity->grid, activity->block, activity->registers,
             positive(kernel->staticSharedMemory), positive(kernel->dynamicSharedMemory));
+    say_message(records, activity);
     return timed(activity, kernel->start, kernel->end);
 }
 
@@ -367,6 +403,8 @@ void cupti_records_drop(const CUpti_Activity *record)
 void cupti_records_release(struct cupti_records *records)
 {
     free(records->noted);
+    free(records->messages);
     records->noted = NULL;
-    records->count = records->room = 0;
+    records->messages = NULL;
+    records->count = records->room = records->message_count = 0;
 }

@@ -1,0 +1,376 @@
+/* A library that the device takes for NCCL, over the stand-in for CUDA. The ranks may be processes: an operation on a
+ * stream exchanges its data through a file that all of them have mapped, and NCCL's id is the path of that file.
+ * Sums are added in the order of ranks, as the CPU device adds them; the real NCCL promises no order.
+ *
+ * It is as strict as NCCL's manual: all ranks must come with the same calls in the same order, in place means that
+ * a rank's part is at its place in the whole, an end waits for all ranks. Who breaks a rule ends with a sentence.
+ *
+ * STAND_IN_NCCL_LOG=PATH: each call is a line of PATH.RANK, with its count, or the GPU. STAND_IN_NCCL=WHAT makes the library fail, on the rank
+ * STAND_IN_NCCL_RANK alone where that is given:
+ *
+ *     id, init, call   ncclGetUniqueId(), ncclCommInitRank(), the second collective
+ *     async            the second collective never ends by itself, and its error comes to who asks for it
+ *     destroy          ncclCommDestroy() does not return */
+#include "harness/device/cuda/nccl.h"
+#include "tests/stand_in/stand_in.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 14, RANKS_MOST = 16 };
+
+enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
+
+static const struct {
+    const char *call, *kernel;
+} kinds[] = {
+    [ALL_REDUCE] = { "ncclAllReduce", "ncclDevKernel_AllReduce_Sum_f32_RING_LL" },
+    [REDUCE_SCATTER] = { "ncclReduceScatter", "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL" },
+    [ALL_GATHER] = { "ncclAllGather", "ncclDevKernel_AllGather_RING_LL" },
+    [BROADCAST] = { "ncclBroadcast", "ncclDevKernel_Broadcast_RING_LL" },
+};
+
+/* The file that all ranks have mapped. */
+struct shared {
+    atomic_uint arrived, turn;
+    struct {
+        int kind, root;
+        size_t count;
+    } said[RANKS_MOST];
+    float slots[RANKS_MOST][CHUNK];
+};
+
+struct nccl_communicator {
+    int rank, ranks, calls;
+    struct shared *shared;
+    atomic_bool aborted, failed;
+    atomic_int running;
+    struct nccl_communicator *next; /* of those that were aborted, whose work may still be queued */
+};
+
+static struct nccl_communicator *aborted;
+
+#define DECLARE(symbol, parameters)                                                                \
+    __attribute__((visibility("default"))) enum nccl_result symbol parameters;
+NCCL_CALLS(DECLARE)
+#undef DECLARE
+__attribute__((visibility("default"))) const char *ncclGetErrorString(enum nccl_result result);
+__attribute__((visibility("default"))) const char *ncclGetLastError(nccl_comm comm);
+
+static void require(bool holds, const char *rule)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "stand-in for NCCL: %s\n", rule);
+    abort();
+}
+
+static bool is_told(const char *what, int rank)
+{
+    const char *told = getenv("STAND_IN_NCCL"), *only = getenv("STAND_IN_NCCL_RANK");
+
+    return told != NULL && strcmp(told, what) == 0 && (only == NULL || atoi(only) == rank);
+}
+
+static void note(int rank, const char *call, size_t number)
+{
+    const char *prefix = getenv("STAND_IN_NCCL_LOG");
+    char path[256];
+    FILE *file;
+
+    if (prefix == NULL)
+        return;
+    snprintf(path, sizeof path, "%s.%d", prefix, rank);
+    file = fopen(path, "a");
+    require(file != NULL, "the log cannot be written");
+    fprintf(file, "%s %zu\n", call, number);
+    fclose(file);
+}
+
+/* The stand-in for CUDA's, which has loaded this library. */
+static void *of_cuda(const char *symbol)
+{
+    void *plugin = dlopen("libchokepoint_cuda.so", RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
+
+    if (plugin != NULL) {
+        found = dlsym(plugin, symbol);
+        dlclose(plugin);
+    }
+    require(found != NULL, "there is no stand-in for CUDA");
+    return found;
+}
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+}
+
+/* False: the communicator was aborted. */
+static bool meet(struct nccl_communicator *comm)
+{
+    struct shared *shared = comm->shared;
+    unsigned turn = atomic_load(&shared->turn);
+
+    if (atomic_fetch_add(&shared->arrived, 1) + 1 == (unsigned)comm->ranks) {
+        atomic_store(&shared->arrived, 0);
+        atomic_fetch_add(&shared->turn, 1);
+        return true;
+    }
+    while (atomic_load(&shared->turn) == turn) {
+        if (atomic_load(&comm->aborted))
+            return false;
+        rest();
+    }
+    return true;
+}
+
+/* --- Collectives, on the thread of a stream --- */
+
+static size_t least(size_t left)
+{
+    return left < CHUNK ? left : CHUNK;
+}
+
+static void add_up(const struct nccl_communicator *comm, float *to, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float sum = comm->shared->slots[0][i];
+        for (int rank = 1; rank < comm->ranks; rank++) sum += comm->shared->slots[rank][i];
+        to[i] = sum;
+    }
+}
+
+/* Puts `count` elements of all ranks, from their slots, to their places; `part` is whose part they are. */
+static void take(const struct operation *operation, int part, size_t at, size_t count)
+{
+    const struct nccl_communicator *comm = operation->collective.comm;
+    float *to = operation->collective.receive + at;
+
+    switch ((enum kind)operation->collective.kind) {
+    case ALL_REDUCE:
+        add_up(comm, to, count);
+        break;
+    case REDUCE_SCATTER:
+        if (part == comm->rank)
+            add_up(comm, to, count);
+        break;
+    case ALL_GATHER:
+        for (int rank = 0; rank < comm->ranks; rank++)
+            memcpy(to + (size_t)rank * operation->collective.count, comm->shared->slots[rank],
+                   count * sizeof *to);
+        break;
+    case BROADCAST:
+        memcpy(to, comm->shared->slots[operation->collective.root], count * sizeof *to);
+        break;
+    }
+}
+
+static bool exchange(const struct operation *operation)
+{
+    struct nccl_communicator *comm = operation->collective.comm;
+    size_t count = operation->collective.count;
+    int parts = operation->collective.kind == REDUCE_SCATTER ? comm->ranks : 1;
+
+    for (int part = 0; part < parts; part++)
+        for (size_t at = 0; at < count; at += CHUNK) {
+            const float *from = operation->collective.send + (size_t)part * count + at;
+            memcpy(comm->shared->slots[comm->rank], from, least(count - at) * sizeof *from);
+            if (!meet(comm))
+                return false;
+            take(operation, part, at, least(count - at));
+            if (!meet(comm))
+                return false;
+        }
+    return true;
+}
+
+static bool agree(const struct operation *operation)
+{
+    struct nccl_communicator *comm = operation->collective.comm;
+    struct shared *shared = comm->shared;
+
+    shared->said[comm->rank].kind = operation->collective.kind;
+    shared->said[comm->rank].root = operation->collective.root;
+    shared->said[comm->rank].count = operation->collective.count;
+    if (!meet(comm))
+        return false;
+    for (int rank = 0; rank < comm->ranks; rank++)
+        require(memcmp(&shared->said[rank], &shared->said[comm->rank], sizeof shared->said[0]) == 0,
+                "the ranks do not call the same");
+    return meet(comm);
+}
+
+static cudaError_t run_collective(struct operation *operation)
+{
+    struct nccl_communicator *comm = operation->collective.comm;
+
+    atomic_fetch_add(&comm->running, 1);
+    while (atomic_load(&comm->failed) && !atomic_load(&comm->aborted)) rest();
+    if (!atomic_load(&comm->aborted) && agree(operation))
+        exchange(operation);
+    atomic_fetch_sub(&comm->running, 1);
+    return cudaSuccess;
+}
+
+static enum nccl_result queue(enum kind kind, const void *send, void *receive, size_t count,
+                              int type, int root, nccl_comm comm, cudaStream_t stream)
+{
+    struct operation operation = { .run = run_collective };
+    cudaError_t (*submit)(cudaStream_t, const struct operation *);
+    struct stand_in_call (*begin)(const char *, bool);
+    void (*end)(struct stand_in_call *);
+    struct stand_in_call call;
+    cudaError_t error;
+
+    require(!atomic_load(&comm->aborted), "a communicator is used after its end");
+    require(type == NCCL_FLOAT32, "the type is not that of the data");
+    note(comm->rank, kinds[kind].call, count);
+    comm->calls++;
+    if (comm->calls == 2 && is_told("call", comm->rank))
+        return NCCL_INTERNAL_ERROR;
+    if (comm->calls == 2 && is_told("async", comm->rank))
+        atomic_store(&comm->failed, true);
+    operation.collective.comm = comm;
+    operation.collective.send = send;
+    operation.collective.receive = receive;
+    operation.collective.count = count;
+    operation.collective.kind = kind;
+    operation.collective.root = root;
+    operation.work = (struct stand_in_work){
+        .kind = STAND_IN_KERNEL, .name = kinds[kind].kernel, .grid = 1, .block = 96
+    };
+    *(void **)&submit = of_cuda("stand_in_submit");
+    *(void **)&begin = of_cuda("stand_in_begin");
+    *(void **)&end = of_cuda("stand_in_end");
+    call = begin("cuLaunchKernel", true);
+    error = submit(stream, &operation);
+    end(&call);
+    return error == cudaSuccess ? NCCL_SUCCESS : NCCL_UNHANDLED_CUDA_ERROR;
+}
+
+enum nccl_result ncclAllReduce(const void *send, void *receive, size_t count, int type,
+                               int operation, nccl_comm comm, cudaStream_t stream)
+{
+    require(send == receive && operation == NCCL_SUM, "an all-reduce in place adds up");
+    return queue(ALL_REDUCE, send, receive, count, type, 0, comm, stream);
+}
+
+enum nccl_result ncclReduceScatter(const void *send, void *receive, size_t count, int type,
+                                   int operation, nccl_comm comm, cudaStream_t stream)
+{
+    require((const float *)send + (size_t)comm->rank * count == receive && operation == NCCL_SUM,
+            "a reduce-scatter in place adds up at the part of the rank");
+    return queue(REDUCE_SCATTER, send, receive, count, type, 0, comm, stream);
+}
+
+enum nccl_result ncclAllGather(const void *send, void *receive, size_t count, int type,
+                               nccl_comm comm, cudaStream_t stream)
+{
+    require((float *)receive + (size_t)comm->rank * count == send,
+            "an all-gather in place takes the part of the rank");
+    return queue(ALL_GATHER, send, receive, count, type, 0, comm, stream);
+}
+
+#ifndef LACKING
+enum nccl_result ncclBroadcast(const void *send, void *receive, size_t count, int type, int root,
+                               nccl_comm comm, cudaStream_t stream)
+{
+    require(send == receive, "a broadcast in place has one address");
+    return queue(BROADCAST, send, receive, count, type, root, comm, stream);
+}
+#endif
+
+/* --- Communicators --- */
+
+enum nccl_result ncclGetUniqueId(struct nccl_id *id)
+{
+    const char *folder = getenv("TMPDIR");
+    int file;
+
+    if (is_told("id", 0))
+        return NCCL_SYSTEM_ERROR;
+    memset(id, 0, sizeof *id);
+    snprintf(id->bytes, sizeof id->bytes, "%s/nccl.XXXXXX", folder != NULL ? folder : "/tmp");
+    file = mkstemp(id->bytes);
+    require(file >= 0 && ftruncate(file, sizeof(struct shared)) == 0, "there is no file to share");
+    close(file);
+    note(0, "ncclGetUniqueId", 0);
+    return NCCL_SUCCESS;
+}
+
+enum nccl_result ncclCommInitRank(nccl_comm *result, int ranks, struct nccl_id id, int rank)
+{
+    struct nccl_communicator *comm = calloc(1, sizeof *comm);
+    int file = open(id.bytes, O_RDWR | O_CLOEXEC), (*device)(void);
+
+    *(void **)&device = of_cuda("stand_in_device");
+    note(rank, "ncclCommInitRank", (size_t)device());
+    if (is_told("init", rank)) {
+        free(comm);
+        unlink(id.bytes);
+        return NCCL_SYSTEM_ERROR;
+    }
+    require(comm != NULL && file >= 0 && rank >= 0 && rank < ranks && ranks <= RANKS_MOST,
+            "a rank has another id, or no place");
+    comm->rank = rank;
+    comm->ranks = ranks;
+    comm->shared = mmap(NULL, sizeof *comm->shared, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    require(comm->shared != MAP_FAILED, "the file cannot be mapped");
+    close(file);
+    meet(comm);
+    if (rank == 0)
+        unlink(id.bytes);
+    *result = comm;
+    return NCCL_SUCCESS;
+}
+
+enum nccl_result ncclCommGetAsyncError(nccl_comm comm, enum nccl_result *error)
+{
+    *error = atomic_load(&comm->failed) ? NCCL_REMOTE_ERROR : NCCL_SUCCESS;
+    return NCCL_SUCCESS;
+}
+
+enum nccl_result ncclCommDestroy(nccl_comm comm)
+{
+    note(comm->rank, "ncclCommDestroy", 0);
+    while (is_told("destroy", comm->rank)) rest();
+    meet(comm);
+    munmap(comm->shared, sizeof *comm->shared);
+    free(comm);
+    return NCCL_SUCCESS;
+}
+
+/* Work that is queued still refers to it. */
+enum nccl_result ncclCommAbort(nccl_comm comm)
+{
+    note(comm->rank, "ncclCommAbort", 0);
+    atomic_store(&comm->aborted, true);
+    while (atomic_load(&comm->running) > 0) rest();
+    comm->next = aborted;
+    aborted = comm;
+    return NCCL_SUCCESS;
+}
+
+enum nccl_result ncclGetVersion(int *version)
+{
+    *version = 22809;
+    return NCCL_SUCCESS;
+}
+
+const char *ncclGetErrorString(enum nccl_result result)
+{
+    return result == NCCL_SUCCESS ? "no error" : "an error of the stand-in";
+}
+
+const char *ncclGetLastError(nccl_comm comm)
+{
+    (void)comm;
+    return "\nit was told to fail\nand did";
+}
