@@ -28,6 +28,9 @@
     X(bw_copy_d2d)                                                                                 \
     X(bw_copy_peer)                                                                                \
     X(lat_copy_peer)                                                                               \
+    X(coll_allreduce)                                                                              \
+    X(coll_allgather)                                                                              \
+    X(coll_reducescatter)                                                                          \
     KERNEL(X, bw_memory_read)                                                                      \
     KERNEL(X, bw_memory_write)                                                                     \
     KERNEL(X, bw_memory_copy)                                                                      \

@@ -18,7 +18,7 @@ enum bench_memory { BENCH_DEVICE, BENCH_PINNED, BENCH_PAGEABLE }; /* the last tw
  * measured in the same run, leave (Williams, Waterman, Patterson: "Roofline", 2009). */
 enum roof {
     ROOF_NONE,
-    ROOF_MEMORY,  /* its bytes at the speed of a copy */
+    ROOF_MEMORY, /* its bytes at the speed of a copy; of a collective, what a rank sends and receives */
     ROOF_PRODUCTS /* that, and its flops at the speed of a matrix product of its type */
 };
 
@@ -39,6 +39,8 @@ struct bench_work {
     /* Per iteration, set by `set_up`; 0: the rate means nothing. Bytes are those that are read and
      * those that are written. */
     int64_t bytes, flops, items;
+    double
+        bus_factor; /* of a collective: bytes that a rank sends, and receives, per byte of `bytes` */
     int64_t timed_ns; /* .manual_time: `run` adds the time that counts */
     void *own;        /* the bench's, zeroed, own_bytes large */
 
@@ -61,7 +63,8 @@ struct bench {
     enum math math;
     int variant; /* which of its file's benches it is */
     bool cold;   /* nothing that an iteration reads is in a cache, as far as `copies` ensures it */
-    bool manual_time; /* only what `run` adds to timed_ns counts; the name says so */
+    bool communicates; /* all ranks run it together, and no other bench when there are several */
+    bool manual_time;  /* only what `run` adds to timed_ns counts; the name says so */
     enum roof roof;
     size_t own_bytes;
 

@@ -2,6 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/statistics.h"
+#include "harness/device/many_ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,13 +55,17 @@ struct lap {
 static enum status time_lap(struct lap *lap, struct bench_work *work, int64_t iterations)
 {
     enum status status = STATUS_OK;
-    int64_t cpu = clock_process_cpu_ns(), start = clock_ns();
+    int64_t cpu, start;
 
+    TRY(ranks_wait());
+    cpu = clock_process_cpu_ns();
+    start = clock_ns();
     work->timed_ns = 0;
     TRY(work->bench->run(work, iterations));
     lap->passed_ns = clock_ns() - start;
     lap->cpu_ns = clock_process_cpu_ns() - cpu;
     lap->real_ns = work->bench->manual_time ? work->timed_ns : lap->passed_ns;
+    TRY(ranks_take_first(lap, sizeof *lap));
 
 out:
     return status;
@@ -174,6 +179,7 @@ static enum status repeat_until_done(struct bench_result *result, struct bench_w
     for (int i = 0; i < most && !bench_is_done(result, settings); i++) {
         TRY(repeat(result, work));
         result->seconds = before + (double)(clock_ns() - start) * 1e-9;
+        TRY(ranks_take_first(&result->seconds, sizeof result->seconds));
     }
 
 out:
@@ -188,7 +194,8 @@ static enum status visit(struct bench_result *result, const struct bench *bench,
         .bench = bench, .device = device, .argument = argument, .copies = 1
     };
 
-    bench_name(result->name, sizeof result->name, bench, argument);
+    if (result->name[0] == '\0')
+        bench_name(result->name, sizeof result->name, bench, argument);
     work.random = random_seed(settings->seed, (uint64_t)argument);
     work.own = calloc(1, bench->own_bytes > 0 ? bench->own_bytes : 1);
     if (work.own == NULL)
@@ -198,6 +205,7 @@ static enum status visit(struct bench_result *result, const struct bench *bench,
     result->bytes = work.bytes;
     result->flops = work.flops;
     result->items = work.items;
+    result->bus_factor = work.bus_factor;
 
 out:
     if (work.stream != NULL) {

@@ -5,6 +5,9 @@
  * known well enough: half of its interval (stats_median_interval) is at most `noise` of it. They end
  * before that at a number of repetitions or a time, and the noise that is left shows in the result.
  *
+ * Where there are several ranks, all measure the same row, begin each repetition together, and take the times of
+ * the first rank, so that all of them go on alike.
+ *
  * A visit lasts from a set-up to its tear-down. All repetitions of a row are one visit, or it is visited
  * again and again (rounds.h). */
 #ifndef HARNESS_BENCH_BENCH_MEASURE_H
@@ -29,12 +32,13 @@ struct bench_settings {
 struct bench_settings bench_settings_default(void);
 
 struct bench_result {
-    char name[96]; /* "gemm_fp32/512" */
+    char name[96]; /* "gemm_fp32/512"; bench_name()'s where it is "" before the first visit */
     int64_t iterations;
     double seconds; /* that its visits took until the last repetition */
     int count;      /* repetitions */
     double real_ns[BENCH_REPETITIONS_MAX], cpu_ns[BENCH_REPETITIONS_MAX]; /* per iteration */
     int64_t bytes, flops, items;                                          /* per iteration */
+    double bus_factor;
     /* The least time that the device's limits allow; 0: not known (roofs.h sets it). */
     double roof_ns;
 };
@@ -52,7 +56,7 @@ enum status bench_measure(struct bench_result *result, const struct bench *bench
                           struct device *device, const struct bench_settings *settings);
 
 /* The same in visits: each sets up, adds `visit` repetitions to the result, or as many as it still takes,
- * and tears down. The result is all zero before the first. */
+ * and tears down. The result is all zero before the first, but for its name. */
 enum status bench_visit(struct bench_result *result, const struct bench *bench, int64_t argument,
                         struct device *device, const struct bench_settings *settings);
 bool bench_is_done(const struct bench_result *result, const struct bench_settings *settings);

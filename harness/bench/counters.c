@@ -7,6 +7,12 @@ static double rate(int64_t amount, double ns)
     return amount > 0 ? (double)amount * 1e9 / ns : NAN;
 }
 
+static double bus_bytes_of(const struct bench_result *result, int repetition)
+{
+    return rate(result->bytes, result->real_ns[repetition]) *
+           (result->bus_factor > 0 ? result->bus_factor : NAN);
+}
+
 static double bytes_of(const struct bench_result *result, int repetition)
 {
     return rate(result->bytes, result->real_ns[repetition]);
@@ -28,6 +34,7 @@ static double share_of(const struct bench_result *result, int repetition)
 }
 
 const struct bench_counter bench_counters[BENCH_COUNTERS] = {
+    { "bus_bytes_per_second", "B/s", bus_bytes_of },
     { "bytes_per_second", "B/s", bytes_of },
     { "flops_per_second", "FLOP/s", flops_of },
     { "items_per_second", "/s", items_of },

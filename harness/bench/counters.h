@@ -11,10 +11,11 @@ struct bench_counter {
     double (*of)(const struct bench_result *result, int repetition); /* NaN: it has none */
 };
 
-/* In the order of their names, as Google Benchmark writes them: bytes, flops and items per second,
- * and `roofline_share`: the least time that the device's own limits allow over the time that it took. */
+/* In the order of their names, as Google Benchmark writes them: bytes (of a collective, also those that each rank
+ * sends), flops and items per second, and `roofline_share`: the least time that the device's own limits allow over
+ * the time that it took. */
 extern const struct bench_counter bench_counters[];
-enum { BENCH_COUNTERS = 4 };
+enum { BENCH_COUNTERS = 5 };
 
 /* Whether the result has it. */
 bool bench_counter_is_known(const struct bench_counter *counter, const struct bench_result *result);

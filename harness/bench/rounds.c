@@ -1,5 +1,7 @@
 #include "harness/bench/rounds.h"
 
+#include "harness/device/many_ranks.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +21,15 @@ static bool is_left(const struct rounds *rounds, const struct bench_row *row)
            !bench_is_done(&row->result, rounds->settings);
 }
 
-static void visit(const struct rounds *rounds, struct bench_row *row)
+static const struct bench_row *visit(const struct rounds *rounds, uint32_t number)
 {
+    struct bench_row *row = &rounds->rows[number];
+
     row->status =
         bench_visit(&row->result, row->bench, row->argument, rounds->device, rounds->settings);
     if (row->status != STATUS_OK)
         snprintf(row->failure, sizeof row->failure, "%s", status_last()->text);
+    return row;
 }
 
 /* Keeps those that are left, in another order. */
@@ -59,7 +64,9 @@ enum status bench_rounds(struct bench_row *rows, int count, struct device *devic
     for (; rounds.count > 0; next_round(&rounds), round++)
         for (uint32_t i = 0; i < rounds.count; i++) {
             double part = (double)(i + 1) / rounds.count;
-            visit(&rounds, &rows[rounds.order[i]]);
+            const struct bench_row *row = visit(&rounds, rounds.order[i]);
+            if (row->status != STATUS_OK && ranks_count() > 1)
+                FAIL(row->status, "%s: %s", row->result.name, row->failure);
             TRY(progress(context, fmin(1, (round + part) / visits), i + 1 == rounds.count));
         }
 

@@ -29,7 +29,7 @@ typedef enum status bench_rounds_progress(void *context, double share, bool roun
 
 /* Visits the rows until each is done or has failed. The first round goes in the order of the list; the
  * others' is drawn from settings->seed. A row that fails is visited no more, which is no failure of the
- * rounds. */
+ * rounds, unless there are other ranks, which would wait for this one. */
 enum status bench_rounds(struct bench_row *rows, int count, struct device *device,
                          const struct bench_settings *settings, bench_rounds_progress *progress,
                          void *context);

@@ -10,7 +10,9 @@
 #include "harness/cli/filter.h"
 #include "harness/cli/flags.h"
 #include "harness/cli/interrupt.h"
+#include "harness/cli/rank_job.h"
 #include "harness/cli/rounds_of.h"
+#include "harness/device/many_ranks.h"
 #include "harness/report/progress.h"
 #include "harness/text/wrap.h"
 
@@ -33,6 +35,7 @@ struct bench_command {
     struct filter filter;
     bool inverted; /* "-REGEX": what it does not match */
     bool list, interleaved;
+    int ranks;
     struct rounds_of rounds_of;
     int file_format; /* JSON is the only one */
 
@@ -86,6 +89,18 @@ static void choose(struct bench_command *command, const struct bench_row *row)
     command->rows[command->count++] = *row;
 }
 
+/* Ranks are part of the name, as threads are in Google Benchmark. */
+static void name_row(const struct bench_command *command, struct bench_row *row)
+{
+    char *name = row->result.name;
+    size_t size = sizeof row->result.name, length;
+
+    bench_name(name, size, row->bench, row->argument);
+    length = strlen(name);
+    if (command->ranks > 1)
+        snprintf(name + length, size - length, "/ranks:%d", command->ranks);
+}
+
 /* In the order of the list: `family` and `instance` count those of the list, so that a filter leaves them
  * as they are. */
 static enum status choose_rows(struct bench_command *command)
@@ -102,14 +117,19 @@ static enum status choose_rows(struct bench_command *command)
         struct bench_row row = { .bench = bench, .family = family };
         int count;
         const int64_t *arguments = bench_arguments(bench, properties, &count);
+        if (command->ranks > 1 && !bench->communicates)
+            continue;
         if (bench->lack != NULL)
             row.lack = bench->lack(bench, properties);
         for (; row.instance < count; row.instance++) {
             row.argument = arguments[row.instance];
-            bench_name(row.result.name, sizeof row.result.name, bench, row.argument);
+            name_row(command, &row);
             choose(command, &row);
         }
     }
+    if (command->count == 0)
+        FAIL(STATUS_BAD_USAGE, "the filter matches no row%s; --benchmark_list_tests lists them",
+             command->ranks > 1 ? " of several ranks" : "");
 
 out:
     return status;
@@ -227,6 +247,7 @@ static enum status measure(struct bench_command *command)
     TRY(bench_output_open(&command->output, options, command->name_width, command->device,
                           &command->roofs));
     command->progress = progress_start(1);
+    command->progress.shown &= ranks_rank() == 0;
     interrupt_catch();
     outcome = bench_rounds(command->rows, command->count, command->device, settings, show_progress,
                            command);
@@ -274,6 +295,7 @@ static void prepare(void *context)
     command->settings.min_seconds = REPETITION_SECONDS;
     command->settings.max_seconds = ROW_SECONDS;
     command->interleaved = true;
+    command->ranks = 1;
 }
 
 static enum status measure_rounds(struct bench_command *command, int *exit_code)
@@ -315,6 +337,44 @@ out:
     return status;
 }
 
+static void close_rows(struct bench_command *command)
+{
+    device_close(command->device);
+    free(command->rows);
+    command->device = NULL;
+    command->rows = NULL;
+    command->count = command->name_width = 0;
+}
+
+/* Finds what is wrong before there are ranks, so that it is said once. */
+static enum status check_ranks(struct bench_command *command)
+{
+    enum status status = STATUS_OK;
+
+    TRY(flags_open_device(&command->device, &command->flags));
+    TRY(choose_rows(command));
+    TRY(device_check_ranks(command->device, command->ranks));
+
+out:
+    close_rows(command);
+    return status;
+}
+
+/* The first rank writes. */
+static enum status enter_ranks(struct bench_command *command)
+{
+    enum status status = STATUS_OK;
+
+    if (command->ranks > 1 && !ranks_are_started())
+        TRY(check_ranks(command));
+    TRY(rank_job_enter(command->ranks, STDOUT_FILENO));
+    if (ranks_rank() > 0)
+        command->output_options.file = NULL;
+
+out:
+    return status;
+}
+
 static enum status run_bench(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -326,10 +386,10 @@ static enum status run_bench(void *context, int *exit_code)
     }
     TRY(refuse_others(command));
     TRY(bench_against_read(&command->against));
+    if (!command->list)
+        TRY(enter_ranks(command));
     TRY(flags_open_device(&command->device, &command->flags));
     TRY(choose_rows(command));
-    if (command->count == 0)
-        FAIL(STATUS_BAD_USAGE, "the filter matches no row; --benchmark_list_tests lists them");
     TRY(command->list ? list(command) : measure(command));
     *exit_code = command->failed > 0 ? 1 : 0;
 
@@ -343,8 +403,7 @@ static void release(void *context)
 
     bench_output_close(&command->output);
     bench_against_release(&command->against);
-    device_close(command->device);
-    free(command->rows);
+    close_rows(command);
     filter_release(&command->filter);
 }
 
@@ -353,6 +412,10 @@ static const struct option_row options[] = {
     FLAG_DEVICE("what to measure"),
     FLAG_DEVICE_MEMORY,
     { "seed", "N", "seed of the data", 1, value_unsigned, AT(settings.seed) },
+    { "ranks", "N",
+      "measure what N processes do together (coll_*), over MPI, each with a device of its own, and "
+      "nothing else",
+      1, value_count, AT(ranks), .least = 1, .most = 1024 },
     { "benchmark_filter", "REGEX",
       "only rows whose name matches (POSIX extended); -REGEX: the others", 2, take_filter,
       .offset = 0 },
@@ -404,6 +467,7 @@ const struct command command_bench = {
             "  chokepoint bench --benchmark_filter='^lat_' --benchmark_out=new.json\n"
             "  chokepoint bench --benchmark_list_tests\n"
             "  chokepoint bench --against=machines/\n"
+            "  chokepoint bench --ranks=2    collectives\n"
             "  chokepoint bench --rounds-of old/chokepoint new/chokepoint --out=rounds\n"
             "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare"),
     .options = options,

@@ -23,16 +23,16 @@ out:
 static struct own_figure figure_of(const struct bench_row *row)
 {
     const struct bench_result *result = &row->result;
-    const char *unit = row->bench->roof == ROOF_PRODUCTS ? "FLOP/s" : "B/s";
+    const char *name = row->bench->roof == ROOF_PRODUCTS ? "flops_per_second" : "bytes_per_second";
     double values[BENCH_REPETITIONS_MAX];
 
     for (int i = 0; i < BENCH_COUNTERS; i++) {
         const struct bench_counter *counter = &bench_counters[i];
-        if (counter->unit == NULL || strcmp(counter->unit, unit) != 0 ||
-            !bench_counter_is_known(counter, result))
+        if (strcmp(counter->name, name) != 0 || !bench_counter_is_known(counter, result))
             continue;
         bench_counter_values(counter, result, values);
-        return (struct own_figure){ result->name, unit, stats_median(values, result->count) };
+        return (struct own_figure){ result->name, counter->unit,
+                                    stats_median(values, result->count) };
     }
     return (struct own_figure){ result->name, "ns", stats_median(result->real_ns, result->count) };
 }

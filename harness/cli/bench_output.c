@@ -3,6 +3,7 @@
 #include "harness/base/atomic_file.h"
 #include "harness/base/clock.h"
 #include "harness/bench/counters.h"
+#include "harness/device/many_ranks.h"
 #include "harness/report/device_context.h"
 #include "harness/text/machine_context.h"
 #include "harness/text/wrap.h"
@@ -68,6 +69,8 @@ static void add_context(struct bench_output *output, struct device *device,
     health = device_health(device);
     device_context(&output->json, context, device_properties(device), &health);
     add_roofs(&output->json, context, roofs);
+    if (ranks_count() > 1)
+        add_number_text(&output->json, context, "ranks", ranks_count());
 }
 
 /* On standard error, as Google Benchmark does, so that standard output is the table alone. */
@@ -108,7 +111,7 @@ enum status bench_output_open(struct bench_output *output,
     output->failures = json_array(&output->json, output->ours, "failures");
     output->skipped = json_array(&output->json, output->ours, "skipped");
     TRY(save(output, atomic_file_try));
-    if (options->format == FORMAT_CONSOLE)
+    if (options->format == FORMAT_CONSOLE && ranks_rank() == 0)
         print_context(device, roofs);
 
 out:

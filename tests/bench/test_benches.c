@@ -16,19 +16,20 @@ static void a_roof_is_what_takes_longer_bytes_or_flops(void **state)
     static const struct {
         enum roof roof;
         int64_t bytes, flops;
-        double roof_ns;
+        double bus_factor, roof_ns;
     } cases[] = {
-        { ROOF_NONE, 1000, 1000, 0 },
-        { ROOF_MEMORY, 1000, 1 << 20, 100 },
-        { ROOF_PRODUCTS, 1000, 1000, 100 },
-        { ROOF_PRODUCTS, 1000, 5000, 250 },
+        { ROOF_NONE, 1000, 1000, 0, 0 },       { ROOF_MEMORY, 1000, 1 << 20, 0, 100 },
+        { ROOF_MEMORY, 1000, 0, 0.75, 150 }, /* sent, and received */
+        { ROOF_PRODUCTS, 1000, 1000, 0, 100 }, { ROOF_PRODUCTS, 1000, 5000, 0, 250 },
     };
     const struct roofs roofs = { 1e10, { 2e10, 0, 0, 0 } };
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct bench bench = { .roof = cases[i].roof, .dtype = DTYPE_F32 };
-        struct bench_result result = { .bytes = cases[i].bytes, .flops = cases[i].flops };
+        struct bench_result result = { .bytes = cases[i].bytes,
+                                       .flops = cases[i].flops,
+                                       .bus_factor = cases[i].bus_factor };
         roofs_apply(&roofs, &bench, &result);
         assert_float_equal(result.roof_ns, cases[i].roof_ns, 1e-9);
     }
