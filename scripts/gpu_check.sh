@@ -13,7 +13,8 @@ Checks chokepoint on this machine's GPU and writes into FOLDER: table.txt, log.t
 part the files below. Needs no network. A check that fails or hangs costs itself only.
 
   --part NAME     tests: the tests and doctor
-                  run: all scenarios (run/result.json, traces.tar, kernels.txt) and the benches (bench_*.json)
+                  run: all scenarios (run/result.json, traces.tar, kernels.txt), two ranks and the benches
+                  (bench_*.json)
                   torch: PyTorch beside (torch.json), compute-sanitizer, injected faults
                   all: one after the other, if not given
   --plan          print each step with the seconds that it may take and is expected to, and end
@@ -39,6 +40,9 @@ tests  test_gpu_cupti      60   10
 tests  test_*              60    8
 tests  doctor              90   45
 run    run                420  230
+run    ranks               60   20
+run    ranks_cpu           60   10
+run    bench_ranks         60   15
 run    bench_copies        70   35
 run    bench_products      70   35
 run    bench_kernels      105   65
@@ -431,6 +435,30 @@ bench()
         --benchmark_filter="$2" --benchmark_out="$folder/$1.json"
 }
 
+# A step that lacks something, a second GPU or MPI, is skipped, with what it says as the reason.
+# shellcheck disable=SC2016 # for that shell
+readonly or_skip='"$@"; status=$?; ((status != 3)) || status=77; exit "$status"'
+
+# train_ranks STEP DEVICE: two ranks, whose loss goes to a file.
+train_ranks()
+{
+    step "$1" bash -c "out=\$1; shift; { $or_skip; } >\"\$out\"" - "$work/$1.json" "$program" train --device="$2" --ranks=2 \
+        --steps=20 --format=json --model=balanced --data=images --input=decoded --batch=12 --patch=8 --tokens=5 \
+        --width=64 --blocks=2 --precision=fp32 --launch=eager
+}
+
+# Two ranks learn the same as two ranks of the CPU device; and what they communicate.
+check_ranks()
+{
+    rm -f "$work"/ranks*.json
+    train_ranks ranks "$device" && train_ranks ranks_cpu cpu && [[ -s $work/ranks.json && -s $work/ranks_cpu.json ]] &&
+        figures losses "$work/ranks.json" "$work/ranks_cpu.json"
+    wanted bench_ranks || return 0
+    rm -f "$folder/bench_ranks.json" # of an earlier check
+    step bench_ranks bash -c "$or_skip" - "$program" bench --device="$device" --ranks=2 --max-time="$bench_seconds" \
+        --benchmark_out="$folder/bench_ranks.json" && figures collectives "$folder/bench_ranks.json"
+}
+
 # A step that is repeated (--only) leaves the files of the others.
 part_run()
 {
@@ -442,6 +470,7 @@ part_run()
         list_kernels
         pack_traces
     fi
+    check_ranks
     bench bench_copies '^(lat|bw)_'
     ! wanted bench_copies || figures copies "$copies"
     bench bench_products '^(gemm|attention)'

@@ -3,6 +3,8 @@
 
 usage: gpu_figures.py copies|products BENCH.JSON    speeds
        gpu_figures.py kernels COPIES.JSON BENCH.JSON  memory-bound kernels against the copy
+       gpu_figures.py collectives BENCH.JSON  of two ranks
+       gpu_figures.py losses ONE.JSON OTHER.JSON  of two trainings, which should be the same
        gpu_figures.py run RESULT.JSON      verdicts, and what tracing costs
        gpu_figures.py names TRACE...       all kernels in traces of ours: model, precision, launches,
                                            median us, total ms, name
@@ -10,6 +12,7 @@ usage: gpu_figures.py copies|products BENCH.JSON    speeds
 import collections
 import gzip
 import json
+import math
 import re
 import statistics
 import sys
@@ -20,6 +23,9 @@ import zlib
 COPY_SHARE = 0.85
 # A tracer may take at most this share of the time of a step that is bound by arithmetic.
 TRACING_COST = {"cuda": 0.05, "cpu": 0.02}
+
+# The losses of two trainings differ at most by this share, where only the order of additions differs.
+LOSS_DIFFERENCE = 1e-3
 
 # name, rows (of several the one with the largest argument), what to show
 SPEEDS = {
@@ -41,6 +47,10 @@ SPEEDS = {
         ("GEMM tf32", r"gemm_tf32/\d+", "flops"),
         ("GEMM bf16", r"gemm_bf16/\d+", "flops"),
     ],
+    "collectives": [
+        ("all-reduce, bus", r"coll_allreduce/\d+/ranks:2", "bus_bytes"),
+        ("all-gather, bus", r"coll_allgather/\d+/ranks:2", "bus_bytes"),
+    ],
 }
 RESULTS = {"reproduced": "ok", "skipped": "skip", "not reproduced": "not shown"}
 NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -56,8 +66,8 @@ def argument(row):
 
 
 def shown(row, what):
-    if what == "bytes" and row.get("bytes_per_second"):
-        return f"{row['bytes_per_second'] / 1e9:.1f} GB/s"
+    if what in ("bytes", "bus_bytes") and row.get(f"{what}_per_second"):
+        return f"{row[f'{what}_per_second'] / 1e9:.1f} GB/s"
     if what == "flops":
         flops = row.get("flops_per_second") or row.get("flops") or row.get("items_per_second")
         if flops:
@@ -113,6 +123,13 @@ def kernels(copies, result):
         line(f"kernels at {COPY_SHARE:.0%} of a copy", "ok" if well else "LOW",
              f"{len(shares) - len(low)} of {len(shares)}; least {shares[0][0]:.0%}, {shares[0][1]}")
     failures(result)
+
+
+def losses(one, other):
+    one, other = one["loss"], other["loss"]
+    apart = abs(one - other) / abs(other) if other else math.inf
+    line("losses of two ranks", "ok" if apart <= LOSS_DIFFERENCE else "FAILED",
+         f"{one:.6g} here, {other:.6g} on the CPU device, {apart:.1e} apart")
 
 
 def run(result):
@@ -175,7 +192,7 @@ def main(kind, *paths):
     if kind in SPEEDS:
         speeds(kind, *results)
     else:
-        {"kernels": kernels, "run": run}[kind](*results)
+        {"kernels": kernels, "losses": losses, "run": run}[kind](*results)
 
 
 main(*sys.argv[1:])

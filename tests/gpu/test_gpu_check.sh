@@ -145,6 +145,37 @@ row '^doctor  *ok '
 row '^test_gpu_kernels  *ok .*connections: 32'
 grep -q '^bench: none' "$work/results/log.txt" || complain "the bench has connections of the tests"
 
+# Two ranks: what they learn is compared, and what is missing for them is a reason.
+cp "$work/build/chokepoint" "$work/usual"
+# shellcheck disable=SC2016 # for the stand-in's shell
+ranks='case "$*" in
+*--ranks=2*--device=cpu* | *--device=cpu*--ranks=2*) echo "{\"loss\": 2.3010}" ;;
+*bench*--ranks=2*) for option; do case $option in --benchmark_out=*) out=${option#*=} ;; esac; done
+    echo "{\"context\": {\"device\": \"cuda\"}, \"chokepoint\": {}, \"benchmarks\": [{\"run_name\": \"coll_allreduce/64/ranks:2\",
+        \"aggregate_name\": \"median\", \"real_time\": 4, \"time_unit\": \"us\", \"bus_bytes_per_second\": 5e10}]}" >"$out" ;;
+*--ranks=2*) echo "{\"loss\": $LOSS}" ;;
+esac'
+if command -v python3 >/dev/null; then
+    stand_in chokepoint "$ranks"
+    rm -r "$work/results"
+    LOSS=2.3011 expect 1 "^all " "$check" --build "$work/build" --part run --only ranks "$work/results"
+    row '^ranks  *ok '
+    row '^losses of two ranks  *ok .*2.3011 here, 2.301 on the CPU device'
+    row '^all-reduce, bus  *ok .*50.0 GB/s'
+    row '^all-gather, bus  *FAILED .*no row'
+    LOSS=2.4 expect 1 "^all " "$check" --build "$work/build" --part run --only ranks "$work/results"
+    row '^losses of two ranks  *FAILED '
+    LOSS=NaN expect 1 "^all " "$check" --build "$work/build" --part run --only '^ranks' "$work/results"
+    grep -q '^losses of two ranks  *FAILED .*nan here' "$work/said" || complain "a loss that is no number passes"
+fi
+stand_in chokepoint 'case "$*" in *--ranks=2*) echo "chokepoint: each rank takes a GPU, and there is 1" >&2; exit 3 ;; esac'
+rm -rf "$work/results"
+expect 0 "^all  *ok " "$check" --build "$work/build" --part run --only ranks "$work/results"
+row '^ranks  *skip .*there is 1'
+row '^bench_ranks  *skip .*there is 1'
+! grep -q '^ranks_cpu' "$work/results/table.txt" || complain "there was nothing to compare with"
+mv "$work/usual" "$work/build/chokepoint"
+
 # The three calls are within their time by the plan, and so is each of their steps.
 expect 0 "^torch  *all " "$check" --build "$(dirname "$program")" --plan
 awk '{ most = $(NF - 4); sum = $(NF - 1) } $2 == "all" && sum > 0.8 * most { exit 1 }' "$work/said" ||
