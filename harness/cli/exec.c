@@ -10,8 +10,10 @@
 #include "harness/experiment/child/timing.h"
 #include "harness/experiment/child/tracing.h"
 #include "harness/experiment/own_scenario.h"
+#include "harness/experiment/rank_trace.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 struct exec {
@@ -58,6 +60,7 @@ static enum status trace_scenario(const struct exec *exec, const struct scenario
                                    .path = exec->trace,
                                    .step_time_us = exec->step_seconds * 1e6 };
     struct protocol protocol = exec_protocol(exec);
+    char traces[PATH_MAX];
     bool written;
 
     if (exec->variant == VARIANT_COUNT)
@@ -68,8 +71,9 @@ static enum status trace_scenario(const struct exec *exec, const struct scenario
              "--aa compares two sides, but --trace records one variant: leave one of them out");
     TRY(written_trace_try(exec->trace));
     TRY(tracing_child(scenario, &protocol, &order, exec->record_fd, &written));
+    TRY(rank_trace_pattern(traces, sizeof traces, exec->trace, ranks_count()));
     if (written && exec->record_fd == STDOUT_FILENO)
-        written_trace_print(stderr, exec->trace);
+        written_trace_print(stderr, traces);
 
 out:
     return status;
@@ -147,8 +151,9 @@ static const struct option_row options[] = {
     { "variant", "before|after", "run only this one; both if not given", 2, value_choice,
       AT(variant) },
     { "trace", "FILE",
-      "instead of measuring, write a trace of the variant: FILE.json.gz, or FILE.json", 2,
-      written_trace_take, AT(trace) },
+      "instead of measuring, write a trace of the variant: FILE.json.gz, or FILE.json; of many "
+      "ranks FILE.rank0.json.gz and so on",
+      2, written_trace_take, AT(trace) },
     { "jpeg-pixels", "N", "the size of the images, if known; else it is chosen", 2, value_count,
       AT(jpeg_pixels), .least = 16, .most = 1024 },
     { "step-time", "SECONDS",

@@ -42,6 +42,14 @@ left_behind()
     refuses "a trace" "leave out --sweep and --trace" $train --trace="$folder/t.json"
     refuses "a ladder" "leave out --ranks" $train --ladder
 
+    expect 0 "the traces of a scenario" "$program" exec exposed_allreduce --device=cpu --quick --variant=before \
+        --step-time=0.05 --trace="$folder/t.json.gz"
+    says err "wrote $folder/t.rank*.json.gz"
+    says err "diagnose $folder/t.rank*.json.gz"
+    for rank in 0 1; do
+        [ -s "$folder/t.rank$rank.json.gz" ] || fail "no trace of rank $rank"
+    done
+
     case_name="a job of three"
     root=$([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root)
     mpirun $root --oversubscribe -n 3 $train >"$folder/out" 2>"$folder/err" && fail "it was accepted"
