@@ -4,18 +4,20 @@ usage: check_hta.py TRACE_FIGURES TRACE.JSON[.GZ]...
 
 TRACE_FIGURES is the program that prints ours. Busy, idle, computation, communication and its overlap,
 and the causes of idle time by stream agree within 0.1%. HTA rounds times to whole microseconds unless
-HTA_DISABLE_NS_ROUNDING says not to, and its shares to two decimals. A trace of its own making goes along,
-since it takes two GPUs to record communication.
+HTA_DISABLE_NS_ROUNDING says not to, and its shares to two decimals. The ranks of a run, NAME.rankN.json.gz, are
+also loaded together, as HTA is used. A trace of its own making goes along, for machines without MPI.
 
 HTA takes every row that names a stream for device work. PyTorch names the stream in rows of the host too,
 where a Triton kernel is launched: a trace of a diffusion model has 433 of them, and HTA counts the 8.4 ms
 under which the device is idle as busy. So HTA is given a copy in which rows of the host name no stream.
 """
+import bisect
 import collections
 import gzip
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,7 @@ WORK = ("kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset")
 CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
 CAUSES = {"host_wait": "host_wait", "kernel_wait": "device_wait", "other": "other"}
 DEVICE_WAIT_NS = 30000
+ROUNDED_PERCENT = 0.0051  # a share of two decimals
 
 
 def union_ns(intervals):
@@ -60,6 +63,16 @@ def work_of(trace):
     span = max(map(end_ns, events)) - min(map(start_ns, events))
     busy = union_ns([(start_ns(e), end_ns(e)) for e in events])
     return busy / 1e3, span / 1e3, idle_of(trace["traceEvents"], events)
+
+
+def communication_of(trace):
+    """Its time in us, and in how many stretches: one begins or ends wherever computation does."""
+    kernels = [e for e in trace["traceEvents"] if e.get("cat") in ("kernel", "Kernel")]
+    messages = [(start_ns(e), end_ns(e)) for e in kernels if re.match("nccl.*Kernel", e["name"])]
+    borders = sorted({border for e in kernels for border in (start_ns(e), end_ns(e))})
+    begun, ended = sorted(start for start, _ in messages), sorted(end for _, end in messages)
+    stretches = sum(bisect.bisect_right(begun, at) > bisect.bisect_right(ended, at) for at in borders)
+    return union_ns(messages) / 1e3, stretches
 
 
 def for_hta(path, trace, folder):
@@ -118,8 +131,16 @@ def check_causes(ours, idle, theirs):
             near(stream[own], float(row.iloc[0]) if len(row) else 0.0, what, least=0.01 + of_events["tie"])
 
 
+def figures_of(path, figures):
+    return json.loads(subprocess.run([figures, path], check=True, capture_output=True).stdout)
+
+
+def overlap_percent(ours):
+    return 100 * ours["communication_overlap"] / ours["communication"]
+
+
 def check(path, figures, folder):
-    ours = json.loads(subprocess.run([figures, path], check=True, capture_output=True).stdout)
+    ours = figures_of(path, figures)
     assert ours["bad"] == 0 and not ours["partial"], ours
     trace = read(path)
     busy, span, idle = work_of(trace)
@@ -135,9 +156,11 @@ def check(path, figures, folder):
     share = float(analysis.get_comm_comp_overlap(visualize=False)["comp_comm_overlap_pctg"].iloc[0])
     kinds = analysis.get_gpu_kernel_breakdown(visualize=False)[0].set_index("kernel_type")["sum"]
     if ours["communication"] > 0:
-        near(100 * ours["communication_overlap"] / ours["communication"], share, "overlap", least=0.01)
+        near(overlap_percent(ours), share, "overlap", least=ROUNDED_PERCENT)
+        own, stretches = communication_of(trace)
+        near(ours["communication"], own, "communication from the events", 1e-9)
         near(ours["communication"], float(kinds.filter(like="COMMUNICATION").sum()),
-             "communication")  # that table cuts each stretch to whole us, as ours here are
+             "communication", least=stretches)  # that table cuts each stretch to whole us
     else:
         assert math.isnan(share) and not len(kinds.filter(like="COMMUNICATION")), kinds
     check_causes(ours, idle, analysis.get_idle_time_breakdown(visualize=False)[0])
@@ -174,7 +197,30 @@ def communication(folder):
     return path
 
 
+def check_ranks(name, paths, figures):
+    """The overlap of all ranks of a run."""
+    analysis = TraceAnalysis(trace_files={rank: os.path.abspath(path) for rank, path in paths.items()}, trace_dir="/",
+                             include_last_profiler_step=True)
+    shares = analysis.get_comm_comp_overlap(visualize=False).set_index("rank")["comp_comm_overlap_pctg"]
+    assert sorted(shares.index) == sorted(paths), shares
+    for rank, path in sorted(paths.items()):
+        ours = overlap_percent(figures_of(path, figures))
+        near(ours, shares[rank], f"{name}: overlap of rank {rank}", least=ROUNDED_PERCENT)
+        print(f"{name}: rank {rank} hides {ours:.3f}% of its communication, by HTA {shares[rank]}%")
+
+
+def runs_of(traces):
+    runs = collections.defaultdict(dict)
+    for path in traces:
+        rank = re.fullmatch(r"(.*)\.rank([0-9]+)\.json\.gz", os.path.basename(path))
+        if rank:
+            runs[rank[1]][int(rank[2])] = path
+    return runs
+
+
 figures, *traces = sys.argv[1:]
+for run, ranks in runs_of(traces).items():
+    check_ranks(run, ranks, figures)
 with tempfile.TemporaryDirectory() as made:
     for trace in [communication(made)] + traces:
         check(trace, figures, made)

@@ -51,6 +51,19 @@ record()
     done
 }
 
+# Those of several ranks, where there is MPI.
+record_ranks()
+{
+    command -v mpirun >/dev/null 2>&1 && [ -e "$(dirname -- "$chokepoint")/libchokepoint_mpi.so" ] || {
+        echo "without ranks: there is no MPI here (libopenmpi-dev, openmpi-bin)"
+        return 0
+    }
+    for variant in before after; do
+        "$chokepoint" exec exposed_allreduce --device=cpu --quick --variant=$variant \
+            --trace="$folder/exposed_allreduce.$variant.json.gz"
+    done
+}
+
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -62,6 +75,7 @@ strict)
 hta)
     install_hta
     record "$4"
+    record_ranks
     theirs=${CHOKEPOINT_TRACES:-$here/../../../shared/traces}
     set -- "$folder"/*.json.gz
     for trace in "$theirs"/*.json.gz; do
