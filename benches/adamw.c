@@ -99,8 +99,8 @@ static enum status open_set(struct bench_work *work, int copy)
         };
         at += (size_t)elements_of(own, i);
     }
-    TRY(optimizer_open(&set->optimizer, &config, set->parameters, own->tensors, own->allocator,
-                       work->stream));
+    TRY(optimizer_open(&set->optimizer, &config, set->parameters, own->tensors, NULL,
+                       own->allocator, work->stream));
 
 out:
     return status;

@@ -2,7 +2,7 @@
  * step communicates. test_rank_losses.py and test_nccl_job.py run it. */
 #include "harness/device/many_ranks.h"
 #include "scenarios/training/settings/knobs.h"
-#include "scenarios/training/step/training.h"
+#include "scenarios/training/step/training_parts.h"
 #include "tests/fixtures/cpu_device.h"
 
 #include <stdio.h>
@@ -10,12 +10,13 @@
 
 enum { STEPS = 12 };
 
-static void print(const float *losses, const struct training_window *window)
+/* `state`: of the optimizer, on all ranks together. */
+static void print(const float *losses, const struct training_window *window, double state)
 {
     for (int i = 0; i < STEPS; i++) printf("%a ", (double)losses[i]);
-    printf("\n%.17g %.17g %.17g %lld\n", window->metric[METRIC_COLLECTIVES_PER_STEP],
+    printf("\n%.17g %.17g %.17g %lld %.17g %.17g\n", window->metric[METRIC_COLLECTIVES_PER_STEP],
            window->metric[METRIC_COLLECTIVE_BYTES], window->metric[METRIC_D2D_BYTES_PER_STEP],
-           (long long)window->samples);
+           (long long)window->samples, window->metric[METRIC_OPTIMIZER_STATE], state);
 }
 
 static enum status train(const char *settings)
@@ -26,6 +27,7 @@ static enum status train(const char *settings)
     struct training *training = NULL;
     struct training_window window = { 0 };
     float losses[STEPS];
+    double state;
 
     knobs_defaults(&config);
     TRY(knobs_apply(&config, settings));
@@ -35,8 +37,10 @@ static enum status train(const char *settings)
     TRY(training_run(training, STEPS / 2));
     TRY(training_window(training, STEPS / 2, &window));
     TRY(training_losses(training, 0, STEPS, losses));
+    state = (double)optimizer_state_bytes(training->optimizer);
+    TRY(ranks_sum(&state, 1));
     if (ranks_rank() == 0)
-        print(losses, &window);
+        print(losses, &window, state);
 
 out:
     training_window_release(&window);

@@ -655,6 +655,9 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "ranks=2 launch=graph", "",
           "launch=graph with ranks=2: a graph holds no communication; set launch=eager or "
           "ranks=1" },
+        { &cpu, "ranks=2 optimizer=per_tensor optimizer_state=sharded", "",
+          "optimizer=per_tensor with optimizer_state=sharded: a rank updates its parts of all "
+          "tensors in one kernel; set optimizer=multi_tensor or optimizer_state=replicated" },
         { &cpu, "ranks=2 save_every=5", "",
           "save_every=5 with ranks=2: the state of one rank only can be saved and resumed; set "
           "save_every=never, leave out --save and --resume, or set ranks=1" },

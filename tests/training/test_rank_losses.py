@@ -2,7 +2,8 @@
 """test_rank_losses.py UNDER_MPI PROGRAM: many ranks train as one does.
 
 N ranks with a part of each batch compute the losses of one rank with all of it, but for the order of additions;
-and the same bits in every run, whenever and in whichever buckets their gradients are added up.
+and the same bits in every run, whenever and in whichever buckets their gradients are added up, and whoever updates
+which parameters.
 """
 import subprocess
 import sys
@@ -14,7 +15,8 @@ IMAGES = "model=balanced batch=12 precision=fp32 "
 
 
 def train(ranks, settings):
-    """Losses, all-reduces and bytes of them per step, bytes copied on the device, samples of the window."""
+    """Losses, collectives and bytes of them per step, bytes copied on the device, samples of the window, bytes of the
+    optimizer's state on the first rank and on all."""
     settings = f"{settings} ranks={ranks}"
     command = [PROGRAM, "1", settings] if ranks == 1 else [UNDER_MPI, str(ranks), PROGRAM, settings]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -23,8 +25,7 @@ def train(ranks, settings):
         sys.exit(77)
     assert done.returncode == 0, done.stdout + done.stderr
     losses, counts = done.stdout.strip().splitlines()
-    calls, size, copied, samples = map(float, counts.split())
-    return losses.split(), calls, size, copied, samples
+    return losses.split(), *map(float, counts.split())
 
 
 def difference(one, other):
@@ -64,6 +65,31 @@ class RankLosses(unittest.TestCase):
         few = train(2, IMAGES + "width=256 bucket_mb=4")
         self.assertGreater(few[1], 1)
         self.assertGreaterEqual(few[1] * 4 * 2**20, few[2])
+
+    def test_each_rank_updates_its_part_as_all_update_everything(self):
+        for ranks, settings in ((2, SEQUENCES), (3, SEQUENCES), (2, SEQUENCES + "accumulate=2 clipping=host "),
+                                (3, IMAGES + "width=256 ")):
+            usual = train(ranks, settings)
+            ways = ("", "allreduce=after_backward", "bucket_mb=tensor", "bucket_view=no")
+            for way in ways if settings == SEQUENCES else ways[:1]:
+                with self.subTest(ranks=ranks, settings=settings + way):
+                    self.assertEqual(train(ranks, settings + "optimizer_state=sharded " + way)[0], usual[0])
+
+    def test_the_state_is_divided(self):
+        """Into parts that are equal but for the chunks of 2048 parameters, with two means of four bytes."""
+        settings = IMAGES + "width=256 "
+        alone = train(1, settings)
+        for ranks in (2, 3):
+            replicated, sharded = train(ranks, settings), train(ranks, settings + "optimizer_state=sharded")
+            self.assertEqual(replicated[5:], (alone[5], ranks * alone[5]))
+            self.assertEqual(sharded[6], alone[5])
+            self.assertLess(abs(sharded[5] - alone[5] / ranks), 2 * 2048 * 8)
+
+    def test_sums_are_scattered_and_parameters_gathered(self):
+        usual, sharded = train(2, SEQUENCES), train(2, SEQUENCES + "optimizer_state=sharded")
+        self.assertEqual((usual[1], sharded[1]), (1, 3))  # with the norm's partial sums
+        self.assertGreater(sharded[2], 2 * usual[2])
+        self.assertLess(sharded[2], 2 * (usual[2] + 3 * 2048 * 4) + usual[2] / 16)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Elements of a chunk of the multi-tensor table, and of a row of the norm's partial sums: enough that
- * a row's work hides its overhead, few enough that rows of a small model fill a GPU. */
-enum { CHUNK = 2048 };
+/* Of the multi-tensor table, and of the norm's partial sums: enough elements that a row's work hides its overhead,
+ * few enough that rows of a small model fill a GPU. */
+enum { CHUNK = OPTIMIZER_CHUNK };
 
 struct optimizer {
     struct optimizer_config config;
     const struct parameter *parameters;
     int count;
+    const struct optimizer_piece *pieces; /* NULL: all of each */
     struct allocator *allocator;
     struct stream *stream;
     struct step_state *state;
@@ -40,6 +41,13 @@ static int chunks_of(const struct tensor *tensor)
     return (int)((tensor->elements + CHUNK - 1) / CHUNK);
 }
 
+static struct optimizer_piece piece_of(const struct optimizer *optimizer, int index)
+{
+    return optimizer->pieces != NULL
+               ? optimizer->pieces[index]
+               : (struct optimizer_piece){ 0, optimizer->parameters[index].value->elements };
+}
+
 static float decay_of(const struct optimizer *optimizer, int index)
 {
     return optimizer->parameters[index].decays ? (float)optimizer->config.decay : 0;
@@ -52,7 +60,26 @@ static enum status alloc_floats(struct optimizer *optimizer, enum allocator_cate
                            (void **)floats);
 }
 
-/* Moments begin at 0; the norm's partial sums and the work space need no value. */
+/* They begin at 0. */
+static enum status allocate_moments(struct optimizer *optimizer, int index)
+{
+    enum status status = STATUS_OK;
+    struct moments *moments = &optimizer->moments[index];
+    int64_t count = piece_of(optimizer, index).count;
+    size_t bytes = (size_t)count * sizeof(float);
+
+    if (count == 0)
+        return STATUS_OK;
+    TRY(alloc_floats(optimizer, MEMORY_OPTIMIZER, count, &moments->m));
+    TRY(alloc_floats(optimizer, MEMORY_OPTIMIZER, count, &moments->v));
+    TRY(device_memset(optimizer->stream, moments->m, 0, bytes));
+    TRY(device_memset(optimizer->stream, moments->v, 0, bytes));
+
+out:
+    return status;
+}
+
+/* The norm's partial sums and the work space need no value. */
 static enum status allocate(struct optimizer *optimizer)
 {
     enum status status = STATUS_OK;
@@ -60,15 +87,10 @@ static enum status allocate(struct optimizer *optimizer)
 
     for (int i = 0; i < optimizer->count; i++) {
         const struct tensor *value = optimizer->parameters[i].value;
-        struct moments *moments = &optimizer->moments[i];
-        size_t bytes = (size_t)value->elements * sizeof(float);
-        TRY(alloc_floats(optimizer, MEMORY_OPTIMIZER, value->elements, &moments->m));
-        TRY(alloc_floats(optimizer, MEMORY_OPTIMIZER, value->elements, &moments->v));
-        TRY(device_memset(optimizer->stream, moments->m, 0, bytes));
-        TRY(device_memset(optimizer->stream, moments->v, 0, bytes));
         optimizer->chunks += chunks_of(value);
         if (value->elements > longest)
             longest = value->elements;
+        TRY(allocate_moments(optimizer, i));
     }
     TRY(alloc_floats(optimizer, MEMORY_WORKSPACE, optimizer->chunks, &optimizer->partial));
     if (optimizer->config.form == OPTIMIZER_UNFUSED)
@@ -84,6 +106,28 @@ out:
     return status;
 }
 
+/* The row of the chunk that begins at element `at` of a parameter. Those that other ranks update are empty: the kernels
+ * do nothing there, and their sum of squares is 0. */
+static struct tensor_chunk chunk_at(const struct optimizer *optimizer, int index, int64_t at)
+{
+    const struct parameter *p = &optimizer->parameters[index];
+    struct optimizer_piece piece = piece_of(optimizer, index);
+    size_t offset = (size_t)at * dtype_bytes(p->value->dtype);
+    int64_t left = p->value->elements - at;
+
+    if (at < piece.first || at >= piece.first + piece.count)
+        return (struct tensor_chunk){ .count = 0 };
+    return (struct tensor_chunk){
+        .parameter = (char *)p->value->data + offset,
+        .gradient = (char *)p->value->gradient->data + offset,
+        .master = p->master + at,
+        .m = optimizer->moments[index].m + (at - piece.first),
+        .v = optimizer->moments[index].v + (at - piece.first),
+        .decay = decay_of(optimizer, index),
+        .count = (int32_t)(left < CHUNK ? left : CHUNK),
+    };
+}
+
 /* The table of all tensors' chunks, made on the host and copied to the device. */
 static enum status make_table(struct optimizer *optimizer)
 {
@@ -94,22 +138,9 @@ static enum status make_table(struct optimizer *optimizer)
 
     if (table == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for a table of %d chunks", optimizer->chunks);
-    for (int i = 0; i < optimizer->count; i++) {
-        const struct parameter *p = &optimizer->parameters[i];
-        size_t element = dtype_bytes(p->value->dtype);
-        for (int64_t at = 0; at < p->value->elements; at += CHUNK) {
-            int64_t left = p->value->elements - at;
-            table[chunk++] = (struct tensor_chunk){
-                .parameter = (char *)p->value->data + (size_t)at * element,
-                .gradient = (char *)p->value->gradient->data + (size_t)at * element,
-                .master = p->master + at,
-                .m = optimizer->moments[i].m + at,
-                .v = optimizer->moments[i].v + at,
-                .decay = decay_of(optimizer, i),
-                .count = (int32_t)(left < CHUNK ? left : CHUNK),
-            };
-        }
-    }
+    for (int i = 0; i < optimizer->count; i++)
+        for (int64_t at = 0; at < optimizer->parameters[i].value->elements; at += CHUNK)
+            table[chunk++] = chunk_at(optimizer, i, at);
     TRY(allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, bytes, (void **)&optimizer->table));
     TRY(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->table, table, bytes));
 
@@ -120,7 +151,8 @@ out:
 
 enum status optimizer_open(struct optimizer **opened, const struct optimizer_config *config,
                            const struct parameter *parameters, int count,
-                           struct allocator *allocator, struct stream *stream)
+                           const struct optimizer_piece *pieces, struct allocator *allocator,
+                           struct stream *stream)
 {
     enum status status = STATUS_OK;
     struct optimizer *optimizer = calloc(1, sizeof *optimizer);
@@ -131,6 +163,7 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
     optimizer->config = *config;
     optimizer->parameters = parameters;
     optimizer->count = count;
+    optimizer->pieces = pieces;
     optimizer->allocator = allocator;
     optimizer->stream = stream;
     optimizer->moments = calloc((size_t)count, sizeof *optimizer->moments);
@@ -173,6 +206,19 @@ struct moments optimizer_moments(const struct optimizer *optimizer, int paramete
     return optimizer->moments[parameter];
 }
 
+int64_t optimizer_state_bytes(const struct optimizer *optimizer)
+{
+    int64_t floats = 0;
+
+    for (int i = 0; i < optimizer->count; i++) {
+        const struct parameter *p = &optimizer->parameters[i];
+        floats += 2 * piece_of(optimizer, i).count;
+        if (p->master != p->value->data)
+            floats += p->value->elements;
+    }
+    return floats * (int64_t)sizeof(float);
+}
+
 struct step_state *optimizer_state(const struct optimizer *optimizer)
 {
     return optimizer->state;
@@ -210,6 +256,16 @@ out:
     return status;
 }
 
+/* Each rank has the partial sums of its pieces, and 0 for the others: added up they are those of all. */
+static enum status exchange_partials(struct optimizer *optimizer)
+{
+    const struct collective all_reduce = { COLLECTIVE_ALL_REDUCE, optimizer->partial,
+                                           optimizer->chunks };
+
+    return optimizer->pieces != NULL ? device_collective(optimizer->stream, &all_reduce)
+                                     : STATUS_OK;
+}
+
 /* Partial sums of squares by the form's own kernels, then the norm. */
 static enum status queue_norm(struct optimizer *optimizer)
 {
@@ -227,6 +283,7 @@ static enum status queue_norm(struct optimizer *optimizer)
                        .count = gradient->elements, .width = CHUNK));
             chunk += chunks_of(gradient);
         }
+    TRY(exchange_partials(optimizer));
     TRY(optimizer->config.clips_on_device ? finish_norm(optimizer, optimizer->config.max_norm)
                                           : clip_from_host(optimizer));
 
@@ -345,13 +402,16 @@ static enum status sum_parameter(const struct optimizer *optimizer, int index, c
     const struct parameter *p = &optimizer->parameters[index];
     const struct moments *moments = &optimizer->moments[index];
     size_t bytes = (size_t)p->value->elements * sizeof(float);
+    size_t own_bytes = (size_t)piece_of(optimizer, index).count * sizeof(float);
     enum status status = STATUS_OK;
 
     TRY(tensor_sums_add(sums, after, false, p->value));
     if (p->master != p->value->data)
         TRY(tensor_sums_add_memory(sums, after, p->value->name, ".master", p->master, bytes));
-    TRY(tensor_sums_add_memory(sums, after, p->value->name, ".m", moments->m, bytes));
-    TRY(tensor_sums_add_memory(sums, after, p->value->name, ".v", moments->v, bytes));
+    if (own_bytes == 0)
+        goto out;
+    TRY(tensor_sums_add_memory(sums, after, p->value->name, ".m", moments->m, own_bytes));
+    TRY(tensor_sums_add_memory(sums, after, p->value->name, ".v", moments->v, own_bytes));
 
 out:
     return status;

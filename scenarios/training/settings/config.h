@@ -203,6 +203,7 @@ struct ranks_config {
     int bucket_mb; /* MiB of gradients that one all-reduce adds up; 0: those of one tensor */
     bool
         bucket_view; /* gradients are parts of the buckets; no: they are copied into them and back */
+    bool shards_state; /* of the optimizer: each rank has that of its part of every bucket */
 };
 
 struct training_config {

@@ -371,6 +371,13 @@ static const struct knob knobs[] = {
       .healthy = "yes",
       .text = "yes: gradients are views of the buckets that the ranks add up; no: they are copied "
               "into them and back" },
+    { .name = "optimizer_state",
+      .kind = KNOB_YES_NO,
+      AT(ranks.shards_state),
+      .values = "replicated|sharded",
+      .healthy = "replicated",
+      .text = "every rank keeps the whole state of the optimizer; or only that of its part of the "
+              "parameters, which it updates for all" },
     { .name = "seed",
       .kind = KNOB_SEED,
       AT(seed),

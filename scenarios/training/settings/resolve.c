@@ -167,6 +167,8 @@ SETTINGS(ranks_not_divided,
          config->model.batch % (config->launch.accumulate * config->ranks.count) != 0)
 DEVICE(ranks_not_in_fp32, has_ranks(config, device) && config->model.precision != PRECISION_FP32)
 DEVICE(ranks_in_graph, has_ranks(config, device) && config->launch.mode == LAUNCH_GRAPH)
+DEVICE(parts_of_tensors, has_ranks(config, device) && config->ranks.shards_state &&
+                             config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
 DEVICE(ranks_save, has_ranks(config, device) &&
                        (config->saving.save_every > 0 || config->saving.folder[0] != '\0' ||
                         config->saving.resume[0] != '\0'))
@@ -248,6 +250,9 @@ static const struct refusal {
                          "fp32; set precision=fp32 or ranks=1" },
     { ranks_in_graph, "{launch} with {ranks}: a graph holds no communication; set launch=eager or "
                       "ranks=1" },
+    { parts_of_tensors,
+      "{optimizer} with {optimizer_state}: a rank updates its parts of all tensors "
+      "in one kernel; set optimizer=multi_tensor or optimizer_state=replicated" },
     { ranks_save, "{save_every} with {ranks}: the state of one rank only can be saved and resumed; "
                   "set save_every=never, leave out --save and --resume, or set ranks=1" },
     { losses_overwritten,

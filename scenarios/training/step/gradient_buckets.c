@@ -4,16 +4,19 @@
 
 #include <stdlib.h>
 
-/* A gradient, and the entry of the program after which it is finished. */
+/* A parameter with its gradient, and the entry of the program after which that is finished. */
 struct member {
+    struct parameter *parameter;
     struct tensor *gradient;
+    int number; /* of the encoder's parameters */
     int ready_at;
     int64_t offset; /* in the bucket, elements */
 };
 
 struct bucket {
     float *data;
-    int64_t elements;
+    float *parameters;   /* NULL: they are where they were */
+    int64_t elements;    /* with padding */
     int first, count;    /* members */
     int ready_at;        /* the last of its members' */
     struct event *ready; /* recorded when they are */
@@ -23,11 +26,12 @@ struct gradient_buckets {
     struct ranks_config config;
     struct allocator *allocator;
     struct stream *compute, *communication;
-    struct event *reduced;
+    struct event *reduced, *updated, *gathered;
     struct member *members; /* in the order in which they are finished */
     int member_count;
     struct bucket *buckets; /* in that order too */
     int bucket_count, queued;
+    struct optimizer_piece *pieces; /* by number of the parameter; NULL: all of each */
     struct pass_listener listener;
 };
 
@@ -45,9 +49,12 @@ static int by_readiness(const void *left, const void *right)
 static void find_members(struct gradient_buckets *buckets, const struct encoder *encoder)
 {
     for (int i = 0; i < encoder->parameter_count; i++) {
-        struct tensor *gradient = encoder->parameters[i].value->gradient;
+        struct parameter *parameter = &encoder->parameters[i];
+        struct tensor *gradient = parameter->value->gradient;
         buckets->members[buckets->member_count++] = (struct member){
+            .parameter = parameter,
             .gradient = gradient,
+            .number = i,
             .ready_at = program_last_write(encoder->train, gradient),
         };
     }
@@ -73,6 +80,63 @@ static void fill_buckets(struct gradient_buckets *buckets)
     }
 }
 
+static int64_t round_up(int64_t value, int64_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/* Makes the bucket one of equal parts. A member across the end of a part begins at a chunk of the bucket, so that its
+ * chunks end there, too; before each end but the last that leaves less than a chunk unused. */
+static int64_t divide_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
+{
+    int64_t ranks = buckets->config.count, at = 0;
+    int64_t most = bucket->elements + (ranks - 1) * OPTIMIZER_CHUNK;
+    int64_t part = round_up((most + ranks - 1) / ranks, OPTIMIZER_CHUNK);
+
+    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+        struct member *member = &buckets->members[i];
+        int64_t elements = member->gradient->elements;
+        if (at / part != (at + elements - 1) / part)
+            at = round_up(at, OPTIMIZER_CHUNK);
+        member->offset = at;
+        at += elements;
+    }
+    bucket->elements = ranks * part;
+    return part;
+}
+
+/* What `rank` updates of a member, whose bucket has parts of so many elements. */
+static struct optimizer_piece piece_of(const struct member *member, int64_t part, int rank)
+{
+    int64_t end = member->offset + member->gradient->elements;
+    int64_t first = rank * part > member->offset ? rank * part : member->offset;
+    int64_t last = (rank + 1) * part < end ? (rank + 1) * part : end;
+
+    return first < last ? (struct optimizer_piece){ first - member->offset, last - first }
+                        : (struct optimizer_piece){ 0, 0 };
+}
+
+static enum status divide_buckets(struct gradient_buckets *buckets)
+{
+    enum status status = STATUS_OK;
+
+    buckets->pieces = calloc((size_t)buckets->member_count, sizeof *buckets->pieces);
+    if (buckets->pieces == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the pieces of %d parameters",
+             buckets->member_count);
+    for (int b = 0; b < buckets->bucket_count; b++) {
+        struct bucket *bucket = &buckets->buckets[b];
+        int64_t part = divide_bucket(buckets, bucket);
+        for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+            const struct member *member = &buckets->members[i];
+            buckets->pieces[member->number] = piece_of(member, part, ranks_rank());
+        }
+    }
+
+out:
+    return status;
+}
+
 /* The gradients give up memory of their own for their part of the bucket. */
 static enum status move_gradients(struct gradient_buckets *buckets, const struct bucket *bucket)
 {
@@ -89,6 +153,27 @@ out:
     return status;
 }
 
+/* So do the parameters, which have values. */
+static enum status move_parameters(struct gradient_buckets *buckets, struct bucket *bucket)
+{
+    enum status status = STATUS_OK;
+
+    TRY(allocator_alloc(buckets->allocator, MEMORY_PARAMETERS,
+                        (size_t)bucket->elements * sizeof *bucket->parameters,
+                        (void **)&bucket->parameters));
+    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
+        struct member *member = &buckets->members[i];
+        struct tensor *value = member->parameter->value;
+        void *own = value->data, *part = bucket->parameters + member->offset;
+        TRY(device_copy(buckets->compute, COPY_DEVICE_TO_DEVICE, part, own, tensor_bytes(value)));
+        value->data = member->parameter->master = part;
+        TRY(allocator_free(buckets->allocator, own));
+    }
+
+out:
+    return status;
+}
+
 static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
 {
     enum status status = STATUS_OK;
@@ -98,6 +183,8 @@ static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *
                         (size_t)bucket->elements * sizeof *bucket->data, (void **)&bucket->data));
     if (buckets->config.bucket_view)
         TRY(move_gradients(buckets, bucket));
+    if (buckets->config.shards_state)
+        TRY(move_parameters(buckets, bucket));
 
 out:
     return status;
@@ -129,15 +216,31 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the buckets of %zu gradients", count);
     TRY(stream_create(stream_device(compute), &buckets->communication));
     TRY(event_create(stream_device(compute), false, &buckets->reduced));
+    TRY(event_create(stream_device(compute), false, &buckets->updated));
+    TRY(event_create(stream_device(compute), false, &buckets->gathered));
     find_members(buckets, encoder);
     fill_buckets(buckets);
+    if (config->shards_state)
+        TRY(divide_buckets(buckets));
     for (int i = 0; i < buckets->bucket_count; i++) TRY(open_bucket(buckets, &buckets->buckets[i]));
+    TRY(allocator_trim(allocator)); /* of what was moved */
     *opened = buckets;
     buckets = NULL;
 
 out:
     gradient_buckets_close(buckets);
     return status;
+}
+
+/* A member that was moved has no memory of its own any more. */
+static void forget_views(const struct bucket *bucket, const struct member *member)
+{
+    struct tensor *value = member->parameter->value;
+
+    if (bucket->data != NULL && member->gradient->data == bucket->data + member->offset)
+        member->gradient->data = NULL;
+    if (bucket->parameters != NULL && value->data == bucket->parameters + member->offset)
+        value->data = member->parameter->master = NULL;
 }
 
 void gradient_buckets_close(struct gradient_buckets *buckets)
@@ -148,13 +251,15 @@ void gradient_buckets_close(struct gradient_buckets *buckets)
     for (int i = 0; buckets->buckets != NULL && i < buckets->bucket_count; i++) {
         struct bucket *bucket = &buckets->buckets[i];
         for (int m = bucket->first; m < bucket->first + bucket->count; m++)
-            if (bucket->data != NULL &&
-                buckets->members[m].gradient->data == bucket->data + buckets->members[m].offset)
-                buckets->members[m].gradient->data = NULL;
+            forget_views(bucket, &buckets->members[m]);
         allocator_free(buckets->allocator, bucket->data);
+        allocator_free(buckets->allocator, bucket->parameters);
         event_destroy(bucket->ready);
     }
     event_destroy(buckets->reduced);
+    event_destroy(buckets->updated);
+    event_destroy(buckets->gathered);
+    free(buckets->pieces);
     free(buckets->members);
     free(buckets->buckets);
     free(buckets);
@@ -163,6 +268,11 @@ void gradient_buckets_close(struct gradient_buckets *buckets)
 const struct pass_listener *gradient_buckets_listener(const struct gradient_buckets *buckets)
 {
     return buckets != NULL ? &buckets->listener : NULL;
+}
+
+const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buckets *buckets)
+{
+    return buckets != NULL ? buckets->pieces : NULL;
 }
 
 /* --- Communicating --- */
@@ -187,13 +297,15 @@ out:
 static enum status queue_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
 {
     enum status status = STATUS_OK;
-    const struct collective all_reduce = { COLLECTIVE_ALL_REDUCE, bucket->data, bucket->elements };
+    const struct collective sum = { buckets->config.shards_state ? COLLECTIVE_REDUCE_SCATTER
+                                                                 : COLLECTIVE_ALL_REDUCE,
+                                    bucket->data, bucket->elements };
 
     if (!buckets->config.bucket_view)
         TRY(copy_members(buckets, bucket, false));
     TRY(event_record(bucket->ready, buckets->compute));
     TRY(stream_wait_event(buckets->communication, bucket->ready));
-    TRY(device_collective(buckets->communication, &all_reduce));
+    TRY(device_collective(buckets->communication, &sum));
 
 out:
     return status;
@@ -227,6 +339,30 @@ enum status gradient_buckets_finish(struct gradient_buckets *buckets)
     TRY(stream_wait_event(buckets->compute, buckets->reduced));
     for (int i = 0; !buckets->config.bucket_view && i < buckets->bucket_count; i++)
         TRY(copy_members(buckets, &buckets->buckets[i], true));
+
+out:
+    return status;
+}
+
+bool gradient_buckets_are_shared(const struct gradient_buckets *buckets)
+{
+    return buckets != NULL && buckets->config.shards_state;
+}
+
+enum status gradient_buckets_gather(struct gradient_buckets *buckets)
+{
+    enum status status = STATUS_OK;
+
+    TRY(event_record(buckets->updated, buckets->compute));
+    TRY(stream_wait_event(buckets->communication, buckets->updated));
+    for (int i = 0; i < buckets->bucket_count; i++) {
+        const struct bucket *bucket = &buckets->buckets[i];
+        const struct collective all_gather = { COLLECTIVE_ALL_GATHER, bucket->parameters,
+                                               bucket->elements };
+        TRY(device_collective(buckets->communication, &all_gather));
+    }
+    TRY(event_record(buckets->gathered, buckets->communication));
+    TRY(stream_wait_event(buckets->compute, buckets->gathered));
 
 out:
     return status;

@@ -70,6 +70,20 @@ out:
     return status;
 }
 
+/* Brings the parameters that other ranks have updated. */
+static enum status queue_gathering(struct training *training, struct phase_times *times)
+{
+    enum status status = STATUS_OK;
+
+    if (!gradient_buckets_are_shared(training->buckets))
+        return STATUS_OK;
+    TRY(gradient_buckets_gather(training->buckets));
+    TRY(mark(training, times, TIMED_COMMUNICATION));
+
+out:
+    return status;
+}
+
 static enum status begin_update(struct training *training)
 {
     enum status status = STATUS_OK;
@@ -99,6 +113,7 @@ static enum status queue_step(struct training *training, struct phase_times *tim
         if (last) {
             TRY(queue_exchange(training, times));
             TRY(queue_update(training, times));
+            TRY(queue_gathering(training, times));
         }
     }
     tensor_sums_step_end(training->sums);

@@ -13,8 +13,8 @@
       "device time of the forward pass, in the window's last step")                                \
     X(BACKWARD_TIME, "backward_time", "us", "device time of the backward pass, in the same step")  \
     X(COMMUNICATION_WAIT, "communication_wait", "us",                                              \
-      "device time that the update waits for other ranks and their gradients after backward, in "  \
-      "the same step")                                                                             \
+      "device time that the update waits for other ranks and their gradients after backward, and " \
+      "what follows it for their parameters, in the same step")                                    \
     X(COMMUNICATION_SHARE, "communication_wait_share", "",                                         \
       "communication_wait as a share of backward_time")                                            \
     X(COLLECTIVES_PER_STEP, "collectives_per_step", "", "operations that all ranks take part in")  \
@@ -59,6 +59,8 @@
     X(SKIPPED_UPDATES, "skipped_updates_per_step", "",                                             \
       "updates skipped because a gradient was not finite; of precision=fp16 only")                 \
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
+    X(OPTIMIZER_STATE, "optimizer_state_bytes", "B",                                               \
+      "memory that the optimizer's running means take, and fp32 weights beside narrower ones")     \
     X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")        \
     X(MEMORY_GROWTH, "memory_growth_bytes", "B", "device memory that a step leaves allocated")     \
     X(MEMORY_RESERVED, "memory_reserved_bytes", "B",                                               \

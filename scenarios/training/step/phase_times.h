@@ -10,7 +10,7 @@
 
 struct phase_times;
 
-/* Sums over a step. Communication: how long the update waits for it after backward. */
+/* Sums over a step. Communication: how long the update waits for it after backward, and what follows after the update. */
 struct phase_ns {
     double forward, backward, communication, optimizer;
 };

@@ -93,7 +93,9 @@ static enum status open_model(struct training *training)
     TRY(gradient_buckets_open(&training->buckets, &config->ranks, training->encoder,
                               training->allocator, training->compute));
     TRY(optimizer_open(&training->optimizer, &config->optimizer, training->encoder->parameters,
-                       training->encoder->parameter_count, training->allocator, training->compute));
+                       training->encoder->parameter_count,
+                       gradient_buckets_pieces(training->buckets), training->allocator,
+                       training->compute));
     TRY(micro_batches_open(&training->micro_batches, config, &training->layout, training->encoder,
                            training->compute));
     if (config->saving.resume[0] != '\0')
@@ -141,7 +143,7 @@ enum status training_open(struct training **opened, struct device *device,
         batch_layout(training->dataset, &config->loader.batching, config->model.batch);
     TRY(stream_create(device, &training->compute));
     stream_set_blocking(training->compute, config->launch.mode == LAUNCH_BLOCKING);
-    TRY(phase_times_open(&training->phases, device, 1 + 4 * config->launch.accumulate));
+    TRY(phase_times_open(&training->phases, device, 1 + 5 * config->launch.accumulate));
     TRY(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY(training_open_graphs(training));
     TRY(open_model(training));

@@ -199,6 +199,7 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_SKIPPED_UPDATES] =
         may_overflow(training) ? (double)counts->skipped_updates / steps : NAN;
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
+    metric[METRIC_OPTIMIZER_STATE] = (double)optimizer_state_bytes(training->optimizer);
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
     metric[METRIC_MEMORY_GROWTH] = (double)counts->left_bytes / steps;
     metric[METRIC_MEMORY_RESERVED] = (double)memory.peak_reserved;
