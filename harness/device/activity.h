@@ -7,6 +7,8 @@
 #ifndef HARNESS_DEVICE_ACTIVITY_H
 #define HARNESS_DEVICE_ACTIVITY_H
 
+#include "harness/device/dtype.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,7 +58,8 @@ struct activity {
     uint32_t shared_bytes;
     float occupancy; /* estimated, 0..1; 0 where it is not known */
     const char
-        *collective; /* kernels that communicate: PyTorch's name, "allreduce"; NULL: others */
+        *collective;  /* kernels that communicate: PyTorch's name, "allreduce"; NULL: others */
+    enum dtype dtype; /* of what they communicate */
 };
 
 /* `record` is called from any thread, also from several at once, and must not block for long or call

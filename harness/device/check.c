@@ -84,6 +84,8 @@ enum status check_collective(const struct collective *collective, int ranks)
     TRY(check_given(collective, "collective", "the collective"));
     if ((unsigned)collective->kind >= COLLECTIVE_COUNT)
         FAIL(STATUS_BAD_USAGE, "collective: %d is not one", (int)collective->kind);
+    if ((unsigned)collective->dtype >= DTYPE_COUNT)
+        FAIL(STATUS_BAD_USAGE, "collective: %d is no type of data", (int)collective->dtype);
     TRY(check_given(collective->data, "collective", "the data"));
     parts =
         collective->kind == COLLECTIVE_REDUCE_SCATTER || collective->kind == COLLECTIVE_ALL_GATHER;

@@ -498,7 +498,8 @@ enum status device_collective(struct stream *stream, const struct collective *co
         FAIL(STATUS_BAD_USAGE, "device_collective: there are no other ranks");
     TRY(device->driver->collective(stream, collective));
     count(&device->ledger->collectives, 1);
-    count(&device->ledger->collective_bytes, collective->count * (int64_t)sizeof *collective->data);
+    count(&device->ledger->collective_bytes,
+          collective->count * (int64_t)dtype_bytes(collective->dtype));
 
 out:
     return status;

@@ -14,6 +14,7 @@
 #include "harness/base/status.h"
 #include "harness/device/activity.h"
 #include "harness/device/collective.h"
+#include "harness/device/dtype.h"
 #include "harness/device/health.h"
 #include "kernels/kernels.h"
 
@@ -26,8 +27,6 @@ struct stream;
 struct event;
 struct graph;
 
-enum dtype { DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_COUNT };
-
 /* How fp32 products are computed: strict fp32, or rounded to tf32 where the device has it. */
 enum math { MATH_STRICT, MATH_TF32 };
 
@@ -36,9 +35,6 @@ enum copy_kind { COPY_HOST_TO_DEVICE, COPY_DEVICE_TO_HOST, COPY_DEVICE_TO_DEVICE
 /* ALLOCATE_DIRECT is cudaMalloc/cudaFree: the free waits for the device. ALLOCATE_STREAM_ORDERED is
  * cudaMallocAsync/cudaFreeAsync: in order with the stream's work, from a pool that keeps memory. */
 enum allocation { ALLOCATE_DIRECT, ALLOCATE_STREAM_ORDERED };
-
-size_t dtype_bytes(enum dtype dtype);
-const char *dtype_name(enum dtype dtype); /* "fp32", "bf16", "fp16" */
 
 struct device_options {
     int64_t memory_bytes; /* CPU device: its capacity. CUDA: refuse to use more. 0: the default */

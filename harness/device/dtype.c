@@ -1,5 +1,7 @@
 /* Storage types, for the program and for plugins alike. */
-#include "harness/device/device.h"
+#include "harness/device/dtype.h"
+
+#include "harness/base/status.h"
 
 static const struct {
     const char *name;

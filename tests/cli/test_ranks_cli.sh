@@ -35,7 +35,6 @@ left_behind()
     is_one_line err
 
     refuses "a batch that does not divide" "batch=8 with ranks=2 and accumulate=8" $train --accumulate=8
-    refuses "a type that is not added up" "precision=bf16 with ranks=2" $train --precision=bf16
     refuses "a graph" "launch=graph with ranks=2" $train --launch=graph
     refuses "a state" "save_every=never with ranks=2" $train --save="$folder/state"
     refuses "a sweep" "leave out --sweep" $train --sweep workers=0,1

@@ -1,6 +1,7 @@
 /* Ranks and the collectives of their devices. The program runs as every rank of a job that under_mpi.sh starts;
  * alone it is a process without a job. */
 #include "harness/device/many_ranks.h"
+#include "kernels/half.h"
 #include "tests/fixtures/cpu_device.h"
 
 #include <math.h>
@@ -79,7 +80,7 @@ static int close_device(void **state)
 static void collect(struct fixture *fixture, enum collective_kind kind, int64_t count)
 {
     size_t bytes = (size_t)count * sizeof(float);
-    const struct collective collective = { kind, fixture->data, count };
+    const struct collective collective = { kind, fixture->data, count, DTYPE_F32 };
 
     for (int64_t i = 0; i < count; i++) fixture->host[i] = value(ranks_rank(), i);
     assert_int_equal(
@@ -136,10 +137,85 @@ static void broadcast_takes_what_the_first_rank_has(void **state)
     for (int64_t i = 0; i < 70001; i++) assert_same(fixture->host[i], value(0, i), i);
 }
 
+/* --- Narrow types --- */
+
+static uint16_t narrow(float value, enum dtype dtype)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return dtype == DTYPE_BF16 ? (uint16_t)(bits >> 16) : half_narrow(value);
+}
+
+/* Whole numbers that both types hold exactly, as they do the sums of three. */
+static float whole_number(int rank, int64_t i)
+{
+    return (float)((i * 7 + rank * 13) % 61);
+}
+
+static void collect_halves(struct fixture *fixture, enum collective_kind kind, int64_t count,
+                           enum dtype dtype)
+{
+    const struct collective collective = { kind, fixture->data, count, dtype };
+    uint16_t *halves = (uint16_t *)fixture->host;
+    size_t bytes = (size_t)count * sizeof *halves;
+
+    for (int64_t i = 0; i < count; i++) halves[i] = narrow(whole_number(ranks_rank(), i), dtype);
+    OK(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, halves, bytes));
+    OK(device_collective(fixture->stream, &collective));
+    OK(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, halves, fixture->data, bytes));
+}
+
+static float whole_sum(int64_t i)
+{
+    float sum = 0;
+
+    for (int rank = 0; rank < ranks; rank++) sum += whole_number(rank, i);
+    return sum;
+}
+
+static void narrow_types_communicate_too(void **state)
+{
+    static const int64_t counts[] = { 1, 1023, 1025, 70001 };
+    struct fixture *fixture = *state;
+    const uint16_t *halves = (const uint16_t *)fixture->host;
+    int64_t count = 66000 * ranks, part = count / ranks;
+
+    for (enum dtype dtype = DTYPE_BF16; dtype <= DTYPE_F16; dtype++) {
+        for (size_t c = 0; c < ARRAY_SIZE(counts); c++) {
+            collect_halves(fixture, COLLECTIVE_ALL_REDUCE, counts[c], dtype);
+            for (int64_t i = 0; i < counts[c]; i++)
+                assert_int_equal(halves[i], narrow(whole_sum(i), dtype));
+        }
+        collect_halves(fixture, COLLECTIVE_REDUCE_SCATTER, count, dtype);
+        for (int64_t i = part * ranks_rank(); i < part * (ranks_rank() + 1); i++)
+            assert_int_equal(halves[i], narrow(whole_sum(i), dtype));
+        collect_halves(fixture, COLLECTIVE_ALL_GATHER, count, dtype);
+        for (int64_t i = 0; i < count; i++)
+            assert_int_equal(halves[i], narrow(whole_number((int)(i / part), i), dtype));
+        collect_halves(fixture, COLLECTIVE_BROADCAST, count, dtype);
+        for (int64_t i = 0; i < count; i++)
+            assert_int_equal(halves[i], narrow(whole_number(0, i), dtype));
+    }
+}
+
+/* In bf16 256 + 1 is 256, and so would be 256 + 1 + 1, added one by one: it is 258. */
+static void sums_are_rounded_once(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 1, DTYPE_BF16 };
+    uint16_t half = narrow(ranks_rank() == 0 ? 256 : 1, DTYPE_BF16);
+
+    OK(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, &half, sizeof half));
+    OK(device_collective(fixture->stream, &collective));
+    OK(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, &half, fixture->data, sizeof half));
+    assert_int_equal(half, narrow(ranks == 3 ? 258 : 256, DTYPE_BF16));
+}
+
 static void collectives_are_in_the_order_of_their_stream(void **state)
 {
     struct fixture *fixture = *state;
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 4096 };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 4096, DTYPE_F32 };
     float first = 0;
 
     assert_int_equal(device_memset(fixture->stream, fixture->data, 0, 4096 * sizeof(float)),
@@ -182,11 +258,12 @@ static void what_cannot_be_divided_is_refused(void **state)
 {
     struct fixture *fixture = *state;
     const struct collective cases[] = {
-        { COLLECTIVE_ALL_GATHER, fixture->data, ranks + 1 },
-        { COLLECTIVE_REDUCE_SCATTER, fixture->data, ranks + 1 },
-        { COLLECTIVE_ALL_REDUCE, fixture->data, 0 },
-        { COLLECTIVE_ALL_REDUCE, NULL, 64 },
-        { COLLECTIVE_COUNT, fixture->data, 64 },
+        { COLLECTIVE_ALL_GATHER, fixture->data, ranks + 1, DTYPE_F32 },
+        { COLLECTIVE_REDUCE_SCATTER, fixture->data, ranks + 1, DTYPE_F32 },
+        { COLLECTIVE_ALL_REDUCE, fixture->data, 0, DTYPE_F32 },
+        { COLLECTIVE_ALL_REDUCE, NULL, 64, DTYPE_F32 },
+        { COLLECTIVE_COUNT, fixture->data, 64, DTYPE_F32 },
+        { COLLECTIVE_ALL_REDUCE, fixture->data, 64, DTYPE_COUNT },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -195,7 +272,7 @@ static void what_cannot_be_divided_is_refused(void **state)
 
 static void a_capture_refuses_them(struct fixture *fixture)
 {
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 64 };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 64, DTYPE_F32 };
     struct graph *graph = NULL;
 
     assert_int_equal(graph_begin(fixture->stream), STATUS_OK);
@@ -207,7 +284,7 @@ static void a_capture_refuses_them(struct fixture *fixture)
 static void a_graph_runs_them_again(struct fixture *fixture)
 {
     enum { COUNT = 64, LAUNCHES = 3 };
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, COUNT };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, COUNT, DTYPE_F32 };
     struct graph *graph = NULL;
     float wanted = 1;
 
@@ -275,7 +352,7 @@ static void each_has_its_share_of_the_cores(void **state)
 static void one_rank_needs_nobody(void **state)
 {
     struct fixture *fixture = *state;
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 64 };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 64, DTYPE_F32 };
     double sum = 3;
     int number = 7;
 
@@ -313,6 +390,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(reduce_scatter_leaves_each_rank_its_part),
         cmocka_unit_test(all_gather_takes_the_part_of_each_rank),
         cmocka_unit_test(broadcast_takes_what_the_first_rank_has),
+        cmocka_unit_test(narrow_types_communicate_too),
+        cmocka_unit_test(sums_are_rounded_once),
         cmocka_unit_test(collectives_are_in_the_order_of_their_stream),
         cmocka_unit_test(they_are_counted_and_recorded),
         cmocka_unit_test(what_cannot_be_divided_is_refused),

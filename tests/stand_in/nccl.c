@@ -12,6 +12,7 @@
  *     async            the second collective never ends by itself, and its error comes to who asks for it
  *     destroy          ncclCommDestroy() does not return */
 #include "harness/device/cuda/nccl.h"
+#include "harness/device/cpu/convert.h"
 #include "tests/stand_in/stand_in.h"
 
 #include <dlfcn.h>
@@ -41,10 +42,10 @@ static const struct {
 struct shared {
     atomic_uint arrived, turn;
     struct {
-        int kind, root;
+        int kind, type, root, unused;
         size_t count;
     } said[RANKS_MOST];
-    float slots[RANKS_MOST][CHUNK];
+    float slots[RANKS_MOST][CHUNK]; /* narrow elements leave half of them empty */
 };
 
 struct nccl_communicator {
@@ -138,12 +139,39 @@ static size_t least(size_t left)
     return left < CHUNK ? left : CHUNK;
 }
 
-static void add_up(const struct nccl_communicator *comm, float *to, size_t count)
+static enum dtype dtype_of(int type)
 {
+    return type == NCCL_FLOAT32 ? DTYPE_F32 : type == NCCL_BFLOAT16 ? DTYPE_BF16 : DTYPE_F16;
+}
+
+static size_t bytes_of(const struct operation *operation, size_t count)
+{
+    return count * dtype_bytes(dtype_of(operation->collective.type));
+}
+
+static float get(const void *slot, size_t i, enum dtype dtype)
+{
+    float value;
+
+    if (dtype == DTYPE_F32)
+        return ((const float *)slot)[i];
+    convert_widen(&value, (const uint16_t *)slot + i, dtype, 1, 1, 1);
+    return value;
+}
+
+static void add_up(const struct operation *operation, void *to, size_t count)
+{
+    const struct nccl_communicator *comm = operation->collective.comm;
+    enum dtype dtype = dtype_of(operation->collective.type);
+
     for (size_t i = 0; i < count; i++) {
-        float sum = comm->shared->slots[0][i];
-        for (int rank = 1; rank < comm->ranks; rank++) sum += comm->shared->slots[rank][i];
-        to[i] = sum;
+        float sum = get(comm->shared->slots[0], i, dtype);
+        for (int rank = 1; rank < comm->ranks; rank++)
+            sum += get(comm->shared->slots[rank], i, dtype);
+        if (dtype == DTYPE_F32)
+            ((float *)to)[i] = sum;
+        else
+            convert_narrow((uint16_t *)to + i, &sum, dtype, 1, 1, 1);
     }
 }
 
@@ -151,23 +179,24 @@ static void add_up(const struct nccl_communicator *comm, float *to, size_t count
 static void take(const struct operation *operation, int part, size_t at, size_t count)
 {
     const struct nccl_communicator *comm = operation->collective.comm;
-    float *to = operation->collective.receive + at;
+    char *to = operation->collective.receive + bytes_of(operation, at);
+    size_t part_bytes = bytes_of(operation, operation->collective.count);
 
     switch ((enum kind)operation->collective.kind) {
     case ALL_REDUCE:
-        add_up(comm, to, count);
+        add_up(operation, to, count);
         break;
     case REDUCE_SCATTER:
         if (part == comm->rank)
-            add_up(comm, to, count);
+            add_up(operation, to, count);
         break;
     case ALL_GATHER:
         for (int rank = 0; rank < comm->ranks; rank++)
-            memcpy(to + (size_t)rank * operation->collective.count, comm->shared->slots[rank],
-                   count * sizeof *to);
+            memcpy(to + (size_t)rank * part_bytes, comm->shared->slots[rank],
+                   bytes_of(operation, count));
         break;
     case BROADCAST:
-        memcpy(to, comm->shared->slots[operation->collective.root], count * sizeof *to);
+        memcpy(to, comm->shared->slots[operation->collective.root], bytes_of(operation, count));
         break;
     }
 }
@@ -180,8 +209,9 @@ static bool exchange(const struct operation *operation)
 
     for (int part = 0; part < parts; part++)
         for (size_t at = 0; at < count; at += CHUNK) {
-            const float *from = operation->collective.send + (size_t)part * count + at;
-            memcpy(comm->shared->slots[comm->rank], from, least(count - at) * sizeof *from);
+            memcpy(comm->shared->slots[comm->rank],
+                   operation->collective.send + bytes_of(operation, (size_t)part * count + at),
+                   bytes_of(operation, least(count - at)));
             if (!meet(comm))
                 return false;
             take(operation, part, at, least(count - at));
@@ -197,6 +227,7 @@ static bool agree(const struct operation *operation)
     struct shared *shared = comm->shared;
 
     shared->said[comm->rank].kind = operation->collective.kind;
+    shared->said[comm->rank].type = operation->collective.type;
     shared->said[comm->rank].root = operation->collective.root;
     shared->said[comm->rank].count = operation->collective.count;
     if (!meet(comm))
@@ -230,7 +261,8 @@ static enum nccl_result queue(enum kind kind, const void *send, void *receive, s
     cudaError_t error;
 
     require(!atomic_load(&comm->aborted), "a communicator is used after its end");
-    require(type == NCCL_FLOAT32, "the type is not that of the data");
+    require(type == NCCL_FLOAT32 || type == NCCL_BFLOAT16 || type == NCCL_FLOAT16,
+            "the type is none of a gradient");
     note(comm->rank, kinds[kind].call, count);
     comm->calls++;
     if (comm->calls == 2 && is_told("call", comm->rank))
@@ -241,7 +273,8 @@ static enum nccl_result queue(enum kind kind, const void *send, void *receive, s
     operation.collective.send = send;
     operation.collective.receive = receive;
     operation.collective.count = count;
-    operation.collective.kind = kind;
+    operation.collective.kind = (int)kind;
+    operation.collective.type = type;
     operation.collective.root = root;
     operation.work = (struct stand_in_work){
         .kind = STAND_IN_KERNEL, .name = kinds[kind].kernel, .grid = 1, .block = 96
@@ -255,6 +288,12 @@ static enum nccl_result queue(enum kind kind, const void *send, void *receive, s
     return error == cudaSuccess ? NCCL_SUCCESS : NCCL_UNHANDLED_CUDA_ERROR;
 }
 
+/* Whether `part` is at the rank's place in the whole. */
+static bool is_part(const void *whole, const void *part, size_t count, int type, int rank)
+{
+    return (const char *)whole + (size_t)rank * count * dtype_bytes(dtype_of(type)) == part;
+}
+
 enum nccl_result ncclAllReduce(const void *send, void *receive, size_t count, int type,
                                int operation, nccl_comm comm, cudaStream_t stream)
 {
@@ -265,7 +304,7 @@ enum nccl_result ncclAllReduce(const void *send, void *receive, size_t count, in
 enum nccl_result ncclReduceScatter(const void *send, void *receive, size_t count, int type,
                                    int operation, nccl_comm comm, cudaStream_t stream)
 {
-    require((const float *)send + (size_t)comm->rank * count == receive && operation == NCCL_SUM,
+    require(is_part(send, receive, count, type, comm->rank) && operation == NCCL_SUM,
             "a reduce-scatter in place adds up at the part of the rank");
     return queue(REDUCE_SCATTER, send, receive, count, type, 0, comm, stream);
 }
@@ -273,7 +312,7 @@ enum nccl_result ncclReduceScatter(const void *send, void *receive, size_t count
 enum nccl_result ncclAllGather(const void *send, void *receive, size_t count, int type,
                                nccl_comm comm, cudaStream_t stream)
 {
-    require((float *)receive + (size_t)comm->rank * count == send,
+    require(is_part(receive, send, count, type, comm->rank),
             "an all-gather in place takes the part of the rank");
     return queue(ALL_GATHER, send, receive, count, type, 0, comm, stream);
 }

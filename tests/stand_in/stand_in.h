@@ -49,10 +49,10 @@ struct operation {
         } product;
         struct {
             struct nccl_communicator *comm;
-            const float *send;
-            float *receive;
+            const char *send;
+            char *receive;
             size_t count;
-            int kind, root;
+            int kind, type, root;
         } collective;
     };
 };

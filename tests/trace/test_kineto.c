@@ -429,7 +429,8 @@ static void a_rank_says_whose_it_is_and_what_it_communicates(void **state)
                                   .grid = { 1, 1, 1 },
                                   .block = { 96, 1, 1 },
                                   .bytes = 4096,
-                                  .collective = "_allgather_base" });
+                                  .collective = "_allgather_base",
+                                  .dtype = DTYPE_BF16 });
     OK(kineto_write(trace_folder_path("rank.json"), trace, &about));
     trace_close(trace);
     file = kineto_file_read(trace_folder_path("rank.json"));
@@ -441,8 +442,9 @@ static void a_rank_says_whose_it_is_and_what_it_communicates(void **state)
     assert_int_equal(cJSON_GetObjectItem(run, "world_size")->valueint, 4);
     kernel = the_event(&events, "kernel", "ncclDevKernel_AllGather_RING_LL");
     assert_string_equal(event_text(kernel, "Collective name"), "_allgather_base");
-    assert_int_equal(event_integer(kernel, "In msg nelems"), 256);
-    assert_int_equal(event_integer(kernel, "Out msg nelems"), 1024);
+    assert_int_equal(event_integer(kernel, "In msg nelems"), 512);
+    assert_int_equal(event_integer(kernel, "Out msg nelems"), 2048);
+    assert_string_equal(event_text(kernel, "dtype"), "BFloat16");
     assert_int_equal(event_integer(kernel, "Group size"), 4);
     trace_events_release(&events);
     kineto_file_release(&file);

@@ -649,12 +649,13 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "ranks=3 batch=8", "",
           "batch=8 with ranks=3 and accumulate=1: every rank takes as many samples of each "
           "micro-batch; set batch to a multiple of ranks times accumulate" },
-        { &cpu, "ranks=2 precision=bf16", "",
-          "precision=bf16 with ranks=2: gradients of several ranks are added up in fp32; set "
-          "precision=fp32 or ranks=1" },
         { &cpu, "ranks=2 launch=graph", "",
           "launch=graph with ranks=2: a graph holds no communication; set launch=eager or "
           "ranks=1" },
+        { &cpu, "ranks=2 precision=bf16 optimizer_state=sharded", "",
+          "precision=bf16 with optimizer_state=sharded: a rank updates the parameters that all "
+          "gather, and not fp32 weights beside them; set precision=fp32 or "
+          "optimizer_state=replicated" },
         { &cpu, "ranks=2 optimizer=per_tensor optimizer_state=sharded", "",
           "optimizer=per_tensor with optimizer_state=sharded: a rank updates its parts of all "
           "tensors in one kernel; set optimizer=multi_tensor or optimizer_state=replicated" },

@@ -45,6 +45,18 @@ class RankLosses(unittest.TestCase):
                     self.assertNotEqual(alone[0][0], alone[0][-1])
                     self.assertEqual(alone[4], together[4])
 
+    def test_narrow_gradients_are_added_up_too(self):
+        """Half the bytes; sums are rounded, but for that it is the same training."""
+        whole = train(2, IMAGES)
+        for precision in ("bf16", "fp16"):
+            settings = IMAGES.replace("precision=fp32", f"precision={precision}")
+            alone, together, copied = train(1, settings), train(2, settings), train(2, settings + "bucket_view=no")
+            with self.subTest(precision=precision):
+                self.assertLess(difference(alone[0], together[0]), 0.02)
+                self.assertEqual(together[0], copied[0])
+                self.assertEqual(together[0], train(2, settings + "bucket_mb=tensor allreduce=after_backward")[0])
+                self.assertEqual(2 * together[2], whole[2])
+
     def test_losses_are_the_same_bits_each_time(self):
         usual = train(2, SEQUENCES)
         for settings in ("", "allreduce=after_backward", "bucket_mb=tensor", "bucket_view=no", "bucket_mb=1",

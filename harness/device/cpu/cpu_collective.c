@@ -12,15 +12,28 @@ enum {
 };
 
 static const char *const names[] = {
-#define NAME(id, name, kernel) [COLLECTIVE_##id] = name,
+#define NAME(id, name) [COLLECTIVE_##id] = name,
     COLLECTIVES(NAME)
 #undef NAME
 };
 
-static const char *const kernels[] = {
-#define KERNEL_NAME(id, name, kernel) [COLLECTIVE_##id] = kernel,
-    COLLECTIVES(KERNEL_NAME)
-#undef KERNEL_NAME
+/* NCCL's, whose types follow enum dtype. */
+#define ADDING(operation)                                                                          \
+    {                                                                                              \
+        "ncclDevKernel_" operation "_Sum_f32_RING_LL",                                             \
+            "ncclDevKernel_" operation "_Sum_bf16_RING_LL",                                        \
+            "ncclDevKernel_" operation "_Sum_f16_RING_LL"                                          \
+    }
+#define MOVING(operation)                                                                          \
+    {                                                                                              \
+        "ncclDevKernel_" operation "_RING_LL", "ncclDevKernel_" operation "_RING_LL",              \
+            "ncclDevKernel_" operation "_RING_LL"                                                  \
+    }
+static const char *const kernels[COLLECTIVE_COUNT][DTYPE_COUNT] = {
+    [COLLECTIVE_ALL_REDUCE] = ADDING("AllReduce"),
+    [COLLECTIVE_REDUCE_SCATTER] = ADDING("ReduceScatter"),
+    [COLLECTIVE_ALL_GATHER] = MOVING("AllGather"),
+    [COLLECTIVE_BROADCAST] = MOVING("Broadcast"),
 };
 
 /* Other workers never interrupt a thread that runs (stream.c). One that waits for a message must, or every message
@@ -57,11 +70,12 @@ static void show_collective(const struct cpu_stream *stream, const struct item *
 
     (void)stream;
     activity->kind = ACTIVITY_KERNEL;
-    activity->name = kernels[collective->kind];
-    activity->bytes = collective->count * (int64_t)sizeof *collective->data;
+    activity->name = kernels[collective->kind][collective->dtype];
+    activity->bytes = collective->count * (int64_t)dtype_bytes(collective->dtype);
     activity->grid[0] = activity->grid[1] = activity->grid[2] = 1;
     activity->block[0] = activity->block[1] = activity->block[2] = 1;
     activity->collective = names[collective->kind];
+    activity->dtype = collective->dtype;
 }
 
 static const struct cpu_work collective_work = { .run = run_collective, .show = show_collective };

@@ -235,10 +235,21 @@ enum status collectives_check(struct collectives *collectives)
 /* --- Communicating --- */
 
 static const char *const names[] = {
-#define NAME(id, name, kernel) [COLLECTIVE_##id] = name,
+#define NAME(id, name) [COLLECTIVE_##id] = name,
     COLLECTIVES(NAME)
 #undef NAME
 };
+
+static const int types[DTYPE_COUNT] = {
+    [DTYPE_F32] = NCCL_FLOAT32,
+    [DTYPE_BF16] = NCCL_BFLOAT16,
+    [DTYPE_F16] = NCCL_FLOAT16,
+};
+
+static size_t bytes_of(const struct collective *collective)
+{
+    return (size_t)collective->count * dtype_bytes(collective->dtype);
+}
 
 /* Under the lock. In place: NCCL knows it by a rank's part that is at its place in the whole. */
 static enum status queue(struct collectives *collectives, const struct collective *collective,
@@ -246,22 +257,24 @@ static enum status queue(struct collectives *collectives, const struct collectiv
 {
     enum status status = STATUS_OK;
     nccl_comm comm = collectives->comm;
-    float *data = collective->data;
+    void *data = collective->data, *part;
     size_t count = (size_t)collective->count, part_count = count / (size_t)collectives->place.count;
-    float *part = data + part_count * (size_t)collectives->place.rank;
+    size_t part_bytes = part_count * dtype_bytes(collective->dtype);
+    int type = types[collective->dtype];
 
+    part = (char *)data + (size_t)collectives->place.rank * part_bytes;
     switch (collective->kind) {
     case COLLECTIVE_ALL_REDUCE:
-        NCCL(ncclAllReduce(data, data, count, NCCL_FLOAT32, NCCL_SUM, comm, stream));
+        NCCL(ncclAllReduce(data, data, count, type, NCCL_SUM, comm, stream));
         break;
     case COLLECTIVE_REDUCE_SCATTER:
-        NCCL(ncclReduceScatter(data, part, part_count, NCCL_FLOAT32, NCCL_SUM, comm, stream));
+        NCCL(ncclReduceScatter(data, part, part_count, type, NCCL_SUM, comm, stream));
         break;
     case COLLECTIVE_ALL_GATHER:
-        NCCL(ncclAllGather(part, data, part_count, NCCL_FLOAT32, comm, stream));
+        NCCL(ncclAllGather(part, data, part_count, type, comm, stream));
         break;
     case COLLECTIVE_BROADCAST:
-        NCCL(ncclBroadcast(data, data, count, NCCL_FLOAT32, 0, comm, stream));
+        NCCL(ncclBroadcast(data, data, count, type, 0, comm, stream));
         break;
     case COLLECTIVE_COUNT:
         break;
@@ -279,7 +292,8 @@ static void note_message(const struct collective *collective, int64_t start_ns)
         .end_ns = clock_ns(),
         .thread = phase_stack_thread(),
         .name = names[collective->kind],
-        .bytes = collective->count * (int64_t)sizeof *collective->data,
+        .bytes = (int64_t)bytes_of(collective),
+        .dtype = collective->dtype,
     };
 
     cupti_collector_note(&message);
@@ -291,11 +305,10 @@ enum status cuda_collective(struct stream *base, const struct collective *collec
     struct cuda_stream *stream = (struct cuda_stream *)base;
     struct cuda_device *device = (struct cuda_device *)base->device;
     struct collectives *collectives = device->collectives;
-    size_t bytes = (size_t)collective->count * sizeof *collective->data;
     int64_t start_ns;
 
     TRY(cuda_enter(device));
-    if (regions_kind(cuda_memory_regions(device->memory), collective->data, bytes) !=
+    if (regions_kind(cuda_memory_regions(device->memory), collective->data, bytes_of(collective)) !=
         ACTIVITY_MEMORY_DEVICE)
         FAIL(STATUS_BAD_USAGE, "collective: its data is no memory of device %d",
              base->device->properties.index);

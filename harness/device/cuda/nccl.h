@@ -31,7 +31,8 @@ enum nccl_result {
     NCCL_IN_PROGRESS,
 };
 
-enum { NCCL_FLOAT32 = 7, NCCL_SUM = 0 }; /* ncclDataType_t, ncclRedOp_t */
+/* ncclDataType_t, ncclRedOp_t */
+enum { NCCL_FLOAT16 = 6, NCCL_FLOAT32 = 7, NCCL_BFLOAT16 = 9, NCCL_SUM = 0 };
 
 /* The functions in use, with their parameters. All return ncclResult_t. */
 #define NCCL_CALLS(X)                                                                              \

@@ -8,6 +8,7 @@
  *
  * A wait is a loop of tests, with short rests after the first: the rank that is waited for may need the core.
  * sched_yield() would not do: since Linux 6.6 a thread that yields gives up its turn for milliseconds. */
+#include "harness/device/cpu/convert.h"
 #include "harness/device/ranks_driver.h"
 
 #include <mpi.h>
@@ -22,9 +23,11 @@
 #include <unistd.h>
 
 enum {
-    ROUND_FLOATS = 64 << 10, /* of a rank's part: 256 KiB, which fit a core's cache */
-    SHORT_FLOATS = 1024,     /* up to here one round costs less than two */
-    TESTS_SPUN = 200,        /* before the thread rests between tests */
+    ROUND_FLOATS =
+        64 << 10, /* of a rank's part: 256 KiB, which fit a core's cache; narrow elements as many */
+    SHORT_FLOATS = 1024, /* up to here one round costs less than two */
+    BLOCK = 1024,        /* elements that are widened at once */
+    TESTS_SPUN = 200,    /* before the thread rests between tests */
     REST_NS = 20000,
     TAG = 1,
 };
@@ -252,18 +255,27 @@ static struct part part_slice(struct part part, int64_t at, int64_t most)
 /* One round: `data` and the part of each rank in it, or the whole of it to and from everybody. */
 struct round {
     struct channel *channel;
-    float *data;
+    char *data;
     const struct part *parts; /* [count], by rank */
+    enum dtype dtype;
 };
 
-/* own = the sum over ranks of what was received from them, and own in its place. */
-static void add_up(struct channel *channel, float *own, int64_t count)
+static size_t bytes_of(const struct round *round, int64_t count)
+{
+    return (size_t)count * dtype_bytes(round->dtype);
+}
+
+static void *received_from(const struct channel *channel, int rank)
+{
+    return channel->received + (size_t)rank * ROUND_FLOATS;
+}
+
+static void add_floats(const struct channel *channel, float *own, int64_t count)
 {
     float *sum = channel->sum;
 
     for (int rank = 0; rank < place.count; rank++) {
-        const float *from =
-            rank == place.rank ? own : channel->received + (size_t)rank * ROUND_FLOATS;
+        const float *from = rank == place.rank ? own : received_from(channel, rank);
         if (rank == 0)
             memcpy(sum, from, (size_t)count * sizeof *sum);
         else
@@ -272,16 +284,44 @@ static void add_up(struct channel *channel, float *own, int64_t count)
     memcpy(own, sum, (size_t)count * sizeof *sum);
 }
 
+/* In fp32, and rounded once. */
+static void add_halves(const struct channel *channel, uint16_t *own, int64_t count,
+                       enum dtype dtype)
+{
+    float sum[BLOCK], term[BLOCK];
+
+    for (int64_t at = 0; at < count; at += BLOCK) {
+        long block = (long)(count - at < BLOCK ? count - at : BLOCK);
+        for (int rank = 0; rank < place.count; rank++) {
+            const uint16_t *from = rank == place.rank ? own : received_from(channel, rank);
+            convert_widen(rank == 0 ? sum : term, from + at, dtype, 1, block, block);
+            for (long i = 0; rank > 0 && i < block; i++) sum[i] += term[i];
+        }
+        convert_narrow(own + at, sum, dtype, 1, block, block);
+    }
+}
+
+/* own = the sum over ranks of what was received from them, and own in its place. */
+static void add_up(const struct round *round, struct part own)
+{
+    void *data = round->data + bytes_of(round, own.first);
+
+    if (round->dtype == DTYPE_F32)
+        add_floats(round->channel, data, own.count);
+    else
+        add_halves(round->channel, data, own.count, round->dtype);
+}
+
 static struct message scatter_message(const void *context, int peer)
 {
     const struct round *round = context;
     const struct part *own = &round->parts[place.rank], *theirs = &round->parts[peer];
 
     return (struct message){
-        .send = round->data + theirs->first,
-        .send_bytes = (size_t)theirs->count * sizeof(float),
-        .receive = round->channel->received + (size_t)peer * ROUND_FLOATS,
-        .receive_bytes = (size_t)own->count * sizeof(float),
+        .send = round->data + bytes_of(round, theirs->first),
+        .send_bytes = bytes_of(round, theirs->count),
+        .receive = received_from(round->channel, peer),
+        .receive_bytes = bytes_of(round, own->count),
     };
 }
 
@@ -291,35 +331,37 @@ static struct message gather_message(const void *context, int peer)
     const struct part *own = &round->parts[place.rank], *theirs = &round->parts[peer];
 
     return (struct message){
-        .send = round->data + own->first,
-        .send_bytes = (size_t)own->count * sizeof(float),
-        .receive = round->data + theirs->first,
-        .receive_bytes = (size_t)theirs->count * sizeof(float),
+        .send = round->data + bytes_of(round, own->first),
+        .send_bytes = bytes_of(round, own->count),
+        .receive = round->data + bytes_of(round, theirs->first),
+        .receive_bytes = bytes_of(round, theirs->count),
     };
 }
 
 static struct message whole_message(const void *context, int peer)
 {
     const struct round *round = context;
-    size_t bytes = (size_t)round->parts[place.rank].count * sizeof(float);
+    const struct part *own = &round->parts[place.rank];
 
     return (struct message){
-        .send = round->data,
-        .send_bytes = bytes,
-        .receive = round->channel->received + (size_t)peer * ROUND_FLOATS,
-        .receive_bytes = bytes,
+        .send = round->data + bytes_of(round, own->first),
+        .send_bytes = bytes_of(round, own->count),
+        .receive = received_from(round->channel, peer),
+        .receive_bytes = bytes_of(round, own->count),
     };
 }
 
 static struct message broadcast_message(const void *context, int peer)
 {
     const struct round *round = context;
-    size_t bytes = (size_t)round->parts[place.rank].count * sizeof(float);
+    const struct part *own = &round->parts[place.rank];
+    size_t bytes = bytes_of(round, own->count);
+    char *data = round->data + bytes_of(round, own->first);
 
     return (struct message){
-        .send = round->data,
+        .send = data,
         .send_bytes = place.rank == 0 ? bytes : 0,
-        .receive = round->data,
+        .receive = data,
         .receive_bytes = peer == 0 ? bytes : 0,
     };
 }
@@ -329,7 +371,7 @@ static enum status run_parts(struct channel *channel, const struct collective *c
 {
     enum status status = STATUS_OK;
     struct part *parts = malloc((size_t)place.count * sizeof *parts);
-    struct round round = { channel, collective->data, parts };
+    struct round round = { channel, collective->data, parts, collective->dtype };
     int64_t longest = part_longest(collective->count, place.count);
 
     if (parts == NULL)
@@ -340,7 +382,7 @@ static enum status run_parts(struct channel *channel, const struct collective *c
                 part_slice(part_of(collective->count, rank, place.count), at, ROUND_FLOATS);
         if (collective->kind != COLLECTIVE_ALL_GATHER) {
             TRY(exchange(channel, scatter_message, &round));
-            add_up(channel, collective->data + parts[place.rank].first, parts[place.rank].count);
+            add_up(&round, parts[place.rank]);
         }
         if (collective->kind != COLLECTIVE_REDUCE_SCATTER)
             TRY(exchange(channel, gather_message, &round));
@@ -357,21 +399,21 @@ static enum status run_whole(struct channel *channel, const struct collective *c
     enum status status = STATUS_OK;
     bool adds = collective->kind != COLLECTIVE_BROADCAST;
 
+    struct part *parts = calloc((size_t)place.count, sizeof *parts), *own = NULL;
+    struct round round = { channel, collective->data, parts, collective->dtype };
+
+    if (parts == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
+    own = &parts[place.rank];
     for (int64_t at = 0; at < collective->count; at += ROUND_FLOATS) {
-        struct part own = part_slice((struct part){ 0, collective->count }, at, ROUND_FLOATS);
-        struct part *parts = calloc((size_t)place.count, sizeof *parts);
-        struct round round = { channel, collective->data + own.first, parts };
-        if (parts == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
-        parts[place.rank] = own;
-        status = exchange(channel, adds ? whole_message : broadcast_message, &round);
-        free(parts);
-        TRY(status);
+        *own = part_slice((struct part){ 0, collective->count }, at, ROUND_FLOATS);
+        TRY(exchange(channel, adds ? whole_message : broadcast_message, &round));
         if (adds)
-            add_up(channel, collective->data + own.first, own.count);
+            add_up(&round, *own);
     }
 
 out:
+    free(parts);
     return status;
 }
 

@@ -282,8 +282,9 @@ static double product(const uint32_t size[3])
 /* A rank's part is what it has before an all-gather and after a reduce-scatter. */
 static void collective_arguments(struct writer *writer, const struct activity *kernel)
 {
+    static const char *const types[DTYPE_COUNT] = { "Float", "BFloat16", "Half" };
     int ranks = writer->about->ranks > 0 ? writer->about->ranks : 1;
-    int64_t all = kernel->bytes / (int64_t)sizeof(float);
+    int64_t all = kernel->bytes / (int64_t)dtype_bytes(kernel->dtype);
     bool gathers = strcmp(kernel->collective, "_allgather_base") == 0;
     bool scatters = strcmp(kernel->collective, "_reduce_scatter_base") == 0;
 
@@ -291,7 +292,7 @@ static void collective_arguments(struct writer *writer, const struct activity *k
     integer(writer, "In msg nelems", gathers ? all / ranks : all);
     integer(writer, "Out msg nelems", scatters ? all / ranks : all);
     integer(writer, "Group size", ranks);
-    text(writer, "dtype", "Float");
+    text(writer, "dtype", types[kernel->dtype]);
     text(writer, "Process Group Name", "0");
     text(writer, "Process Group Description", "default_pg");
     integer(writer, "Rank", writer->about->rank);

@@ -260,7 +260,7 @@ out:
 static enum status exchange_partials(struct optimizer *optimizer)
 {
     const struct collective all_reduce = { COLLECTIVE_ALL_REDUCE, optimizer->partial,
-                                           optimizer->chunks };
+                                           optimizer->chunks, DTYPE_F32 };
 
     return optimizer->pieces != NULL ? device_collective(optimizer->stream, &all_reduce)
                                      : STATUS_OK;

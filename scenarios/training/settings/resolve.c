@@ -165,10 +165,12 @@ SETTINGS(losses_overwritten, config->logging.loss_every > LOSS_RING)
 SETTINGS(has_ranks, config->ranks.count > 1)
 SETTINGS(ranks_not_divided,
          config->model.batch % (config->launch.accumulate * config->ranks.count) != 0)
-DEVICE(ranks_not_in_fp32, has_ranks(config, device) && config->model.precision != PRECISION_FP32)
 DEVICE(ranks_in_graph, has_ranks(config, device) && config->launch.mode == LAUNCH_GRAPH)
 DEVICE(parts_of_tensors, has_ranks(config, device) && config->ranks.shards_state &&
                              config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
+DEVICE(parts_of_narrow,
+       has_ranks(config, device) && config->ranks.shards_state &&
+           (config->model.precision == PRECISION_BF16 || config->model.precision == PRECISION_FP16))
 DEVICE(ranks_save, has_ranks(config, device) &&
                        (config->saving.save_every > 0 || config->saving.folder[0] != '\0' ||
                         config->saving.resume[0] != '\0'))
@@ -246,13 +248,14 @@ static const struct refusal {
                             "memory_budget lower or to device" },
     { ranks_not_divided, "{batch} with {ranks} and {accumulate}: every rank takes as many samples "
                          "of each micro-batch; set batch to a multiple of ranks times accumulate" },
-    { ranks_not_in_fp32, "{precision} with {ranks}: gradients of several ranks are added up in "
-                         "fp32; set precision=fp32 or ranks=1" },
     { ranks_in_graph, "{launch} with {ranks}: a graph holds no communication; set launch=eager or "
                       "ranks=1" },
     { parts_of_tensors,
       "{optimizer} with {optimizer_state}: a rank updates its parts of all tensors "
       "in one kernel; set optimizer=multi_tensor or optimizer_state=replicated" },
+    { parts_of_narrow, "{precision} with {optimizer_state}: a rank updates the parameters that all "
+                       "gather, and not fp32 weights beside them; set precision=fp32 or "
+                       "optimizer_state=replicated" },
     { ranks_save, "{save_every} with {ranks}: the state of one rank only can be saved and resumed; "
                   "set save_every=never, leave out --save and --resume, or set ranks=1" },
     { losses_overwritten,

@@ -14,7 +14,7 @@ struct member {
 };
 
 struct bucket {
-    float *data;
+    char *data;
     float *parameters;   /* NULL: they are where they were */
     int64_t elements;    /* with padding */
     int first, count;    /* members */
@@ -32,8 +32,21 @@ struct gradient_buckets {
     struct bucket *buckets; /* in that order too */
     int bucket_count, queued;
     struct optimizer_piece *pieces; /* by number of the parameter; NULL: all of each */
+    enum dtype dtype;               /* of all gradients */
     struct pass_listener listener;
 };
+
+static size_t bytes_of(const struct gradient_buckets *buckets, int64_t elements)
+{
+    return (size_t)elements * dtype_bytes(buckets->dtype);
+}
+
+/* The member's part of its bucket. */
+static void *part_of(const struct gradient_buckets *buckets, const struct bucket *bucket,
+                     const struct member *member)
+{
+    return bucket->data + bytes_of(buckets, member->offset);
+}
 
 /* --- Opening --- */
 
@@ -63,7 +76,7 @@ static void find_members(struct gradient_buckets *buckets, const struct encoder 
 
 static void fill_buckets(struct gradient_buckets *buckets)
 {
-    int64_t most = (int64_t)buckets->config.bucket_mb * (1 << 20) / (int64_t)sizeof(float);
+    int64_t most = (int64_t)buckets->config.bucket_mb * (1 << 20) / (int64_t)bytes_of(buckets, 1);
 
     for (int i = 0; i < buckets->member_count; i++) {
         struct member *member = &buckets->members[i];
@@ -145,7 +158,7 @@ static enum status move_gradients(struct gradient_buckets *buckets, const struct
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
         struct member *member = &buckets->members[i];
         void *own = member->gradient->data;
-        member->gradient->data = bucket->data + member->offset;
+        member->gradient->data = part_of(buckets, bucket, member);
         TRY(allocator_free(buckets->allocator, own));
     }
 
@@ -179,8 +192,8 @@ static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *
     enum status status = STATUS_OK;
 
     TRY(event_create(stream_device(buckets->compute), false, &bucket->ready));
-    TRY(allocator_alloc(buckets->allocator, MEMORY_GRADIENTS,
-                        (size_t)bucket->elements * sizeof *bucket->data, (void **)&bucket->data));
+    TRY(allocator_alloc(buckets->allocator, MEMORY_GRADIENTS, bytes_of(buckets, bucket->elements),
+                        (void **)&bucket->data));
     if (buckets->config.bucket_view)
         TRY(move_gradients(buckets, bucket));
     if (buckets->config.shards_state)
@@ -209,6 +222,7 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
     buckets->config = *config;
     buckets->allocator = allocator;
     buckets->compute = compute;
+    buckets->dtype = encoder->shape.dtype;
     buckets->listener = (struct pass_listener){ take_pass, buckets };
     buckets->members = calloc(count, sizeof *buckets->members);
     buckets->buckets = calloc(count, sizeof *buckets->buckets);
@@ -233,11 +247,12 @@ out:
 }
 
 /* A member that was moved has no memory of its own any more. */
-static void forget_views(const struct bucket *bucket, const struct member *member)
+static void forget_views(const struct gradient_buckets *buckets, const struct bucket *bucket,
+                         const struct member *member)
 {
     struct tensor *value = member->parameter->value;
 
-    if (bucket->data != NULL && member->gradient->data == bucket->data + member->offset)
+    if (bucket->data != NULL && member->gradient->data == part_of(buckets, bucket, member))
         member->gradient->data = NULL;
     if (bucket->parameters != NULL && value->data == bucket->parameters + member->offset)
         value->data = member->parameter->master = NULL;
@@ -251,7 +266,7 @@ void gradient_buckets_close(struct gradient_buckets *buckets)
     for (int i = 0; buckets->buckets != NULL && i < buckets->bucket_count; i++) {
         struct bucket *bucket = &buckets->buckets[i];
         for (int m = bucket->first; m < bucket->first + bucket->count; m++)
-            forget_views(bucket, &buckets->members[m]);
+            forget_views(buckets, bucket, &buckets->members[m]);
         allocator_free(buckets->allocator, bucket->data);
         allocator_free(buckets->allocator, bucket->parameters);
         event_destroy(bucket->ready);
@@ -285,7 +300,7 @@ static enum status copy_members(const struct gradient_buckets *buckets, const st
 
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
         const struct member *member = &buckets->members[i];
-        void *gradient = member->gradient->data, *part = bucket->data + member->offset;
+        void *gradient = member->gradient->data, *part = part_of(buckets, bucket, member);
         TRY(device_copy_async(buckets->compute, COPY_DEVICE_TO_DEVICE, back ? gradient : part,
                               back ? part : gradient, tensor_bytes(member->gradient)));
     }
@@ -299,7 +314,7 @@ static enum status queue_bucket(struct gradient_buckets *buckets, struct bucket 
     enum status status = STATUS_OK;
     const struct collective sum = { buckets->config.shards_state ? COLLECTIVE_REDUCE_SCATTER
                                                                  : COLLECTIVE_ALL_REDUCE,
-                                    bucket->data, bucket->elements };
+                                    bucket->data, bucket->elements, buckets->dtype };
 
     if (!buckets->config.bucket_view)
         TRY(copy_members(buckets, bucket, false));
@@ -358,7 +373,7 @@ enum status gradient_buckets_gather(struct gradient_buckets *buckets)
     for (int i = 0; i < buckets->bucket_count; i++) {
         const struct bucket *bucket = &buckets->buckets[i];
         const struct collective all_gather = { COLLECTIVE_ALL_GATHER, bucket->parameters,
-                                               bucket->elements };
+                                               bucket->elements, DTYPE_F32 };
         TRY(device_collective(buckets->communication, &all_gather));
     }
     TRY(event_record(buckets->gathered, buckets->communication));

@@ -18,9 +18,9 @@
 
 struct gradient_buckets;
 
-/* For the parameters of `encoder`, which are fp32; *buckets is NULL where there is one rank. With views it
- * moves the gradients, and where the state is sharded the parameters, so it comes before everybody who keeps their
- * addresses. */
+/* For the parameters of `encoder`, which are fp32 where the state is sharded; *buckets is NULL where there is one
+ * rank. With views it moves the gradients, and where the state is sharded the parameters, so it comes before
+ * everybody who keeps their addresses. */
 enum status gradient_buckets_open(struct gradient_buckets **buckets,
                                   const struct ranks_config *config, const struct encoder *encoder,
                                   struct allocator *allocator, struct stream *compute);

@@ -24,6 +24,8 @@ SAME(NCCL_INVALID_USAGE, ncclInvalidUsage);
 SAME(NCCL_REMOTE_ERROR, ncclRemoteError);
 SAME(NCCL_IN_PROGRESS, ncclInProgress);
 SAME(NCCL_FLOAT32, ncclFloat32);
+SAME(NCCL_BFLOAT16, ncclBfloat16);
+SAME(NCCL_FLOAT16, ncclFloat16);
 SAME(NCCL_SUM, ncclSum);
 
 #define TAKES(function, ...)                                                                       \

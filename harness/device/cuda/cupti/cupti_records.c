@@ -164,6 +164,7 @@ static void say_message(const struct cupti_records *records, struct activity *ac
         return;
     activity->collective = call->message->name;
     activity->bytes = call->message->bytes;
+    activity->dtype = call->message->dtype;
 }
 
 static enum cupti_outcome translate_kernel(struct cupti_records *records, const void *record,

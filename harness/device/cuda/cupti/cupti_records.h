@@ -23,6 +23,7 @@ struct cupti_message {
     uint32_t thread;
     const char *name; /* of struct activity: "allreduce" */
     int64_t bytes;
+    enum dtype dtype;
 };
 
 struct cupti_call {
