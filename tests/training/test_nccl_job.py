@@ -4,6 +4,7 @@
 Two ranks compute the losses of two ranks of the CPU device; NCCL is called as its manual wants it; and whatever fails is
 said in a sentence and ends all ranks. NONE is a folder whose libnccl.so.2 does not load.
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -64,6 +65,33 @@ class Job(unittest.TestCase):
         self.assertEqual(len(reduced), calls * STEPS)
         self.assertEqual(4 * sum(reduced), size * STEPS)
 
+    def test_traces_have_the_message_of_every_kernel(self):
+        own = f"allreduce after_backward overlap communication_wait shrinks identical {SMALL} ranks=2 batch=12 bucket_mb=tensor"
+        done = subprocess.run([PROGRAM, "exec", "mine", "--own", own, "--device=cuda", "--variant=after", "--quick",
+                               f"--trace={self.folder}/t.json"], capture_output=True, text=True, timeout=120, env=self.cuda())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, (calls, size, *_) = self.losses(self.cuda(), "bucket_mb=tensor")
+        for rank in 0, 1:
+            trace = json.loads((self.folder / f"t.rank{rank}.json").read_text(encoding="utf-8"))
+            self.assertEqual(trace["distributedInfo"], {"backend": "nccl", "rank": rank, "world_size": 2})
+            steps = sum(event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep")
+                        for event in trace["traceEvents"])
+            kernels = [event["args"] for event in trace["traceEvents"]
+                       if event.get("cat") == "kernel" and event["name"].startswith("ncclDevKernel")]
+            self.assertEqual(len(kernels), steps * calls)
+            self.assertEqual({(one["Collective name"], one["dtype"], one["Group size"]) for one in kernels},
+                             {("allreduce", "Float", 2)})
+            self.assertEqual(sum(one["In msg nelems"] for one in kernels) * 4, steps * size)
+
+    def test_the_collectives_of_bench_pass_their_checks(self):
+        done = subprocess.run([PROGRAM, "bench", "--device=cuda", "--ranks=2", "--benchmark_filter=/(4096|65536)/",
+                               "--benchmark_repetitions=2", "--benchmark_min_time=1x", "--benchmark_format=json"],
+                              capture_output=True, text=True, timeout=120, env=self.cuda())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertEqual(result["chokepoint"]["failures"] + result["chokepoint"]["skipped"], [])
+        self.assertEqual(len({row["run_name"] for row in result["benchmarks"]}), 6)
+
     def test_what_fails_is_said_and_ends_all(self):
         words = "an error of the stand-in: it was told to fail (NCCL 2.28.9)"
         for what, rank, call, last in (("id", 0, "ncclGetUniqueId", None), ("init", 1, "ncclCommInitRank", "ncclCommInitRank"),
@@ -78,6 +106,12 @@ class Job(unittest.TestCase):
                 if last is not None:
                     self.assertEqual(self.calls(rank)[-1][0], last)
                 self.assertEqual(list(self.folder.glob("nccl.*")), [])
+
+    def test_a_gpu_that_is_lost_ends_its_communicator(self):
+        done = self.train(self.cuda(CHOKEPOINT_FAIL="kernel:1"))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("it was injected by CHOKEPOINT_FAIL=kernel", done.stderr)
+        self.assertIn("ncclCommAbort", [self.calls(rank)[-1][0] for rank in (0, 1)])
 
     def test_an_end_that_another_rank_does_not_come_to_is_given_up(self):
         usual, _ = self.losses(self.cuda())
