@@ -82,11 +82,11 @@ out:
     return status;
 }
 
-static struct timespec from_now(int64_t ns)
+static struct timespec from_now(clockid_t clock, int64_t ns)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     ns += time.tv_nsec;
     time.tv_sec += ns / 1000000000;
     time.tv_nsec = ns % 1000000000;
@@ -123,7 +123,7 @@ static void *watch(void *context)
 
     pthread_mutex_lock(&collectives->lock);
     while (!collectives->closing && collectives->comm != NULL) {
-        struct timespec next = from_now(LOOK_NS);
+        struct timespec next = from_now(CLOCK_MONOTONIC, LOOK_NS);
         pthread_cond_timedwait(&collectives->closes, &collectives->lock, &next);
         if (collectives->comm != NULL && look(collectives) != STATUS_OK)
             give_up(collectives);
@@ -195,11 +195,11 @@ static void *destroy(void *context)
 static bool destroy_in_time(struct collectives *collectives)
 {
     pthread_t thread;
-    struct timespec latest = from_now(DESTROY_SECONDS * INT64_C(1000000000));
+    struct timespec latest = from_now(CLOCK_REALTIME, DESTROY_SECONDS * INT64_C(1000000000));
 
     if (pthread_create(&thread, NULL, destroy, collectives) != 0)
         return false;
-    if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &latest) == 0)
+    if (pthread_timedjoin_np(thread, NULL, &latest) == 0)
         return true;
     pthread_detach(thread);
     return false;
