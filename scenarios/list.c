@@ -35,7 +35,8 @@
     X(cache_flush)                                                                                 \
     X(blocking_logger)                                                                             \
     X(blocking_save)                                                                               \
-    X(exposed_allreduce)
+    X(exposed_allreduce)                                                                           \
+    X(replicated_state)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)
