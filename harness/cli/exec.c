@@ -94,10 +94,10 @@ static enum status time_scenario(const struct exec *exec, const struct scenario 
 static enum status enter_ranks(struct exec *exec, const struct scenario *scenario)
 {
     enum status status = STATUS_OK;
-    struct training_config config;
+    struct protocol protocol = exec_protocol(exec);
 
-    TRY(scenario_config(scenario, VARIANT_BEFORE, &config));
-    TRY(rank_job_enter(config.ranks.count, exec->record_fd));
+    TRY(flags_check_ranks(&exec->flags, scenario));
+    TRY(rank_job_enter(protocol_ranks(&protocol, scenario), exec->record_fd));
     if (ranks_rank() > 0)
         exec->record_fd = -1;
 
@@ -141,6 +141,7 @@ static const struct option_row options[] = {
     FLAG_DEVICE_MEMORY,
     FLAG_DATA,
     FLAG_SEED,
+    FLAG_RANKS,
     FLAG_PAIRS,
     FLAG_QUICK,
     FLAG_AA,
@@ -180,6 +181,7 @@ const struct command command_exec = {
             "Examples:\n"
             "  chokepoint exec item_sync --quick\n"
             "  chokepoint exec item_sync --variant=before --trace=before.json.gz\n"
+            "  mpirun -n 2 chokepoint exec exposed_allreduce    as a job of your own\n"
             "  nsys profile --capture-range=cudaProfilerApi chokepoint exec item_sync "
             "--variant=before\n"
             "  ncu --profile-from-start=off chokepoint exec item_sync --variant=before --quick\n"

@@ -23,6 +23,21 @@ enum status flags_open_device(struct device **device, const struct flags *flags)
     return device_open(device, flags->device, &options);
 }
 
+enum status flags_check_ranks(const struct flags *flags, const struct scenario *scenario)
+{
+    enum status status = STATUS_OK;
+    const struct protocol protocol = flags_protocol(flags);
+
+    if (flags->ranks > 0 && protocol_ranks(&protocol, scenario) == 1)
+        FAIL(STATUS_BAD_USAGE,
+             "--ranks=%d: %s trains on one rank; leave out --ranks, or name scenarios of the group "
+             "ranks",
+             flags->ranks, scenario->name);
+
+out:
+    return status;
+}
+
 struct protocol flags_protocol(const struct flags *flags)
 {
     struct protocol protocol = protocol_default(flags->quick);
@@ -32,6 +47,7 @@ struct protocol flags_protocol(const struct flags *flags)
     protocol.data = flags->data[0] != '\0' ? flags->data : NULL;
     protocol.aa = flags->aa;
     protocol.seed = flags->seed;
+    protocol.ranks = flags->ranks;
     if (flags->repetitions > 0) {
         protocol.repetitions = flags->repetitions;
         protocol.extra = 0;

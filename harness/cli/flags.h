@@ -20,6 +20,7 @@ struct flags {
     uint64_t seed;
     bool has_seed;   /* it was given */
     int repetitions; /* 0: not given */
+    int ranks;       /* 0: not given */
     bool quick;
     bool aa;
     bool strict;
@@ -41,6 +42,9 @@ struct page flags_page(const struct flags *flags);
 
 /* The device that the flags ask for. */
 enum status flags_open_device(struct device **device, const struct flags *flags);
+
+/* BAD_USAGE where --ranks was given, and the scenario trains on one. */
+enum status flags_check_ranks(const struct flags *flags, const struct scenario *scenario);
 
 /* The protocol that these flags ask for; it borrows their texts. */
 struct protocol flags_protocol(const struct flags *flags);
@@ -79,6 +83,11 @@ option_take flags_take_data, flags_take_seed;
          "A/A: measure before against before, to see whether this machine makes the same "         \
          "settings look different; no traces",                                                     \
          2, value_boolean, aa)
+#define FLAG_RANKS                                                                                 \
+    {                                                                                              \
+        "ranks", "N", "processes of scenarios of the group ranks, instead of as many as they say", \
+            2, value_count, .offset = offsetof(struct flags, ranks), .least = 2, .most = 1024      \
+    }
 #define FLAG_STRICT(text, group) FLAG("strict", NULL, text, group, value_boolean, strict)
 #define FLAG_OUT(what, group)                                                                      \
     FLAG("out", "DIR", what "; chokepoint-result if not given", group, value_text, out)

@@ -114,6 +114,22 @@ out:
     return status;
 }
 
+/* The same of ranks, which only some scenarios have. */
+static enum status take_ranks(const struct training_config *config, struct flags *flags)
+{
+    enum status status = STATUS_OK;
+
+    if (config->ranks.count == 1)
+        return STATUS_OK;
+    if (flags->ranks > 0 && flags->ranks != config->ranks.count)
+        FAIL(STATUS_BAD_USAGE, "it has %d ranks, so leave out --ranks=%d", config->ranks.count,
+             flags->ranks);
+    flags->ranks = config->ranks.count;
+
+out:
+    return status;
+}
+
 enum status like_read(struct like *like, const char *path, struct flags *flags,
                       struct choice *choice)
 {
@@ -134,6 +150,7 @@ enum status like_read(struct like *like, const char *path, struct flags *flags,
         TRY(read_settings(like, scenarios[i], &config));
         if (scenarios[i]->balance.kind != BALANCE_NONE)
             like->jpeg_pixels[i] = config.data.jpeg_pixels;
+        TRY(take_ranks(&config, flags));
         if (first)
             TRY(take_flags(like, scenarios[i]->name, &config, flags));
         first = false;

@@ -335,6 +335,7 @@ out:
 static enum status choose_scenarios(struct run *run)
 {
     enum status status = STATUS_OK;
+    const struct flags given = run->flags;
 
     for (int i = 0; i < run->flags.argument_count; i++)
         TRY(choice_add(&run->choice, run->flags.arguments[i]));
@@ -342,6 +343,9 @@ static enum status choose_scenarios(struct run *run)
         TRY(like_read(&run->like, run->like_path, &run->flags, &run->choice));
     else if (run->flags.argument_count == 0)
         TRY(choice_add(&run->choice, "core"));
+    for (int i = 0; i < CHOICE_MAX; i++)
+        if (run->choice.chosen[i])
+            TRY(flags_check_ranks(&given, scenarios[i]));
 
 out:
     return status;
@@ -407,6 +411,7 @@ static const struct option_row options[] = {
       "do the work of that earlier run again, to compare the two: its scenarios, unless some are "
       "named, its images and their sizes, seed, device memory, and --quick",
       1, value_text, .offset = offsetof(struct run, like_path) },
+    FLAG_RANKS,
     FLAG_PAIRS,
     FLAG_QUICK,
     FLAG_AA,

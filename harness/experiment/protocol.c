@@ -16,6 +16,17 @@ struct protocol protocol_default(bool quick)
     };
 }
 
+int protocol_ranks(const struct protocol *protocol, const struct scenario *scenario)
+{
+    struct training_config config;
+    bool known =
+        scenario->base != NULL && scenario_config(scenario, VARIANT_BEFORE, &config) == STATUS_OK;
+
+    if (!known || config.ranks.count == 1)
+        return 1;
+    return protocol->ranks > 0 ? protocol->ranks : config.ranks.count;
+}
+
 enum status protocol_config(const struct protocol *protocol, const struct scenario *scenario,
                             enum variant variant, const struct device_properties *device,
                             struct training_config *config)
@@ -25,6 +36,7 @@ enum status protocol_config(const struct protocol *protocol, const struct scenar
 
     TRY(scenario_config(scenario, protocol->aa ? VARIANT_BEFORE : variant, config));
     config->seed = protocol->seed;
+    config->ranks.count = protocol_ranks(protocol, scenario);
     generated = *config;
     TRY(knobs_resolve(&generated, device));
     /* A folder's images are copied at one size, so what needs uneven ones keeps the generated. */

@@ -21,6 +21,7 @@ struct protocol {
     int extra;              /* most pairs that are added, EXTRA_PAIRS at a time, while undecided */
     double window_seconds;  /* length of a timed window, on average over both variants */
     double timeout_seconds; /* for a child as a whole */
+    int ranks;              /* of scenarios that train on several; 0: as many as they say */
     uint64_t seed;          /* of the order of the repetitions, the weights and the sample order */
     bool quick;             /* only recorded: the numbers above already follow from it */
     bool unnamed;           /* traces name neither the scenario's variant nor the settings */
@@ -37,6 +38,9 @@ enum { EXTRA_PAIRS = 3 };
 /* 9 pairs of 0.2 s windows, or 6 of 0.1 s if quick, and up to 15 in both cases while undecided. On CUDA
  * windows last at least 0.3 s. Device "auto", seed 1. */
 struct protocol protocol_default(bool quick);
+
+/* Processes that train the scenario together. */
+int protocol_ranks(const struct protocol *protocol, const struct scenario *scenario);
 
 /* The settings of a variant as the protocol asks for them, resolved on `device`: its seed; in A/A those of
  * before; and its images, brought to the size that generated ones would have. A scenario that trains on

@@ -46,6 +46,8 @@ static int add_first(struct arguments *arguments, const struct scenario *scenari
         add_integer(arguments, &count, "--device-memory", (uint64_t)protocol->device_memory);
     if (protocol->data != NULL)
         add(arguments, &count, "--data", protocol->data);
+    if (protocol->ranks > 0)
+        add_integer(arguments, &count, "--ranks", (uint64_t)protocol->ranks);
     return count;
 }
 

@@ -245,20 +245,11 @@ static void open_result(struct scenario_result *result, const struct scenario *s
     result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
 }
 
-int experiment_ranks(const struct scenario *scenario)
-{
-    struct training_config config;
-
-    return scenario->base != NULL && scenario_config(scenario, VARIANT_BEFORE, &config) == STATUS_OK
-               ? config.ranks.count
-               : 1;
-}
-
 /* Why the ranks that a scenario needs cannot be started here; false: they can, or it needs one. */
-static bool lacks_ranks(const struct scenario *scenario, const struct device_properties *device,
-                        char *reason, size_t size)
+static bool lacks_ranks(const struct scenario *scenario, const struct protocol *protocol,
+                        const struct device_properties *device, char *reason, size_t size)
 {
-    int ranks = experiment_ranks(scenario);
+    int ranks = protocol_ranks(protocol, scenario);
     struct launcher launcher;
 
     if (ranks == 1)
@@ -281,7 +272,7 @@ bool experiment_skips(struct scenario_result *result, const struct scenario *sce
     if (!where_holds(scenario->needs, device))
         snprintf(reason, sizeof reason, "the bottleneck shows only %s; this is the %s",
                  wheres[scenario->needs].text, device->name);
-    else if (!lacks_ranks(scenario, device, reason, sizeof reason))
+    else if (!lacks_ranks(scenario, protocol, device, reason, sizeof reason))
         return false;
     open_result(result, scenario, protocol);
     result->verdict = VERDICT_SKIPPED;
@@ -305,7 +296,7 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
                              .arguments = arguments.list,
                              .timeout_seconds = protocol->timeout_seconds,
                              .kept = protocol->lock,
-                             .softly = experiment_ranks(scenario) > 1,
+                             .softly = protocol_ranks(protocol, scenario) > 1,
                              .stop = stop,
                              .line = take_line,
                              .context = &collector };

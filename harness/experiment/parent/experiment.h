@@ -26,9 +26,6 @@ enum status experiment_run(struct scenario_result *result, const struct scenario
                            const struct protocol *protocol, experiment_progress *progress,
                            void *context, const volatile sig_atomic_t *stop);
 
-/* Processes that train the scenario together. */
-int experiment_ranks(const struct scenario *scenario);
-
 /* Where `device` cannot show the scenario (scenario->needs), or its ranks cannot be started: a skipped result that says so, without
  * starting anything, and true. */
 bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,

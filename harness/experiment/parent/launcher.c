@@ -61,8 +61,11 @@ enum status launcher_find(struct launcher *launcher, int ranks)
     int count = 0;
 
     if (ranks_are_started())
-        FAIL(STATUS_BAD_USAGE, "this process is a rank of a job already, which cannot start "
-                               "others; start it without mpirun or srun");
+        FAIL(STATUS_BAD_USAGE,
+             "mpirun or srun has started this process as one of several, which can start no "
+             "others: leave them out, as chokepoint starts its %d ranks itself, or have them start "
+             "chokepoint exec SCENARIO",
+             ranks);
     TRY(ranks_load());
     if (!find_in_path("mpirun", launcher->path) && !find_in_path("mpiexec", launcher->path))
         FAIL(STATUS_NO_LIBRARY,

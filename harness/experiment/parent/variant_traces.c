@@ -65,7 +65,7 @@ enum status variant_trace_make(struct scenario_result *result, enum variant vari
                              .arguments = arguments.list,
                              .timeout_seconds = protocol->timeout_seconds,
                              .kept = protocol->lock,
-                             .softly = experiment_ranks(result->scenario) > 1,
+                             .softly = protocol_ranks(protocol, result->scenario) > 1,
                              .stop = stop,
                              .line = take_line,
                              .context = &collector };
@@ -77,7 +77,7 @@ enum status variant_trace_make(struct scenario_result *result, enum variant vari
     arguments_trace(&arguments, result->scenario, protocol, variant, path,
                     result->balance.jpeg_pixels, protocol->quick ? step_time_us : 0);
     TRY(process_run(&child, &report));
-    tracing->ranks = experiment_ranks(result->scenario);
+    tracing->ranks = protocol_ranks(protocol, result->scenario);
     if (collector.written && report.end == PROCESS_EXITED && report.code == 0)
         TRY(rank_trace_name(tracing->file, sizeof tracing->file, name, 0, tracing->ranks));
     else
