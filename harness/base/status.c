@@ -96,6 +96,13 @@ int status_exit_code(enum status status)
     return (unsigned)status < STATUS_COUNT ? statuses[status].exit_code : 1;
 }
 
+enum status status_fetch(void)
+{
+    if (bridge_to_program != NULL)
+        last = *bridge_to_program->last();
+    return last.status;
+}
+
 void status_forward(const struct status_bridge *bridge)
 {
     bridge_to_program = bridge;

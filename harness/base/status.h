@@ -70,8 +70,12 @@ int status_exit_code(enum status status);
  * two functions are the program's status_raise and status_last. */
 struct status_bridge {
     enum status (*raise)(const struct status_error *error);
+    const struct status_error *(*last)(void);
 };
 void status_forward(const struct status_bridge *bridge);
+
+/* In a plugin that another plugin has failed: takes over the failure, which only the program has, and returns its code. */
+enum status status_fetch(void);
 
 /* Both need a local `enum status status` and a label `out`. */
 #define TRY(call)                                                                                  \

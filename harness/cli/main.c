@@ -30,6 +30,7 @@ static const struct {
                           "XDG_CACHE_HOME/chokepoint, or "
                           ".cache/chokepoint in HOME" },
     { "CHOKEPOINT_PLUGINS", "folder of the devices' libraries, instead of the program's own" },
+    { "CHOKEPOINT_RANK_TIMEOUT", "seconds that a rank waits for another; 60 if not set" },
     { "CHOKEPOINT_VERBOSE", "not empty: as --verbose" },
     { "CHOKEPOINT_FAIL", "device calls that shall fail, for tests of the program" },
     { "CUDA_HOME, CUDA_PATH", "where CUDA's libraries are" },
@@ -69,7 +70,7 @@ static void print_help(FILE *stream)
         print_two(stream, 37, examples[i].command, examples[i].text);
     fputs("\nEnvironment:\n", stream);
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-        print_two(stream, 24, variables[i].name, variables[i].text);
+        print_two(stream, 27, variables[i].name, variables[i].text);
     fputc('\n', stream);
     wrap_print(stream, 0, 0, width,
                "COMMAND --help says more about a command; --version names this program.");
@@ -220,10 +221,10 @@ int main(int argc, char **argv)
     status = run(argc, argv, &exit_code);
     if (status == STATUS_OK)
         status = flush_output();
-    if (status == STATUS_OK) {
-        ranks_leave();
+    if (status == STATUS_OK)
+        status = ranks_leave();
+    if (status == STATUS_OK)
         return exit_code;
-    }
     if (ranks_count() > 1)
         status_context("rank %d", ranks_rank());
     fflush(stdout);

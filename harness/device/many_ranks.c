@@ -13,7 +13,7 @@
 static const struct ranks_driver *loaded, *joined;
 static struct ranks_place place = { .count = 1, .local_count = 1 };
 
-static const struct status_bridge bridge = { status_raise };
+static const struct status_bridge bridge = { status_raise, status_last };
 
 bool ranks_are_started(void)
 {
@@ -110,11 +110,18 @@ out:
     return status;
 }
 
-void ranks_leave(void)
+enum status ranks_leave(void)
 {
-    if (joined != NULL)
-        joined->leave();
+    enum status status = STATUS_OK;
+
+    if (joined == NULL)
+        return STATUS_OK;
+    TRY(ranks_wait());
+    joined->leave();
     joined = NULL;
+
+out:
+    return status;
 }
 
 void ranks_abort(int exit_code)

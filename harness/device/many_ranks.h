@@ -25,8 +25,8 @@ enum status ranks_load(void);
  * the launcher has. BAD_USAGE where the job has another number of ranks; NO_LIBRARY. Once per process. */
 enum status ranks_join(int count);
 
-/* The end of a rank's work: waits for the others. */
-void ranks_leave(void);
+/* The end of a rank's work: waits for the others. DEVICE_ERROR where they do not come. */
+enum status ranks_leave(void);
 
 /* The end of a rank that failed: ends all others too, does not return, and does nothing where no job was
  * joined. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct status_bridge bridge = { status_raise };
+static const struct status_bridge bridge = { status_raise, status_last };
 
 /* The kinds of devices, in the order in which "auto" tries them. */
 static const struct kind {

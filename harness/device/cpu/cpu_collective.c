@@ -60,7 +60,8 @@ static enum status run_collective(struct cpu_stream *stream, const struct item *
 
     if (!stream->communicates)
         wake_at_once(stream);
-    return device->ranks->run(RANKS_DEVICES, &item->collective);
+    return device->ranks->run(RANKS_DEVICES, &item->collective) == STATUS_OK ? STATUS_OK
+                                                                             : status_fetch();
 }
 
 static void show_collective(const struct cpu_stream *stream, const struct item *item,

@@ -7,13 +7,16 @@
  * and all add it up.
  *
  * A wait is a loop of tests, with short rests after the first: the rank that is waited for may need the core.
- * sched_yield() would not do: since Linux 6.6 a thread that yields gives up its turn for milliseconds. */
+ * sched_yield() would not do: since Linux 6.6 a thread that yields gives up its turn for milliseconds. A rank that
+ * never comes must not keep the others for ever, so a wait ends with an error after a while. */
+#include "harness/base/clock.h"
 #include "harness/device/cpu/convert.h"
 #include "harness/device/ranks_driver.h"
 
 #include <mpi.h>
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -32,16 +35,24 @@ enum {
     TAG = 1,
 };
 
+/* Steps and what is between them take seconds at most. */
+#define PATIENCE         "CHOKEPOINT_RANK_TIMEOUT"
+#define PATIENCE_SECONDS 60.0
+#define PATIENCE_MOST    1e9
+#define COUNTED_AT_ONCE  1.0 /* s: a job that was stopped, and goes on, has not waited meanwhile */
+
 struct channel {
     MPI_Comm communicator;
     pthread_mutex_t lock;
     MPI_Request *requests; /* [2 * count] */
+    int *peers;            /* [2 * count], of the requests */
     float *received;       /* [count * ROUND_FLOATS] */
     float *sum;            /* [ROUND_FLOATS] */
 };
 
 static struct channel channels[RANKS_CHANNELS];
 static struct ranks_place place;
+static double patience = PATIENCE_SECONDS;
 static char segment[256]; /* unlink_segment()'s; "": there is none */
 
 static enum status check(int code, const char *call)
@@ -71,9 +82,11 @@ static enum status open_channel(struct channel *channel)
     TRY(check(MPI_Comm_set_errhandler(channel->communicator, MPI_ERRORS_RETURN),
               "MPI_Comm_set_errhandler"));
     channel->requests = calloc(2 * count, sizeof *channel->requests);
+    channel->peers = calloc(2 * count, sizeof *channel->peers);
     channel->received = malloc(count * ROUND_FLOATS * sizeof *channel->received);
     channel->sum = malloc(ROUND_FLOATS * sizeof *channel->sum);
-    if (channel->requests == NULL || channel->received == NULL || channel->sum == NULL)
+    if (channel->requests == NULL || channel->peers == NULL || channel->received == NULL ||
+        channel->sum == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to connect %d ranks", place.count);
 
 out:
@@ -128,6 +141,22 @@ static void restore_segment(void)
         close(file);
 }
 
+static enum status read_patience(void)
+{
+    enum status status = STATUS_OK;
+    const char *text = getenv(PATIENCE);
+    char *end;
+
+    if (text == NULL || text[0] == '\0')
+        return STATUS_OK;
+    patience = strtod(text, &end);
+    if (*end != '\0' || !(patience > 0 && patience <= PATIENCE_MOST))
+        FAIL(STATUS_BAD_USAGE, PATIENCE "=%.40s: give seconds above 0", text);
+
+out:
+    return status;
+}
+
 /* The workers of streams and the host call MPI at the same time. */
 static enum status join(struct ranks_place *found, const struct status_bridge *bridge)
 {
@@ -135,6 +164,7 @@ static enum status join(struct ranks_place *found, const struct status_bridge *b
     int provided = MPI_THREAD_SINGLE;
 
     status_forward(bridge);
+    TRY(read_patience());
     TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread"));
     if (provided < MPI_THREAD_MULTIPLE)
         FAIL(STATUS_NO_LIBRARY,
@@ -157,6 +187,7 @@ static void leave(void)
         MPI_Comm_free(&channel->communicator);
         pthread_mutex_destroy(&channel->lock);
         free(channel->requests);
+        free(channel->peers);
         free(channel->received);
         free(channel->sum);
         *channel = (struct channel){ 0 };
@@ -172,10 +203,36 @@ static void abort_all(int exit_code)
 
 /* --- Messages --- */
 
+/* Names those that have neither sent nor taken what was agreed. OK where all have by now. */
+static enum status give_up(struct channel *channel, int count)
+{
+    enum status status = STATUS_OK;
+    char late[200] = "";
+    int last = -1;
+
+    for (int i = 0; i < count; i++) {
+        size_t length = strlen(late);
+        int done = 0;
+        TRY(check(MPI_Test(&channel->requests[i], &done, MPI_STATUS_IGNORE), "MPI_Test"));
+        if (!done && channel->peers[i] != last) {
+            last = channel->peers[i];
+            snprintf(late + length, sizeof late - length, "%s%d", length > 0 ? ", " : "", last);
+        }
+    }
+    if (late[0] != '\0')
+        FAIL(STATUS_DEVICE_ERROR, "waited %.4g s in vain for rank%s %s; " PATIENCE " sets the time",
+             patience, strchr(late, ',') != NULL ? "s" : "", late);
+
+out:
+    return status;
+}
+
 static enum status await(struct channel *channel, int count)
 {
     enum status status = STATUS_OK;
     const struct timespec rest = { .tv_nsec = REST_NS };
+    int64_t last_ns = clock_ns();
+    double waited = 0;
 
     for (int tests = 0;; tests++) {
         int done = 0;
@@ -183,8 +240,15 @@ static enum status await(struct channel *channel, int count)
                   "MPI_Testall"));
         if (done)
             break;
-        if (tests >= TESTS_SPUN)
+        if (tests >= TESTS_SPUN) {
+            int64_t now_ns;
             nanosleep(&rest, NULL);
+            now_ns = clock_ns();
+            waited += fmin((double)(now_ns - last_ns) * 1e-9, COUNTED_AT_ONCE);
+            last_ns = now_ns;
+            if (waited > patience)
+                TRY(give_up(channel, count));
+        }
     }
 
 out:
@@ -209,14 +273,18 @@ static enum status exchange(struct channel *channel, message_fn *message, const 
     for (int step = 1; step < place.count; step++) {
         int peer = (place.rank + step) % place.count;
         struct message with = message(context, peer);
-        if (with.receive_bytes > 0)
+        if (with.receive_bytes > 0) {
+            channel->peers[count] = peer;
             TRY(check(MPI_Irecv(with.receive, (int)with.receive_bytes, MPI_BYTE, peer, TAG,
                                 channel->communicator, &channel->requests[count++]),
                       "MPI_Irecv"));
-        if (with.send_bytes > 0)
+        }
+        if (with.send_bytes > 0) {
+            channel->peers[count] = peer;
             TRY(check(MPI_Isend(with.send, (int)with.send_bytes, MPI_BYTE, peer, TAG,
                                 channel->communicator, &channel->requests[count++]),
                       "MPI_Isend"));
+        }
     }
     TRY(await(channel, count));
 
