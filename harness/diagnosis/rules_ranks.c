@@ -147,6 +147,16 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
 
 /* --- Replicated state --- */
 
+/* The gradients of all parameters. Each pass that reduces them sends a message at least; with fewer messages than passes,
+ * only the last pass of an update does (DistributedDataParallel.no_sync()). */
+static double gradient_bytes(const struct facts *facts)
+{
+    struct reductions sent = reductions(facts);
+
+    return sent.count >= facts->passes && facts->passes > 1 ? sent.bytes / facts->passes
+                                                            : sent.bytes;
+}
+
 /* Whether parameters come back after the update, which they do if each rank updates a part of them.
  * DistributedDataParallel broadcasts too, but only buffers, which are small. */
 static bool update_is_shared(const struct facts *facts, double reduced_bytes)
@@ -211,7 +221,7 @@ static int64_t stated_state(const struct facts *facts)
 static bool judge_replicated_state(struct finding *finding, const struct facts *facts)
 {
     const struct event_device *device = facts->device;
-    double reduced = reductions(facts).bytes / fmax(1, facts->passes), memory, state, freed;
+    double reduced = gradient_bytes(facts), memory, state, freed;
     double ranks = (double)facts->summary->trace->world_size;
 
     if (device == NULL || !(ranks >= 2) || !(reduced > 0) || model_is_split(facts) ||

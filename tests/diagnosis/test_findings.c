@@ -332,6 +332,10 @@ static const struct {
     { "replicated_state",
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 6144 } },
+    /* Ten messages are of the last of 16 passes alone, but may be two of each of five. */
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480, .passes = 16 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480, .passes = 5 } },
     /* Gradients are divided; or parameters come back, or are the buffers of normalisations. */
     { "replicated_state",
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
