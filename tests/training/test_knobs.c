@@ -655,10 +655,10 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "ranks=2 precision=bf16 optimizer_state=sharded", "",
           "precision=bf16 with optimizer_state=sharded: a rank updates the parameters that all "
           "gather, and not fp32 weights beside them; set precision=fp32 or "
-          "optimizer_state=replicated" },
+          "optimizer_state=whole" },
         { &cpu, "ranks=2 optimizer=per_tensor optimizer_state=sharded", "",
           "optimizer=per_tensor with optimizer_state=sharded: a rank updates its parts of all "
-          "tensors in one kernel; set optimizer=multi_tensor or optimizer_state=replicated" },
+          "tensors in one kernel; set optimizer=multi_tensor or optimizer_state=whole" },
         { &cpu, "ranks=2 save_every=5", "",
           "save_every=5 with ranks=2: the state of one rank only can be saved and resumed; set "
           "save_every=never, leave out --save and --resume, or set ranks=1" },

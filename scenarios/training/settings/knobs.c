@@ -374,8 +374,8 @@ static const struct knob knobs[] = {
     { .name = "optimizer_state",
       .kind = KNOB_YES_NO,
       AT(ranks.shards_state),
-      .values = "replicated|sharded",
-      .healthy = "replicated",
+      .values = "whole|sharded",
+      .healthy = "whole",
       .text = "every rank keeps the whole state of the optimizer; or only that of its part of the "
               "parameters, which it updates for all" },
     { .name = "seed",

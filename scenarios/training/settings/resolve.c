@@ -252,10 +252,10 @@ static const struct refusal {
                       "ranks=1" },
     { parts_of_tensors,
       "{optimizer} with {optimizer_state}: a rank updates its parts of all tensors "
-      "in one kernel; set optimizer=multi_tensor or optimizer_state=replicated" },
+      "in one kernel; set optimizer=multi_tensor or optimizer_state=whole" },
     { parts_of_narrow, "{precision} with {optimizer_state}: a rank updates the parameters that all "
                        "gather, and not fp32 weights beside them; set precision=fp32 or "
-                       "optimizer_state=replicated" },
+                       "optimizer_state=whole" },
     { ranks_save, "{save_every} with {ranks}: the state of one rank only can be saved and resumed; "
                   "set save_every=never, leave out --save and --resume, or set ranks=1" },
     { losses_overwritten,
