@@ -97,6 +97,10 @@ class RankLosses(unittest.TestCase):
             self.assertEqual(sharded[6], alone[5])
             self.assertLess(abs(sharded[5] - alone[5] / ranks), 2 * 2048 * 8)
 
+    def test_a_tensor_alone_is_divided_too(self):
+        state = train(2, SEQUENCES + "optimizer_state=sharded bucket_mb=tensor")[5:]
+        self.assertLess(state[0], 0.8 * state[1])  # Biases and the like, shorter than a chunk, are the first rank's.
+
     def test_sums_are_scattered_and_parameters_gathered(self):
         usual, sharded = train(2, SEQUENCES), train(2, SEQUENCES + "optimizer_state=sharded")
         self.assertEqual((usual[1], sharded[1]), (1, 3))  # with the norm's partial sums

@@ -98,13 +98,12 @@ static int64_t round_up(int64_t value, int64_t multiple)
     return (value + multiple - 1) / multiple * multiple;
 }
 
-/* Makes the bucket one of equal parts. A member across the end of a part begins at a chunk of the bucket, so that its
- * chunks end there, too; before each end but the last that leaves less than a chunk unused. */
-static int64_t divide_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
+/* Places the members, and returns where they end. One across the end of a part begins at a chunk of the bucket, so that
+ * its chunks end there, too. */
+static int64_t place_members(struct gradient_buckets *buckets, const struct bucket *bucket,
+                             int64_t part)
 {
-    int64_t ranks = buckets->config.count, at = 0;
-    int64_t most = bucket->elements + (ranks - 1) * OPTIMIZER_CHUNK;
-    int64_t part = round_up((most + ranks - 1) / ranks, OPTIMIZER_CHUNK);
+    int64_t at = 0;
 
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
         struct member *member = &buckets->members[i];
@@ -114,6 +113,16 @@ static int64_t divide_bucket(struct gradient_buckets *buckets, struct bucket *bu
         member->offset = at;
         at += elements;
     }
+    return at;
+}
+
+/* Makes the bucket one of equal parts, the shortest of whole chunks that hold the members. */
+static int64_t divide_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
+{
+    int64_t ranks = buckets->config.count;
+    int64_t part = round_up((bucket->elements + ranks - 1) / ranks, OPTIMIZER_CHUNK);
+
+    while (place_members(buckets, bucket, part) > ranks * part) part += OPTIMIZER_CHUNK;
     bucket->elements = ranks * part;
     return part;
 }
