@@ -25,12 +25,14 @@ static struct rank_figures figures_of(const struct summary *summary, bool by_ste
         .compute_ns = (double)usage->kind_ns[WORK_COMPUTATION] / steps,
         .communication_ns = (double)usage->kind_ns[WORK_COMMUNICATION] / steps,
         .exposed_ns = (double)usage->communication_exposed_ns / steps,
-        .loading_ns = part_ns(&summary->steps, STEP_DATA_LOADING),
         .waits_ns = NAN,
     };
 
+    for (int part = 0; part < STEP_PART_COUNT; part++)
+        figures.part_ns[part] = part_ns(&summary->steps, (enum step_part)part);
+
     if (summary->timeline.host_alone && by_step) {
-        figures.communication_ns = part_ns(&summary->steps, STEP_COMMUNICATION);
+        figures.communication_ns = figures.part_ns[STEP_COMMUNICATION];
         figures.exposed_ns = figures.communication_ns;
     }
     figures.is_compared =
@@ -47,18 +49,20 @@ static bool all_have_steps(const struct summary *ranks, int64_t count)
     return true;
 }
 
-enum figure { STEP, COMMUNICATION, EXPOSED };
+/* From PARTS on one for each part of a step. */
+enum figure { STEP, COMMUNICATION, EXPOSED, PARTS };
 
-static double figure_of(const struct rank_figures *figures, enum figure figure)
+static double figure_of(const struct rank_figures *figures, int figure)
 {
     return figure == STEP            ? figures->step_ns
            : figure == COMMUNICATION ? figures->communication_ns
-                                     : figures->exposed_ns;
+           : figure == EXPOSED       ? figures->exposed_ns
+                                     : figures->part_ns[figure - PARTS];
 }
 
 /* The median of a figure over the ranks that are compared, without rank `without`. */
-static double median(const struct rank_figures *figures, int64_t count, enum figure figure,
-                     int64_t without, double *room)
+static double median(const struct rank_figures *figures, int64_t count, int figure, int64_t without,
+                     double *room)
 {
     int taken = 0;
 
@@ -73,6 +77,23 @@ bool rank_is_slow(const struct slow_rank *slow, const struct rank_figures *figur
     return slow->which >= 0 && figures->is_compared &&
            figures->communication_ns - slow->least_ns <=
                slow->typical_ns - figures->communication_ns;
+}
+
+static void find_part(struct slow_rank *slow, const struct rank_figures *figures, int64_t count,
+                      double *room)
+{
+    double longest_ns = (slow->typical_ns - slow->least_ns) / 2;
+
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        double own_ns = figures[slow->which].part_ns[part];
+        double others_ns = median(figures, count, PARTS + part, slow->which, room);
+        if (part == STEP_COMMUNICATION || !(longest_ns > 0) || !(own_ns - others_ns >= longest_ns))
+            continue;
+        longest_ns = own_ns - others_ns;
+        slow->part = (enum step_part)part;
+        slow->part_ns = own_ns;
+        slow->part_typical_ns = others_ns;
+    }
 }
 
 static void find_slow(struct slow_rank *slow, struct rank_figures *figures, int64_t count,
@@ -105,6 +126,7 @@ static void find_slow(struct slow_rank *slow, struct rank_figures *figures, int6
         else
             next_ns = fmin(next_ns, figures[i].communication_ns);
     }
+    find_part(slow, figures, count, room);
     if (next_ns < INFINITY)
         slow->lost_ns =
             fmin(next_ns - slow->least_ns, median(figures, count, EXPOSED, slow->which, room));
@@ -118,7 +140,7 @@ enum status ranks_compare(struct slow_rank *slow, struct rank_figures *figures,
     bool by_step = all_have_steps(ranks, count);
     enum status status = STATUS_OK;
 
-    *slow = (struct slow_rank){ .which = -1 };
+    *slow = (struct slow_rank){ .which = -1, .part = STEP_PART_COUNT };
     if (own == NULL || room == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to compare %lld ranks", (long long)count);
     for (int64_t i = 0; i < count; i++)
@@ -130,6 +152,21 @@ out:
     free(own);
     free(room);
     return status;
+}
+
+const char *slow_rank_does(const struct slow_rank *slow)
+{
+    static const char *const texts[STEP_PART_COUNT + 1] = {
+        [STEP_KERNEL] = "computes",
+        [STEP_COPY] = "copies",
+        [STEP_MEMSET] = "clears memory",
+        [STEP_RUNTIME] = "is in calls of the runtime",
+        [STEP_DATA_LOADING] = "loads data or waits for it",
+        [STEP_HOST] = "is in operators of the host",
+        [STEP_OTHER] = "does what the trace does not show",
+    };
+
+    return texts[slow->part];
 }
 
 bool slow_rank_matters(const struct slow_rank *slow)

@@ -17,9 +17,9 @@ struct rank_figures {
     double step_ns;
     double busy_share; /* of the step: kernels, copies and memsets */
     double compute_ns, communication_ns;
-    double exposed_ns; /* communication while nothing is computed */
-    double loading_ns; /* of data, while nothing else is under way */
-    double waits_ns;   /* for the rank that communicates least: the difference */
+    double exposed_ns;               /* communication while nothing is computed */
+    double part_ns[STEP_PART_COUNT]; /* of the step (steps.h) */
+    double waits_ns;                 /* for the rank that communicates least: the difference */
 };
 
 struct slow_rank {
@@ -31,6 +31,10 @@ struct slow_rank {
     /* What a step would gain if the slow rank, and those near, were as fast as the next one: no more than the
      * others' exposed communication. */
     double lost_ns;
+    /* What the slow rank does meanwhile: the part of its steps that is longer than the others' by half of their wait
+     * or more, its time, and the median of the others'. STEP_PART_COUNT: no part is, or nothing marks steps. */
+    enum step_part part;
+    double part_ns, part_typical_ns;
 };
 
 /* `figures`: of all ranks; NULL: not wanted. OUT_OF_MEMORY. */
@@ -39,6 +43,9 @@ enum status ranks_compare(struct slow_rank *slow, struct rank_figures *figures,
 
 /* Whether a rank is as slow as the slow one: it is that one, or near. */
 bool rank_is_slow(const struct slow_rank *slow, const struct rank_figures *figures);
+
+/* What it does in that part, to follow its name: "loads data or waits for it"; NULL: not known. */
+const char *slow_rank_does(const struct slow_rank *slow);
 
 /* A loss below this share of a step is within the spread of ranks that are alike. */
 #define SLOW_RANK_LEAST 0.1

@@ -285,18 +285,22 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
 {
     struct rank_figures *figures = calloc((size_t)facts->rank_count, sizeof *figures);
     struct slow_rank slow;
-    char near[240];
+    char near[240], does[160] = "";
     bool found = figures != NULL &&
                  ranks_compare(&slow, figures, facts->ranks, facts->rank_count) == STATUS_OK &&
                  slow_rank_matters(&slow);
 
     if (found) {
         name_near(near, sizeof near, facts, &slow, figures);
+        if (slow_rank_does(&slow) != NULL)
+            snprintf(does, sizeof does, ", while it %s for %s, the others for %s",
+                     slow_rank_does(&slow), quantity_time(slow.part_ns).text,
+                     quantity_time(slow.part_typical_ns).text);
         snprintf(finding->evidence, sizeof finding->evidence,
                  "rank %lld%s communicates for %s %s, the others for %s (median): they wait for "
-                 "it; as fast as the next rank, it would make the step %s instead of %s",
+                 "it%s; as fast as the next rank, it would make the step %s instead of %s",
                  number_of(facts, slow.which), near, quantity_time(slow.least_ns).text,
-                 facts_per(facts), quantity_time(slow.typical_ns).text,
+                 facts_per(facts), quantity_time(slow.typical_ns).text, does,
                  quantity_time(slow.step_ns - slow.lost_ns).text, quantity_time(slow.step_ns).text);
         found = finding_costs(finding, facts, slow.lost_ns / slow.step_ns * facts->step_ns);
     }

@@ -63,7 +63,7 @@ static void add_rank(struct page_rows *rows, const struct diagnosis *diagnosis, 
                          communication = quantity_time(figures->communication_ns),
                          exposed = quantity_time(figures->exposed_ns),
                          waits = quantity_time(figures->waits_ns),
-                         loading = quantity_time(figures->loading_ns);
+                         loading = quantity_time(figures->part_ns[STEP_DATA_LOADING]);
     enum ink inks[ARRAY_SIZE(columns)] = { INK_PLAIN };
     char rank[24], busy[24];
     const char *const cells[] = {
@@ -96,7 +96,7 @@ static void print_slow(const struct page *page, const struct diagnosis *diagnosi
 {
     const struct slow_rank *slow = &diagnosis->slow;
     struct quantity_text step = quantity_time(slow->step_ns), lost = quantity_time(slow->lost_ns);
-    char near[64] = "";
+    char near[64] = "", does[160] = "";
 
     if (slow->which < 0) {
         page_paragraph(page, INK_DIM,
@@ -114,11 +114,15 @@ static void print_slow(const struct page *page, const struct diagnosis *diagnosi
     if (slow->near > 0)
         snprintf(near, sizeof near, ", and %lld more %s as slow", (long long)slow->near,
                  slow->near == 1 ? "is" : "are");
+    if (slow_rank_does(slow) != NULL)
+        snprintf(does, sizeof does, " It %s for %s per step, the others for %s.",
+                 slow_rank_does(slow), quantity_time(slow->part_ns).text,
+                 quantity_time(slow->part_typical_ns).text);
     page_paragraph(page, INK_BOLD,
-                   "Rank %lld is the slowest%s: the others wait for it for %s per step (median). "
-                   "As fast as the next rank, it would make the step %s instead of %s.",
+                   "Rank %lld is the slowest%s: the others wait for it for %s per step "
+                   "(median).%s As fast as the next rank, it would make the step %s instead of %s.",
                    rank_of(diagnosis, slow->which), near,
-                   quantity_time(slow->typical_ns - slow->least_ns).text,
+                   quantity_time(slow->typical_ns - slow->least_ns).text, does,
                    quantity_time(slow->step_ns - slow->lost_ns).text, step.text);
 }
 

@@ -33,6 +33,11 @@ static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagn
     json_number(json, object, "communication_ns", slow->least_ns);
     json_number(json, object, "others_communication_ns", slow->typical_ns);
     json_number(json, object, "lost_ns", slow->lost_ns);
+    json_text(json, object, "part",
+              slow->part < STEP_PART_COUNT ? step_part_name(slow->part) : NULL);
+    json_number(json, object, "part_ns", slow->part < STEP_PART_COUNT ? slow->part_ns : NAN);
+    json_number(json, object, "others_part_ns",
+                slow->part < STEP_PART_COUNT ? slow->part_typical_ns : NAN);
     json_bool(json, object, "matters", slow_rank_matters(slow));
 }
 
@@ -50,7 +55,7 @@ static void add_rank(struct json *json, cJSON *array, const struct diagnosis *di
     json_number(json, object, "compute_ns", figures->compute_ns);
     json_number(json, object, "communication_ns", figures->communication_ns);
     json_number(json, object, "exposed_communication_ns", figures->exposed_ns);
-    json_number(json, object, "data_loading_ns", figures->loading_ns);
+    json_number(json, object, "data_loading_ns", figures->part_ns[STEP_DATA_LOADING]);
     json_number(json, object, "waits_ns", figures->waits_ns);
     json_text(json, object, "first_finding", finding != NULL ? finding->id : NULL);
 }

@@ -122,6 +122,48 @@ static void ranks_that_are_equally_slow_are_named_together(void **state)
     release_run(&run);
 }
 
+/* It waits for its work and then loads, while the others communicate. */
+static struct analysed rank_that_loads(const char *about, int communication)
+{
+    struct made_loop loop = { .steps = 10,
+                              .launches = 20,
+                              .call = 2,
+                              .kernel = 50,
+                              .about = about,
+                              .wait_every = 1,
+                              .loading = 500 - communication,
+                              .communication = communication };
+
+    return made_loop(&loop);
+}
+
+/* What is longer on the slow rank by most of the others' wait; on a device that is merely late, nothing is. */
+static void what_the_slow_rank_does_is_named(void **state)
+{
+    static const struct {
+        struct analysed (*make)(const char *about, int communication);
+        enum step_part part;
+        const char *text; /* NULL: nothing is said */
+    } cases[] = {
+        { rank_that_loads, STEP_DATA_LOADING,
+          "they wait for it, while it loads data or waits for it for 440 us, the others for 0 us" },
+        { rank_on_host, STEP_HOST, "while it is in operators of the host for 940 us" },
+        { rank_on_device, STEP_PART_COUNT, NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct run run = make_run(cases[i].make, (const int[]){ 500, 500, 60, 500 }, 4);
+        const char *evidence = findings_find(&run.findings[0], "straggler")->evidence;
+        assert_int_equal(run.slow.part, cases[i].part);
+        if (cases[i].text != NULL && strstr(evidence, cases[i].text) == NULL)
+            fail_msg("%s is not in: %s", cases[i].text, evidence);
+        if (cases[i].text == NULL)
+            assert_null(strstr(evidence, "while it"));
+        release_run(&run);
+    }
+}
+
 /* The others' wait is the straggler's finding; what is left of their communication is below a tenth of a
  * step. If all communicate for as long, that is their own. */
 static void a_wait_for_the_slow_rank_is_no_exposed_communication(void **state)
@@ -212,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rank_that_others_wait_for_is_named),
         cmocka_unit_test(ranks_that_are_equally_slow_are_named_together),
+        cmocka_unit_test(what_the_slow_rank_does_is_named),
         cmocka_unit_test(a_wait_for_the_slow_rank_is_no_exposed_communication),
         cmocka_unit_test(a_wait_behind_compute_is_no_finding),
         cmocka_unit_test(a_rank_without_communication_is_not_compared),

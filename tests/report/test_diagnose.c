@@ -912,6 +912,7 @@ static void ranks_have_one_page_with_one_slow_rank(void **state)
     CHECK_ROW(text, "1", "100 us", "47.0%", "40 us", "5 us", "5 us", "0 us");
     CHECK_ROW(text, "2", "100 us", "67.0%", "40 us", "25 us", "25 us", "20 us");
     assert_non_null(strstr(text, "Rank 1 is the slowest: the others wait for it for 22.5 us"));
+    assert_non_null(strstr(text, "It does what the trace does not show for"));
     assert_non_null(strstr(text, "make the step 80 us"));
     assert_int_equal(count_of(text, ". straggler: "), 1);
     assert_non_null(strstr(strstr(text, ". straggler: "), "rank 1 communicates for 5 us"));
@@ -1008,6 +1009,8 @@ static void ranks_in_json(void **state)
     assert_float_equal(number(slow, "communication_ns"), 4000, 0);
     assert_float_equal(number(slow, "others_communication_ns"), 30000, 0);
     assert_float_equal(number(slow, "lost_ns"), 26000, 0);
+    assert_string_equal(member(slow, "part")->valuestring, "other"); /* what precedes it */
+    assert_true(number(slow, "part_ns") - number(slow, "others_part_ns") == 26000);
     assert_true(cJSON_IsTrue(member(slow, "matters")));
     cJSON_ArrayForEach(rank, member(run, "ranks"))
     {
