@@ -244,6 +244,12 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
         { "memory_budget", "GiB", NULL },
         { "memory_budget", "1 GiB", NULL },
         { "memory_budget", "8589934592GiB", NULL }, /* 2^63 */
+        { "uncached_rank", "none", "none" },
+        { "uncached_rank", "0", "0" },
+        { "uncached_rank", "1023", "1023" },
+        { "uncached_rank", "1024", NULL },
+        { "uncached_rank", "-1", NULL },
+        { "uncached_rank", "1 ", NULL },
         { "rate", "0.1", "0.1" },
         { "rate", "1e-3", "0.001" },
         { "rate", "3.0e-4", "0.0003" },
@@ -310,6 +316,7 @@ static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
         { "memory_budget", "a size such as 512MiB or 2GiB, role or device" },
         { "seed", "a number from 0 to 18446744073709551615" },
         { "checkpointing", "none, block or a number from 2 to 256" },
+        { "uncached_rank", "none or a number from 0 to 1023" },
     };
     struct training_config config = configured("");
     (void)state;
@@ -659,6 +666,10 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "ranks=2 optimizer=per_tensor optimizer_state=sharded", "",
           "optimizer=per_tensor with optimizer_state=sharded: a rank updates its parts of all "
           "tensors in one kernel; set optimizer=multi_tensor or optimizer_state=whole" },
+        { &cpu, "ranks=2 uncached_rank=2", "",
+          "uncached_rank=2 with ranks=2: ranks count from 0; set uncached_rank lower than ranks, "
+          "or "
+          "to none" },
         { &cpu, "ranks=2 save_every=5", "",
           "save_every=5 with ranks=2: the state of one rank only can be saved and resumed; set "
           "save_every=never, leave out --save and --resume, or set ranks=1" },

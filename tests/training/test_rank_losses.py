@@ -64,6 +64,12 @@ class RankLosses(unittest.TestCase):
             with self.subTest(settings=settings):
                 self.assertEqual(train(2, SEQUENCES + settings)[0], usual[0])
 
+    def test_a_rank_without_the_cache_loads_the_same(self):
+        usual = train(2, IMAGES + "input=cached workers=0")
+        for rank in 0, 1:
+            with self.subTest(rank=rank):
+                self.assertEqual(train(2, f"{IMAGES}input=cached workers=0 uncached_rank={rank}")[0], usual[0])
+
     def test_buckets_decide_the_calls_and_views_the_copies(self):
         usual = train(2, SEQUENCES)
         single = train(2, SEQUENCES + "bucket_mb=tensor")

@@ -204,6 +204,7 @@ struct ranks_config {
     bool
         bucket_view; /* gradients are parts of the buckets; no: they are copied into them and back */
     bool shards_state; /* of the optimizer: each rank has that of its part of every bucket */
+    int uncached_rank; /* counted from 1: with INPUT_CACHED its input is INPUT_DECODED; 0: none */
 };
 
 struct training_config {

@@ -133,6 +133,24 @@ static int print_workers(const struct knob *knob, const union knob_value *value,
                               : snprintf(text, size, "%dxcores", -value->count);
 }
 
+static bool parse_rank(const struct knob *knob, const char *text, union knob_value *value)
+{
+    const char *end;
+    uint64_t number;
+
+    if (!parse_digits(text, &number, &end) || *end != '\0' || !within(knob, (double)number))
+        return false;
+    value->count = (int)number + 1;
+    return true;
+}
+
+static int print_rank(const struct knob *knob, const union knob_value *value, char *text,
+                      size_t size)
+{
+    (void)knob;
+    return snprintf(text, size, "%d", value->count - 1);
+}
+
 static bool parse_real(const struct knob *knob, const char *text, union knob_value *value)
 {
     char *end;
@@ -212,6 +230,7 @@ static const struct kind {
     [KNOB_YES_NO] = { sizeof(bool), parse_yes_no, print_yes_no },
     [KNOB_COUNT] = { sizeof(int), parse_count, print_count },
     [KNOB_WORKERS] = { sizeof(int), parse_workers, print_workers },
+    [KNOB_RANK] = { sizeof(int), parse_rank, print_rank },
     [KNOB_REAL] = { sizeof(double), parse_real, print_real },
     [KNOB_BYTES] = { sizeof(int64_t), parse_bytes, print_bytes },
     [KNOB_SEED] = { sizeof(uint64_t), parse_seed, print_seed },

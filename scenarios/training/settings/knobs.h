@@ -13,6 +13,7 @@ enum knob_kind {
     KNOB_YES_NO,  /* a bool: `values` are false's word and true's */
     KNOB_COUNT,   /* an int within the range */
     KNOB_WORKERS, /* an int: threads, or -N for N per core */
+    KNOB_RANK,    /* an int: a rank, counted from 1, so that 0 is none */
     KNOB_REAL,    /* a double within the range */
     KNOB_BYTES,   /* an int64_t, with a suffix: KiB, MiB, GiB; or `role` */
     KNOB_SEED,    /* a uint64_t */

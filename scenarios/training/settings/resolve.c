@@ -174,6 +174,7 @@ DEVICE(parts_of_narrow,
 DEVICE(ranks_save, has_ranks(config, device) &&
                        (config->saving.save_every > 0 || config->saving.folder[0] != '\0' ||
                         config->saving.resume[0] != '\0'))
+SETTINGS(uncached_is_no_rank, config->ranks.uncached_rank > config->ranks.count)
 
 static const struct refusal {
     condition *applies;
@@ -258,6 +259,9 @@ static const struct refusal {
                        "optimizer_state=whole" },
     { ranks_save, "{save_every} with {ranks}: the state of one rank only can be saved and resumed; "
                   "set save_every=never, leave out --save and --resume, or set ranks=1" },
+    { uncached_is_no_rank,
+      "{uncached_rank} with {ranks}: ranks count from 0; set uncached_rank lower "
+      "than ranks, or to none" },
     { losses_overwritten,
       "{loss_every}: the device keeps the losses of the last 1024 steps, so older "
       "ones would be overwritten between two reads; set loss_every to 1024 or less" },

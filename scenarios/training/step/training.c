@@ -120,6 +120,8 @@ static enum status take_part(struct training *training)
     config->model.batch /= ranks_count();
     config->loader.part = ranks_rank();
     config->loader.parts = ranks_count();
+    if (config->loader.input == INPUT_CACHED && config->ranks.uncached_rank == ranks_rank() + 1)
+        config->loader.input = INPUT_DECODED;
 
 out:
     return status;
