@@ -1,4 +1,5 @@
-/* Findings of copies between host and device. */
+/* Findings of copies between host and device, and on the device. */
+#include "harness/analysis/intervals.h"
 #include "harness/diagnosis/host_facts.h"
 
 #include <math.h>
@@ -170,6 +171,56 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
     return finding_costs(finding, facts, (double)trips.ns / facts->steps);
 }
 
+/* --- Copies on the device --- */
+
+/* Time in which the device copies to itself and computes nothing. A message to other ranks beside such a copy hides
+ * nothing of it: what is computed next waits for the copy. */
+static enum status find_uncovered(struct intervals *uncovered, const struct facts *facts)
+{
+    const struct timeline *timeline = &facts->summary->timeline;
+    struct intervals copying = { .items = NULL }, computing = { .items = NULL };
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        const struct trace_event *event = work->event;
+        if (work->kind == WORK_COMPUTATION)
+            TRY(intervals_add(&computing, event->start_ns, event->end_ns));
+        else if (work->kind == WORK_COPY &&
+                 strstr(trace_file_name(timeline->trace, event->name), "DtoD") != NULL)
+            TRY(intervals_add(&copying, event->start_ns, event->end_ns));
+    }
+    intervals_merge(&copying);
+    intervals_merge(&computing);
+    TRY(intervals_without(uncovered, &copying, &computing));
+
+out:
+    intervals_release(&copying);
+    intervals_release(&computing);
+    return status;
+}
+
+/* Without memory there is no such finding. */
+static bool judge_device_copies(struct finding *finding, const struct facts *facts)
+{
+    struct copies copies = copies_of(facts, "DtoD");
+    struct intervals uncovered = { .items = NULL };
+    double ns = 0;
+
+    if (!(copies.count > 0))
+        return false;
+    if (find_uncovered(&uncovered, facts) == STATUS_OK)
+        for (int64_t i = 0; i < uncovered.count; i++)
+            ns += (double)(uncovered.items[i].end_ns - uncovered.items[i].start_ns) / facts->steps;
+    intervals_release(&uncovered);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g copies %s from the device to itself, of %s in all; nothing is computed during "
+             "%s of them, in %s",
+             copies.count, facts_per(facts), quantity_bytes(copies.bytes).text,
+             quantity_time(ns).text, step_text(facts).text);
+    return finding_costs(finding, facts, ns);
+}
+
 const struct rule rules_of_copies[] = {
     { "host_round_trip", "Data goes to the host and back within a step",
       "do the operation on the device, or before the step", "5% of a step", judge_host_round_trip,
@@ -181,6 +232,10 @@ const struct rule rules_of_copies[] = {
     { "small_copies", "Many small copies",
       "put all tensors of a batch into one buffer and copy that at once",
       "8 copies per step of up to 64 KiB; 5% of a step", judge_small_copies, BOTTLENECK_COPIES },
+    { "device_copies", "Data is copied on the device",
+      "use it where it is: gradient_as_bucket_view=True in DistributedDataParallel, views instead "
+      "of clone() and contiguous()",
+      "5% of a step", judge_device_copies, BOTTLENECK_COPIES },
     { "exposed_copy", "Copies do not overlap with compute",
       "copy the next batch on its own stream while the current one is computed",
       "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad", judge_exposed_copy,

@@ -44,6 +44,8 @@ class Plan:
     copy_call: float = 6.0
     copy_bytes: int = 1 << 20
     copy_way: str = "beside"  # "beside" kernels, "between" them, "pageable", "pageable and waiting"
+    device_copies: int = 0  # from the device to itself, after backward
+    device_copy_time: float = 0.0
     buckets: tuple = ()  # all-reduces beside backward
     bucket_bytes: int = 25 << 20
     collective_at_end: float = 0.0  # an all-reduce that the optimizer waits for
@@ -341,6 +343,9 @@ class Rank:
                 for _ in range(plan.reads.count("amid")):
                     self.read()
             yield from self.run_backward()
+            for i in range(plan.device_copies):
+                time = plan.device_copy_time * self.noise(COPIED, self.step, 500 + i)
+                self.copy("DtoD (Device -> Device)", time, 6.0, int(time * 1e6), COMPUTE)
             before = self.now
             self.run_kernels(plan.optimizer, 3000)
             self.row("user_annotation", "Optimizer.step#AdamW.step", MAIN, before, self.now)

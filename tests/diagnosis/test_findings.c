@@ -21,6 +21,7 @@ static void check(const char *id, const struct made_loop *loop, bool wanted)
 
 /* --- Every rule --- */
 
+#define DEVICE_COPY   "Memcpy DtoD (Device -> Device)"
 #define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
 #define OLD_GPU                                                                                    \
     "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
@@ -237,6 +238,14 @@ static const struct {
     { "exposed_copy",
       { BUSY, .copies = 30, .copy = 5, .copy_call = 5 },
       { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 } },
+    { "device_copies",
+      { BUSY, .copies = 20, .copy = 10, .copy_call = 2, .copy_bytes = 1 << 20,
+        .copy_name = DEVICE_COPY },
+      { BUSY, .copies = 20, .copy = 2, .copy_call = 2, .copy_bytes = 1 << 20,
+        .copy_name = DEVICE_COPY } },
+    { "device_copies",
+      { BUSY, .copies = 20, .copy = 10, .copy_call = 2, .copy_name = DEVICE_COPY },
+      { BUSY, .copies = 20, .copy = 10, .copy_call = 2 } },
     { "host_round_trip", { BUSY, .trips = 1 }, { BUSY, .copies = 2, .copy = 30, .copy_call = 2 } },
     { "fp32_matmul",
       { BUSY, .kernel_name = MATRIX_KERNEL },

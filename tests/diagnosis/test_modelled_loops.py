@@ -160,6 +160,12 @@ def small_copies(plan, size, rng):
                                copy_time=rng.uniform(1.5, 2.5), copy_call=device_time(plan) * size / copies)
 
 
+def device_copies(plan, size, rng):
+    copies = rng.randint(4, 20)
+    return dataclasses.replace(plan, graph=False, device_copies=copies,
+                               device_copy_time=device_time(plan) * size / copies)
+
+
 def allocation(plan, size, rng):
     pairs = rng.randint(3, 20)
     return dataclasses.replace(plan, allocations=pairs, allocation_time=device_time(plan) * size / pairs / 2)
@@ -251,6 +257,7 @@ CAUSES = {
     "pageable": (pageable, ("pageable_copy",), 0),
     "exposed_copy": (exposed_copy, ("exposed_copy",), 0),
     "small_copies": (small_copies, ("small_copies",), 0),
+    "device_copies": (device_copies, ("device_copies",), 0),
     "allocation": (allocation, ("allocation_churn",), 0),
     "first_use": (first_use, ("initialisation", "first_use"), 0),
     "fp32": (fp32, ("fp32_matmul",), 0),
