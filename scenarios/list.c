@@ -36,7 +36,10 @@
     X(blocking_logger)                                                                             \
     X(blocking_save)                                                                               \
     X(exposed_allreduce)                                                                           \
-    X(replicated_state)
+    X(replicated_state)                                                                            \
+    X(small_buckets)                                                                               \
+    X(straggler)                                                                                   \
+    X(bucket_copies)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

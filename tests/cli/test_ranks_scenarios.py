@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""test_ranks_scenarios.py PROGRAM: what scenarios of many ranks count, which is the same on every machine."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+
+
+class RanksScenarios(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PROGRAM, "run", "small_buckets", "straggler", "bucket_copies", "--device=cpu", "--quick",
+                            "--repetitions=1", f"--out={folder}/result"], timeout=500, stdout=subprocess.DEVNULL,
+                           check=False)
+            with open(f"{folder}/result/result.json", encoding="utf-8") as file:
+                cls.result = {one["name"]: one for one in json.load(file)["chokepoint"]["scenarios"]}
+
+    def metrics(self, name):
+        samples = self.result[name]["samples"]
+        before, after = samples["before"][0], samples["after"][0]
+        self.assertEqual(before["losses"], after["losses"])
+        return before["metrics"], after["metrics"]
+
+    def evidence(self, name, variant, finding):
+        return "".join(one["evidence"] for one in self.result[name]["findings"][variant] if one["id"] == finding)
+
+    def test_small_buckets(self):
+        before, after = self.metrics("small_buckets")
+        self.assertGreater(before["collectives_per_step"], 30)
+        self.assertEqual(after["collectives_per_step"], 1)
+        self.assertEqual(before["collective_bytes_per_step"], after["collective_bytes_per_step"])
+
+    def test_bucket_copies(self):
+        before, after = self.metrics("bucket_copies")
+        self.assertEqual(before["d2d_bytes_per_step"] - after["d2d_bytes_per_step"],
+                         2 * after["collective_bytes_per_step"])
+        self.assertGreater(before["copies_per_step"], 60 + after["copies_per_step"])
+
+    def test_straggler(self):
+        before, after = self.metrics("straggler")
+        self.assertEqual(before["collectives_per_step"], after["collectives_per_step"])
+        self.assertIn("rank 1 ", self.evidence("straggler", "before", "straggler"))
+        self.assertIn("it loads data", self.evidence("straggler", "before", "straggler"))
+        # Other programs may slow a rank down, but its loader no more.
+        self.assertNotIn("it loads data", self.evidence("straggler", "after", "straggler"))
+
+
+if shutil.which("mpirun") is None or not os.path.exists(os.path.join(os.path.dirname(PROGRAM), "libchokepoint_mpi.so")):
+    print("skipped: there is no MPI here (libopenmpi-dev, openmpi-bin)")
+    sys.exit(77)
+unittest.main()
