@@ -186,7 +186,7 @@ says_not out "Severity"
 expect 0 "explain a finding of two scenarios" "$program" explain launch_bound
 says out "launch_overhead"
 says out "small_batch"
-expect 0 "explain a finding that no scenario shows" "$program" explain straggler
+expect 0 "explain a finding that no scenario shows" "$program" explain insufficient_data
 says out "Shown by  no scenario"
 expect 0 "a scenario and a finding of one name" "$program" explain naive_attention
 says out "Look for"
