@@ -67,6 +67,29 @@ bool corpus_is_drawn(const struct scenario *scenario, const struct device_proper
     return make_one(&ignored, scenario, device);
 }
 
+/* Whether both values of a knob come to the same on the device. */
+static bool is_value(const struct training_config *config, const char *knob, const char *value,
+                     const struct device_properties *device)
+{
+    struct training_config own = *config, other = *config;
+    char a[VALUE], b[VALUE];
+
+    return knob_set(&other, knob, value) == STATUS_OK && knobs_resolve(&own, device) == STATUS_OK &&
+           knobs_resolve(&other, device) == STATUS_OK &&
+           knob_get(&own, knob, a, sizeof a) == STATUS_OK &&
+           knob_get(&other, knob, b, sizeof b) == STATUS_OK && strcmp(a, b) == 0;
+}
+
+bool corpus_has(const struct corpus_item *item, const struct scenario *scenario,
+                const struct device_properties *device)
+{
+    for (int i = 0; i < item->cause_count; i++)
+        if (item->causes[i] == scenario)
+            return false;
+    return where_holds(scenario->needs, device) &&
+           is_value(&item->config, scenario->knob, scenario->before, device);
+}
+
 /* --- Two at once --- */
 
 /* What a list of settings, "model=light launch=eager", says of a knob. */
@@ -267,22 +290,32 @@ static bool is_free(const struct corpus_item *item, const char *knob)
     return decodes || (strcmp(knob, "jpeg_pixels") != 0 && strcmp(knob, "prefetch") != 0);
 }
 
+static void set_around(struct corpus_item *item, const char *knob, const char *value,
+                       const struct device_properties *device)
+{
+    struct training_config tried = item->config;
+
+    if (is_free(item, knob) && knob_set(&tried, knob, value) == STATUS_OK &&
+        is_possible(&tried, item->causes, item->cause_count, device))
+        item->config = tried;
+}
+
 /* Random numbers are taken whether or not they are used, so that one row does not move the next. */
 static void draw_around(struct corpus_item *item, struct random *random,
                         const struct device_properties *device)
 {
+    if (device->bf16_matrix_units)
+        set_around(item, "precision", "bf16", device);
     for (size_t i = 0; i < ARRAY_SIZE(surroundings); i++) {
         const struct surrounding *row = &surroundings[i];
-        struct training_config tried = item->config;
         char value[VALUE];
         bool drawn = true;
         if (row->values[0] == NULL)
             drawn = draw_size(value, &item->config, row->knob, random, device);
         else
             snprintf(value, VALUE, "%s", row->values[random_below(random, 4)]);
-        if (drawn && is_free(item, row->knob) && knob_set(&tried, row->knob, value) == STATUS_OK &&
-            is_possible(&tried, item->causes, item->cause_count, device))
-            item->config = tried;
+        if (drawn)
+            set_around(item, row->knob, value, device);
     }
 }
 

@@ -6,7 +6,8 @@
  * whose bases agree but for batch and blocks, whose knobs, parts of training (groups) and accepted findings differ, and whose fixes can be
  * made in either order. No scenario of several ranks is drawn: a trace is that of one process, and not every machine
  * has what starts more. Where nothing is wrong, every knob of every scenario has a healthy value. Around them, sizes
- * and knobs that no scenario is about are drawn too, as far as the settings stay possible. */
+ * and knobs that no scenario is about are drawn too, as far as the settings stay possible, and products are in bf16
+ * where the device has matrix units for it, unless fp32 is a cause or in the base. */
 #ifndef HARNESS_EXPERIMENT_CORPUS_DRAW_H
 #define HARNESS_EXPERIMENT_CORPUS_DRAW_H
 
@@ -39,6 +40,11 @@ struct corpus_choice corpus_choice(const struct device_properties *device);
 
 /* Whether an item may have this cause. */
 bool corpus_is_drawn(const struct scenario *scenario, const struct device_properties *device);
+
+/* Whether the settings around an item's causes have the scenario's bottleneck, too, as launch=eager has one. It is no
+ * label, since nobody has measured what it costs there, but who names it is not wrong. */
+bool corpus_has(const struct corpus_item *item, const struct scenario *scenario,
+                const struct device_properties *device);
 
 /* Whether the finding shows the scenario on this device. */
 bool corpus_accepts(const struct scenario *scenario, const char *finding,

@@ -90,11 +90,9 @@ out:
 }
 
 /* Those of the list that hold on this device. */
-static void add_findings(struct corpus_truth *truth, cJSON *to, const char *name,
-                         const struct accepted_finding *list)
+static void add_findings_of(struct corpus_truth *truth, cJSON *array,
+                            const struct accepted_finding *list)
 {
-    cJSON *array = json_array(&truth->json, to, name);
-
     for (int i = 0; i < SCENARIO_FINDINGS && list[i].id != NULL; i++)
         if (where_holds(list[i].where, truth->device))
             json_text(&truth->json, array, NULL, list[i].id);
@@ -104,7 +102,19 @@ static void add_identity(struct corpus_truth *truth, cJSON *to, const struct sce
 {
     json_text(&truth->json, to, "scenario", scenario->name);
     json_text(&truth->json, to, "group", scenario_groups[scenario->group].name);
-    add_findings(truth, to, "findings", scenario->accept);
+    add_findings_of(truth, json_array(&truth->json, to, "findings"), scenario->accept);
+}
+
+/* Ids that may be there with or without the cause: its fix leaves them, or the settings around it have their own. */
+static void add_left_behind(struct corpus_truth *truth, cJSON *to, const struct corpus_item *item,
+                            const struct scenario *cause)
+{
+    cJSON *array = json_array(&truth->json, to, "left_behind");
+
+    add_findings_of(truth, array, cause->tolerated_after);
+    for (int i = 0; scenarios[i] != NULL; i++)
+        if (corpus_has(item, scenarios[i], truth->device))
+            add_findings_of(truth, array, scenarios[i]->accept);
 }
 
 /* The causes that items are drawn from: what an answer may say, and whoever guesses. */
@@ -213,20 +223,22 @@ static void add_effect(struct json *json, cJSON *to, const char *name, const str
     json_number(json, object, "coverage", effect->coverage);
 }
 
-static void add_cause(struct corpus_truth *truth, cJSON *causes, const struct scenario *cause,
-                      const struct corpus_gain *gain, bool is_measurable)
+static void add_cause(struct corpus_truth *truth, cJSON *causes, const struct corpus_item *item,
+                      int which, const struct corpus_measured *measured)
 {
+    const struct scenario *cause = item->causes[which];
+    const struct corpus_gain *gain = &measured->alone[which];
     struct json *json = &truth->json;
     cJSON *object = json_object(json, causes, NULL);
 
     add_identity(truth, object, cause);
-    add_findings(truth, object, "left_behind", cause->tolerated_after);
+    add_left_behind(truth, object, item, cause);
     json_text(json, object, "knob", cause->knob);
     json_text(json, object, "before", cause->before);
     json_text(json, object, "after", cause->after);
     add_effect(json, object, "gain", &gain->step_time, METRIC_STEP_TIME);
     add_effect(json, object, "effect", &gain->effect, gain->metric);
-    json_bool(json, object, "measurable", is_measurable);
+    json_bool(json, object, "measurable", measured->is_measurable[which]);
 }
 
 static bool is_measurable(const struct corpus_item *item, const struct corpus_measured *measured)
@@ -283,8 +295,7 @@ enum status corpus_truth_add(struct corpus_truth *truth, const struct corpus_ite
     }
     json_text(json, object, "kind", corpus_kind_name(item->kind));
     causes = json_array(json, object, "causes");
-    for (int i = 0; i < item->cause_count; i++)
-        add_cause(truth, causes, item->causes[i], &measured->alone[i], measured->is_measurable[i]);
+    for (int i = 0; i < item->cause_count; i++) add_cause(truth, causes, item, i, measured);
     add_effect(json, object, "together", &measured->together, METRIC_STEP_TIME);
     add_effect(json, object, "same", &measured->same, METRIC_STEP_TIME);
     json_bool(json, object, "measurable", is_measurable(item, measured));
@@ -292,8 +303,8 @@ enum status corpus_truth_add(struct corpus_truth *truth, const struct corpus_ite
     json_unsigned(json, object, "seed", item->seed);
     json_text(json, object, "settings", measured->settings[0] != '\0' ? measured->settings : NULL);
     json_number(json, object, "seconds", measured->seconds);
-    count(truth, item, measured);
     TRY(save(truth));
+    count(truth, item, measured);
 
 out:
     return status;

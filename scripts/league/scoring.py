@@ -1,7 +1,7 @@
 """What an answer is worth.
 
-- Of an answer the first three causes count. Findings that the fix leaves behind, as its scenario says, are neither
-  right nor wrong: they are taken out first.
+- The first three causes of an answer count. Findings that may be there without the bottleneck, too (`left_behind`), are
+  neither right nor wrong: they are taken out first.
 - The first cause is right if it shows one of the item's bottlenecks. The part is right if it is of the same group.
 - Both are named if each of two bottlenecks is among the three.
 - A false alarm is any cause of a healthy trace.

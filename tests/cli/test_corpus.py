@@ -177,14 +177,16 @@ def an_interrupt_keeps_what_is_whole(folder):
 
 
 def a_full_disk_is_an_error_and_what_is_there_stays_whole(folder):
-    """As where a file may not grow."""
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-    done = subprocess.run([program, "corpus", "--device=cpu", "--count=1", f"--out={folder / 'full'}"],
-                          capture_output=True, text=True, check=False, preexec_fn=limit)
-    check(done.returncode == 2 and "cannot write" in done.stderr, f"a full disk: {done.returncode}", done.stderr)
-    check(not (folder / "full").exists() or list((folder / "full").iterdir()) == [], "a full disk leaves files")
+    """As where a file may not grow: before the first item, and with it."""
+    for most in (1024, 4096):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        done = subprocess.run([program, "corpus", "--device=cpu", "--count=1", f"--out={folder / 'full'}"],
+                              capture_output=True, text=True, check=False, preexec_fn=limit)
+        check(done.returncode == 2 and "cannot write" in done.stderr, f"a full disk: {done.returncode}", done.stderr)
+        check(done.stdout == "", "a full disk has traces", done.stdout)
+        check(not (folder / "full").exists() or list((folder / "full").iterdir()) == [], "a full disk leaves files")
 
 
 with tempfile.TemporaryDirectory() as name:

@@ -142,6 +142,47 @@ static void every_item_is_possible_on_every_device(void **state)
     }
 }
 
+/* Settings around a cause may have a bottleneck of another scenario; a cause is not such a one. */
+static void bottlenecks_around_a_cause_are_known(void **state)
+{
+    const struct scenario *sync = scenario_find("item_sync"),
+                          *eager = scenario_find("launch_overhead");
+    struct corpus_item item = { .causes = { sync }, .cause_count = 1 };
+    (void)state;
+
+    knobs_defaults(&item.config);
+    assert_int_equal(knobs_apply(&item.config, "model=light loss_every=1 launch=eager"), STATUS_OK);
+    assert_true(corpus_has(&item, eager, devices));
+    assert_false(corpus_has(&item, sync, devices));
+    item.cause_count = 0;
+    assert_true(corpus_has(&item, sync, devices));
+    assert_int_equal(knobs_apply(&item.config, "launch=graph loss_every=20"), STATUS_OK);
+    assert_false(corpus_has(&item, eager, devices));
+    assert_false(corpus_has(&item, sync, devices));
+}
+
+/* With matrix units, fp32 would be a bottleneck without a label. */
+static void with_matrix_units_products_are_in_bf16_but_where_fp32_is_stated(void **state)
+{
+    struct corpus_item *items = draw(COUNT, 3, &devices[1]);
+    int in_bf16 = 0;
+    (void)state;
+
+    for (int i = 0; i < COUNT; i++) {
+        bool stated = false;
+        char value[64];
+        for (int c = 0; c < items[i].cause_count; c++)
+            stated = stated || strcmp(items[i].causes[c]->knob, "precision") == 0 ||
+                     strstr(items[i].causes[c]->base, "precision=") != NULL;
+        value_of(&items[i].config, "precision", &devices[1], value);
+        if (!stated)
+            assert_string_equal(value, "bf16");
+        in_bf16 += !stated;
+    }
+    assert_true(in_bf16 > COUNT / 2);
+    free(items);
+}
+
 /* Where nothing is wrong, no knob that is wrong in any model has its wrong value. */
 static void a_healthy_item_has_no_cause_of_any_scenario(void **state)
 {
@@ -234,6 +275,8 @@ int main(void)
         cmocka_unit_test(of_four_items_two_have_one_cause_and_one_has_two),
         cmocka_unit_test(every_item_is_possible_on_every_device),
         cmocka_unit_test(a_healthy_item_has_no_cause_of_any_scenario),
+        cmocka_unit_test(bottlenecks_around_a_cause_are_known),
+        cmocka_unit_test(with_matrix_units_products_are_in_bf16_but_where_fp32_is_stated),
         cmocka_unit_test(no_scenario_comes_again_before_all_others),
         cmocka_unit_test(there_is_much_to_draw_from),
         cmocka_unit_test(the_settings_around_a_cause_vary),

@@ -140,8 +140,8 @@ static void two_fixes_are_measured_alone_and_together(void **state)
     forget_trace();
 }
 
-/* Neither the first fix nor a third setting gains anything as long as the other is there. */
-static void a_bottleneck_that_hides_behind_another_is_measured_beside_its_fix(void **state)
+/* The first fix gains nothing as long as the other bottleneck is there: no trace can show it. */
+static void a_bottleneck_that_hides_behind_another_is_not_measurable(void **state)
 {
     struct corpus_item of = item("unfused_optimizer", "allocation_churn");
     struct corpus_measured measured;
@@ -153,9 +153,6 @@ static void a_bottleneck_that_hides_behind_another_is_measured_beside_its_fix(vo
     assert_gain(&measured.alone[0].step_time, 1);
     assert_gain(&measured.alone[1].step_time, 200.0 / 150);
     assert_gain(&measured.together, 2);
-    assert_true(measured.is_measurable[0] && measured.is_measurable[1]);
-    assert_int_equal(measure(&measured, &of, "optimizer=unfused:1 allocation=direct:100"),
-                     STATUS_OK);
     assert_false(measured.is_measurable[0]);
     assert_true(measured.is_measurable[1]);
     unsetenv("STAND_IN_HIDES");
@@ -291,7 +288,7 @@ int main(void)
         cmocka_unit_test(one_fix_is_measured_and_the_step_before_it_traced),
         cmocka_unit_test(a_fix_that_gains_less_than_five_percent_is_not_measurable),
         cmocka_unit_test(two_fixes_are_measured_alone_and_together),
-        cmocka_unit_test(a_bottleneck_that_hides_behind_another_is_measured_beside_its_fix),
+        cmocka_unit_test(a_bottleneck_that_hides_behind_another_is_not_measurable),
         cmocka_unit_test(memory_that_is_no_longer_lost_is_what_its_fix_is_for),
         cmocka_unit_test(a_healthy_item_is_compared_with_itself),
         cmocka_unit_test(a_child_that_fails_leaves_a_reason_and_no_trace),

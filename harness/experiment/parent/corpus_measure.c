@@ -226,25 +226,13 @@ out:
 
 /* --- What can be said --- */
 
-static bool is_large(double low, double coverage)
+/* By its fix alone: where another bottleneck hides it, a trace cannot show what it costs. */
+static bool shows(const struct corpus_gain *own)
 {
-    const struct confidence_interval interval = { low, INFINITY, coverage };
+    const struct confidence_interval interval = { own->effect.low, INFINITY, own->effect.coverage };
 
-    return stats_interval_is_enough(&interval) && low >= 1 + LEAST_EFFECT_PERCENT / 100.0;
-}
-
-/* By its fix alone; or, as the other bottleneck may hide it, by what it adds to the other's fix. The intervals of
- * that are of two experiments: the least gain of one over the most of the other. */
-static bool shows(const struct corpus_measured *measured, const struct corpus_item *item, int cause)
-{
-    const struct corpus_gain *own = &measured->alone[cause];
-    const struct effect *both = &measured->together;
-
-    if (is_large(own->effect.low, own->effect.coverage))
-        return true;
-    if (item->cause_count < 2 || own->metric != METRIC_STEP_TIME)
-        return false;
-    return is_large(both->low / measured->alone[1 - cause].step_time.high, both->coverage);
+    return stats_interval_is_enough(&interval) &&
+           own->effect.low >= 1 + LEAST_EFFECT_PERCENT / 100.0;
 }
 
 enum status corpus_measure(struct corpus_measured *measured, const struct corpus_item *item,
@@ -264,7 +252,7 @@ enum status corpus_measure(struct corpus_measured *measured, const struct corpus
     if (measured->reason[0] != '\0' && order->stop != NULL && *order->stop != 0)
         FAIL(STATUS_INTERRUPTED, "stopped while %s was measured", item->name);
     for (int i = 0; i < item->cause_count; i++)
-        measured->is_measurable[i] = shows(measured, item, i);
+        measured->is_measurable[i] = shows(&measured->alone[i]);
 
 out:
     measured->seconds = (double)(clock_ns() - begin_ns) * 1e-9;
