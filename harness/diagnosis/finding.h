@@ -34,6 +34,7 @@ struct finding {
     bool of_whole;           /* the trace marks no steps: a step is all of it */
     bool gain_is_least;      /* what the trace does not tell would add to the gain */
     bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
+    bool shares_time;        /* another finding has the same time, whose fault it is */
     struct judged judged;
     char evidence[480];      /* in numbers, a sentence */
     struct call_place where; /* most of the cost comes from there */

@@ -33,6 +33,7 @@ enum urgency {
     MAY_COST_TIME, /* a guess */
     COSTS_LITTLE,
     NAMES_THE_DEVICE, /* as the one that sets the pace */
+    SHARES_TIME,      /* with a finding that comes before */
     COSTS_NO_TIME,
     COSTS_AT_MOST,
     COSTS_TIME,
@@ -62,6 +63,8 @@ static enum urgency urgency(const struct finding *finding, const struct facts *f
     if (finding->severity == SEVERITY_MINOR && finding->bottleneck != BOTTLENECK_DEVICE &&
         facts_device_sets_pace(facts))
         return COSTS_LITTLE;
+    if (finding->shares_time)
+        return SHARES_TIME;
     return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
 }
 

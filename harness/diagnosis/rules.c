@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct event_device *busiest(const struct summary *summary)
 {
@@ -71,6 +72,23 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
     finding->severity = share < RULE_SHARE_MAJOR      ? SEVERITY_MINOR
                         : share < RULE_SHARE_CRITICAL ? SEVERITY_MAJOR
                                                       : SEVERITY_CRITICAL;
+    return true;
+}
+
+bool finding_costs_shared(struct finding *finding, const struct facts *facts, double own_ns,
+                          double shared_ns)
+{
+    size_t length = strlen(finding->evidence);
+
+    if (finding_costs(finding, facts, own_ns))
+        return true;
+    if (!(shared_ns >= RULE_SHARE_LEAST * facts->step_ns))
+        return false;
+    finding_costs(finding, facts, own_ns + shared_ns);
+    finding->severity = SEVERITY_MINOR;
+    finding->shares_time = true;
+    snprintf(finding->evidence + length, sizeof finding->evidence - length,
+             "; another finding has this time, too: either fix would save it");
     return true;
 }
 

@@ -77,6 +77,12 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
+/* For time that two fixes can take out of the step, either of them alone. The finding whose fault it is has it; the
+ * other one costs `own_ns`, and `shared_ns` that the first one has, too. Where its own is too little to be found, it is
+ * found with the shared time, as minor. */
+bool finding_costs_shared(struct finding *finding, const struct facts *facts, double own_ns,
+                          double shared_ns);
+
 /* What else a rule compares with bounds, for the table of thresholds (finding.h). */
 void finding_judges(struct finding *finding, const char *what, double value, double good,
                     double bad);

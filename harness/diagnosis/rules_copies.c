@@ -101,9 +101,11 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
     return finding_costs(finding, facts, copies.ns * exposed_share(facts) + idle_in_calls(facts));
 }
 
+/* Copies that go on beside all else still take their own time. */
 static bool judge_exposed_copy(struct finding *finding, const struct facts *facts)
 {
     struct copies copies = copies_between(facts);
+    double exposed = (copies.ns - copies.pageable_ns) * exposed_share(facts);
 
     if (are_many_small(&copies))
         return false;
@@ -112,8 +114,7 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
              "kernel runs",
              quantity_time(copies.ns).text, step_text(facts).text, 100 * exposed_share(facts));
     return finding_costs(finding, facts,
-                         (copies.ns - copies.pageable_ns) * exposed_share(facts) -
-                             facts_saved_copies_ns(facts));
+                         fmin(exposed - facts_saved_copies_ns(facts), facts->step_ns - copies.ns));
 }
 
 /* --- Round trips --- */

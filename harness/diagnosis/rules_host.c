@@ -54,12 +54,18 @@ static bool judge_blocking_launches(struct finding *finding, const struct facts 
                          facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts));
 }
 
-/* What waits put off, without loading and other work that is at fault itself, and without waits whose reason is. */
-static double hidden_by_waits_ns(const struct facts *facts)
+/* What waits put off, without waits whose reason is at fault itself; per step. */
+struct waited {
+    double own_ns;
+    double shared_ns; /* loading and other work that are at fault themselves */
+};
+
+static struct waited put_off_by_waits(const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
     struct put_off waits = time->put_off[HOST_WAITING];
     const struct put_off *logged = &time->put_off[HOST_LOGGING];
+    double others = 0;
 
     if (!(facts_put_off_ns(facts, HOST_LOGGING) > 0)) {
         waits.ns += logged->ns;
@@ -67,16 +73,17 @@ static double hidden_by_waits_ns(const struct facts *facts)
         waits.working_ns += logged->working_ns;
     }
     if (facts_loading_is_at_fault(facts))
-        waits.ns -= waits.loading_ns;
+        others += (double)waits.loading_ns;
     if (facts_working_is_at_fault(facts))
-        waits.ns -= waits.working_ns;
-    return fmax(0, (double)waits.ns);
+        others += (double)waits.working_ns;
+    others = fmin(others, (double)waits.ns);
+    return (struct waited){ ((double)waits.ns - others) / facts->steps, others / facts->steps };
 }
 
 static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
-    double hidable = hidden_by_waits_ns(facts);
+    struct waited waited = put_off_by_waits(facts);
     double waits = (double)time->drained_count / facts->steps;
 
     if (time->drained_count == 0)
@@ -95,9 +102,10 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
         quantity_time(facts->busy_ns).text);
     /* The time until the host notices that its wait is over counts as well, but no more than what it does
      * then: a thread that lost its core once shows no pattern. */
-    return finding_costs(finding, facts,
-                         (hidable + fmin(hidable, (double)time->drained_ns[HOST_WAITING])) /
-                             facts->steps);
+    return finding_costs_shared(
+        finding, facts,
+        waited.own_ns + fmin(waited.own_ns, (double)time->drained_ns[HOST_WAITING] / facts->steps),
+        waited.shared_ns);
 }
 
 static double say_idle(struct finding *finding, const struct facts *facts, enum host_doing doing,

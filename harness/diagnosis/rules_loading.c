@@ -8,16 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loading that more workers would take out of the step, and what they need for it themselves: they share
+/* The exposed loading that would be hidden if the host did not wait for the device. */
+static double loading_without_waits_ns(const struct facts *facts)
+{
+    return (double)facts_idle(facts)->hidable.loading_ns / facts->steps;
+}
+
+/* Loading that more workers would take out of the step, less `hidden`, and what they need for it themselves: they share
  * the cores that are left. */
-static double lost_to_loading(const struct facts *facts)
+static double lost_but(const struct facts *facts, double hidden)
 {
     const struct event_device *device = facts->device;
-    double hidable =
-        facts_loading_is_at_fault(facts) ? 0 : (double)facts_idle(facts)->hidable.loading_ns;
     static const enum host_doing loading = HOST_LOADING;
-    double exposed = facts_doing_ns(facts, HOST_LOADING) - hidable / facts->steps +
-                     facts_paced_ns(facts, &loading, 1);
+    double exposed =
+        facts_doing_ns(facts, HOST_LOADING) - hidden + facts_paced_ns(facts, &loading, 1);
     double rest = facts->step_ns - exposed;
     int cores = device != NULL ? device->host_cores : 0;
 
@@ -27,6 +31,11 @@ static double lost_to_loading(const struct facts *facts)
         rest = fmax(rest, typical / cores);
     }
     return fmax(0, facts->step_ns - rest);
+}
+
+static double lost_to_loading(const struct facts *facts)
+{
+    return lost_but(facts, facts_loading_is_at_fault(facts) ? 0 : loading_without_waits_ns(facts));
 }
 
 static bool judge_data_loading(struct finding *finding, const struct facts *facts)
@@ -45,7 +54,8 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
                  "prepares it; its own work takes %s",
                  quantity_time(exposed).text, step_text(facts).text,
                  quantity_time(facts->busy_ns).text);
-    if (!finding_costs(finding, facts, lost_to_loading(facts)))
+    if (!finding_costs_shared(finding, facts, lost_to_loading(facts),
+                              lost_but(facts, 0) - lost_to_loading(facts)))
         return false;
     if (facts->summary->timeline.host_alone) /* Loading and computing share the cores. */
         finding->predicted_gain = NAN;

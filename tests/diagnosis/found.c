@@ -34,10 +34,17 @@ const struct finding *found_find(const struct found *found, const char *id)
     return NULL;
 }
 
+const struct finding *found_own(const struct found *found, const char *id)
+{
+    const struct finding *finding = found_find(found, id);
+
+    return finding != NULL && !finding->shares_time ? finding : NULL;
+}
+
 double found_lost_us(const struct made_loop *loop, const char *id)
 {
     struct found found = found_judge(loop);
-    const struct finding *finding = found_find(&found, id);
+    const struct finding *finding = found_own(&found, id);
     double lost = finding != NULL ? finding->lost_ns_per_step / 1000 : 0;
 
     found_forget(&found);

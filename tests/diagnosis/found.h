@@ -21,7 +21,10 @@ void found_forget(struct found *found);
 /* The finding of that id; NULL: there is none. */
 const struct finding *found_find(const struct found *found, const char *id);
 
-/* The cost of that finding per step, in us; 0: it is not found. */
+/* The same, if it does not only share the time of another finding (finding.h). */
+const struct finding *found_own(const struct found *found, const char *id);
+
+/* The cost of found_own() per step, in us; 0: it is not found. */
 double found_lost_us(const struct made_loop *loop, const char *id);
 
 void found_list(const struct found *found, char *text, size_t size);

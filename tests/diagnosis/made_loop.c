@@ -157,13 +157,14 @@ static void go_back(struct run *run)
 
 static void optimize(struct run *run)
 {
-    int start = run->now;
+    int updates = run->loop->updates > 0 ? run->loop->updates : 1;
 
-    if (run->loop->optimizer_launches == 0)
-        return;
-    for (int i = 0; i < run->loop->optimizer_launches; i++)
-        launch(run, 0, "adamw", run->loop->optimizer_kernel);
-    made_add("user_annotation", "optimizer", HOST, HOST, start, run->now, 0);
+    for (int update = 0; update < updates && run->loop->optimizer_launches > 0; update++) {
+        int start = run->now;
+        for (int i = 0; i < run->loop->optimizer_launches; i++)
+            launch(run, 0, "adamw", run->loop->optimizer_kernel);
+        made_add("user_annotation", "optimizer", HOST, HOST, start, run->now, 0);
+    }
 }
 
 static void go_round(struct run *run)

@@ -33,7 +33,8 @@ struct made_loop {
     int grid;     /* blocks of each kernel; 0: not stated */
     const char *kernel_name;                  /* NULL: one of no kind */
     int optimizer_launches, optimizer_kernel; /* in the phase "optimizer", on top */
-    int communication;                        /* a kernel on the same stream */
+    int updates;            /* phases "optimizer", each with those launches; 0: one */
+    int communication;      /* a kernel on the same stream */
     int backward;           /* a kernel in the phase "backward"; 0: no such phase */
     int messages, message;  /* between ranks, in that phase; each on the device */
     int message_kib;        /* 0: not stated */

@@ -93,7 +93,7 @@ static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **st
         const char *first, *second;
     } cases_of_pace[] = {
         { { BUSY, .loading = 150, .wait_every = 1 }, "device_bound", "host_sync" },
-        { { BUSY, .loading = 250, .wait_every = 1 }, "host_sync", "device_bound" },
+        { { BUSY, .loading = 250, .wait_every = 1 }, "host_sync", "data_loading" },
         /* What the device could save counts, even if it is as little; what costs much always does. */
         { { BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
             .optimizer_kernel = 50 },

@@ -18,7 +18,7 @@
 static void check_lost(const struct made_loop *loop, const char *id, double us)
 {
     struct found found = found_judge(loop);
-    const struct finding *finding = found_find(&found, id);
+    const struct finding *finding = found_own(&found, id);
     double lost = finding != NULL ? finding->lost_ns_per_step / 1000 : 0;
     char text[4096];
 
