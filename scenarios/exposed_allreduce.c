@@ -31,7 +31,7 @@ const struct scenario scenario_exposed_allreduce = {
                      "    optimizer.step()\n"
                      "    optimizer.zero_grad()\n",
         },
-    .base = "model=heavy batch=4 precision=fp32 ranks=2 bucket_mb=1",
+    .base = "model=heavy blocks=4 batch=4 precision=fp32 ranks=2 bucket_mb=1 loss_every=5",
     .knob = "allreduce",
     .before = "after_backward",
     .after = "overlap",
@@ -39,8 +39,8 @@ const struct scenario scenario_exposed_allreduce = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Quick runs with a core for each of two ranks, on two busy cores of a Xeon: 1.7 to 13.6. */
-            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.5 },
+            /* Quick runs with a core for each of two ranks, on two busy cores of an EPYC: 1.7 to 3.7. */
+            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.2 },
             { METRIC_COMMUNICATION_SHARE, SHRINKS, .after_below = 0.15, .where = WHERE_TWO_CORES_A_RANK },
             { METRIC_STEP_TIME, SHRINKS, .where = WHERE_TWO_CORES_A_RANK },
         },
