@@ -1,6 +1,7 @@
 #include "harness/cli/interrupt.h"
 
 #include "harness/base/clock.h"
+#include "harness/device/many_ranks.h"
 
 static volatile sig_atomic_t caught;
 static volatile int64_t caught_ns;
@@ -22,6 +23,8 @@ void interrupt_catch(void)
 {
     struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
 
+    if (ranks_count() > 1)
+        return;
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);

@@ -8,7 +8,8 @@
 
 /* From now on SIGINT and SIGTERM only set the flag. Before that they end the process at once, as is right
  * while there is nothing to keep. A signal that comes a second or more after the first ends it too: what
- * should stop may hang. (timeout(1) sends one to the process and one to its group.) */
+ * should stop may hang. (timeout(1) sends one to the process and one to its group.)
+ * Nothing for one of several ranks, which end at once: they would not all stop at the same step. */
 void interrupt_catch(void);
 
 /* Not 0 once a signal came: its number. */

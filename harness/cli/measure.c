@@ -2,7 +2,6 @@
 
 #include "harness/base/statistics.h"
 #include "harness/cli/interrupt.h"
-#include "harness/device/many_ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,19 +54,6 @@ static void take_damage(struct measurement *measurement, const struct training *
         snprintf(measurement->first_damaged, sizeof measurement->first_damaged, "%s", damage.first);
 }
 
-/* On any rank: all of them end after the same window. */
-static enum status hear_interrupt(bool *heard)
-{
-    enum status status = STATUS_OK;
-    double ranks = interrupt_signal() != 0;
-
-    TRY(ranks_sum(&ranks, 1));
-    *heard = ranks > 0;
-
-out:
-    return status;
-}
-
 /* Steps. Anything rarer makes neither the warm-up nor a run of a few seconds longer. */
 enum { PERIOD_MOST = 100 };
 
@@ -79,13 +65,11 @@ static enum status warm_up(struct training *training, int64_t period, double *st
     enum status status = STATUS_OK;
     struct training_window window = { 0 };
     int64_t count = 2 * (period < 5 ? 5 : period < PERIOD_MOST ? period : PERIOD_MOST);
-    bool stops = false;
 
-    for (int i = 0; i < 2 && !stops; i++) {
+    for (int i = 0; i < 2 && !interrupt_signal(); i++) {
         training_window_release(&window);
         window = (struct training_window){ 0 };
         TRY(training_window(training, count, &window));
-        TRY(hear_interrupt(&stops));
     }
     *step_seconds = (double)window.wall_ns * 1e-9 / (double)window.steps;
 
@@ -117,7 +101,6 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     struct training_window all = { 0 };
     int64_t period = training_period(config, 1), total, chunk, first;
     double step_seconds = 0, energy_j;
-    bool stops;
 
     *measurement = (struct measurement){ .accuracy = NAN, .loss = NAN };
     TRY(training_open(&training, device, config));
@@ -132,10 +115,8 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     interrupt_catch();
     plan_windows(&total, &chunk, period, step_seconds, measure);
     energy_j = -device_vitals(device).energy_j;
-    TRY(hear_interrupt(&stops));
-    while (total > 0 && !stops) {
+    while (total > 0 && !interrupt_signal()) {
         TRY(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
-        TRY(hear_interrupt(&stops));
         total -= chunk;
     }
     energy_j += device_vitals(device).energy_j;
@@ -143,7 +124,7 @@ enum status measure_training(struct measurement *measurement, struct device *dev
         measurement->log_error = *status_last();
     if (training_save(training) != STATUS_OK)
         measurement->save_error = *status_last();
-    measurement->interrupted = stops || interrupt_signal() != 0;
+    measurement->interrupted = interrupt_signal() != 0;
     if (all.steps == 0 && measurement->save_error.status != STATUS_OK)
         TRY(status_raise(&measurement->save_error));
     if (all.steps == 0)
