@@ -26,11 +26,15 @@ say()
     echo "setup.sh: $*" >&2
 }
 
-# nvcc hands host code to g++. MPI connects ranks; nothing else needs it.
+# nvcc hands host code to g++. MPI connects ranks; nothing else needs it. Open MPI beside MPICH would become the default.
 packages()
 {
     echo gcc g++ libc6-dev cmake ninja-build
-    echo libopenmpi-dev openmpi-bin
+    if [ "$list" = no ] && [ -z "$(missing libmpich-dev)" ]; then
+        echo libmpich-dev mpich
+    else
+        echo libopenmpi-dev openmpi-bin
+    fi
     echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libisal-dev zlib1g-dev
     if [ "$report" = yes ] || [ "$tests" = yes ]; then
         echo python3 python3-jinja2 python3-matplotlib

@@ -101,6 +101,16 @@ without_apt_nothing_is_wrong_when_all_is_there()
     expect_empty err
 }
 
+mpich_stays_alone()
+{
+    only_basic_tools
+    dpkg_knows '/openmpi\|libmpich-dev/!d; /openmpi/d'
+    setup
+    expect_status 3
+    expect_in err ' mpich '
+    ! grep -q 'openmpi' "$work/err" || complain "Open MPI would become the default"
+}
+
 nothing_is_run_when_all_is_there()
 {
     only_basic_tools
@@ -344,7 +354,7 @@ a_name_that_is_taken_is_told_with_both_places()
 }
 
 for test in the_list_has_one_package_a_line without_apt_the_packages_are_named \
-    without_apt_nothing_is_wrong_when_all_is_there nothing_is_run_when_all_is_there \
+    without_apt_nothing_is_wrong_when_all_is_there mpich_stays_alone nothing_is_run_when_all_is_there \
     only_missing_packages_are_asked_for package_lists_are_fetched_when_packages_are_unknown \
     others_than_root_go_through_sudo_and_are_not_asked_without_a_terminal \
     without_root_and_sudo_the_command_is_named a_missing_network_is_called_so \
