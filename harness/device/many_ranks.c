@@ -1,5 +1,6 @@
 #include "harness/device/many_ranks.h"
 
+#include "harness/base/notice.h"
 #include "harness/device/plugin.h"
 #include "harness/device/ranks_driver.h"
 
@@ -15,18 +16,30 @@ static struct ranks_place place = { .count = 1, .local_count = 1 };
 
 static const struct status_bridge bridge = { status_raise, status_last };
 
+static const char srun_size[] = "SLURM_STEP_NUM_TASKS";
+
+static int number_in(const char *variable)
+{
+    const char *text = getenv(variable);
+
+    return text != NULL ? atoi(text) : 0;
+}
+
+/* As many as a launcher has started, in its words. */
+static int started(void)
+{
+    /* Open MPI and PRRTE; MPICH's Hydra, Intel's and srun with PMI; srun with anything. */
+    const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", srun_size };
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+        if (number_in(sizes[i]) > 1)
+            return number_in(sizes[i]);
+    return 1;
+}
+
 bool ranks_are_started(void)
 {
-    /* Open MPI and PRRTE; MPICH's Hydra, Intel's and srun with PMI; srun with PMIx. */
-    static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                         "SLURM_STEP_NUM_TASKS" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-        const char *size = getenv(sizes[i]);
-        if (size != NULL && atoi(size) > 1)
-            return true;
-    }
-    return false;
+    return started() > 1;
 }
 
 enum status ranks_load(void)
@@ -92,15 +105,34 @@ out:
     return status;
 }
 
+/* Where srun did not give what MPI joins by, MPI may end the process, or some kinds may find another way. */
+static void warn_of_srun(void)
+{
+    if (loaded->joins_by != NULL && number_in(srun_size) > 1 && number_in("SLURM_PROCID") == 0 &&
+        getenv(loaded->joins_by) == NULL)
+        notice_once("srun has started %d ranks in a way that %s may not know; if it fails now, "
+                    "give srun %s",
+                    number_in(srun_size), loaded->library, loaded->srun_option);
+}
+
 enum status ranks_join(int count)
 {
     enum status status = STATUS_OK;
 
     TRY(ranks_load());
+    warn_of_srun();
     /* A launcher that was killed leaves no rank behind. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     TRY(loaded->join(&place, &bridge));
     joined = loaded;
+    if (place.count == 1 && ranks_are_started()) {
+        loaded->leave(); /* there is nobody to be ended */
+        joined = NULL;
+        FAIL(STATUS_BAD_USAGE,
+             "%d ranks were started, but each is alone: chokepoint was built with %s, and "
+             "something else has started it; use the mpirun of %s, or srun %s",
+             started(), loaded->library, loaded->library, loaded->srun_option);
+    }
     if (place.count != count)
         FAIL(STATUS_BAD_USAGE, "%d ranks were asked for, but the job has %d; give both the same",
              count, place.count);
@@ -128,6 +160,11 @@ void ranks_abort(int exit_code)
 {
     if (joined != NULL)
         joined->abort(exit_code);
+}
+
+const char *ranks_library(void)
+{
+    return loaded->library;
 }
 
 int ranks_rank(void)

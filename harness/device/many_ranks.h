@@ -21,8 +21,13 @@ bool ranks_are_started(void);
 /* Loads the plugin, without joining anything. NO_LIBRARY says what is missing. */
 enum status ranks_load(void);
 
+/* Which MPI the plugin was built with, once it is loaded: "Open MPI", or "MPICH" for all others, which have the
+ * same launcher. */
+const char *ranks_library(void);
+
 /* Makes the process a rank, and gives it its share of the cores that the ranks of this machine may use, unless
- * the launcher has. BAD_USAGE where the job has another number of ranks; NO_LIBRARY. Once per process. */
+ * the launcher has. BAD_USAGE where the job has another number of ranks, or was started by another MPI than the
+ * plugin was built with; NO_LIBRARY. Once per process. */
 enum status ranks_join(int count);
 
 /* The end of a rank's work: waits for the others. DEVICE_ERROR where they do not come. */

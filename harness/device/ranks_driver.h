@@ -19,6 +19,9 @@ enum ranks_channel { RANKS_DEVICES, RANKS_HOSTS, RANKS_CHANNELS };
 
 struct ranks_driver {
     const char *build_id;
+    const char *library;     /* ranks_library() */
+    const char *srun_option; /* by which srun connects its processes */
+    const char *joins_by; /* variable without which they end at join(); NULL: they would be alone */
     /* Once per process. */
     enum status (*join)(struct ranks_place *place, const struct status_bridge *bridge);
     void (*leave)(void);

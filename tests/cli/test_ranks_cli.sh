@@ -49,10 +49,17 @@ left_behind()
         [ -s "$folder/t.rank$rank.json.gz" ] || fail "no trace of rank $rank"
     done
 
-    case_name="a job of three"
-    root=$([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root)
-    mpirun $root --oversubscribe -n 3 $train >"$folder/out" 2>"$folder/err" && fail "it was accepted"
-    says err "2 ranks were asked for, but the job has 3"
+    # The launcher of another MPI, and ranks that it or srun has started, each alone.
+    mkdir "$folder/other"
+    case $(mpirun --version) in *"Open MPI"*) other=HYDRA ;; *) other="Open MPI" ;; esac
+    printf '#!/bin/sh\necho "%s"\n' "$other" >"$folder/other/mpirun"
+    chmod +x "$folder/other/mpirun"
+    expect 3 "another MPI's launcher" env PATH="$folder/other:$PATH" $train
+    says err "$folder/other/mpirun is of"
+    is_one_line err
+    expect 2 "ranks that srun has not connected" env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 $train
+    says err "2 ranks were started, but each is alone"
+    says err "srun --mpi="
 
     # One rank ends, and all do.
     case_name="a rank that fails"

@@ -10,6 +10,13 @@ command -v mpirun >/dev/null 2>&1 && [ -e "$(dirname -- "$program")/libchokepoin
     echo "skipped: there is no MPI here (libopenmpi-dev, openmpi-bin)"
     exit 77
 }
+case $(mpirun --version) in
+*"Open MPI"*) ;;
+*)
+    echo "skipped: it knows ranks by the variables of Open MPI"
+    exit 77
+    ;;
+esac
 TMPDIR=$folder/tmp
 export TMPDIR CHOKEPOINT_RANK_TIMEOUT=3
 mkdir "$TMPDIR"

@@ -38,6 +38,16 @@ exec="$program exec exposed_allreduce --device=cpu --quick --repetitions=1"
     says err "2 ranks were asked for, but the job has 3"
 
     # The ranks would write to the same folder: each has its own.
+    # Slurm that runs here starts ranks too.
+    case $(mpirun --version) in *"Open MPI"*) connected=--mpi=pmix ;; *) connected=--mpi=pmi2 ;; esac
+    if timeout 10 srun -n 2 $connected true 2>/dev/null; then
+        expect 0 "exec joins srun's job" srun -n 2 $connected $exec
+        says out "ranks=2"
+        [ "$(grep -c '"type":"end"' "$folder/out")" -eq 1 ] || fail "not one rank writes records"
+    else
+        echo "not tried with srun, which starts no two processes here"
+    fi
+
     case_name="run in a job"
     job 2 sh -c "exec $program run exposed_allreduce --device=cpu --quick --out=$folder/\$\$" >"$folder/out" 2>"$folder/err"
     says out "skipped"

@@ -528,6 +528,14 @@ static enum status gather(enum ranks_channel which, void *memory, size_t bytes)
 
 static const struct ranks_driver driver = {
     .build_id = CHOKEPOINT_BUILD_ID,
+#ifdef OPEN_MPI
+    .library = "Open MPI",
+    .srun_option = "--mpi=pmix",
+    .joins_by = "PMIX_RANK",
+#else
+    .library = "MPICH",
+    .srun_option = "--mpi=pmi2",
+#endif
     .join = join,
     .leave = leave,
     .abort = abort_all,

@@ -13,15 +13,17 @@
  * messages, is often forbidden in containers; and a rank that yields waits for its turn (mpi.c). */
 static const struct family {
     const char *says;
+    const char *library; /* whose ranks it connects; NULL: it may be any */
     const char *options[LAUNCHER_OPTIONS - 4];
     const char *as_root; /* NULL: nothing */
 } families[] = {
     { "Open MPI",
+      "Open MPI",
       { "--oversubscribe", "--bind-to", "none", "--mca", "btl_vader_single_copy_mechanism", "none",
         "--mca", "mpi_yield_when_idle", "0" },
       "--allow-run-as-root" },
-    { "HYDRA", { "-bind-to", "none" }, NULL },
-    { "", { NULL }, NULL },
+    { "HYDRA", "MPICH", { "-bind-to", "none" }, NULL },
+    { "", NULL, { NULL }, NULL },
 };
 
 static bool find_in_path(const char *name, char path[PATH_MAX])
@@ -73,6 +75,11 @@ enum status launcher_find(struct launcher *launcher, int ranks)
              "in PATH; install openmpi-bin",
              ranks);
     family = family_of(launcher->path);
+    if (family->library != NULL && strcmp(family->library, ranks_library()) != 0)
+        FAIL(STATUS_NO_LIBRARY,
+             "%s is of %s, and chokepoint was built with %s: put the mpirun of %s first in PATH, "
+             "or build with -DMPI_C_COMPILER=, the mpicc of %s",
+             launcher->path, family->library, ranks_library(), ranks_library(), family->library);
     launcher->words[count++] = launcher->path;
     for (size_t i = 0; i < ARRAY_SIZE(family->options) && family->options[i] != NULL; i++)
         launcher->words[count++] = family->options[i];
