@@ -79,11 +79,11 @@ bool finding_costs_shared(struct finding *finding, const struct facts *facts, do
                           double shared_ns)
 {
     size_t length = strlen(finding->evidence);
+    bool found = finding_costs(finding, facts, own_ns);
 
-    if (finding_costs(finding, facts, own_ns))
-        return true;
-    if (!(shared_ns >= RULE_SHARE_LEAST * facts->step_ns))
-        return false;
+    if ((found && finding->severity > SEVERITY_MINOR) ||
+        !(shared_ns >= RULE_SHARE_LEAST * facts->step_ns))
+        return found;
     finding_costs(finding, facts, own_ns + shared_ns);
     finding->severity = SEVERITY_MINOR;
     finding->shares_time = true;

@@ -78,7 +78,7 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
                         double least);
 
 /* For time that two fixes can take out of the step, either of them alone. The finding whose fault it is has it; the
- * other one costs `own_ns`, and `shared_ns` that the first one has, too. Where its own is too little to be found, it is
+ * other one costs `own_ns`, and `shared_ns` that the first one has, too. Where its own would be minor at most, it is
  * found with the shared time, as minor. */
 bool finding_costs_shared(struct finding *finding, const struct facts *facts, double own_ns,
                           double shared_ns);

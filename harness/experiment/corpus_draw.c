@@ -178,8 +178,8 @@ static const char *const healthy[] = {
     "model=balanced launch=graph batch=16",
     "model=balanced launch=graph input=loaded",
     "model=balanced launch=graph input=cached",
-    "model=heavy launch=graph blocks=2 attention=fused",
-    "model=heavy launch=graph blocks=4 attention=fused batch=4",
+    "model=heavy launch=graph blocks=2",
+    "model=heavy launch=graph blocks=4 batch=4",
 };
 
 /* --- What is drawn from --- */
@@ -340,6 +340,7 @@ static void take_causes(struct corpus_item *item, const struct pool *pool, struc
         make_one(&item->config, item->causes[0], pool->device);
     } else {
         knobs_defaults(&item->config);
+        knobs_apply(&item->config, "attention=fused");
         knobs_apply(&item->config, healthy[deck_draw(&decks->healthy)]);
     }
 }

@@ -6,9 +6,11 @@ LEAST_GAIN = 1.05
 
 
 def names_it(finding):
-    """Whether it is said to matter: a minor one does unless it promises a gain that could not be measured."""
+    """Whether it is said to matter: a minor one does unless it is a guess, or promises a gain that could not be
+    measured."""
     return finding["severity"] in ("critical", "major") or (
-        finding["severity"] == "minor" and (finding["predicted_gain"] or LEAST_GAIN) >= LEAST_GAIN)
+        finding["severity"] == "minor" and finding["confidence"] != "low" and
+        (finding["predicted_gain"] or LEAST_GAIN) >= LEAST_GAIN)
 
 
 def read(text):

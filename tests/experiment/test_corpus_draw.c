@@ -191,7 +191,7 @@ static void a_healthy_item_has_no_cause_of_any_scenario(void **state)
         "launch=eager",      "transfer=blocking",  "host_memory=pageable", "copies=per_tensor",
         "optimizer=unfused", "update=micro_batch", "elementwise=unfused",  "gelu=host",
         "clipping=host",     "kept_loss=graph",    "segments=exact",       "input=decoded",
-        "log=synced",
+        "log=synced",        "attention=naive",
     };
     struct corpus_item *items = draw(COUNT, 9, devices);
     char settings[2048], padded[2100];
