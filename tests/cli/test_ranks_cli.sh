@@ -11,11 +11,6 @@ command -v mpirun >/dev/null 2>&1 && [ -e "$(dirname -- "$program")/libchokepoin
 }
 train="$program train --device=cpu --ranks=2"
 
-left_behind()
-{
-    find /dev/shm -maxdepth 1 -user "$(id -un)" -name 'vader_segment*' -newer "$folder/begin" 2>/dev/null
-}
-
 # shellcheck disable=SC2086
 {
     touch "$folder/begin"
@@ -88,6 +83,6 @@ left_behind()
     done
 
     case_name="what is left"
-    [ -z "$(left_behind)" ] || fail "left: $(left_behind)"
+    [ -z "$(segments_left "$folder/begin")" ] || fail "left: $(segments_left "$folder/begin")"
 }
 finish

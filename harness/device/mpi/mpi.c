@@ -8,7 +8,8 @@
  *
  * A wait is a loop of tests, with short rests after the first: the rank that is waited for may need the core.
  * sched_yield() would not do: since Linux 6.6 a thread that yields gives up its turn for milliseconds. A rank that
- * never comes must not keep the others for ever, so a wait ends with an error after a while. */
+ * never comes must not keep the others for ever, so a wait ends with an error after a while. Where MPI itself waits for
+ * all ranks, at the job's begin and its end, no call can be made to return: a watch ends the process instead. */
 #include "harness/base/clock.h"
 #include "harness/device/cpu/convert.h"
 #include "harness/device/ranks_driver.h"
@@ -18,6 +19,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@ enum {
     BLOCK = 1024,        /* elements that are widened at once */
     TESTS_SPUN = 200,    /* before the thread rests between tests */
     REST_NS = 20000,
+    LOOK_NS = 10000000, /* of the watch */
     TAG = 1,
 };
 
@@ -68,6 +71,77 @@ static enum status check(int code, const char *call)
 
 out:
     return status;
+}
+
+/* --- The watch --- */
+
+/* Where a launcher states a rank's number. */
+#ifdef OPEN_MPI
+#define RANK_VARIABLE "PMIX_RANK"
+#else
+#define RANK_VARIABLE "PMI_RANK"
+#endif
+
+/* Over a call in which MPI waits for all ranks. */
+struct watch {
+    pthread_t thread;
+    const char *doing;
+    atomic_bool over;
+};
+
+/* The launcher then ends the other ranks. MPI tells no rank its number before all have joined. */
+static _Noreturn void end_process(const struct watch *watch)
+{
+    const char *rank = getenv(RANK_VARIABLE);
+
+    fprintf(stderr,
+            "chokepoint: rank %s: waited %.4g s in vain for all ranks to %s the job; " PATIENCE
+            " sets the time\n",
+            rank != NULL ? rank : "unknown", patience, watch->doing);
+    _exit(status_exit_code(STATUS_DEVICE_ERROR));
+}
+
+static double counted_since(int64_t *last_ns)
+{
+    int64_t now_ns = clock_ns();
+    double seconds = (double)(now_ns - *last_ns) * 1e-9;
+
+    *last_ns = now_ns;
+    return fmin(seconds, COUNTED_AT_ONCE);
+}
+
+static void *keep_watch(void *context)
+{
+    const struct timespec rest = { .tv_nsec = LOOK_NS };
+    struct watch *watch = context;
+    int64_t last_ns = clock_ns();
+    double waited = 0;
+
+    while (!atomic_load(&watch->over)) {
+        nanosleep(&rest, NULL);
+        waited += counted_since(&last_ns);
+        if (waited > patience && !atomic_load(&watch->over))
+            end_process(watch);
+    }
+    return NULL;
+}
+
+static enum status watch_start(struct watch *watch, const char *doing)
+{
+    enum status status = STATUS_OK;
+
+    *watch = (struct watch){ .doing = doing };
+    if (pthread_create(&watch->thread, NULL, keep_watch, watch) != 0)
+        FAIL(STATUS_OUT_OF_MEMORY, "no thread to watch how the ranks %s the job", doing);
+
+out:
+    return status;
+}
+
+static void watch_end(struct watch *watch)
+{
+    atomic_store(&watch->over, true);
+    pthread_join(watch->thread, NULL);
 }
 
 /* --- Joining --- */
@@ -158,13 +232,11 @@ out:
 }
 
 /* The workers of streams and the host call MPI at the same time. */
-static enum status join(struct ranks_place *found, const struct status_bridge *bridge)
+static enum status join_all(void)
 {
     enum status status = STATUS_OK;
     int provided = MPI_THREAD_SINGLE;
 
-    status_forward(bridge);
-    TRY(read_patience());
     TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread"));
     if (provided < MPI_THREAD_MULTIPLE)
         FAIL(STATUS_NO_LIBRARY,
@@ -172,6 +244,22 @@ static enum status join(struct ranks_place *found, const struct status_bridge *b
     TRY(find_place());
     for (int i = 0; i < RANKS_CHANNELS; i++) TRY(open_channel(&channels[i]));
     TRY(check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"));
+
+out:
+    return status;
+}
+
+static enum status join(struct ranks_place *found, const struct status_bridge *bridge)
+{
+    enum status status = STATUS_OK;
+    struct watch watch;
+
+    status_forward(bridge);
+    TRY(read_patience());
+    TRY(watch_start(&watch, "join"));
+    status = join_all();
+    watch_end(&watch);
+    TRY(status);
     unlink_segment();
     *found = place;
 
@@ -181,6 +269,9 @@ out:
 
 static void leave(void)
 {
+    struct watch watch;
+    bool watched = watch_start(&watch, "leave") == STATUS_OK;
+
     for (int i = 0; i < RANKS_CHANNELS; i++) {
         struct channel *channel = &channels[i];
 
@@ -194,6 +285,8 @@ static void leave(void)
     }
     restore_segment();
     MPI_Finalize();
+    if (watched)
+        watch_end(&watch);
 }
 
 static void abort_all(int exit_code)
@@ -241,11 +334,8 @@ static enum status await(struct channel *channel, int count)
         if (done)
             break;
         if (tests >= TESTS_SPUN) {
-            int64_t now_ns;
             nanosleep(&rest, NULL);
-            now_ns = clock_ns();
-            waited += fmin((double)(now_ns - last_ns) * 1e-9, COUNTED_AT_ONCE);
-            last_ns = now_ns;
+            waited += counted_since(&last_ns);
             if (waited > patience)
                 TRY(give_up(channel, count));
         }
@@ -531,7 +621,7 @@ static const struct ranks_driver driver = {
 #ifdef OPEN_MPI
     .library = "Open MPI",
     .srun_option = "--mpi=pmix",
-    .joins_by = "PMIX_RANK",
+    .joins_by = RANK_VARIABLE,
 #else
     .library = "MPICH",
     .srun_option = "--mpi=pmi2",
