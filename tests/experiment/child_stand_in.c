@@ -15,6 +15,15 @@ static void crash(void)
     raise(SIGABRT);
 }
 
+/* As one of several ranks, whose launcher then says much. */
+static void fail_as_a_rank(int lines)
+{
+    fprintf(stderr, "chokepoint: rank 1: the copy failed\n");
+    for (int i = 0; i < lines; i++)
+        fprintf(stderr, "the launcher ends all processes, line %d\n", i);
+    exit(1);
+}
+
 /* Its own child keeps the pipes open and would live on. */
 static void leave_one_behind(void)
 {
@@ -126,6 +135,10 @@ int main(int argc, char **argv)
         crash();
     else if (strcmp(what, "exit") == 0)
         exit(7);
+    else if (strcmp(what, "rank") == 0)
+        fail_as_a_rank(0);
+    else if (strcmp(what, "rank_and_launcher") == 0)
+        fail_as_a_rank(30);
     else if (strcmp(what, "hang") == 0 || getenv("STAND_IN_HANGS") != NULL)
         hang();
     else if (strcmp(what, "close_and_hang") == 0)

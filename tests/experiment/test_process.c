@@ -167,6 +167,21 @@ static void a_crash_is_reported_with_signal_and_last_words(void **state)
     no_child_is_left();
 }
 
+/* However much comes after it. */
+static void what_a_rank_says_is_its_last_word(void **state)
+{
+    static const char *const ends[] = { "rank", "rank_and_launcher" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        struct received received = { 0 };
+        struct process_report report;
+        assert_int_equal(run(ends[i], 60, &received, &report), STATUS_OK);
+        assert_int_equal(report.code, 1);
+        assert_string_equal(report.last_words, "chokepoint: rank 1: the copy failed");
+    }
+}
+
 static void an_exit_code_is_reported(void **state)
 {
     struct received received = { 0 };
@@ -338,6 +353,7 @@ int main(void)
         cmocka_unit_test(many_lines_and_words_do_not_block_each_other),
         cmocka_unit_test(long_lines_arrive_whole_or_not_at_all),
         cmocka_unit_test(a_crash_is_reported_with_signal_and_last_words),
+        cmocka_unit_test(what_a_rank_says_is_its_last_word),
         cmocka_unit_test(an_exit_code_is_reported),
         cmocka_unit_test(a_program_that_is_not_there_is_an_error),
         cmocka_unit_test(a_child_that_hangs_is_ended_when_its_time_is_up),

@@ -154,7 +154,7 @@ static bool find_sentence(const char **from, const char **end)
 static void tail_print(const struct tail *tail, char *text, size_t size)
 {
     const char *from = tail->bytes, *end = tail->bytes + tail->length;
-    bool cut = tail->cut && !find_sentence(&from, &end);
+    bool cut = !find_sentence(&from, &end) && tail->cut;
 
     while (end > from && (unsigned char)end[-1] <= ' ') end--;
     while (cut || printed_length(from, end) >= size) {

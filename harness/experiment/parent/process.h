@@ -36,7 +36,9 @@ enum process_end {
 struct process_report {
     enum process_end end;
     int code;
-    char last_words[480]; /* the end of its output and errors, on one line; "" if there were none */
+    char last_words
+        [480]; /* the end of its output and errors, on one line; "" if there were none. If a rank
+                             said what failed, its sentence: the launcher says much after it. */
 };
 
 /* Starts the child, hands over its lines and waits for its end, which is no error here, however it came.
