@@ -11,6 +11,8 @@ command -v mpirun >/dev/null 2>&1 && [ -e "$(dirname -- "$program")/libchokepoin
     exit 77
 }
 run="$program run exposed_allreduce --device=cpu --quick --repetitions=1"
+# It still measures when the rank ends.
+long_run="$program run exposed_allreduce --device=cpu --quick --repetitions=200"
 
 # The process ids of ranks below ours.
 ranks()
@@ -20,7 +22,7 @@ ranks()
     done
 }
 
-# starts: waits for the first rank that measures.
+# await_ranks: waits for the first rank that measures.
 await_ranks()
 {
     for _ in $(seq 600); do
@@ -86,7 +88,7 @@ END
 
     case_name="a rank that is killed"
     seed=$(($$ + 1))
-    $run --seed=$seed --out="$folder/killed" >"$folder/out" 2>"$folder/err" &
+    $long_run --seed=$seed --out="$folder/killed" >"$folder/out" 2>"$folder/err" &
     await_ranks
     kill -KILL "$(ranks | tail -n 1)"
     wait $!
@@ -96,7 +98,7 @@ END
 
     case_name="a run that is interrupted while a rank hangs"
     seed=$(($$ + 2))
-    $run --seed=$seed --out="$folder/hangs" >"$folder/out" 2>"$folder/err" &
+    $long_run --seed=$seed --out="$folder/hangs" >"$folder/out" 2>"$folder/err" &
     running=$!
     await_ranks
     kill -STOP "$(ranks | tail -n 1)"
@@ -106,7 +108,7 @@ END
 
     case_name="a run that is killed"
     seed=$(($$ + 3))
-    $run --seed=$seed --out="$folder/gone" >"$folder/out" 2>"$folder/err" &
+    $long_run --seed=$seed --out="$folder/gone" >"$folder/out" 2>"$folder/err" &
     running=$!
     await_ranks
     kill -KILL "$running"
