@@ -59,6 +59,8 @@ for variant in "before", "after":
     metrics = result["samples"][variant][0]["metrics"]
     assert metrics["collectives_per_step"] == 4, metrics
     assert metrics["collective_bytes_per_step"] == 3307648, metrics
+late = [result["samples"][variant][0]["metrics"]["late_gradient_bytes_per_step"] for variant in ("before", "after")]
+assert late[0] == 3307648 and 0 < late[1] <= 1 << 20, late
 assert result["samples"]["before"][0]["losses"] == result["samples"]["after"][0]["losses"]
 assert "exposed_communication" in json.dumps(result["findings"]["before"]), result["findings"]
 for rank in 0, 1:

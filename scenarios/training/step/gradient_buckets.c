@@ -27,6 +27,7 @@ struct gradient_buckets {
     struct allocator *allocator;
     struct stream *compute, *communication;
     struct event *reduced, *updated, *gathered;
+    int last_entry;         /* of the program's */
     struct member *members; /* in the order in which they are finished */
     int member_count;
     struct bucket *buckets; /* in that order too */
@@ -232,6 +233,7 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
     buckets->allocator = allocator;
     buckets->compute = compute;
     buckets->dtype = encoder->shape.dtype;
+    buckets->last_entry = program_length(encoder->train) - 1;
     buckets->listener = (struct pass_listener){ take_pass, buckets };
     buckets->members = calloc(count, sizeof *buckets->members);
     buckets->buckets = calloc(count, sizeof *buckets->buckets);
@@ -366,6 +368,19 @@ enum status gradient_buckets_finish(struct gradient_buckets *buckets)
 
 out:
     return status;
+}
+
+int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; buckets != NULL && i < buckets->bucket_count; i++) {
+        const struct bucket *bucket = &buckets->buckets[i];
+        if (buckets->config.allreduce != ALLREDUCE_OVERLAP ||
+            bucket->ready_at >= buckets->last_entry)
+            bytes += (int64_t)bytes_of(buckets, bucket->elements);
+    }
+    return bytes;
 }
 
 bool gradient_buckets_are_shared(const struct gradient_buckets *buckets)

@@ -19,6 +19,8 @@
       "communication_wait as a share of backward_time")                                            \
     X(COLLECTIVES_PER_STEP, "collectives_per_step", "", "operations that all ranks take part in")  \
     X(COLLECTIVE_BYTES, "collective_bytes_per_step", "B", "bytes that they work on, on each rank") \
+    X(LATE_GRADIENT_BYTES, "late_gradient_bytes_per_step", "B",                                    \
+      "bytes of gradients that are sent to other ranks only when backward has ended")              \
     X(OPTIMIZER_TIME, "optimizer_time", "us", "device time of the update, in the same step")       \
     X(OPTIMIZER_SHARE, "optimizer_share", "",                                                      \
       "optimizer_time as a share of forward, backward and optimizer")                              \

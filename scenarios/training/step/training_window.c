@@ -149,13 +149,32 @@ static void fill_phases(double *metric, const struct training_window *window)
 
     metric[METRIC_FORWARD_TIME] = phases->forward * each;
     metric[METRIC_BACKWARD_TIME] = phases->backward * each;
-    metric[METRIC_COMMUNICATION_WAIT] = ranks_count() > 1 ? phases->communication * each : NAN;
-    metric[METRIC_COMMUNICATION_SHARE] =
-        metric[METRIC_COMMUNICATION_WAIT] / metric[METRIC_BACKWARD_TIME];
     metric[METRIC_OPTIMIZER_TIME] = phases->optimizer * each;
     metric[METRIC_OPTIMIZER_SHARE] = metric[METRIC_OPTIMIZER_TIME] /
                                      (metric[METRIC_FORWARD_TIME] + metric[METRIC_BACKWARD_TIME] +
                                       metric[METRIC_OPTIMIZER_TIME]);
+}
+
+/* Between ranks; after the phases. */
+static void fill_communication(double *metric, const struct training *training,
+                               const struct training_window *window)
+{
+    const struct launch_config *launch = &training->config.launch;
+    double one =
+        ranks_count() > 1 ? 1 : NAN; /* there is nothing to measure on a rank that is alone */
+    double steps = (double)window->steps;
+
+    metric[METRIC_COMMUNICATION_WAIT] =
+        window->phase_count > 0
+            ? one * window->phases.communication / (double)window->phase_count / 1e3
+            : NAN;
+    metric[METRIC_COMMUNICATION_SHARE] =
+        metric[METRIC_COMMUNICATION_WAIT] / metric[METRIC_BACKWARD_TIME];
+    metric[METRIC_COLLECTIVES_PER_STEP] = one * (double)window->counts.collectives / steps;
+    metric[METRIC_COLLECTIVE_BYTES] = one * (double)window->counts.collective_bytes / steps;
+    metric[METRIC_LATE_GRADIENT_BYTES] = one *
+                                         (double)gradient_buckets_late_bytes(training->buckets) *
+                                         (launch->one_update ? 1 : launch->accumulate);
 }
 
 /* OUT_OF_MEMORY. */
@@ -181,10 +200,6 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_COPIES_PER_STEP] = (double)counts->copies / steps;
     metric[METRIC_H2D_BYTES_PER_STEP] = (double)counts->copy_bytes_h2d / steps;
     metric[METRIC_D2D_BYTES_PER_STEP] = (double)counts->copy_bytes_d2d / steps;
-    metric[METRIC_COLLECTIVES_PER_STEP] =
-        ranks_count() > 1 ? (double)counts->collectives / steps : NAN;
-    metric[METRIC_COLLECTIVE_BYTES] =
-        ranks_count() > 1 ? (double)counts->collective_bytes / steps : NAN;
     metric[METRIC_D2H_BYTES_PER_STEP] = (double)counts->copy_bytes_d2h / steps;
     metric[METRIC_ALLOCATIONS_PER_STEP] = (double)counts->device_allocations / steps;
     metric[METRIC_SUBMISSION_TIME] = (double)counts->submission_ns / steps / 1e3;
@@ -208,6 +223,7 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
     metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);
     fill_phases(metric, window);
+    fill_communication(metric, training, window);
     metric[METRIC_OP_BYTES_PER_STEP] = (double)micro_batches_bytes(training->micro_batches);
     metric[METRIC_OP_BYTES_PER_SECOND] =
         metric[METRIC_OP_BYTES_PER_STEP] /
