@@ -37,7 +37,7 @@ const struct scenario scenario_replicated_state = {
                      "    optimizer.step()\n"
                      "    optimizer.zero_grad()\n",
         },
-    .base = "model=balanced width=512 blocks=1 tokens=5 batch=192 accumulate=32 loss_every=3 "
+    .base = "model=balanced width=512 blocks=1 tokens=5 batch=192 accumulate=16 loss_every=3 "
             "precision=fp32 ranks=2 bucket_mb=1 segments=exact memory_budget=72MiB",
     .knob = "optimizer_state",
     .before = "whole",
