@@ -31,6 +31,7 @@ const char *confidence_name(enum confidence confidence)
 enum urgency {
     INFORMS,
     MAY_COST_TIME, /* a guess */
+    COSTS_LATER,   /* once another finding is fixed */
     COSTS_LITTLE,
     NAMES_THE_DEVICE, /* as the one that sets the pace */
     SHARES_TIME,      /* with a finding that comes before */
@@ -60,6 +61,8 @@ static enum urgency urgency(const struct finding *finding, const struct facts *f
         return finding->severity >= SEVERITY_MAJOR ? ENDS_THE_RUN : COSTS_NO_TIME;
     if (finding->confidence == CONFIDENCE_LOW)
         return MAY_COST_TIME;
+    if (finding->once_fixed != NULL)
+        return COSTS_LATER;
     if (finding->severity == SEVERITY_MINOR && finding->bottleneck != BOTTLENECK_DEVICE &&
         facts_device_sets_pace(facts))
         return COSTS_LITTLE;
@@ -184,6 +187,77 @@ bool findings_about_named(struct finding_about *about, const char *id)
     return false;
 }
 
+/* A finding as its rule leaves it; false: there is none. */
+static bool ask(struct finding *finding, const struct rule *rule, const struct facts *facts)
+{
+    *finding = (struct finding){ .id = rule->id,
+                                 .title = rule->title,
+                                 .advice = rule->advice,
+                                 .source = rule->source,
+                                 .bottleneck = rule->bottleneck,
+                                 .severity = SEVERITY_MINOR,
+                                 .confidence = CONFIDENCE_HIGH,
+                                 .lost_ns_per_step = NAN,
+                                 .predicted_gain = NAN,
+                                 .of_whole = facts_of_whole(facts) };
+    return !(facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) &&
+           rule->judge(finding, facts);
+}
+
+static enum status take(struct findings *findings, struct finding *finding,
+                        const struct facts *facts)
+{
+    enum status status = STATUS_OK;
+
+    untrace(finding, facts);
+    doubt(finding, facts);
+    moderate(finding);
+    TRY(where_find(finding, facts));
+    insert(findings, finding, facts);
+
+out:
+    return status;
+}
+
+/* A finding that takes half of the step or more makes all others small. Those that will be large when it is fixed are
+ * named too, after all that matter now. Their share and gain are of the step that is left. */
+static enum status find_hidden(struct findings *findings, const struct facts *facts)
+{
+    enum status status = STATUS_OK;
+    const struct finding *first = findings->count > 0 ? &findings->items[0] : NULL;
+    double traced = facts->summary->trace->cost.step_ns > 0 && facts->step_ns > 0
+                        ? facts->step_ns / facts->summary->trace->cost.step_ns
+                        : 1;
+    struct facts left = *facts;
+    const char *id;
+
+    if (first == NULL || first->severity != SEVERITY_CRITICAL || first->gain_is_most ||
+        isnan(first->lost_ns_per_step) || facts->summary->steps.count < IDLE_STEPS_LEAST)
+        return STATUS_OK;
+    id = first->id; /* `first` moves as findings are inserted */
+    left.step_ns -= first->lost_ns_per_step * traced;
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
+            struct finding finding;
+            size_t length;
+            if (findings_find(findings, rule->id) != NULL || !ask(&finding, rule, &left) ||
+                finding.severity == SEVERITY_INFORMATION || isnan(finding.lost_ns_per_step) ||
+                finding.confidence == CONFIDENCE_LOW)
+                continue;
+            finding.severity = SEVERITY_MINOR;
+            finding.confidence = CONFIDENCE_MEDIUM;
+            finding.once_fixed = id;
+            length = strlen(finding.evidence);
+            snprintf(finding.evidence + length, sizeof finding.evidence - length,
+                     "; once %s is fixed, that is %.0f%% of what is left of the step", id,
+                     100 * (1 - 1 / finding.predicted_gain));
+            TRY(take(findings, &finding, facts));
+        }
+
+out:
+    return status;
+}
+
 enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
                           int64_t which)
 {
@@ -197,29 +271,14 @@ enum status findings_make(struct findings *findings, const struct summary *summa
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu findings", rule_count());
     for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
         for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
-            struct finding finding = { .id = rule->id,
-                                       .title = rule->title,
-                                       .advice = rule->advice,
-                                       .source = rule->source,
-                                       .bottleneck = rule->bottleneck,
-                                       .severity = SEVERITY_MINOR,
-                                       .confidence = CONFIDENCE_HIGH,
-                                       .lost_ns_per_step = NAN,
-                                       .predicted_gain = NAN };
-            bool found;
-            finding.of_whole = facts_of_whole(&facts);
-            found = !(facts_are_foreign(&facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) &&
-                    rule->judge(&finding, &facts);
+            struct finding finding;
+            bool found = ask(&finding, rule, &facts);
             findings->thresholds[findings->threshold_count++] =
                 (struct threshold){ rule->id, rule->source, found, finding.judged };
-            if (!found)
-                continue;
-            untrace(&finding, &facts);
-            doubt(&finding, &facts);
-            moderate(&finding);
-            TRY(where_find(&finding, &facts));
-            insert(findings, &finding, &facts);
+            if (found)
+                TRY(take(findings, &finding, &facts));
         }
+    TRY(find_hidden(findings, &facts));
     explain_health(findings, &facts);
     findings->headline = headline_of(findings, &facts);
 

@@ -108,7 +108,7 @@ bool ladder_is_set(const struct training_config *config)
 static bool is_worth_a_rung(const struct finding *finding)
 {
     return finding->severity >= SEVERITY_MAJOR ||
-           (finding->severity == SEVERITY_MINOR &&
+           (finding->severity == SEVERITY_MINOR && finding->once_fixed == NULL &&
             finding->predicted_gain >= 1 + LADDER_GAIN_PERCENT / 100.0);
 }
 

@@ -58,6 +58,7 @@ cJSON *finding_json(struct json *json, cJSON *array, const struct finding *findi
     json_number(json, object, "predicted_gain", finding->predicted_gain);
     json_bool(json, object, "predicted_gain_at_least", finding->gain_is_least);
     json_bool(json, object, "predicted_gain_at_most", finding->gain_is_most);
+    json_text(json, object, "once_fixed", finding->once_fixed);
     json_text(json, object, "confidence", confidence_name(finding->confidence));
     json_text(json, object, "evidence", finding->evidence);
     json_text(json, object, "advice", finding->advice);

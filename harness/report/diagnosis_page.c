@@ -222,7 +222,8 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding,
                  quantity_time(finding->lost_ns_per_step).text,
                  finding->of_whole ? "" : " per step");
     if (gains)
-        snprintf(gained, sizeof gained, "predicted gain %s%s; ",
+        snprintf(gained, sizeof gained, "predicted gain %s%s%s; ",
+                 finding->once_fixed != NULL ? "then " : "",
                  finding->gain_is_least  ? "at least "
                  : finding->gain_is_most ? "at most "
                                          : "",

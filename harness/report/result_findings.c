@@ -61,7 +61,9 @@ void result_findings_add(struct json *json, cJSON *to, const struct scenario_res
              variant_diagnosis_accepted_first(result));
     add_bool(json, object, "tolerated_after", complete, variant_diagnosis_tolerated_after(result));
     json_number(json, object, "predicted_gain",
-                complete && accepted != NULL ? accepted->predicted_gain : NAN);
+                complete && accepted != NULL && accepted->once_fixed == NULL
+                    ? accepted->predicted_gain
+                    : NAN);
     json_number(json, object, "measured_gain", complete ? measured_gain(result) : NAN);
 }
 

@@ -59,6 +59,39 @@ static void a_release_of_memory_costs_what_it_puts_off(void **state)
     check_lost(&does_not, "allocation_churn", 200);
 }
 
+/* 3 ms of allocating beside 1 ms of device work, of which 11% is for padding: 3% of the step, and 11% of what is left of it
+ * without the allocations. Where they take less than half of the step, they hide nothing. */
+static void what_a_large_finding_hides_is_named_after_it(void **state)
+{
+#define PADDED .samples = 8, .tokens = 400, .padded_tokens = 112
+    const struct made_loop large = { BUSY, PADDED, .allocations = 30, .allocation = 100 };
+    const struct made_loop smaller = { BUSY, PADDED, .allocations = 4, .allocation = 100 };
+    const struct made_loop none = { BUSY, PADDED };
+    const struct made_loop hides_nothing = { BUSY, .allocations = 30, .allocation = 100 };
+    const struct finding *padding;
+    struct found found;
+    (void)state;
+
+    found = found_judge(&large);
+    padding = found_find(&found, "padding_waste");
+    assert_non_null(padding);
+    assert_string_equal(found.findings.items[0].id, "allocation_churn");
+    assert_string_equal(padding->once_fixed, "allocation_churn");
+    assert_int_equal(padding->severity, SEVERITY_MINOR);
+    assert_true(fabs(padding->lost_ns_per_step - 109e3) < 5e3);
+    assert_true(fabs(padding->predicted_gain - 1 / (1 - 0.109)) < 0.02);
+    assert_non_null(strstr(padding->evidence, "once allocation_churn is fixed"));
+    found_forget(&found);
+    found = found_judge(&smaller);
+    padding = found_find(&found, "padding_waste");
+    assert_true(padding == NULL || padding->once_fixed == NULL);
+    found_forget(&found);
+    check_lost(&none, "padding_waste", 109);
+    found = found_judge(&hides_nothing);
+    assert_null(found_find(&found, "padding_waste"));
+    found_forget(&found);
+}
+
 /* The host could do 50 x 17 us of its own beside 50 x 40 of the device. A call that is mostly the host's tells
  * nothing: its kernel may just have been done when it returned. */
 static void launches_that_last_as_long_as_their_kernels_are_waits(void **state)
@@ -279,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_in_a_slow_log_is_the_logs),
         cmocka_unit_test(a_release_of_memory_costs_what_it_puts_off),
+        cmocka_unit_test(what_a_large_finding_hides_is_named_after_it),
         cmocka_unit_test(launches_that_last_as_long_as_their_kernels_are_waits),
         cmocka_unit_test(copies_do_not_hide_that_every_launch_waits),
         cmocka_unit_test(copies_of_a_host_that_sets_the_pace_cost_time_wherever_they_are),

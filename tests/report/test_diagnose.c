@@ -667,6 +667,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
                                               "predicted_gain",
                                               "predicted_gain_at_least",
                                               "predicted_gain_at_most",
+                                              "once_fixed",
                                               "confidence",
                                               "evidence",
                                               "advice",
