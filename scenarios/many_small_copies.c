@@ -39,10 +39,10 @@ const struct scenario scenario_many_small_copies = {
             /* 66 copies per step, and 1. The loss is read every 20 steps in both. */
             { METRIC_COPIES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
-            /* Ten quick runs on two busy cores of an EPYC: 7.9 to 15.7, and 6.8 to 10.8 for the step.
-             * Each wait then means losing the core; a quiet machine needs about 1 us per copy. */
-            { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 1.15 },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
+            /* On a CPU a copy costs what its machine's doorbell does: ten runs on two quiet cores of an EPYC (Zen 5) made
+             * the step 1.16 to 1.23 times as fast, with intervals from 1.03 on, and on busy ones, where each wait
+             * means losing the core, 6.8 to 10.8 times. */
+            { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CUDA },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CUDA },
         },
     /* Each copy waits, so either remedy takes the bottleneck away. On two busy cores of a Xeon the step was 9.0 and
