@@ -26,15 +26,13 @@ NONE = "-"
 # --- In a process of its own ---
 
 
-def measure(name, variant, device, trace):
-    """Prints the time per step in ms, or writes a trace."""
+def step_ms(settings, device, timed=TIMED):
+    """The mean time per step of a training, in ms."""
     import torch  # pylint: disable=import-outside-toplevel
-    from torch.profiler import ProfilerActivity, profile, schedule  # pylint: disable=import-outside-toplevel
     from loop import run  # pylint: disable=import-outside-toplevel
 
     torch.set_num_threads(1)  # the other cores are the loader's
-    settings, times = TWINS[name].settings(variant), []
-    per_epoch = settings.samples // settings.batch
+    times = []
 
     def note(_loss):
         if device == "cuda":
@@ -42,16 +40,33 @@ def measure(name, variant, device, trace):
         times.append(time.perf_counter())
 
     with tempfile.TemporaryDirectory() as folder:
-        if not trace:
-            run(settings, WARM + TIMED, device, folder, note)
-            print(1e3 * (times[-1] - times[WARM - 1]) / TIMED)
-            return
-        active = max(RECORDED, EPOCHS * per_epoch if settings.persistent_workers == "no" else 0)
-        with profile(activities=[ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * (device == "cuda"),
-                     record_shapes=True, profile_memory=True,
-                     schedule=schedule(wait=WARM, warmup=PROFILER_WARM, active=active, repeat=1),
-                     on_trace_ready=lambda profiler: profiler.export_chrome_trace(trace)) as profiler:
-            run(settings, WARM + PROFILER_WARM + active, device, folder, lambda _loss: profiler.step())
+        run(settings, WARM + timed, device, folder, note)
+    return 1e3 * (times[-1] - times[WARM - 1]) / timed
+
+
+def record(settings, device, trace):
+    import torch  # pylint: disable=import-outside-toplevel
+    from torch.profiler import ProfilerActivity, profile, schedule  # pylint: disable=import-outside-toplevel
+    from loop import run  # pylint: disable=import-outside-toplevel
+
+    torch.set_num_threads(1)
+    epochs = EPOCHS if settings.persistent_workers == "no" else 0
+    active = max(RECORDED, epochs * (settings.samples // settings.batch))
+    with tempfile.TemporaryDirectory() as folder, profile(
+            activities=[ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * (device == "cuda"),
+            record_shapes=True, profile_memory=True,
+            schedule=schedule(wait=WARM, warmup=PROFILER_WARM, active=active, repeat=1),
+            on_trace_ready=lambda profiler: profiler.export_chrome_trace(trace)) as profiler:
+        run(settings, WARM + PROFILER_WARM + active, device, folder, lambda _loss: profiler.step())
+
+
+def measure(name, variant, device, trace):
+    """Prints the time per step in ms, or writes a trace."""
+    settings = TWINS[name].settings(variant)
+    if trace:
+        record(settings, device, trace)
+    else:
+        print(step_ms(settings, device))
 
 
 def child(name, variant, device, trace=""):

@@ -286,6 +286,37 @@ def the_table_is_printed_and_written(folder):
     check("cannot write" in missing, "a folder that is not there", missing)
 
 
+def twins_are_drawn_from_a_seed():
+    """What scripts/league_twins.py draws; nothing is trained."""
+    import league_twins
+    from twins import TWINS
+    findings = {name: {name} for name in TWINS}
+    findings["slow_collate"] = findings["loader_workers"]
+
+    def draws(seed, count):
+        return list(league_twins.draw(seed, count, list(TWINS), findings))
+
+    drawn = draws(7, 40)
+    check(drawn == draws(7, 40) and drawn[:12] == draws(7, 12), "another draw of the same seed")
+    check(drawn != draws(8, 40), "the same draw of another seed")
+    for four in range(0, 40, 4):
+        kinds = sorted(kind for kind, _, _ in drawn[four:four + 4])
+        check(kinds == ["healthy", "one", "one", "two"], "the kinds of four items", kinds)
+    for kind, causes, settings in drawn:
+        check(len(causes) == {"healthy": 0, "one": 1, "two": 2}[kind], f"{kind} with {causes}")
+        check(all(getattr(settings, TWINS[name].knob) == TWINS[name].after for name in causes), "a cause, fixed", causes)
+        wrong = league_twins.with_causes(settings, causes)
+        check(all(getattr(wrong, TWINS[name].knob) == TWINS[name].before for name in causes), "a cause", causes)
+        check(kind != "two" or not findings[causes[0]] & findings[causes[1]], "two with the same finding", causes)
+    ones = [causes[0] for kind, causes, _ in drawn if kind == "one"]
+    check(len(set(ones[:len(TWINS)])) == len(TWINS), "one comes again before all others", ones)
+    measured = league_twins.gain([3.0, 2.0, 4.0], [1.0, 1.0, 2.0])
+    check((measured["low"], measured["factor"], measured["high"]) == (2, 2, 3), "a gain", measured)
+    sealed = league_twins.seal({"seal": "0" * 64, "items": []})
+    check(json.loads(sealed)["seal"] == hashlib.sha256(
+        sealed.replace(json.loads(sealed)["seal"], "0" * 64).encode()).hexdigest(), "the seal", sealed)
+
+
 def bad_usage_is_refused(folder):
     corpus = folder / "corpus"
     for arguments, said in [((corpus, "nobody"), "there is no diagnoser"), ((corpus,), "DIAGNOSER"),
@@ -410,6 +441,7 @@ with tempfile.TemporaryDirectory() as name:
     what_was_changed_is_noticed(folder)
     chance_scores_at_chance(folder)
     the_table_is_printed_and_written(folder)
+    twins_are_drawn_from_a_seed()
     bad_usage_is_refused(folder)
     the_plugins_rules_are_read_from_a_steps_times()
     the_table_of_the_docs_comes_from_the_corpus(folder)
