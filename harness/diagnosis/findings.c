@@ -241,7 +241,7 @@ static enum status find_hidden(struct findings *findings, const struct facts *fa
             struct finding finding;
             size_t length;
             if (findings_find(findings, rule->id) != NULL || !ask(&finding, rule, &left) ||
-                finding.severity == SEVERITY_INFORMATION || isnan(finding.lost_ns_per_step) ||
+                finding.severity == SEVERITY_INFORMATION || !(finding.predicted_gain > 1) ||
                 finding.confidence == CONFIDENCE_LOW)
                 continue;
             finding.severity = SEVERITY_MINOR;

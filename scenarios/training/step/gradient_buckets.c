@@ -374,7 +374,7 @@ int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets)
 {
     int64_t bytes = 0;
 
-    for (int i = 0; buckets != NULL && i < buckets->bucket_count; i++) {
+    for (int i = 0; i < buckets->bucket_count; i++) {
         const struct bucket *bucket = &buckets->buckets[i];
         if (buckets->config.allreduce != ALLREDUCE_OVERLAP ||
             bucket->ready_at >= buckets->last_entry)

@@ -38,7 +38,7 @@ const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buck
 enum status gradient_buckets_finish(struct gradient_buckets *buckets);
 
 /* Bytes of the buckets that an update cannot hide behind backward: all that are queued after it, and those whose last
- * gradient is the last work of backward. 0 for NULL. */
+ * gradient is the last work of backward. */
 int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets);
 
 /* Whether ranks wait for each other's parameters after an update; gradient_buckets_gather() then queues their coming,

@@ -155,26 +155,24 @@ static void fill_phases(double *metric, const struct training_window *window)
                                       metric[METRIC_OPTIMIZER_TIME]);
 }
 
-/* Between ranks; after the phases. */
+/* Between ranks, after the phases; NaN where there is one. */
 static void fill_communication(double *metric, const struct training *training,
                                const struct training_window *window)
 {
     const struct launch_config *launch = &training->config.launch;
-    double one =
-        ranks_count() > 1 ? 1 : NAN; /* there is nothing to measure on a rank that is alone */
-    double steps = (double)window->steps;
+    double updates = launch->one_update ? 1 : launch->accumulate;
+    double steps = ranks_count() > 1 ? (double)window->steps : NAN;
+    double phases =
+        window->phase_count > 0 && ranks_count() > 1 ? (double)window->phase_count : NAN;
 
-    metric[METRIC_COMMUNICATION_WAIT] =
-        window->phase_count > 0
-            ? one * window->phases.communication / (double)window->phase_count / 1e3
-            : NAN;
+    metric[METRIC_COMMUNICATION_WAIT] = window->phases.communication / phases / 1e3;
     metric[METRIC_COMMUNICATION_SHARE] =
         metric[METRIC_COMMUNICATION_WAIT] / metric[METRIC_BACKWARD_TIME];
-    metric[METRIC_COLLECTIVES_PER_STEP] = one * (double)window->counts.collectives / steps;
-    metric[METRIC_COLLECTIVE_BYTES] = one * (double)window->counts.collective_bytes / steps;
-    metric[METRIC_LATE_GRADIENT_BYTES] = one *
-                                         (double)gradient_buckets_late_bytes(training->buckets) *
-                                         (launch->one_update ? 1 : launch->accumulate);
+    metric[METRIC_COLLECTIVES_PER_STEP] = (double)window->counts.collectives / steps;
+    metric[METRIC_COLLECTIVE_BYTES] = (double)window->counts.collective_bytes / steps;
+    metric[METRIC_LATE_GRADIENT_BYTES] =
+        training->buckets != NULL ? updates * (double)gradient_buckets_late_bytes(training->buckets)
+                                  : NAN;
 }
 
 /* OUT_OF_MEMORY. */
