@@ -75,8 +75,9 @@ def main():
         document = json.loads(call(folder, "loader_workers", "small_batch", "leak", "--result", str(result),
                                    "--format=json", "--rounds=1"))
         check([twin["name"] for twin in document["twins"]] == ["loader_workers", "small_batch", "leak"], "three twins")
-        # Loading in workers is faster only where a core is free for them.
-        for twin, slower in zip(document["twins"], (0, 2, 0)):
+        # Loading in workers is faster only where a core is free for them. small_batch: 2.0 to 2.4 on an EPYC (Zen 5), 3.3
+        # on a Xeon.
+        for twin, slower in zip(document["twins"], (0, 1.5, 0)):
             check_world(twin, slower)
         check(document["twins"][0]["chokepoint"] is None, "the result has no loader_workers")
         world = document["twins"][2]["chokepoint"]
