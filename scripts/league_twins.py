@@ -211,5 +211,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
+    except OSError as error:
+        sys.exit(f"league_twins.py: {error.filename}: {error.strerror}")
     except KeyboardInterrupt:
         sys.exit(130)
