@@ -45,6 +45,6 @@ const struct scenario scenario_straggler = {
             { METRIC_STEP_TIME, SHRINKS, .where = WHERE_TWO_CORES_A_RANK },
         },
     .accept = { { "straggler", ANYWHERE } },
-    /* What is left is short, and on a CPU half of it is launching. */
+    /* The step that is left is short, and on a CPU half of it is launching. */
     .tolerated_after = { { "exposed_communication", ANYWHERE }, { "launch_bound", WHERE_CPU_DEVICE } },
 };

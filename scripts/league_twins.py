@@ -116,7 +116,7 @@ def child(variants, device, trace=""):
 
 
 def gain(before, after):
-    """What a fix gains: the median of the pairs' factors, with the range of them."""
+    """The gain of a fix: the median of the pairs' factors, with the range of them."""
     factors = sorted(b / a for b, a in zip(before, after, strict=True))
     return {"metric": "step_time", "before": 1e3 * statistics.median(before), "after": 1e3 * statistics.median(after),
             "factor": statistics.median(factors), "low": factors[0], "high": factors[-1], "coverage": COVERAGE}

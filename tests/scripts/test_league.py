@@ -287,7 +287,7 @@ def the_table_is_printed_and_written(folder):
 
 
 def twins_are_drawn_from_a_seed():
-    """What scripts/league_twins.py draws; nothing is trained."""
+    """The draws of scripts/league_twins.py; nothing is trained."""
     import league_twins
     from twins import TWINS
     findings = {name: {name} for name in TWINS}
