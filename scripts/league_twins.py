@@ -22,7 +22,6 @@ import os
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
 import time
 
@@ -32,7 +31,8 @@ sys.path.append(str(HERE / "twins"))
 
 from common import whole_file
 from league import truth
-from run import can_show, chokepoint, cpu_fact, record, step_ms
+from league.findings import LEAST_GAIN
+from run import can_show, chokepoint, cpu_fact, output_of, record, step_ms
 from settings import Settings
 from twins import TWINS
 
@@ -40,7 +40,6 @@ KINDS = ("one", "one", "two", "healthy")
 ROUNDS, STEPS = 6, 12
 SEED = 1  # of weights and samples (twins/loop.py, twins/data.py)
 COVERAGE = 1 - 2 * 0.5 ** ROUNDS  # of the range of that many pairs (harness/base/statistics.h)
-LEAST_EFFECT = 1.05  # as LEAST_EFFECT_PERCENT there
 SIZES = {"width": (64, 96, 128), "blocks": (1, 2, 3), "batch": (8, 16, 32), "tokens": (32, 48, 64)}
 # Where nothing is wrong, operators are large: a host that computes small ones by itself is held back by their number.
 LARGE = {"width": (128, 192, 256), "blocks": (1, 2, 3), "batch": (16, 32), "tokens": (64, 96, 128)}
@@ -105,11 +104,7 @@ def measure(order):
 
 def child(variants, device, trace=""):
     order = {"variants": [dataclasses.asdict(settings) for settings in variants], "device": device, "trace": trace}
-    done = subprocess.run([sys.executable, __file__, "--measure", json.dumps(order)], capture_output=True, text=True,
-                          check=False)
-    if done.returncode != 0:
-        sys.exit(f"league_twins.py: {(done.stderr.strip().splitlines() or ['a training failed'])[-1]}")
-    return done.stdout
+    return output_of([__file__, "--measure", json.dumps(order)], "league_twins.py: a training")
 
 
 # --- The truth ---
@@ -137,7 +132,7 @@ def make_item(number, kind, causes, settings, device, folder, vocabulary, left_b
     for cause, after in zip(causes, times[1:]):
         gained = gain(times[0], after)
         # The fix of a leak is for memory, which every step of it takes: the time does not tell.
-        measurable = gained["low"] >= LEAST_EFFECT or cause == "leak"
+        measurable = gained["low"] >= LEAST_GAIN or cause == "leak"
         rows.append({**vocabulary[cause], "left_behind": left_behind[cause], "knob": TWINS[cause].knob,
                      "before": str(TWINS[cause].before), "after": str(TWINS[cause].after), "gain": gained,
                      "effect": None if cause == "leak" else gained, "measurable": measurable})

@@ -225,17 +225,14 @@ static enum status find_hidden(struct findings *findings, const struct facts *fa
 {
     enum status status = STATUS_OK;
     const struct finding *first = findings->count > 0 ? &findings->items[0] : NULL;
-    double traced = facts->summary->trace->cost.step_ns > 0 && facts->step_ns > 0
-                        ? facts->step_ns / facts->summary->trace->cost.step_ns
-                        : 1;
     struct facts left = *facts;
     const char *id;
 
     if (first == NULL || first->severity != SEVERITY_CRITICAL || first->gain_is_most ||
-        isnan(first->lost_ns_per_step) || facts->summary->steps.count < IDLE_STEPS_LEAST)
+        !(first->predicted_gain > 1) || facts->summary->steps.count < IDLE_STEPS_LEAST)
         return STATUS_OK;
     id = first->id; /* `first` moves as findings are inserted */
-    left.step_ns -= first->lost_ns_per_step * traced;
+    left.step_ns /= first->predicted_gain;
     for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
         for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
             struct finding finding;

@@ -69,12 +69,16 @@ def measure(name, variant, device, trace):
         print(step_ms(settings, device))
 
 
-def child(name, variant, device, trace=""):
-    command = [sys.executable, str(HERE / "run.py"), name, "--measure", variant, "--device", device, "--trace", trace]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def output_of(command, what):
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"run.py: {name}, {variant}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
+        sys.exit(f"{what}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
     return done.stdout
+
+
+def child(name, variant, device, trace=""):
+    return output_of([str(HERE / "run.py"), name, "--measure", variant, "--device", device, "--trace", trace],
+                     f"run.py: {name}, {variant}")
 
 
 # --- Both worlds ---
