@@ -2,8 +2,8 @@
  *
  * The picture is smooth waves of random phase with noise on them, which compresses about as photographs
  * do: plain colours decode faster, pure noise slower. */
-#include "harness/bench/bench.h"
-#include "scenarios/training/data/jpeg.h"
+#include "harness/lab/bench/bench.h"
+#include "scenarios/training/data/images/jpeg.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * generated set of the balanced model's default, made once in the cache folder; after the first pass
  * they come from the page cache, so this is decoding, not the disk. */
 #include "scenarios/training/data/loader.h"
-#include "harness/bench/bench.h"
+#include "harness/lab/bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #ifndef SCENARIOS_SCENARIO_H
 #define SCENARIOS_SCENARIO_H
 
-#include "harness/base/nearest.h"
-#include "harness/device/device.h"
+#include "harness/base/words/nearest.h"
+#include "harness/lab/device/device.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/metric.h"
 

@@ -14,15 +14,26 @@ case ${1-} in
 esac
 cd -- "${1:-$(dirname -- "$0")/..}"
 
-floors='harness/base harness/text kernels
-        harness/device harness/device/plugin harness/device/cpu harness/device/mpi
-        harness/device/cuda/cupti harness/device/cuda/attention harness/device/cuda
-        harness/trace/record harness/trace/read harness/analysis harness/diagnosis
-        scenarios/training/settings scenarios/training/data scenarios/training/memory
-        scenarios/training/model scenarios/training/step
-        harness/bench benches harness/compare harness/doctor harness/fleet
-        scenarios harness/experiment harness/experiment/child harness/experiment/parent
-        harness/report tests harness/cli'
+floors='harness/base harness/base/figures harness/base/words harness/base/system harness/text
+        harness/desk/read/kineto harness/desk/read
+        harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/tables
+        harness/desk/analysis/host harness/desk/analysis harness/desk/diagnosis
+        harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet
+        harness/desk/page harness/desk/page/json
+        kernels harness/lab/device/types harness/lab/device harness/lab/device/plugin
+        harness/lab/device/cpu/arithmetic harness/lab/device/cpu/queue harness/lab/device/cpu
+        harness/lab/device/mpi harness/lab/device/cuda/kernels harness/lab/device/cuda/libraries
+        harness/lab/device/cuda/cupti harness/lab/device/cuda/attention harness/lab/device/cuda
+        harness/lab/record
+        scenarios/training/settings scenarios/training/data/images scenarios/training/data
+        scenarios/training/memory scenarios/training/model scenarios/training/step/parts scenarios/training/step
+        harness/lab/bench benches
+        harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/lab/doctor/soak
+        scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
+        harness/lab/search harness/lab/corpus harness/lab/result
+        tests
+        harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet
+        harness/cli/job harness/cli/train harness/cli/machine harness/cli/teach harness/cli'
 
 folders=
 for folder in harness kernels scenarios benches tests; do

@@ -1,11 +1,11 @@
 /* chokepoint: reproduces the bottlenecks of training on GPUs, one at a time, as experiments.
  *
  * This file finds the command and is the one place that prints errors and ends the process. */
-#include "harness/base/nearest.h"
-#include "harness/cli/commands.h"
-#include "harness/cli/flags.h"
-#include "harness/cli/interrupt.h"
-#include "harness/device/many_ranks.h"
+#include "harness/base/words/nearest.h"
+#include "harness/cli/job/interrupt.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+#include "harness/lab/device/many_ranks.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "harness/text/benchmark_rows.h"
 
-#include "harness/base/statistics.h"
+#include "harness/base/figures/statistics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

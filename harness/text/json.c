@@ -1,6 +1,6 @@
 #include "harness/text/json.h"
 
-#include "harness/base/utf8.h"
+#include "harness/base/words/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>

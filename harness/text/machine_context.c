@@ -1,6 +1,6 @@
 #include "harness/text/machine_context.h"
 
-#include "harness/base/environment.h"
+#include "harness/base/system/environment.h"
 #include "harness/text/commit.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef HARNESS_TEXT_MACHINE_CONTEXT_H
 #define HARNESS_TEXT_MACHINE_CONTEXT_H
 
-#include "harness/base/machine.h"
+#include "harness/base/system/machine.h"
 #include "harness/text/json.h"
 
 /* Adds the members of Google Benchmark's `context`, in its order, and further ones as strings: `environment` are

@@ -1,6 +1,6 @@
 #include "harness/text/page.h"
 
-#include "harness/base/utf8.h"
+#include "harness/base/words/utf8.h"
 #include "harness/text/wrap.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-"""A measured change in words: what harness/base/change_text.c says, whose header explains it. test_change_text.py
+"""A measured change in words: what harness/base/figures/change_text.c says, whose header explains it. test_change_text.py
 compares both."""
 import math
 

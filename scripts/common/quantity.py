@@ -1,4 +1,4 @@
-"""Numbers for people, as harness/base/quantity.c prints them: three digits and a unit."""
+"""Numbers for people, as harness/base/figures/quantity.c prints them: three digits and a unit."""
 import math
 
 UNKNOWN = "–"

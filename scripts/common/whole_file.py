@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, as harness/base/atomic_file.h has it."""
+"""Files that are written whole or not at all, as harness/base/system/atomic_file.h has it."""
 import contextlib
 import errno
 import os

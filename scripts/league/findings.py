@@ -1,7 +1,7 @@
 """chokepoint: the findings of `diagnose --format=json`, those that it calls worth acting on."""
 import json
 
-# As a fix has to gain before `corpus` calls it measurable (LEAST_EFFECT_PERCENT in harness/base/statistics.h).
+# As a fix has to gain before `corpus` calls it measurable (LEAST_EFFECT_PERCENT in harness/base/figures/statistics.h).
 LEAST_GAIN = 1.05
 
 

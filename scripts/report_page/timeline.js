@@ -1,6 +1,6 @@
 "use strict";
 // A timeline on a canvas: panels of rows of bars, all on one time scale. Bars that are narrower than a pixel
-// are merged already (harness/analysis/excerpt.h), and of bars in one pixel the first is drawn.
+// are merged already (harness/desk/analysis/excerpt.h), and of bars in one pixel the first is drawn.
 
 const ROW = 20, BAR = 17, HEAD = 20, AXIS = 22;
 

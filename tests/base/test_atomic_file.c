@@ -1,5 +1,5 @@
 /* Files that are written whole or not at all, and folders. */
-#include "harness/base/atomic_file.h"
+#include "harness/base/system/atomic_file.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* Endings of names. */
-#include "harness/base/ends_in.h"
+#include "harness/base/words/ends_in.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 static void the_ending_follows_something(void **state)

@@ -1,5 +1,5 @@
 /* Which variables count, and when they spoil figures. */
-#include "harness/base/environment.h"
+#include "harness/base/system/environment.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>

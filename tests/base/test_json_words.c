@@ -1,6 +1,6 @@
 /* Words for floats that are not finite, in text that is JSON otherwise. */
-#include "harness/base/json_words.h"
 #include "harness/base/status.h"
+#include "harness/base/words/json_words.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Facts about the machine, from files that Linux would have. */
-#include "harness/base/machine.h"
 #include "harness/base/status.h"
+#include "harness/base/system/machine.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_machine.h"
 

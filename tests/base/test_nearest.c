@@ -1,6 +1,6 @@
 /* Misspelt names. */
-#include "harness/base/nearest.h"
 #include "harness/base/status.h"
+#include "harness/base/words/nearest.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Numbers as users type them. */
-#include "harness/base/number.h"
+#include "harness/base/figures/number.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Quantities as people read them. */
-#include "harness/base/quantity.h"
+#include "harness/base/figures/quantity.h"
 #include "harness/base/status.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

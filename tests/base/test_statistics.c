@@ -1,6 +1,6 @@
 /* Medians, their intervals, and when two sides differ. */
+#include "harness/base/figures/statistics.h"
 #include "harness/base/random.h"
-#include "harness/base/statistics.h"
 #include "harness/base/status.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

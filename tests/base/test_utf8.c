@@ -1,6 +1,6 @@
 /* Characters at the edges of each form of UTF-8. */
 #include "harness/base/status.h"
-#include "harness/base/utf8.h"
+#include "harness/base/words/utf8.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 static void characters_have_their_length_and_other_bytes_none(void **state)

@@ -3,15 +3,15 @@
  * libFuzzer calls LLVMFuzzerTestOneInput with inputs of its own making; without it, seeds_main.c does with
  * those in the folder seeds/. A broken promise aborts. */
 #include "tests/fuzz/fuzz_reader.h"
-#include "harness/analysis/kernel_table.h"
-#include "harness/analysis/launches.h"
-#include "harness/analysis/memory_curve.h"
-#include "harness/analysis/phases.h"
-#include "harness/analysis/spans.h"
-#include "harness/analysis/steps.h"
-#include "harness/diagnosis/findings.h"
-#include "harness/trace/read/event_splitter.h"
-#include "harness/trace/read/reader.h"
+#include "harness/desk/analysis/tables/kernel_table.h"
+#include "harness/desk/analysis/tables/memory_curve.h"
+#include "harness/desk/analysis/tables/spans.h"
+#include "harness/desk/analysis/timeline/launches.h"
+#include "harness/desk/analysis/timeline/phases.h"
+#include "harness/desk/analysis/timeline/steps.h"
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/read/kineto/event_splitter.h"
+#include "harness/desk/read/reader.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -25,7 +25,7 @@ ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 12
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 STATE = "training.state"
 HEADER = 4096
-END = ".chokepoint"  # of temporary files (harness/base/atomic_file.h)
+END = ".chokepoint"  # of temporary files (harness/base/system/atomic_file.h)
 PATIENCE = 120
 
 

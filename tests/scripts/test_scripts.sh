@@ -266,8 +266,8 @@ no_include_points_up_a_floor()
 planted()
 {
     rm -rf "$work/tree"
-    mkdir -p "$work/tree/harness/base" "$work/tree/harness/device" "$(dirname "$work/tree/$1")"
-    echo '#include "harness/base/status.h"' >"$work/tree/harness/device/honest.c"
+    mkdir -p "$work/tree/harness/base" "$work/tree/harness/lab/device" "$(dirname "$work/tree/$1")"
+    echo '#include "harness/base/status.h"' >"$work/tree/harness/lab/device/honest.c"
     floors "$work/tree"
     expect_status 0
     printf '#include <stdio.h>\n  # include "%s"\n' "$2" >"$work/tree/$1"
@@ -278,14 +278,14 @@ planted()
 
 an_include_that_points_up_is_named()
 {
-    planted harness/base/bad.c harness/device/device.h 'harness/device is above harness/base'
-    planted harness/trace/read/bad.h scenarios/scenario.h 'scenarios is above harness/trace/read'
+    planted harness/base/bad.c harness/lab/device/device.h 'harness/lab/device is above harness/base'
+    planted harness/desk/read/bad.h scenarios/scenario.h 'scenarios is above harness/desk/read'
     planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios is above scenarios/training/step'
-    planted harness/device/cpu/bad.c harness/experiment/result.h 'harness/experiment is above'
-    planted tests/bad.c harness/cli/options.h 'harness/cli is above tests'
+    planted harness/lab/device/cpu/bad.c harness/lab/experiment/result.h 'harness/lab/experiment is above'
+    planted tests/bad.c harness/cli/line/options.h 'harness/cli is above tests'
     planted kernels/bad.c harness/base/status.h 'kernels includes nothing but kernels'
     planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'
-    planted harness/report/bad.c status.h 'write the path from the root'
+    planted harness/desk/page/bad.c status.h 'write the path from the root'
     planted harness/other/bad.c harness/base/status.h 'the folder of .* is on no floor'
 }
 

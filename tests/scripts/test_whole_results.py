@@ -28,7 +28,7 @@ PROGRAM = os.path.abspath(sys.argv[1])
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 8
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 PATIENCE = 120  # seconds for a command that nothing ends
-END = ".chokepoint"  # of temporary files (harness/base/atomic_file.h)
+END = ".chokepoint"  # of temporary files (harness/base/system/atomic_file.h)
 LOCK = "run.lock"
 ROWS = {"lat_event", "lat_readback"}
 

@@ -1,8 +1,8 @@
 /* cuBLAS's part of the stand-in: column-major products, one element after the other, in place of
  * loading the library. The handle must have been given a workspace after it was given its stream. */
-#include "harness/device/cuda/cublas.h"
+#include "harness/lab/device/cuda/libraries/cublas.h"
 
-#include "harness/device/cpu/convert.h"
+#include "harness/lab/device/cpu/arithmetic/convert.h"
 #include "tests/stand_in/stand_in.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Copies, memsets and kernels, which are the CPU device's. */
 #include "tests/stand_in/runtime.h"
 
-#include "harness/device/cuda/cuda_kernels.h"
+#include "harness/lab/device/cuda/kernels/cuda_kernels.h"
 #include "kernels/kernels.h"
 
 #include <cupti.h>

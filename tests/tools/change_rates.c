@@ -2,10 +2,10 @@
  * sees a step of 5% at a noise of 3% within five runs, on made-up histories. docs/history.md has its tables.
  *
  * usage: change_rates [SERIES]   of each kind; 20000 if not given */
-#include "harness/base/change_points.h"
-#include "harness/base/statistics.h"
+#include "harness/base/figures/statistics.h"
 #include "harness/base/status.h"
-#include "harness/compare/history.h"
+#include "harness/desk/compare/history/change_points.h"
+#include "harness/desk/compare/history/history.h"
 #include "tests/fixtures/made_series.h"
 
 #include <stdio.h>

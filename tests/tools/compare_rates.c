@@ -14,10 +14,10 @@
  * usage: compare_rates                   the table
  *        compare_rates TRIALS ROWS       ... of that many comparisons of that many rows
  *        compare_rates FILE FILE...      of results, in the order in which they were measured */
+#include "harness/base/figures/statistics.h"
 #include "harness/base/random.h"
-#include "harness/base/statistics.h"
-#include "harness/compare/comparison.h"
-#include "harness/compare/location.h"
+#include "harness/desk/compare/comparison.h"
+#include "harness/desk/compare/location.h"
 
 #include <math.h>
 #include <stdio.h>

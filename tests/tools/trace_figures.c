@@ -1,9 +1,9 @@
 /* The figures of traces as JSON, one object per line, for tests that compare them with other tools'.
  *
  * usage: trace_figures TRACE...       Times are microseconds with three decimals. */
-#include "harness/analysis/phases.h"
-#include "harness/analysis/steps.h"
-#include "harness/analysis/timeline.h"
+#include "harness/desk/analysis/timeline/phases.h"
+#include "harness/desk/analysis/timeline/steps.h"
+#include "harness/desk/analysis/timeline/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "tests/training/image_files.h"
 
-#include "scenarios/training/data/jpeg.h"
+#include "scenarios/training/data/images/jpeg.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <ftw.h>

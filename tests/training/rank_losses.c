@@ -1,6 +1,6 @@
 /* rank_losses RANKS SETTINGS: trains as one of so many ranks and prints the losses, in hexadecimal, and what a
  * step communicates. test_rank_losses.py and test_nccl_job.py run it. */
-#include "harness/device/many_ranks.h"
+#include "harness/lab/device/many_ranks.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/training_parts.h"
 #include "tests/fixtures/cpu_device.h"

@@ -1,6 +1,6 @@
 /* Data sets: the generated images and their cache folder, folders of one's own, sequences. */
 #include "scenarios/training/data/dataset.h"
-#include "scenarios/training/data/generated_images.h"
+#include "scenarios/training/data/images/generated_images.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/training/image_files.h"
 

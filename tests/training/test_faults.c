@@ -5,7 +5,7 @@
 #include "tests/fixtures/cpu_device.h"
 #include "tests/fixtures/training_fixture.h"
 
-#include "harness/device/faults.h"
+#include "harness/lab/device/faults.h"
 
 #include <stdio.h>
 #include <stdlib.h>

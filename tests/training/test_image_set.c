@@ -1,6 +1,6 @@
 /* The threads that write a set of images: each number once, on every core, and the first error. */
-#include "harness/base/machine.h"
-#include "scenarios/training/data/image_set.h"
+#include "harness/base/system/machine.h"
+#include "scenarios/training/data/images/image_set.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdatomic.h>

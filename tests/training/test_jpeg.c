@@ -1,6 +1,6 @@
 /* Decoding, resizing and encoding of JPEG files. */
-#include "scenarios/training/data/jpeg.h"
-#include "scenarios/training/data/resize.h"
+#include "scenarios/training/data/images/jpeg.h"
+#include "scenarios/training/data/images/resize.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The user's own images, brought to one size in the cache folder. */
 #include "scenarios/training/data/dataset.h"
-#include "scenarios/training/data/jpeg.h"
+#include "scenarios/training/data/images/jpeg.h"
 #include "scenarios/training/data/own_images.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/training/image_files.h"

@@ -1,7 +1,7 @@
 /* The same steps over and over: equal where nothing is wrong, and a single wrong bit is found and named. */
 #include "harness/base/random.h"
-#include "harness/device/driver.h"
-#include "harness/device/ledger.h"
+#include "harness/lab/device/driver.h"
+#include "harness/lab/device/ledger.h"
 #include "scenarios/training/step/repeat.h"
 #include "tests/fixtures/cpu_device.h"
 #include "tests/fixtures/training_fixture.h"

@@ -1,5 +1,5 @@
 /* The training step: every setting computes the same thing, and costs what it should. */
-#include "harness/base/statistics.h"
+#include "harness/base/figures/statistics.h"
 #include "scenarios/scenario.h"
 #include "scenarios/training/data/sequences.h"
 #include "scenarios/training/settings/step_memory.h"

@@ -1,6 +1,6 @@
 /* Traces of real runs: they obey the rules of the format and of time, hold what the device and the
  * allocator counted, and change no result. */
-#include "harness/trace/record/kineto.h"
+#include "harness/lab/record/kineto.h"
 #include "tests/fixtures/kineto_file.h"
 #include "tests/fixtures/trace_folder.h"
 #include "tests/fixtures/training_fixture.h"

@@ -3,11 +3,11 @@
 #include "scenarios/training/data/dataset.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/figures/statistics.h"
 #include "harness/base/hash.h"
-#include "harness/base/statistics.h"
-#include "scenarios/training/data/generated_images.h"
 #include "scenarios/training/data/image_folder.h"
-#include "scenarios/training/data/jpeg.h"
+#include "scenarios/training/data/images/generated_images.h"
+#include "scenarios/training/data/images/jpeg.h"
 #include "scenarios/training/data/own_images.h"
 #include "scenarios/training/data/sequences.h"
 

@@ -1,11 +1,11 @@
 #include "scenarios/training/data/own_images.h"
 
 #include "harness/base/hash.h"
-#include "scenarios/training/data/cache_folder.h"
 #include "scenarios/training/data/dataset.h"
-#include "scenarios/training/data/generated_images.h"
-#include "scenarios/training/data/image_set.h"
-#include "scenarios/training/data/jpeg.h"
+#include "scenarios/training/data/images/cache_folder.h"
+#include "scenarios/training/data/images/generated_images.h"
+#include "scenarios/training/data/images/image_set.h"
+#include "scenarios/training/data/images/jpeg.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 #include "scenarios/training/data/sample_cache.h"
 
-#include "harness/base/quantity.h"
+#include "harness/base/figures/quantity.h"
 
 #include <stdlib.h>
 #include <string.h>

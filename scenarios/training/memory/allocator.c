@@ -7,7 +7,7 @@
  * allocator did before. */
 #include "scenarios/training/memory/allocator.h"
 
-#include "harness/base/quantity.h"
+#include "harness/base/figures/quantity.h"
 #include "scenarios/training/memory/blocks.h"
 
 #include <stdarg.h>

@@ -12,8 +12,8 @@
 #ifndef SCENARIOS_TRAINING_MEMORY_ALLOCATOR_H
 #define SCENARIOS_TRAINING_MEMORY_ALLOCATOR_H
 
-#include "harness/device/device.h"
-#include "harness/trace/record/buffer.h"
+#include "harness/lab/device/device.h"
+#include "harness/lab/record/buffer.h"
 #include "scenarios/training/settings/config.h"
 
 /* Categories of PyTorch's memory timeline. */

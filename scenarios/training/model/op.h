@@ -10,8 +10,8 @@
 #ifndef SCENARIOS_TRAINING_MODEL_OP_H
 #define SCENARIOS_TRAINING_MODEL_OP_H
 
-#include "harness/device/device.h"
-#include "harness/trace/record/graph_spans.h"
+#include "harness/lab/device/device.h"
+#include "harness/lab/record/graph_spans.h"
 #include "scenarios/training/memory/allocator.h"
 #include "scenarios/training/model/tensor_sums.h"
 

@@ -8,7 +8,7 @@
 #ifndef SCENARIOS_TRAINING_MODEL_PROGRAM_H
 #define SCENARIOS_TRAINING_MODEL_PROGRAM_H
 
-#include "harness/trace/record/buffer.h"
+#include "harness/lab/record/buffer.h"
 #include "scenarios/training/model/op.h"
 
 enum program_kind {

@@ -9,7 +9,7 @@
 #ifndef SCENARIOS_TRAINING_MODEL_TENSOR_SUMS_H
 #define SCENARIOS_TRAINING_MODEL_TENSOR_SUMS_H
 
-#include "harness/device/device.h"
+#include "harness/lab/device/device.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* A kind of value is a row: its size, how it is read, how it is written. */
 #include "scenarios/training/settings/knob_values.h"
 
-#include "harness/base/number.h"
+#include "harness/base/figures/number.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * and writes each kind of value. */
 #include "scenarios/training/settings/knobs.h"
 
-#include "harness/base/nearest.h"
+#include "harness/base/words/nearest.h"
 #include "kernels/kernels.h"
 #include "scenarios/training/settings/knob_values.h"
 

@@ -5,7 +5,7 @@
 #ifndef SCENARIOS_TRAINING_SETTINGS_KNOBS_H
 #define SCENARIOS_TRAINING_SETTINGS_KNOBS_H
 
-#include "harness/device/device.h"
+#include "harness/lab/device/device.h"
 #include "scenarios/training/settings/config.h"
 
 enum knob_kind {

@@ -2,7 +2,7 @@
 #ifndef SCENARIOS_TRAINING_SETTINGS_ROLES_H
 #define SCENARIOS_TRAINING_SETTINGS_ROLES_H
 
-#include "harness/device/device.h"
+#include "harness/lab/device/device.h"
 #include "scenarios/training/settings/config.h"
 
 struct role_sizes {

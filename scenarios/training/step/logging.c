@@ -5,11 +5,11 @@
  * With kept_loss=graph an epoch's losses are kept with their graphs, which refer to the activations that
  * backward read: as a list of losses does after backward(retain_graph=True), or in an evaluation without
  * torch.no_grad(). */
-#include "scenarios/training/step/line_log.h"
+#include "scenarios/training/step/parts/line_log.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include "harness/base/clock.h"
-#include "harness/device/many_ranks.h"
+#include "harness/lab/device/many_ranks.h"
 
 #include <stdlib.h>
 

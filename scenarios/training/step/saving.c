@@ -9,14 +9,14 @@
  * right after the step, and the writer thread waits for them and writes. There is one buffer: a save
  * waits for the write of the save before. An error of the writer is returned by the next save or pause, or
  * at the end of the timed window. */
-#include "scenarios/training/step/scratch_file.h"
+#include "scenarios/training/step/parts/scratch_file.h"
 #include "scenarios/training/step/state.h"
 #include "scenarios/training/step/training_parts.h"
 
-#include "harness/base/atomic_file.h"
 #include "harness/base/clock.h"
+#include "harness/base/system/atomic_file.h"
+#include "harness/base/system/write_all.h"
 #include "harness/base/thread.h"
-#include "harness/base/write_all.h"
 #include "scenarios/training/settings/knobs.h"
 
 #include <errno.h>

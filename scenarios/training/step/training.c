@@ -3,7 +3,7 @@
 #include "scenarios/training/step/training_parts.h"
 
 #include "harness/base/clock.h"
-#include "harness/device/many_ranks.h"
+#include "harness/lab/device/many_ranks.h"
 
 #include <stdlib.h>
 

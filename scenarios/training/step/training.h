@@ -11,12 +11,12 @@
 #ifndef SCENARIOS_TRAINING_STEP_TRAINING_H
 #define SCENARIOS_TRAINING_STEP_TRAINING_H
 
-#include "harness/device/device.h"
-#include "harness/trace/record/buffer.h"
+#include "harness/lab/device/device.h"
+#include "harness/lab/record/buffer.h"
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/settings/config.h"
 #include "scenarios/training/step/metric.h"
-#include "scenarios/training/step/phase_times.h"
+#include "scenarios/training/step/parts/phase_times.h"
 
 #include <signal.h>
 

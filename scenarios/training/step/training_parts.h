@@ -5,13 +5,13 @@
 
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/model_optimizer.h"
-#include "scenarios/training/step/gradient_buckets.h"
-#include "scenarios/training/step/micro_batches.h"
+#include "scenarios/training/step/parts/gradient_buckets.h"
+#include "scenarios/training/step/parts/micro_batches.h"
+#include "scenarios/training/step/parts/phase_times.h"
+#include "scenarios/training/step/parts/resident.h"
+#include "scenarios/training/step/parts/transfer.h"
 #include "scenarios/training/step/periodic.h"
-#include "scenarios/training/step/phase_times.h"
-#include "scenarios/training/step/resident.h"
 #include "scenarios/training/step/training.h"
-#include "scenarios/training/step/transfer.h"
 
 /* Spans of a graph stay as long as it, and while somebody traces until the training is closed: traces keep
  * pointers to them. */

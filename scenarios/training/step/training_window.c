@@ -1,8 +1,8 @@
 /* Measuring a training run: windows of steps, and host and device work each alone. */
 #include "harness/base/clock.h"
-#include "harness/base/machine.h"
-#include "harness/base/statistics.h"
-#include "harness/device/many_ranks.h"
+#include "harness/base/figures/statistics.h"
+#include "harness/base/system/machine.h"
+#include "harness/lab/device/many_ranks.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include <math.h>

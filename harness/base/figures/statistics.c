@@ -1,0 +1,179 @@
+#include "harness/base/figures/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WANTED_COVERAGE 0.95
+
+static int ascending(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+void stats_sort(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, ascending);
+}
+
+/* A sorted copy for the caller to free. NULL when there is nothing to sort, a sample is NaN (which has
+ * no place in an order) or memory is out: in each case the answer is NaN. */
+static double *sorted(const double *values, int count)
+{
+    double *copy;
+
+    for (int i = 0; i < count; i++)
+        if (isnan(values[i]))
+            return NULL;
+    copy = count > 0 ? malloc((size_t)count * sizeof *copy) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, values, (size_t)count * sizeof *copy);
+        stats_sort(copy, count);
+    }
+    return copy;
+}
+
+/* Two infinite neighbours have no difference to interpolate along. */
+static double between(double low, double high, double share)
+{
+    return low == high ? low : low + (high - low) * share;
+}
+
+double stats_percentile(const double *values, int count, double percent)
+{
+    double *order = sorted(values, count), place = percent / 100 * (count - 1), result = NAN;
+
+    if (order != NULL && place >= 0 && place <= count - 1) {
+        int below = (int)place;
+        double share = place - below;
+        result = share > 0 ? between(order[below], order[below + 1], share) : order[below];
+    }
+    free(order);
+    return result;
+}
+
+double stats_median(const double *values, int count)
+{
+    return stats_percentile(values, count, 50);
+}
+
+double stats_mean(const double *values, int count)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++) sum += values[i];
+    return count > 0 ? sum / count : NAN;
+}
+
+double stats_deviation(const double *values, int count)
+{
+    double mean = stats_mean(values, count), squares = 0;
+
+    for (int i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
+    return count > 1 ? sqrt(squares / (count - 1)) : NAN;
+}
+
+double stats_cv(const double *values, int count)
+{
+    return stats_deviation(values, count) / stats_mean(values, count);
+}
+
+/* P(Binomial(n, 1/2) = k), by logarithms so that large n does not underflow. */
+static double binomial_half(int n, int k)
+{
+    return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2));
+}
+
+/* The narrowest symmetric ranks that leave out less than `budget`, and what they leave out: rank k + 1
+ * leaves out P(Binomial < k + 1) on either side. 0: even the whole range leaves out too much. */
+static int rank_within(int count, double budget, double *left_out)
+{
+    double below = 0;
+    int rank = 0;
+
+    *left_out = 0;
+    while (2 * (rank + 1) <= count) {
+        below += binomial_half(count, rank);
+        if (!(2 * below < budget))
+            break;
+        *left_out = 2 * below;
+        rank++;
+    }
+    return rank;
+}
+
+int stats_interval_rank(int count, double *coverage)
+{
+    return stats_looked_rank(count, count, 1, coverage);
+}
+
+int stats_looked_rank(int count, int first, int group, double *coverage)
+{
+    double budget = 1 - WANTED_COVERAGE, left_out;
+    int looked = first < count ? first : count, rank;
+
+    for (;;) {
+        rank = rank_within(looked, budget, &left_out);
+        budget -= left_out;
+        if (looked == count)
+            break;
+        looked = looked + group < count ? looked + group : count;
+    }
+    *coverage = rank > 0 ? WANTED_COVERAGE + budget : 0;
+    return rank;
+}
+
+struct confidence_interval stats_median_interval(const double *values, int count)
+{
+    return stats_looked_interval(values, count, count, 1);
+}
+
+struct confidence_interval stats_looked_interval(const double *values, int count, int first,
+                                                 int group)
+{
+    struct confidence_interval interval = { NAN, NAN, 0 };
+    double *order = sorted(values, count);
+    int rank;
+
+    if (order == NULL)
+        return interval;
+    rank = stats_looked_rank(count, first, group, &interval.coverage);
+    if (rank == 0) {
+        rank = 1;
+        interval.coverage = 1 - 2 * binomial_half(count, 0);
+    }
+    interval.low = order[rank - 1];
+    interval.high = order[count - rank];
+    free(order);
+    return interval;
+}
+
+bool stats_interval_is_enough(const struct confidence_interval *interval)
+{
+    return interval->coverage > WANTED_COVERAGE && interval->low <= interval->high;
+}
+
+void stats_paired_factors(const double *larger, const double *smaller, int count, double *factors)
+{
+    for (int i = 0; i < count; i++) {
+        if (!(larger[i] >= 0 && smaller[i] >= 0))
+            factors[i] = NAN;
+        else if (larger[i] == smaller[i])
+            factors[i] = 1;
+        else
+            factors[i] = smaller[i] > 0 ? larger[i] / smaller[i] : INFINITY;
+    }
+}
+
+enum change stats_change(const struct confidence_interval *interval, double least)
+{
+    if (!stats_interval_is_enough(interval))
+        return CHANGE_UNDECIDED;
+    if (interval->low > least)
+        return CHANGE_LARGER;
+    if (interval->high < 1 / least)
+        return CHANGE_SMALLER;
+    return interval->low >= 1 / least && interval->high <= least ? CHANGE_NONE : CHANGE_UNDECIDED;
+}

@@ -1,0 +1,257 @@
+#include "harness/base/system/atomic_file.h"
+
+#include "harness/base/system/write_all.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *atomic_file_advice(int error)
+{
+    static const struct {
+        int error;
+        const char *advice;
+    } rows[] = {
+        { ENOSPC, "free some space or choose another folder" },
+        { EDQUOT, "free some space or choose another folder" },
+        { EACCES, "choose a folder that you may write to" },
+        { EPERM, "choose a folder that you may write to" },
+        { EROFS, "choose a folder that you may write to" },
+        { ENOENT, "create the folder or choose another" },
+        { ENOTDIR, "a part of this path is a file; choose another folder" },
+        { EFBIG, "the limit on file sizes (ulimit -f) is too low for it" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i].error == error)
+            return rows[i].advice;
+    return "choose another folder";
+}
+
+/* The permissions that open() would have given: mkstemp gives the owner's only. */
+static mode_t default_mode(void)
+{
+    mode_t mask = umask(0);
+
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int open_folder(const char *path)
+{
+    char folder[PATH_MAX] = ".";
+
+    if (last_part(path) > path)
+        snprintf(folder, sizeof folder, "%.*s", (int)(last_part(path) - path), path);
+    return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* So that the new name survives a power cut too. Not every file system can, and that is not an error. */
+static void sync_folder(const char *path)
+{
+    int descriptor = open_folder(path);
+
+    if (descriptor >= 0) {
+        fsync(descriptor);
+        close(descriptor);
+    }
+}
+
+enum { LETTERS = 6 }; /* mkostemps() fills in so many */
+
+bool atomic_file_is_temporary(const char *name, const char *path)
+{
+    const char *last = last_part(path);
+    size_t length = strlen(last);
+
+    return strncmp(name, last, length) == 0 && name[length] == '.' &&
+           strlen(name) == length + 1 + LETTERS + strlen(ATOMIC_FILE_END) &&
+           strcmp(name + length + 1 + LETTERS, ATOMIC_FILE_END) == 0;
+}
+
+/* A writer holds a lock on its temporary file until it ends, so what can be locked was left. */
+static void remove_left(int folder, const char *name)
+{
+    int descriptor = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+    if (descriptor < 0)
+        return;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(descriptor);
+}
+
+/* Removes what killed writers of `path` left beside it. */
+static void sweep(const char *path)
+{
+    int folder = open_folder(path);
+    DIR *stream = folder >= 0 ? fdopendir(folder) : NULL;
+
+    if (stream == NULL) {
+        if (folder >= 0)
+            close(folder);
+        return;
+    }
+    for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream))
+        if (atomic_file_is_temporary(entry->d_name, path))
+            remove_left(folder, entry->d_name);
+    closedir(stream);
+}
+
+/* A new file that is locked, as remove_left() wants it; -1 and errno. One that was swept away before it was
+ * locked is made again. A file system without locks sweeps nothing. */
+static int open_temporary(char temporary[PATH_MAX], const char *path)
+{
+    struct stat facts = { .st_nlink = 1 };
+    int descriptor;
+
+    for (;;) {
+        snprintf(temporary, PATH_MAX, "%s.XXXXXX" ATOMIC_FILE_END, path);
+        descriptor = mkostemps(temporary, (int)strlen(ATOMIC_FILE_END), O_CLOEXEC);
+        if (descriptor < 0)
+            return -1;
+        while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) continue;
+        if (fstat(descriptor, &facts) != 0 || facts.st_nlink > 0)
+            return descriptor;
+        close(descriptor);
+    }
+}
+
+enum status atomic_file_open(char temporary[PATH_MAX], int *descriptor, const char *path)
+{
+    enum status status = STATUS_OK;
+    struct stat there;
+
+    /* Renaming would replace a device such as /dev/null. */
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        FAIL(STATUS_IO, "cannot write %s: it exists and is not a file; choose another name", path);
+    if (strlen(path) + 1 + LETTERS + sizeof ATOMIC_FILE_END > PATH_MAX)
+        FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", path);
+    sweep(path);
+    *descriptor = open_temporary(temporary, path);
+    if (*descriptor < 0)
+        ATOMIC_FILE_FAIL(path, errno);
+    if (fchmod(*descriptor, default_mode()) != 0) {
+        int error = errno;
+        atomic_file_discard(temporary, *descriptor);
+        ATOMIC_FILE_FAIL(path, error);
+    }
+
+out:
+    return status;
+}
+
+enum status atomic_file_finish(const char *temporary, const char *path, int descriptor)
+{
+    enum status status = STATUS_OK;
+
+    if (fsync(descriptor) != 0 || rename(temporary, path) != 0) {
+        int error = errno;
+        atomic_file_discard(temporary, descriptor);
+        ATOMIC_FILE_FAIL(path, error);
+    }
+    close(descriptor);
+    sync_folder(path);
+
+out:
+    return status;
+}
+
+void atomic_file_discard(const char *temporary, int descriptor)
+{
+    close(descriptor);
+    unlink(temporary);
+}
+
+/* A temporary file that holds the text. */
+static enum status write_temporary(char temporary[PATH_MAX], int *descriptor, const char *path,
+                                   const char *text, size_t bytes)
+{
+    enum status status = STATUS_OK;
+
+    TRY(atomic_file_open(temporary, descriptor, path));
+    if (!write_all(*descriptor, text, bytes)) {
+        int error = errno;
+        atomic_file_discard(temporary, *descriptor);
+        ATOMIC_FILE_FAIL(path, error);
+    }
+
+out:
+    return status;
+}
+
+enum status atomic_file_write(const char *path, const char *text, size_t bytes)
+{
+    enum status status = STATUS_OK;
+    char temporary[PATH_MAX];
+    int descriptor;
+
+    TRY(write_temporary(temporary, &descriptor, path, text, bytes));
+    TRY(atomic_file_finish(temporary, path, descriptor));
+
+out:
+    return status;
+}
+
+enum status atomic_file_try(const char *path, const char *text, size_t bytes)
+{
+    enum status status = STATUS_OK;
+    char temporary[PATH_MAX];
+    int descriptor;
+
+    TRY(write_temporary(temporary, &descriptor, path, text, bytes));
+    atomic_file_discard(temporary, descriptor);
+
+out:
+    return status;
+}
+
+/* ENOENT cannot be helped by creating a folder here. */
+static enum status create_one(const char *path)
+{
+    enum status status = STATUS_OK;
+
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        FAIL(STATUS_IO, "cannot create the folder %s: %s; %s", path, strerror(errno),
+             errno == ENOENT ? "choose another folder" : atomic_file_advice(errno));
+
+out:
+    return status;
+}
+
+enum status atomic_file_create_folder(const char *path)
+{
+    enum status status = STATUS_OK;
+    char part[PATH_MAX];
+    struct stat there;
+
+    if (path[0] == '\0' || (size_t)snprintf(part, sizeof part, "%s", path) >= sizeof part)
+        FAIL(STATUS_BAD_USAGE, "\"%.60s\" cannot be a folder's name; choose another folder", path);
+    for (char *end = part + 1; *end != '\0'; end++) {
+        if (*end != '/')
+            continue;
+        *end = '\0';
+        TRY(create_one(part));
+        *end = '/';
+    }
+    TRY(create_one(part));
+    if (stat(part, &there) == 0 && !S_ISDIR(there.st_mode))
+        FAIL(STATUS_IO, "%s exists and is not a folder; choose another folder", part);
+
+out:
+    return status;
+}

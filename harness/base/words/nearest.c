@@ -1,0 +1,113 @@
+#include "harness/base/words/nearest.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LONGEST = 63,
+    FARTHEST_SHARE = 3, /* a third of the name */
+    PART_LEAST = 4,
+    FEW = 16, /* names that one message lists */
+};
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int folded(char character)
+{
+    return character == '-' ? '_' : tolower((unsigned char)character);
+}
+
+static int same(char a, char b)
+{
+    return folded(a) == folded(b);
+}
+
+/* Row i of the table holds the distances from the first i characters of a to every beginning of b. A
+ * swap of neighbours looks two rows back, so three rows are kept. */
+int nearest_distance(const char *a, const char *b)
+{
+    int table[3][LONGEST + 1];
+    int length_a = (int)strnlen(a, LONGEST), length_b = (int)strnlen(b, LONGEST);
+
+    for (int j = 0; j <= length_b; j++) table[0][j] = j;
+    for (int i = 1; i <= length_a; i++) {
+        int *row = table[i % 3], *above = table[(i + 2) % 3], *above_that = table[(i + 1) % 3];
+        row[0] = i;
+        for (int j = 1; j <= length_b; j++) {
+            row[j] =
+                least(above[j - 1] + !same(a[i - 1], b[j - 1]), 1 + least(above[j], row[j - 1]));
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
+                row[j] = least(row[j], above_that[j - 2] + 1);
+        }
+    }
+    return table[length_a % 3][length_b];
+}
+
+/* Whether `name` contains `part`, letters compared as above. */
+static bool contains(const char *name, const char *part)
+{
+    size_t length = strlen(part);
+
+    for (; *name != '\0'; name++) {
+        size_t alike = 0;
+        while (alike < length && name[alike] != '\0' && same(name[alike], part[alike])) alike++;
+        if (alike == length)
+            return true;
+    }
+    return false;
+}
+
+static const char *only_one_with(const char *part, const char *const *names, int count)
+{
+    const char *found = NULL;
+
+    for (int i = 0; i < count; i++) {
+        if (!contains(names[i], part))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = names[i];
+    }
+    return found;
+}
+
+const char *nearest_name(const char *name, const char *const *names, int count)
+{
+    int length = (int)strnlen(name, LONGEST), least_distance = length / FARTHEST_SHARE + 1;
+    const char *nearest = NULL;
+
+    for (int i = 0; i < count; i++) {
+        int distance = nearest_distance(name, names[i]);
+        if (distance < least_distance) {
+            nearest = names[i];
+            least_distance = distance;
+        }
+    }
+    if (nearest == NULL && length >= PART_LEAST)
+        nearest = only_one_with(name, names, count);
+    return nearest;
+}
+
+void nearest_advice(char text[NEAREST_ADVICE], const char *name, const char *const *names,
+                    int count)
+{
+    const char *nearest = nearest_name(name, names, count);
+    size_t length = 0;
+
+    text[0] = '\0';
+    if (nearest != NULL)
+        snprintf(text, NEAREST_ADVICE, "; did you mean %s?", nearest);
+    if (nearest != NULL || count > FEW)
+        return;
+    for (int i = 0; i < count && length < NEAREST_ADVICE; i++)
+        length += (size_t)snprintf(text + length, NEAREST_ADVICE - length, "%s%s",
+                                   i == 0           ? "; there are "
+                                   : i == count - 1 ? " and "
+                                                    : ", ",
+                                   names[i]);
+}

@@ -1,0 +1,98 @@
+/* chokepoint fleet: the files of doctor from many machines, and which of these is the odd one. */
+#include "harness/cli/fleet/machine_files.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fleet_command {
+    struct flags flags;
+    struct fleet fleet;
+    struct machine_files files;
+};
+
+static enum status print(const struct fleet_command *command)
+{
+    enum status status = STATUS_OK;
+    struct page page = flags_page(&command->flags);
+    struct json json = { false };
+    cJSON *root = NULL;
+    char *text = NULL;
+
+    if (command->flags.format == FORMAT_JSON) {
+        root = json_object(&json, NULL, NULL);
+        fleet_json(&json, root, &command->fleet, command->files.skipped,
+                   command->files.skipped_count);
+        TRY(json_print(&json, root, &text));
+        fputs(text, stdout);
+    } else {
+        fleet_page(&page, &command->fleet, command->files.skipped, command->files.skipped_count);
+    }
+
+out:
+    cJSON_Delete(root);
+    free(text);
+    return status;
+}
+
+static enum status run_fleet(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct fleet_command *command = context;
+
+    if (command->flags.argument_count == 0)
+        FAIL(STATUS_BAD_USAGE, "give the files that chokepoint doctor --format=json wrote, one of "
+                               "each machine, or a folder of them");
+    TRY(machine_files_find(&command->files, "doctor", command->flags.arguments,
+                           command->flags.argument_count));
+    TRY(machine_files_read(&command->files, node_read, &command->fleet));
+    TRY(print(command));
+    if (command->files.skipped_count > 0)
+        FAIL(STATUS_BAD_INPUT, "%d of %d files were skipped; the first: %s",
+             command->files.skipped_count, command->files.count, command->files.skipped[0].reason);
+    *exit_code = command->fleet.out_count > 0 ? 1 : 0;
+
+out:
+    return status;
+}
+
+static void release(void *context)
+{
+    struct fleet_command *command = context;
+
+    fleet_release(&command->fleet);
+    machine_files_release(&command->files);
+}
+
+static const struct option_row options[] = {
+    FLAG_FORMAT("console|json|markdown"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_fleet = {
+    .name = "fleet",
+    .text = "which of many machines is the odd one, from their files of doctor",
+    .arguments = "FILE|FOLDER...",
+    .help =
+        "Reads what chokepoint doctor --format=json found on many machines, and compares machines "
+        "with the same device and processor: which is slower than the others, where a row is not "
+        "ok, and which settings differ. A figure is out if it is 5% slower than the median or "
+        "more, and by more than chance explains in 99 of 100 healthy fleets. A figure that was "
+        "low while others used the machine is to be measured again.\v"
+        "Examples:\n"
+        "  srun --ntasks-per-node=1 sh -c 'chokepoint doctor --format=json "
+        ">doctor-$(hostname).json'\n"
+        "  chokepoint fleet doctor-*.json\n"
+        "  chokepoint fleet doctor/ --format=markdown\n"
+        "\n" EXIT_CODES("no node is out",
+                        "a node is out: a figure is slower than on the others, or a row fails "
+                        "there that does not on most"),
+    .options = options,
+    .context_size = sizeof(struct fleet_command),
+    .run = run_fleet,
+    .release = release,
+};

@@ -1,0 +1,123 @@
+#include "harness/cli/fleet/machine_files.h"
+
+#include "harness/base/words/ends_in.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static enum status add_path(struct machine_files *files, const char *folder, const char *name)
+{
+    enum status status = STATUS_OK;
+    char **longer = reallocarray(files->paths, (size_t)files->count + 1, sizeof *longer);
+    char *path = NULL;
+
+    if (longer != NULL)
+        files->paths = longer;
+    if (longer == NULL || asprintf(&path, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name) < 0)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the names of %d files", files->count);
+    files->paths[files->count++] = path;
+
+out:
+    return status;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static int is_shown(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* `depth` 0: the folder that was named; 1: a folder in it. */
+static enum status add_folder(struct machine_files *files, const char *folder, const char *command,
+                              int depth)
+{
+    enum status status = STATUS_OK;
+    struct dirent **entries = NULL;
+    char *inner = NULL;
+    int count = scandir(folder, &entries, is_shown, versionsort);
+
+    if (count < 0 && depth == 0)
+        FAIL(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        free(inner);
+        if (asprintf(&inner, "%s/%s", folder, name) < 0) {
+            inner = NULL;
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the names of %d files", files->count);
+        }
+        if (depth == 0 && is_folder(inner))
+            TRY(add_folder(files, inner, command, 1));
+        else if (ends_in(name, ".json") &&
+                 (depth == 0 || strncmp(name, command, strlen(command)) == 0))
+            TRY(add_path(files, folder, name));
+    }
+
+out:
+    for (int i = 0; i < count; i++) free(entries[i]);
+    free(entries);
+    free(inner);
+    return status;
+}
+
+enum status machine_files_find(struct machine_files *files, const char *command,
+                               const char *const *arguments, int count)
+{
+    enum status status = STATUS_OK;
+
+    *files = (struct machine_files){ .paths = NULL };
+    for (int i = 0; i < count; i++) {
+        int before = files->count;
+        if (!is_folder(arguments[i]))
+            TRY(add_path(files, "", arguments[i]));
+        else
+            TRY(add_folder(files, arguments[i], command, 0));
+        if (files->count == before)
+            FAIL(STATUS_BAD_INPUT,
+                 "the folder %s has no file that ends in .json, nor a folder with %s*.json",
+                 arguments[i], command);
+    }
+
+out:
+    return status;
+}
+
+static void keep_skipped(void *context, const char *path)
+{
+    struct machine_files *files = context;
+    struct fleet_skipped *skipped = &files->skipped[files->skipped_count++];
+
+    skipped->path = path;
+    snprintf(skipped->reason, sizeof skipped->reason, "%s", status_last()->text);
+}
+
+enum status machine_files_read(struct machine_files *files, node_reader *read, struct fleet *fleet)
+{
+    enum status status = STATUS_OK;
+
+    files->skipped = calloc((size_t)files->count + 1, sizeof *files->skipped);
+    if (files->skipped == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d files", files->count);
+    TRY(fleet_make(fleet, read, (const char *const *)files->paths, files->count, keep_skipped,
+                   files));
+
+out:
+    return status;
+}
+
+void machine_files_release(struct machine_files *files)
+{
+    for (int i = 0; i < files->count; i++) free(files->paths[i]);
+    free(files->paths);
+    free(files->skipped);
+    memset(files, 0, sizeof *files);
+}

@@ -1,0 +1,253 @@
+/* chokepoint compare: result files of one version against those of another, row by row. */
+#include "harness/cli/gate/compare_explain.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/filter.h"
+#include "harness/cli/line/flags.h"
+#include "harness/desk/compare/comparison_output.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct compare {
+    struct flags flags;
+    struct compare_rule rule;
+    struct filter filter;
+    bool allow_missing;
+    bool force;
+    bool explain;
+    int base_count; /* files before --new; < 0: it was not given */
+    const char **paths[SIDES];
+    int counts[SIDES];
+    struct compare_files sides[SIDES];
+};
+
+/* The first --new counts. */
+static enum status take_new(void *context, const struct option_row *row, const char *value)
+{
+    struct compare *compare = context;
+
+    (void)row;
+    (void)value;
+    if (compare->base_count < 0)
+        compare->base_count = compare->flags.argument_count;
+    return STATUS_OK;
+}
+
+/* Without --new the two files are BASE and NEW. */
+static enum status split_sides(struct compare *compare)
+{
+    enum status status = STATUS_OK;
+    int count = compare->flags.argument_count;
+
+    if (compare->base_count < 0 && count > 2)
+        FAIL(STATUS_BAD_USAGE, "%d files were given: put --new before the first of the new ones",
+             count);
+    if (compare->base_count < 0)
+        compare->base_count = 1;
+    compare->paths[SIDE_BASE] = compare->flags.arguments;
+    compare->paths[SIDE_NEW] = compare->flags.arguments + compare->base_count;
+    compare->counts[SIDE_BASE] = compare->base_count;
+    compare->counts[SIDE_NEW] = count - compare->base_count;
+    if (compare->counts[SIDE_BASE] <= 0 || compare->counts[SIDE_NEW] <= 0)
+        FAIL(STATUS_BAD_USAGE,
+             "the files to compare are missing: chokepoint compare BASE NEW, or BASE... --new "
+             "NEW...");
+
+out:
+    return status;
+}
+
+/* A file counted twice looks like two runs that agree perfectly. */
+static enum status refuse_twice(const struct compare *compare)
+{
+    enum status status = STATUS_OK;
+
+    for (int side = 0; side < SIDES; side++)
+        for (int i = 0; i < compare->counts[side]; i++)
+            for (int j = 0; j < i; j++)
+                if (strcmp(compare->paths[side][i], compare->paths[side][j]) == 0)
+                    FAIL(STATUS_BAD_USAGE,
+                         "%s is given twice on one side: it would count as two runs",
+                         compare->paths[side][i]);
+
+out:
+    return status;
+}
+
+static enum status read_sides(struct compare *compare)
+{
+    enum status status = STATUS_OK;
+
+    for (int side = 0; side < SIDES; side++) {
+        compare->sides[side].files =
+            calloc((size_t)compare->counts[side], sizeof *compare->sides[side].files);
+        if (compare->sides[side].files == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d files", compare->counts[side]);
+        for (int i = 0; i < compare->counts[side]; i++) {
+            TRY(benchmark_file_read(&compare->sides[side].files[i], compare->paths[side][i],
+                                    compare->rule.metric));
+            compare->sides[side].count++;
+        }
+    }
+
+out:
+    return status;
+}
+
+static bool is_wanted(void *context, const char *name)
+{
+    const struct compare *compare = context;
+
+    return filter_matches(&compare->filter, name);
+}
+
+static enum status print(const struct compare *compare, const struct comparison *comparison,
+                         const struct comparison_remarks *remarks)
+{
+    enum status status = STATUS_OK;
+    struct page page = flags_page(&compare->flags);
+    char *text = NULL;
+
+    if (compare->flags.format == FORMAT_JSON) {
+        TRY(comparison_json(comparison, compare->sides, remarks, &text));
+        fputs(text, stdout);
+    } else {
+        comparison_page(&page, comparison, remarks);
+    }
+
+out:
+    free(text);
+    return status;
+}
+
+static enum status explain_sides(const struct compare *compare)
+{
+    enum status status = STATUS_OK;
+
+    if (compare->counts[SIDE_BASE] > 1 || compare->counts[SIDE_NEW] > 1)
+        FAIL(STATUS_BAD_USAGE, "--explain takes one trace, or one result, per side");
+    TRY(compare_explain(
+        &compare->flags, &compare->filter,
+        (const char *const[SIDES]){ compare->paths[SIDE_BASE][0], compare->paths[SIDE_NEW][0] }));
+
+out:
+    return status;
+}
+
+static void prepare(void *context)
+{
+    struct compare *compare = context;
+
+    compare->base_count = -1;
+    compare->rule =
+        (struct compare_rule){ .metric = BENCHMARK_TIME, .threshold = 0.05, .noise = NAN };
+}
+
+static enum status run_compare(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct compare *compare = context;
+    struct comparison comparison = { .count = 0 };
+    struct comparison_remarks remarks;
+    const struct compare_gate gate = { .allow_missing = compare->allow_missing,
+                                       .strict = compare->flags.strict };
+
+    TRY(split_sides(compare));
+    if (compare->explain)
+        return explain_sides(compare);
+    TRY(refuse_twice(compare));
+    TRY(read_sides(compare));
+    if (!compare->force)
+        TRY(compare_check(compare->sides));
+    TRY(comparison_make(&comparison, compare->sides, &compare->rule, is_wanted, compare));
+    compare_find_causes(
+        &comparison,
+        (const char *const *const[SIDES]){ compare->paths[SIDE_BASE], compare->paths[SIDE_NEW] },
+        compare->counts);
+    compare_doubts(compare->sides, remarks.doubts, sizeof remarks.doubts);
+    remarks.passes = comparison_passes(&comparison, &gate, remarks.why, sizeof remarks.why);
+    TRY(print(compare, &comparison, &remarks));
+    *exit_code = remarks.passes ? 0 : 1;
+
+out:
+    comparison_release(&comparison);
+    return status;
+}
+
+static void release(void *context)
+{
+    struct compare *compare = context;
+
+    for (int side = 0; side < SIDES; side++) {
+        for (int i = 0; i < compare->sides[side].count; i++)
+            benchmark_file_release(&compare->sides[side].files[i]);
+        free(compare->sides[side].files);
+    }
+    filter_release(&compare->filter);
+}
+
+#define AT(member) .offset = offsetof(struct compare, member)
+static const struct option_row options[] = {
+    { "new", NULL, "the files after it are the new side", 1, take_new, .offset = 0 },
+    { "threshold", "PERCENT", "changes up to this do not matter; 5% if not given", 2, value_percent,
+      AT(rule.threshold), .most = 1000 },
+    { "noise", "PERCENT",
+      "relative standard deviation between runs, at least; one file per side decides nothing "
+      "without it",
+      2, value_percent, AT(rule.noise), .most = 1000 },
+    { "filter", "REGEX", "only rows whose name matches (POSIX extended)", 2, filter_take,
+      AT(filter) },
+    { "metric", "NAME",
+      "real_time, cpu_time, or a counter of the rows: peak_memory, bytes_per_second", 2, value_text,
+      AT(rule.metric) },
+    { "better", "smaller|larger",
+      "which is better; smaller if not given, larger for ..._per_second", 2, value_choice,
+      AT(rule.better), .least = BETTER_SMALLER },
+    { "allow-missing", NULL,
+      "pass although new lacks rows of base, in all or some of its files, or did other work in "
+      "them; some row must be compared, and none be slower",
+      2, value_boolean, AT(allow_missing) },
+    FLAG_STRICT("pass only if every row was decided: undecided and not measured fail too", 2),
+    { "explain", NULL,
+      "say why a step takes longer in NEW than in BASE, from their traces: files, or the traces of "
+      "two results; with --filter, of those names",
+      2, value_boolean, AT(explain) },
+    { "force", NULL, "compare files of different devices or clocks too", 2, value_boolean,
+      AT(force) },
+    FLAG_FORMAT("console|json|markdown"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_compare = {
+    .name = "compare",
+    .text = "compare result files, as a gate for regressions",
+    .arguments = "BASE NEW\nBASE... --new NEW...",
+    .help = "Says for each benchmark whether NEW is faster or slower than BASE, the same, or "
+            "whether the noise is too large to tell (undecided). Files are those of Google "
+            "Benchmark or chokepoint; in a folder, result.json is read. Give three files or more "
+            "per side, measured in turns: only they show how much runs differ, and one file per "
+            "side decides nothing but exact counts. A run counts with its best repetition, or "
+            "with its median where only that has moved. Rows whose runs trained with other "
+            "settings are called other work: make them alike with chokepoint run --like. A slower "
+            "row has a line that says why, where both sides have its trace.\v"
+            "Examples:\n"
+            "  chokepoint compare old/*.json --new new/*.json --format=markdown\n"
+            "  chokepoint compare old.json new.json --noise=3% --threshold=10%\n"
+            "  chokepoint compare old.json new.json --metric=launches_per_step\n"
+            "  chokepoint compare --explain old.pt.trace.json new.pt.trace.json\n"
+            "  chokepoint compare --explain old-1 new-1 --filter=item_sync\n"
+            "\n" EXIT_CODES(
+                "nothing is slower and no row of base is missing",
+                "something is slower, is missing in a file of new or did other work, or no row "
+                "could be compared; with --strict, something is undecided or was not "
+                "measured") "\n" UNDECIDED_EXITS,
+    .options = options,
+    .context_size = sizeof(struct compare),
+    .prepare = prepare,
+    .run = run_compare,
+    .release = release,
+};

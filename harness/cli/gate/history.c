@@ -1,0 +1,227 @@
+/* chokepoint history: the results of many runs in one file, and whether the latest are slower. */
+#include "harness/base/words/nearest.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/filter.h"
+#include "harness/cli/line/flags.h"
+#include "harness/desk/compare/history/history_output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct history_command {
+    struct flags flags;
+    struct filter filter;
+    struct history_rule rule;
+    const char *metric;
+    const char *commit;
+};
+
+/* What is done with the history, by its name on the command line. */
+typedef enum status history_action(const struct history_command *command, const char *path,
+                                   int *exit_code);
+
+/* --- Adding --- */
+
+static enum status read_results(struct benchmark_file *files, int *count,
+                                const struct history_command *command)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 2; i < command->flags.argument_count; i++) {
+        TRY(benchmark_file_read(&files[*count], command->flags.arguments[i], command->metric));
+        ++*count;
+    }
+
+out:
+    return status;
+}
+
+static enum status add(const struct history_command *command, const char *path, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct history_added added;
+    struct page page = flags_page(&command->flags);
+    int count = 0;
+    struct benchmark_file *files = calloc((size_t)command->flags.argument_count, sizeof *files);
+
+    (void)exit_code;
+    if (files == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d files", command->flags.argument_count);
+    if (command->flags.argument_count < 3)
+        FAIL(STATUS_BAD_USAGE,
+             "the results to add are missing: chokepoint history add FILE RESULT...");
+    TRY(read_results(files, &count, command));
+    TRY(history_file_add(path, files, count, command->metric, command->commit, &added));
+    page_paragraph(&page, INK_PLAIN, "%s: %d row%s added, %d there already, %d without a value",
+                   path, added.added, added.added == 1 ? "" : "s", added.known, added.unmeasured);
+    if (added.differing > 0)
+        page_paragraph(&page, INK_DOUBTFUL,
+                       "%d of those that are there already have another value there: two runs of "
+                       "one second, or "
+                       "a result that was changed. Give one of them another --commit to keep both.",
+                       added.differing);
+    if (added.cut[0] != '\0')
+        page_paragraph(
+            &page, INK_DOUBTFUL,
+            "Its last line was cut off, by a writer that was killed perhaps, and is in %s now: add "
+            "that run again.",
+            added.cut);
+    if (added.added + added.known == 0)
+        FAIL(STATUS_BAD_INPUT, "no row has a value of %.60s", command->metric);
+
+out:
+    for (int i = 0; i < count; i++) benchmark_file_release(&files[i]);
+    free(files);
+    return status;
+}
+
+/* --- Reading --- */
+
+static bool is_wanted(void *context, const char *row)
+{
+    return filter_matches(context, row);
+}
+
+/* Prints the history as `print` does, or as JSON. Damaged lines are told last, since the others count. */
+static enum status report(const struct history_command *command, const char *path,
+                          void (*print)(const struct page *, const struct history *),
+                          bool *is_slower)
+{
+    enum status status = STATUS_OK;
+    struct history_file file = { .count = 0 };
+    struct history history = { .count = 0 };
+    struct page page = flags_page(&command->flags);
+    char *text = NULL, damages[400];
+
+    if (command->flags.argument_count > 2)
+        FAIL(STATUS_BAD_USAGE, "one history at a time: %.100s is too much",
+             command->flags.arguments[2]);
+    TRY(history_file_read(&file, path));
+    history_file_damages(&file, damages, sizeof damages);
+    if (file.count == 0 && file.damaged > 0)
+        FAIL(STATUS_BAD_INPUT, "%s has no run, but %s", path, damages);
+    TRY(history_make(&history, &file, &command->rule, is_wanted, (void *)&command->filter));
+    *is_slower = history.counts[HISTORY_SLOWER] > 0;
+    if (command->flags.format == FORMAT_JSON) {
+        TRY(history_json(&history, &file, &text));
+        fputs(text, stdout);
+    } else {
+        print(&page, &history);
+    }
+    if (file.damaged > 0)
+        FAIL(STATUS_BAD_INPUT, "%s has %s; the other lines were read", path, damages);
+
+out:
+    free(text);
+    history_release(&history);
+    history_file_release(&file);
+    return status;
+}
+
+static enum status show(const struct history_command *command, const char *path, int *exit_code)
+{
+    bool is_slower;
+
+    (void)exit_code;
+    return report(command, path, history_page, &is_slower);
+}
+
+static enum status check(const struct history_command *command, const char *path, int *exit_code)
+{
+    bool is_slower = false;
+    enum status status = report(command, path, history_check_page, &is_slower);
+
+    if (status == STATUS_OK && is_slower)
+        *exit_code = 1;
+    return status;
+}
+
+/* --- The command --- */
+
+static void prepare(void *context)
+{
+    struct history_command *command = context;
+
+    command->metric = BENCHMARK_TIME;
+    command->rule = (struct history_rule){ .threshold = HISTORY_THRESHOLD, .error = HISTORY_ERROR };
+}
+
+static enum status run_history(void *context, int *exit_code)
+{
+    static const struct {
+        const char *name;
+        history_action *run;
+    } actions[] = { { "add", add }, { "show", show }, { "check", check } };
+    const char *names[ARRAY_SIZE(actions)];
+    enum status status = STATUS_OK;
+    const struct history_command *command = context;
+    char advice[NEAREST_ADVICE];
+
+    if (command->flags.argument_count < 2)
+        FAIL(STATUS_BAD_USAGE,
+             "give what to do and the history: chokepoint history add|show|check FILE");
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+        names[i] = actions[i].name;
+        if (strcmp(actions[i].name, command->flags.arguments[0]) == 0)
+            return actions[i].run(command, command->flags.arguments[1], exit_code);
+    }
+    nearest_advice(advice, command->flags.arguments[0], names, ARRAY_SIZE(names));
+    FAIL(STATUS_BAD_USAGE, "history cannot %.60s%s; give add, show or check",
+         command->flags.arguments[0], advice);
+
+out:
+    return status;
+}
+
+static void release(void *context)
+{
+    struct history_command *command = context;
+
+    filter_release(&command->filter);
+}
+
+#define AT(member) .offset = offsetof(struct history_command, member)
+static const struct option_row options[] = {
+    { "commit", "COMMIT", "add: the commit that was measured; if not given, the results' own", 1,
+      value_text, AT(commit) },
+    { "metric", "NAME", "add: real_time, cpu_time, or a counter of the rows", 1, value_text,
+      AT(metric) },
+    { "filter", "REGEX", "only rows whose name matches (POSIX extended)", 2, filter_take,
+      AT(filter) },
+    { "machine", "KEY", "only machines whose key contains this", 2, value_text, AT(rule.machine) },
+    { "since", "DATE|COMMIT",
+      "only runs from then on: what was before it, and the change itself, is accepted", 2,
+      value_text, AT(rule.since) },
+    { "threshold", "PERCENT", "check: changes up to this do not count; 2% if not given", 2,
+      value_percent, AT(rule.threshold), .most = 1000 },
+    { "error", "PERCENT",
+      "probability that a check of rows that did not change raises an alarm, at most; 1% if not "
+      "given, and more sees changes sooner",
+      2, value_percent, AT(rule.error), .least = 0.0001, .most = 50 },
+    FLAG_FORMAT("console|json|markdown"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_history = {
+    .name = "history",
+    .text = "keep results in one file, and see where they change",
+    .arguments = "add FILE RESULT...\nshow FILE\ncheck FILE",
+    .help =
+        "add appends the rows of result files of bench, run or Google Benchmark to FILE, a line "
+        "of JSON per run and row, which git can keep. show prints each row's runs, their noise, "
+        "their changes, and how many runs it takes to see a change of 3%. check says whether the "
+        "latest state of a row is slower than the one before it.\v"
+        "Examples:\n"
+        "  chokepoint history add history.jsonl chokepoint-result\n"
+        "  chokepoint history show history.jsonl --filter=item_sync\n"
+        "  chokepoint history check history.jsonl --since=2026-11-20\n"
+        "\n" EXIT_CODES("nothing is slower", "check: the latest state of a row is slower"),
+    .options = options,
+    .context_size = sizeof(struct history_command),
+    .prepare = prepare,
+    .run = run_history,
+    .release = release,
+};

@@ -1,0 +1,70 @@
+#include "harness/cli/job/choose.h"
+
+#include <errno.h>
+#include <string.h>
+
+static enum status choose_scenario(const struct scenario **scenario, const char *name)
+{
+    enum status status = STATUS_OK;
+    char advice[NEAREST_ADVICE];
+
+    *scenario = scenario_find(name);
+    scenario_advice(advice, name);
+    if (*scenario == NULL)
+        FAIL(STATUS_BAD_USAGE, "there is no scenario %.60s%s", name[0] != '\0' ? name : "\"\"",
+             advice);
+
+out:
+    return status;
+}
+
+enum status choose_only(const struct scenario **scenario, const struct flags *flags,
+                        const char *command)
+{
+    enum status status = STATUS_OK;
+
+    if (flags->argument_count == 0)
+        FAIL(STATUS_BAD_USAGE, "a scenario is missing; %s list shows them",
+             program_invocation_name);
+    if (flags->argument_count > 1)
+        FAIL(STATUS_BAD_USAGE, "%s takes one scenario; unexpected \"%.60s\"", command,
+             flags->arguments[1]);
+    if (choice_is_several(flags->arguments[0]))
+        FAIL(STATUS_BAD_USAGE, "%s takes one scenario; \"%s\" stands for several, which run takes",
+             command, flags->arguments[0]);
+    TRY(choose_scenario(scenario, flags->arguments[0]));
+
+out:
+    return status;
+}
+
+bool choice_is_several(const char *name)
+{
+    return strcmp(name, "all") == 0 || strcmp(name, "core") == 0 || group_find(name) != GROUP_NONE;
+}
+
+enum status choice_add(struct choice *choice, const char *name)
+{
+    enum status status = STATUS_OK;
+    bool all = strcmp(name, "all") == 0, core = strcmp(name, "core") == 0;
+    enum group group = group_find(name);
+    const struct scenario *scenario = NULL;
+
+    if (!choice_is_several(name))
+        TRY(choose_scenario(&scenario, name));
+    for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++)
+        if (all || (core && i < scenarios_core) || scenarios[i] == scenario ||
+            (group != GROUP_NONE && scenarios[i]->group == group))
+            choice->chosen[i] = true;
+
+out:
+    return status;
+}
+
+int choice_count(const struct choice *choice)
+{
+    int count = 0;
+
+    for (int i = 0; i < CHOICE_MAX; i++) count += choice->chosen[i];
+    return count;
+}

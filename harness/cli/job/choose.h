@@ -1,0 +1,25 @@
+/* Scenarios by name, as given on the command line. */
+#ifndef HARNESS_CLI_JOB_CHOOSE_H
+#define HARNESS_CLI_JOB_CHOOSE_H
+
+#include "harness/cli/line/flags.h"
+#include "scenarios/scenario.h"
+
+/* The one scenario that `command` takes. BAD_USAGE names one that is near, or all. */
+enum status choose_only(const struct scenario **scenario, const struct flags *flags,
+                        const char *command);
+
+enum { CHOICE_MAX = 64 };
+
+/* Scenarios to run, in the order of the list, each once. */
+struct choice {
+    bool chosen[CHOICE_MAX];
+};
+
+bool choice_is_several(const char *name); /* "core", "all" or a group */
+
+/* Adds a scenario, a group of them, "core" or "all". BAD_USAGE as above. */
+enum status choice_add(struct choice *choice, const char *name);
+int choice_count(const struct choice *choice);
+
+#endif

@@ -1,0 +1,17 @@
+/* The trace that --trace asks a command to write. */
+#ifndef HARNESS_CLI_JOB_WRITTEN_TRACE_H
+#define HARNESS_CLI_JOB_WRITTEN_TRACE_H
+
+#include "harness/cli/line/options.h"
+
+#include <stdio.h>
+
+option_take written_trace_take; /* const char *: a name that ends in .json or .json.gz */
+
+/* IO where the file cannot be written: to be known before anything is measured. */
+enum status written_trace_try(const char *path);
+
+/* "wrote FILE: open it at ui.perfetto.dev, or with chokepoint diagnose FILE" */
+void written_trace_print(FILE *stream, const char *path);
+
+#endif

@@ -1,0 +1,227 @@
+#include "harness/cli/line/options.h"
+
+#include "harness/base/words/nearest.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+#include "harness/text/wrap.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The key of row 0. A key that is a character would make a short option. */
+enum { FIRST_KEY = 0x100 };
+
+struct parse {
+    const struct command *command;
+    struct flags *context;
+    enum status status;
+    bool helped;
+};
+
+static const struct option_row *find(const struct option_row *rows, const char *name, size_t length,
+                                     int *prefixed)
+{
+    const struct option_row *found = NULL;
+
+    *prefixed = 0;
+    for (; rows->name != NULL; rows++) {
+        if (strncmp(rows->name, name, length) != 0)
+            continue;
+        (*prefixed)++;
+        if (rows->name[length] == '\0')
+            return rows;
+        found = rows;
+    }
+    return *prefixed == 1 ? found : NULL;
+}
+
+/* Whether `name` is one of the words "a|b|c". */
+static bool is_word(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *word = words; word != NULL; word = strchr(word, '|')) {
+        word += *word == '|';
+        if (strncmp(word, name, length) == 0 && (word[length] == '|' || word[length] == '\0'))
+            return length > 0;
+    }
+    return false;
+}
+
+/* Suggests what was probably meant: "; did you mean --quick?", or --format=json where --json was given. */
+static void advise(char text[NEAREST_ADVICE], const struct option_row *rows, const char *name)
+{
+    const char *names[OPTIONS_MAX], *nearest;
+    int count = 0;
+
+    text[0] = '\0';
+    while (count < OPTIONS_MAX && rows[count].name != NULL) {
+        names[count] = rows[count].name;
+        count++;
+    }
+    nearest = nearest_name(name, names, count);
+    if (nearest != NULL)
+        snprintf(text, NEAREST_ADVICE, "; did you mean --%s?", nearest);
+    for (; nearest == NULL && rows->name != NULL; rows++)
+        if (rows->value != NULL && is_word(rows->value, name)) {
+            nearest = name;
+            snprintf(text, NEAREST_ADVICE, "; did you mean --%s=%s?", rows->name, name);
+        }
+}
+
+static enum status no_such_option(const struct command *command, const char *word, const char *name,
+                                  const char *note)
+{
+    enum status status = STATUS_OK;
+    char advice[NEAREST_ADVICE];
+
+    advise(advice, command->options, name);
+    FAIL(STATUS_BAD_USAGE, "there is no option %.60s%s%s (%s %s --help)", word, note, advice,
+         program_invocation_name, command->name);
+
+out:
+    return status;
+}
+
+/* `word` is the option that argp stopped at. */
+static enum status explain_bad_option(const struct command *command, const char *word)
+{
+    enum status status = STATUS_OK;
+    const char *name = word + strspn(word, "-");
+    size_t length = strcspn(name, "=");
+    const struct option_row *row;
+    char bare[64];
+    int prefixed;
+
+    snprintf(bare, sizeof bare, "%.*s", (int)length, name);
+    row = find(command->options, name, length, &prefixed);
+    if (row != NULL && row->value != NULL)
+        FAIL(STATUS_BAD_USAGE, "--%s needs a value: --%s=%s", row->name, row->name, row->value);
+    if (row != NULL)
+        FAIL(STATUS_BAD_USAGE, "--%s takes no value, but \"%s\" was given", row->name, word);
+    if (prefixed > 1)
+        FAIL(STATUS_BAD_USAGE, "--%s is short for several options; write it out", bare);
+    TRY(no_such_option(command, word, bare, ""));
+
+out:
+    return status;
+}
+
+/* argp would take a word with one dash letter by letter. "-h" becomes "--help", and "-o" "--out" where there is
+ * such an option; others are refused, except where they are the value of the option before them. */
+static enum status take_single_dashes(const struct command *command, int argc, char **argv)
+{
+    static char help[] = "--help", out_option[] = "--out";
+    enum status status = STATUS_OK;
+    const struct option_row *row;
+    int prefixed;
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *word = argv[i];
+        char name[64];
+        if (word[0] != '-' || word[1] == '\0')
+            continue;
+        if (strcmp(word, "-h") == 0) {
+            argv[i] = help;
+        } else if (strcmp(word, "-o") == 0 && find(command->options, "out", 3, &prefixed) != NULL) {
+            argv[i++] = out_option;
+        } else if (word[1] != '-') {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 1, "="), word + 1);
+            row = find(command->options, name, strlen(name), &prefixed);
+            TRY(no_such_option(command, word, row != NULL ? row->name : name,
+                               ": options begin with two dashes"));
+        } else if (strchr(word, '=') == NULL) {
+            row = find(command->options, word + 2, strlen(word + 2), &prefixed);
+            i += row != NULL && row->value != NULL && !row->optional;
+        }
+    }
+
+out:
+    return status;
+}
+
+/* argp takes its width from there, once, and would print 79 columns on any terminal. */
+static void set_help_width(void)
+{
+    char format[32];
+
+    snprintf(format, sizeof format, "rmargin=%d", wrap_width(stdout) - 1);
+    setenv("ARGP_HELP_FMT", format, 0);
+}
+
+static void print_help(struct parse *parse, struct argp_state *state)
+{
+    set_help_width();
+    argp_help(state->root_argp, stdout,
+              ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC,
+              state->name);
+    parse->helped = true;
+    state->next = state->argc;
+}
+
+static error_t parse_key(int key, char *value, struct argp_state *state)
+{
+    struct parse *parse = state->input;
+
+    if (key == ARGP_KEY_ARG) {
+        parse->context->arguments[parse->context->argument_count++] = value;
+        return 0;
+    }
+    if (key == ARGP_KEY_ERROR && parse->status == STATUS_OK)
+        parse->status = explain_bad_option(parse->command, state->argv[state->next - 1]);
+    if (key >= FIRST_KEY && key < FIRST_KEY + OPTIONS_MAX) {
+        const struct option_row *row = &parse->command->options[key - FIRST_KEY];
+        parse->context->given[parse->context->given_count++] = (struct given_option){ row, value };
+        if (row->take == NULL)
+            print_help(parse, state);
+        else
+            parse->status = row->take((char *)parse->context + row->offset, row, value);
+        return parse->status == STATUS_OK ? 0 : EINVAL;
+    }
+    return key == ARGP_KEY_ERROR ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+enum status options_parse(const struct command *command, struct flags *context, int argc,
+                          char **argv, bool *helped)
+{
+    enum status status = STATUS_OK;
+    struct argp_option options[OPTIONS_MAX + 1] = { { .name = NULL } };
+    struct argp argp = { options, parse_key, command->arguments, command->help, NULL, NULL, NULL };
+    struct parse parse = { .command = command, .context = context };
+    const struct option_row *row = command->options;
+    char name[64], *saved = argv[0];
+    error_t error;
+
+    for (int i = 0; i < OPTIONS_MAX && row->name != NULL; i++, row++)
+        options[i] = (struct argp_option){
+            .name = row->name,
+            .key = FIRST_KEY + i,
+            .arg = row->value,
+            .flags =
+                (row->optional ? OPTION_ARG_OPTIONAL : 0) | (row->text == NULL ? OPTION_HIDDEN : 0),
+            .doc = row->text,
+            .group = row->group,
+        };
+    *helped = false;
+    TRY(take_single_dashes(command, argc, argv));
+    snprintf(name, sizeof name, "chokepoint %s", command->name);
+    argv[0] = name;
+    error = argp_parse(&argp, argc, argv,
+                       ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_IN_ORDER, NULL, &parse);
+    argv[0] = saved;
+    *helped = parse.helped;
+    status = parse.status;
+    if (status != STATUS_OK || parse.helped)
+        goto out;
+    if (error != 0)
+        FAIL(STATUS_BAD_USAGE, "the command line: %s", strerror(error));
+    if (command->arguments == NULL && context->argument_count > 0)
+        FAIL(STATUS_BAD_USAGE, "%s takes options only; unexpected \"%.60s\"", command->name,
+             context->arguments[0]);
+
+out:
+    return status;
+}

@@ -1,0 +1,128 @@
+#include "harness/cli/line/values.h"
+
+#include "harness/base/figures/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status value_text(void *member, const struct option_row *row, const char *value)
+{
+    (void)row;
+    *(const char **)member = value;
+    return STATUS_OK;
+}
+
+enum status value_boolean(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+
+    *(bool *)member = value == NULL || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+    if (!*(bool *)member && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
+        FAIL(STATUS_BAD_USAGE, "--%s=%s: give true or false", row->name, value);
+
+out:
+    return status;
+}
+
+enum status value_count(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    int64_t number;
+
+    TRY(number_integer(&number, row->name, value, (int64_t)row->least, (int64_t)row->most));
+    *(int *)member = (int)number;
+
+out:
+    return status;
+}
+
+enum status value_unsigned(void *member, const struct option_row *row, const char *value)
+{
+    return number_unsigned(member, row->name, value);
+}
+
+enum status value_bytes(void *member, const struct option_row *row, const char *value)
+{
+    return number_bytes(member, row->name, value);
+}
+
+enum status value_seconds(void *member, const struct option_row *row, const char *value)
+{
+    return number_seconds(member, row->name, value, row->most);
+}
+
+enum status value_duration(void *member, const struct option_row *row, const char *value)
+{
+    return number_duration(member, row->name, value, row->most);
+}
+
+enum status value_rate(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    double *rate = member;
+    char *end;
+
+    *rate = strtod(value, &end);
+    if (end == value || *end != '\0' || !(*rate > 0) || !isfinite(*rate))
+        FAIL(STATUS_BAD_USAGE, "--%s=%s: give a number per second, as in 1.5e12", row->name, value);
+
+out:
+    return status;
+}
+
+enum status value_percent(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    double *share = member;
+    char *end;
+
+    errno = 0;
+    *share = strtod(value, &end) / 100;
+    if (errno != 0 || end == value || (*end != '\0' && strcmp(end, "%") != 0) ||
+        !(*share >= row->least / 100 && *share <= row->most / 100))
+        FAIL(STATUS_BAD_USAGE, "--%s=%s: give percent from %g%% to %g%%, as in 3%%", row->name,
+             value, row->least, row->most);
+
+out:
+    return status;
+}
+
+/* "a|b|c" as "a, b or c". */
+static void print_words(char *text, size_t size, const char *words)
+{
+    size_t length = 0;
+
+    for (const char *word = words; *word != '\0' && length < size;) {
+        size_t letters = strcspn(word, "|");
+        const char *next = word + letters + (word[letters] == '|');
+        const char *between = *next == '\0' ? "" : strchr(next, '|') != NULL ? ", " : " or ";
+        length +=
+            (size_t)snprintf(text + length, size - length, "%.*s%s", (int)letters, word, between);
+        word = next;
+    }
+}
+
+enum status value_choice(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    const char *word = row->value;
+    size_t length = strlen(value);
+    int number = (int)row->least;
+    char words[160];
+
+    for (; word != NULL; word = strchr(word, '|'), number++) {
+        word += *word == '|';
+        if (strncmp(word, value, length) != 0 || (word[length] != '|' && word[length] != '\0'))
+            continue;
+        *(int *)member = number;
+        goto out;
+    }
+    print_words(words, sizeof words, row->value);
+    FAIL(STATUS_BAD_USAGE, "--%s=%s: give %s", row->name, value, words);
+
+out:
+    return status;
+}

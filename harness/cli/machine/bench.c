@@ -1,0 +1,478 @@
+/* chokepoint bench: what a device can do, one capability at a time, with Google Benchmark's flags. */
+#include "benches/benches.h"
+#include "benches/roofs.h"
+#include "harness/base/figures/number.h"
+#include "harness/base/system/atomic_file.h"
+#include "harness/cli/job/interrupt.h"
+#include "harness/cli/job/rank_job.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/filter.h"
+#include "harness/cli/line/flags.h"
+#include "harness/cli/machine/bench_against.h"
+#include "harness/cli/machine/bench_output.h"
+#include "harness/cli/train/rounds_of.h"
+#include "harness/lab/bench/clocks.h"
+#include "harness/lab/device/many_ranks.h"
+#include "harness/lab/experiment/parent/progress.h"
+#include "harness/text/wrap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Some of many short repetitions pass while nothing disturbs the machine, which on shared cores changes
+ * its speed every 10 to 100 ms. A set-up takes 30 ms in the mean of all rows: about as long as five. */
+#define REPETITION_SECONDS 0.005
+#define ROW_SECONDS        1
+enum { REPETITIONS_OF_VISIT = 5 };
+
+struct bench_command {
+    struct flags flags;
+    struct bench_settings settings;
+    struct bench_output_options output_options;
+    struct bench_against against;
+    struct filter filter;
+    bool inverted; /* "-REGEX": what it does not match */
+    bool list, interleaved;
+    int ranks;
+    struct rounds_of rounds_of;
+    int file_format; /* JSON is the only one */
+
+    struct device *device;
+    struct roofs roofs;
+    struct bench_output output;
+    struct progress progress;
+    struct bench_row *rows; /* chosen */
+    int name_width, count, failed;
+    bool worth_keeping; /* what was measured so far, in place of an older file */
+};
+
+static enum status take_filter(void *context, const struct option_row *row, const char *value)
+{
+    struct bench_command *command = context;
+
+    command->inverted = value[0] == '-';
+    value += command->inverted;
+    return filter_take(&command->filter, row, strcmp(value, "all") == 0 ? "." : value);
+}
+
+/* "0.5", "0.5s", or iterations: "100x". */
+static enum status take_min_time(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    struct bench_settings *settings = member;
+    size_t length = strlen(value);
+    char number[32] = "";
+
+    if (length > 0 && length < sizeof number)
+        memcpy(number, value,
+               length - (value[length - 1] == 's' || value[length - 1] == 'x' ? 1 : 0));
+    if (length > 0 && value[length - 1] == 'x') {
+        TRY(number_integer(&settings->iterations, row->name, number, 1, 1000000000));
+        goto out;
+    }
+    settings->iterations = 0;
+    TRY(number_seconds(&settings->min_seconds, row->name, number, 600));
+
+out:
+    return status;
+}
+
+static void choose(struct bench_command *command, const struct bench_row *row)
+{
+    int width = (int)strlen(row->result.name);
+
+    if (filter_matches(&command->filter, row->result.name) == command->inverted)
+        return;
+    command->name_width = width > command->name_width ? width : command->name_width;
+    command->rows[command->count++] = *row;
+}
+
+/* Ranks are part of the name, as threads are in Google Benchmark. */
+static void name_row(const struct bench_command *command, struct bench_row *row)
+{
+    char *name = row->result.name;
+    size_t size = sizeof row->result.name, length;
+
+    bench_name(name, size, row->bench, row->argument);
+    length = strlen(name);
+    if (command->ranks > 1)
+        snprintf(name + length, size - length, "/ranks:%d", command->ranks);
+}
+
+/* In the order of the list: `family` and `instance` count those of the list, so that a filter leaves them
+ * as they are. */
+static enum status choose_rows(struct bench_command *command)
+{
+    enum status status = STATUS_OK;
+    const struct device_properties *properties = device_properties(command->device);
+    size_t most = (size_t)bench_count * BENCH_ARGUMENTS;
+
+    command->rows = calloc(most, sizeof *command->rows);
+    if (command->rows == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %zu rows", most);
+    for (int family = 0; family < bench_count; family++) {
+        const struct bench *bench = benches[family];
+        struct bench_row row = { .bench = bench, .family = family };
+        int count;
+        const int64_t *arguments = bench_arguments(bench, properties, &count);
+        if (command->ranks > 1 && !bench->communicates)
+            continue;
+        if (bench->lack != NULL)
+            row.lack = bench->lack(bench, properties);
+        for (; row.instance < count; row.instance++) {
+            row.argument = arguments[row.instance];
+            name_row(command, &row);
+            choose(command, &row);
+        }
+    }
+    if (command->count == 0)
+        FAIL(STATUS_BAD_USAGE, "the filter matches no row%s; --benchmark_list_tests lists them",
+             command->ranks > 1 ? " of several ranks" : "");
+
+out:
+    return status;
+}
+
+static void list_text(int width, const char *name, const char *text)
+{
+    printf("%-*s  ", width, name);
+    wrap_print(stdout, width + 2, width + 2, wrap_room(stdout), text);
+}
+
+static void list_row(struct bench_command *command, const struct bench_row *row)
+{
+    struct bench_output *output = &command->output;
+
+    if (command->output_options.format == FORMAT_JSON)
+        json_text(&output->json, json_object(&output->json, output->benchmarks, NULL), "name",
+                  row->result.name);
+    else if (command->flags.verbose)
+        list_text(command->name_width, row->result.name, row->bench->text);
+    else
+        printf("%s\n", row->result.name);
+}
+
+/* Measures the device's limits, which rows are compared with, before any row. */
+static void measure_roofs(struct bench_command *command)
+{
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].lack == NULL)
+            roofs_measure(&command->roofs, command->rows[i].bench, command->device);
+}
+
+static void apply_roofs(struct bench_command *command)
+{
+    for (int i = 0; i < command->count; i++)
+        roofs_apply(&command->roofs, command->rows[i].bench, &command->rows[i].result);
+}
+
+/* Rows with all their repetitions. */
+static int rows_done(const struct bench_command *command)
+{
+    int done = 0;
+
+    for (int i = 0; i < command->count; i++)
+        done += bench_is_done(&command->rows[i].result, &command->settings);
+    return done;
+}
+
+/* Less than a row, and less than one visit of each, does not replace an older file. */
+static bool keeps_older(const struct bench_command *command)
+{
+    const char *file = command->output_options.file;
+
+    return !command->worth_keeping && file != NULL && access(file, F_OK) == 0;
+}
+
+/* The file is replaced once a row is done or each was visited, then every few seconds. */
+static enum status show_progress(void *context, double share, bool round_ended)
+{
+    enum status status = STATUS_OK;
+    struct bench_command *command = context;
+
+    command->worth_keeping |= round_ended || rows_done(command) > 0;
+    if (interrupt_signal())
+        FAIL(STATUS_INTERRUPTED, "stopped by %s; %d of %d rows have all their repetitions%s",
+             interrupt_name(), rows_done(command), command->count,
+             keeps_older(command) ? "; the older file stays" : "");
+    if (command->worth_keeping && bench_output_is_due(&command->output)) {
+        apply_roofs(command);
+        TRY(bench_output_update(&command->output, command->rows, command->count));
+    }
+    progress_show(&command->progress, share, "%d rows, %.0f%% done", command->count, 100 * share);
+
+out:
+    return status;
+}
+
+static bool has_measured(const struct bench_command *command)
+{
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].result.count > 0)
+            return true;
+    return false;
+}
+
+/* Before anything is measured. */
+static enum status try_file(const char *file)
+{
+    enum status status = STATUS_OK;
+
+    if (file != NULL)
+        TRY(atomic_file_try(file, "", 0));
+
+out:
+    if (status != STATUS_OK)
+        status_context("--benchmark_out=%.100s", file);
+    return status;
+}
+
+/* After an interrupt, or when the file cannot be written, the rows are as far as they came. */
+static enum status measure(struct bench_command *command)
+{
+    enum status status = STATUS_OK, outcome;
+    struct status_error error;
+    struct bench_output_options *options = &command->output_options;
+    struct bench_settings *settings = &command->settings;
+
+    options->color = command->flags.color;
+    options->all_repetitions = settings->repetitions > 0;
+    if (command->interleaved)
+        settings->visit = settings->repetitions > 0 ? 1 : REPETITIONS_OF_VISIT;
+    TRY(try_file(options->file));
+    TRY(clocks_raise(command->device));
+    measure_roofs(command);
+    TRY(bench_output_open(&command->output, options, command->name_width, command->device,
+                          &command->roofs));
+    command->progress = progress_start(1);
+    command->progress.shown &= ranks_rank() == 0;
+    interrupt_catch();
+    outcome = bench_rounds(command->rows, command->count, command->device, settings, show_progress,
+                           command);
+    error = *status_last();
+    progress_clear(&command->progress);
+    if (!has_measured(command))
+        TRY(outcome);
+    apply_roofs(command);
+    for (int i = 0; i < command->count; i++)
+        command->failed += command->rows[i].status != STATUS_OK;
+    if (outcome == STATUS_INTERRUPTED && keeps_older(command))
+        command->output.options.file = NULL;
+    TRY(bench_against_place(&command->against, device_properties(command->device), command->rows,
+                            command->count));
+    TRY(bench_output_rows(&command->output, command->rows, command->count,
+                          &command->against.standings, command->against.where));
+    TRY(bench_output_end(&command->output));
+    if (outcome != STATUS_OK)
+        status = status_raise(&error);
+
+out:
+    return status;
+}
+
+static enum status list(struct bench_command *command)
+{
+    enum status status = STATUS_OK;
+    struct bench_output *output = &command->output;
+
+    output->options = command->output_options;
+    output->root = json_object(&output->json, NULL, NULL);
+    output->benchmarks = json_array(&output->json, output->root, "benchmarks");
+    for (int i = 0; i < command->count; i++) list_row(command, &command->rows[i]);
+    TRY(bench_output_end(output));
+
+out:
+    return status;
+}
+
+static void prepare(void *context)
+{
+    struct bench_command *command = context;
+
+    command->settings = bench_settings_default();
+    command->settings.min_seconds = REPETITION_SECONDS;
+    command->settings.max_seconds = ROW_SECONDS;
+    command->interleaved = true;
+    command->ranks = 1;
+}
+
+static enum status measure_rounds(struct bench_command *command, int *exit_code)
+{
+    static const struct rounds_of_command rounds_of_bench = { "bench", "benchmark_out", ".json",
+                                                              NULL };
+    enum status status = STATUS_OK;
+
+    if (command->list || command->output_options.file != NULL || command->against.where != NULL)
+        FAIL(STATUS_BAD_USAGE, "--rounds-of measures, and writes its files to the folder --out: "
+                               "leave out --benchmark_list_tests, --benchmark_out and --against");
+    if (command->flags.argument_count > 2)
+        FAIL(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
+             command->flags.arguments[2]);
+    command->flags.format = command->output_options.format;
+    TRY(rounds_of_measure(&command->rounds_of, &rounds_of_bench, &command->flags, exit_code));
+
+out:
+    return status;
+}
+
+/* What only the rounds take, or only what is measured. */
+static enum status refuse_others(const struct bench_command *command)
+{
+    enum status status = STATUS_OK;
+
+    TRY(rounds_of_refuse_options(&command->rounds_of));
+    if (command->flags.argument_count > 0)
+        FAIL(STATUS_BAD_USAGE, "bench takes options only; unexpected \"%.60s\"",
+             command->flags.arguments[0]);
+    if (command->output_options.format == FORMAT_MARKDOWN && command->against.where == NULL)
+        FAIL(STATUS_BAD_USAGE,
+             "--benchmark_format=markdown belongs to --rounds-of OLD NEW and to --against");
+    if (command->list && command->against.where != NULL)
+        FAIL(STATUS_BAD_USAGE,
+             "--against places what is measured: leave out --benchmark_list_tests");
+
+out:
+    return status;
+}
+
+static void close_rows(struct bench_command *command)
+{
+    device_close(command->device);
+    free(command->rows);
+    command->device = NULL;
+    command->rows = NULL;
+    command->count = command->name_width = 0;
+}
+
+/* Finds what is wrong before there are ranks, so that it is said once. */
+static enum status check_ranks(struct bench_command *command)
+{
+    enum status status = STATUS_OK;
+
+    TRY(flags_open_device(&command->device, &command->flags));
+    TRY(choose_rows(command));
+    TRY(device_check_ranks(command->device, command->ranks));
+
+out:
+    close_rows(command);
+    return status;
+}
+
+/* The first rank writes. */
+static enum status enter_ranks(struct bench_command *command)
+{
+    enum status status = STATUS_OK;
+
+    if (command->ranks > 1 && !ranks_are_started())
+        TRY(check_ranks(command));
+    TRY(rank_job_enter(command->ranks, STDOUT_FILENO));
+    if (ranks_rank() > 0)
+        command->output_options.file = NULL;
+
+out:
+    return status;
+}
+
+static enum status run_bench(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct bench_command *command = context;
+
+    if (command->rounds_of.given) {
+        TRY(measure_rounds(command, exit_code));
+        goto out;
+    }
+    TRY(refuse_others(command));
+    TRY(bench_against_read(&command->against));
+    if (!command->list)
+        TRY(enter_ranks(command));
+    TRY(flags_open_device(&command->device, &command->flags));
+    TRY(choose_rows(command));
+    TRY(command->list ? list(command) : measure(command));
+    *exit_code = command->failed > 0 ? 1 : 0;
+
+out:
+    return status;
+}
+
+static void release(void *context)
+{
+    struct bench_command *command = context;
+
+    bench_output_close(&command->output);
+    bench_against_release(&command->against);
+    close_rows(command);
+    filter_release(&command->filter);
+}
+
+#define AT(member) .offset = offsetof(struct bench_command, member)
+static const struct option_row options[] = {
+    FLAG_DEVICE("what to measure"),
+    FLAG_DEVICE_MEMORY,
+    { "seed", "N", "seed of the data", 1, value_unsigned, AT(settings.seed) },
+    { "ranks", "N",
+      "measure what N processes do together (coll_*), over MPI, each with a device of its own, and "
+      "nothing else",
+      1, value_count, AT(ranks), .least = 1, .most = 1024 },
+    { "benchmark_filter", "REGEX",
+      "only rows whose name matches (POSIX extended); -REGEX: the others", 2, take_filter,
+      .offset = 0 },
+    { "benchmark_list_tests", "BOOL",
+      "list the rows and measure nothing; with --verbose, say what they are", 2, value_boolean,
+      AT(list), .optional = true },
+    { "benchmark_min_time", "SECONDS|Nx",
+      "of a repetition, 0.005 if not given; 100x: 100 iterations", 2, take_min_time, AT(settings) },
+    { "benchmark_repetitions", "N",
+      "if not given, 30 to 60 (6 to 30 row after row), until the noise is low enough", 2,
+      value_count, AT(settings.repetitions), .least = 1, .most = BENCH_REPETITIONS_MAX },
+    { "benchmark_enable_random_interleaving", "BOOL",
+      "spread each row's repetitions over the whole run, if not given; false: row after row, "
+      "with one set-up each",
+      2, value_boolean, AT(interleaved), .optional = true },
+    { "noise", "PERCENT",
+      "the noise that is low enough: half the interval of the median; 1% if not given", 2,
+      value_percent, AT(settings.noise), .least = 0.001, .most = 100 },
+    { "max-time", "SECONDS", "of a row at most, while its noise is too high; 1 if not given", 2,
+      value_seconds, AT(settings.max_seconds), .most = 3600 },
+    { "benchmark_format", "console|json|markdown",
+      "format of what is printed; markdown: of --rounds-of and --against", 3, value_choice,
+      AT(output_options.format) },
+    { "benchmark_out", "FILE", "write the results to FILE too", 3, value_text,
+      AT(output_options.file) },
+    /* Google Benchmark's users write it beside --benchmark_out. */
+    { "benchmark_out_format", "json", NULL, 3, value_choice, AT(file_format) },
+    { "against", "FILE|DIR",
+      "place each row among those of other machines with this device, or of earlier runs, from "
+      "their files of --benchmark_out",
+      3, value_text, AT(against.where) },
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    ROUNDS_OF_OPTIONS(bench_command, rounds_of),
+    FLAG_OUT("new folder for the results of the rounds", 4),
+    OPTIONS_END,
+};
+
+const struct command command_bench = {
+    .name = "bench",
+    .text = "what the device can do, one capability at a time",
+    .arguments = "\n--rounds-of OLD NEW",
+    .help = "Measures what the device can do, one capability at a time: launches, waits, "
+            "allocations, copies, memory, products, kernels and the data loader. Each row "
+            "checks its result before it is timed. The JSON is Google Benchmark's; chokepoint "
+            "compare reads it. Ctrl-C prints and writes what was measured so far.\v"
+            "Examples:\n"
+            "  chokepoint bench\n"
+            "  chokepoint bench --benchmark_filter='^lat_' --benchmark_out=new.json\n"
+            "  chokepoint bench --benchmark_list_tests\n"
+            "  chokepoint bench --against=machines/\n"
+            "  chokepoint bench --ranks=2    collectives\n"
+            "  chokepoint bench --rounds-of old/chokepoint new/chokepoint --out=rounds\n"
+            "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare"),
+    .options = options,
+    .context_size = sizeof(struct bench_command),
+    .prepare = prepare,
+    .run = run_bench,
+    .release = release,
+};

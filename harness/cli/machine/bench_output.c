@@ -1,0 +1,213 @@
+#include "harness/cli/machine/bench_output.h"
+
+#include "harness/base/clock.h"
+#include "harness/base/system/atomic_file.h"
+#include "harness/lab/bench/counters.h"
+#include "harness/lab/bench/device_context.h"
+#include "harness/lab/device/many_ranks.h"
+#include "harness/text/machine_context.h"
+#include "harness/text/wrap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Between two updates of the file while rows are measured. */
+static const int64_t UPDATE_NS = 2000000000;
+
+typedef enum status write_file(const char *path, const char *text, size_t bytes);
+
+static enum status save(struct bench_output *output, write_file *write)
+{
+    enum status status = STATUS_OK;
+    const char *file = output->options.file;
+    char *text = NULL;
+
+    output->saved_ns = clock_ns();
+    if (file == NULL)
+        goto out;
+    TRY(json_print(&output->json, output->root, &text));
+    TRY(write(file, text, strlen(text)));
+
+out:
+    if (status == STATUS_IO)
+        status_context("--benchmark_out=%.100s", file);
+    free(text);
+    return status;
+}
+
+static void add_number_text(struct json *json, cJSON *context, const char *name, double value)
+{
+    char text[32];
+
+    if (!(value > 0))
+        return;
+    snprintf(text, sizeof text, "%.4g", value);
+    json_text(json, context, name, text);
+}
+
+static void add_roofs(struct json *json, cJSON *context, const struct roofs *roofs)
+{
+    char name[64];
+
+    add_number_text(json, context, "roof_bytes_per_second", roofs->bytes_per_second);
+    for (int i = 0; i < ROOF_PEAKS; i++) {
+        snprintf(name, sizeof name, "roof_flops_per_second_%s", roof_peak_name(i));
+        add_number_text(json, context, name, roofs->flops_per_second[i]);
+    }
+}
+
+static void add_context(struct bench_output *output, struct device *device,
+                        const struct roofs *roofs)
+{
+    struct device_health health;
+    struct machine machine;
+    cJSON *context = json_object(&output->json, output->root, "context");
+
+    machine_read(&machine, "");
+    machine_context(&machine, &output->json, context);
+    health = device_health(device);
+    device_context(&output->json, context, device_properties(device), &health);
+    add_roofs(&output->json, context, roofs);
+    if (ranks_count() > 1)
+        add_number_text(&output->json, context, "ranks", ranks_count());
+}
+
+/* On standard error, as Google Benchmark does, so that standard output is the table alone. */
+static void print_context(const struct device *device, const struct roofs *roofs)
+{
+    char sentence[512];
+    size_t length;
+
+    fprintf(stderr, "%s\n", device_properties(device)->name);
+    if (!(roofs->bytes_per_second > 0))
+        return;
+    length = (size_t)snprintf(sentence, sizeof sentence, "Measured limits: copies %.3g GB/s",
+                              roofs->bytes_per_second * 1e-9);
+    for (int i = 0; i < ROOF_PEAKS && length < sizeof sentence; i++)
+        if (roofs->flops_per_second[i] > 0)
+            length += (size_t)snprintf(sentence + length, sizeof sentence - length,
+                                       ", products in %s %.3g GFLOP/s", roof_peak_name(i),
+                                       roofs->flops_per_second[i] * 1e-9);
+    wrap_print(stderr, 0, 2, wrap_room(stderr), sentence);
+}
+
+enum status bench_output_open(struct bench_output *output,
+                              const struct bench_output_options *options, int name_width,
+                              struct device *device, const struct roofs *roofs)
+{
+    enum status status = STATUS_OK;
+    /* Aggregates add theirs to the name. */
+    int suffix = options->all_repetitions ? (int)strlen("_median") : 0;
+
+    output->options = *options;
+    output->console = (struct bench_console){ .console = console_open(stdout, options->color),
+                                              .name_width = name_width + suffix,
+                                              .all_repetitions = options->all_repetitions };
+    output->root = json_object(&output->json, NULL, NULL);
+    add_context(output, device, roofs);
+    output->benchmarks = json_array(&output->json, output->root, "benchmarks");
+    output->ours = json_object(&output->json, output->root, "chokepoint");
+    output->failures = json_array(&output->json, output->ours, "failures");
+    output->skipped = json_array(&output->json, output->ours, "skipped");
+    TRY(save(output, atomic_file_try));
+    if (options->format == FORMAT_CONSOLE && ranks_rank() == 0)
+        print_context(device, roofs);
+
+out:
+    return status;
+}
+
+void bench_output_close(struct bench_output *output)
+{
+    cJSON_Delete(output->root);
+    *output = (struct bench_output){ .root = NULL };
+}
+
+static void note(struct bench_output *output, cJSON *list, const char *name, const char *member,
+                 const char *why)
+{
+    cJSON *entry = json_object(&output->json, list, NULL);
+
+    json_text(&output->json, entry, "name", name);
+    json_text(&output->json, entry, member, why);
+}
+
+static void empty(cJSON *list)
+{
+    while (cJSON_GetArraySize(list) > 0) cJSON_DeleteItemFromArray(list, 0);
+}
+
+/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools; nor does
+ * one that an interrupt left without a repetition. */
+static void put_row(struct bench_output *output, const struct bench_row *row)
+{
+    if (row->lack != NULL)
+        note(output, output->skipped, row->result.name, "reason", row->lack);
+    else if (row->status != STATUS_OK)
+        note(output, output->failures, row->result.name, "error", row->failure);
+    else if (row->result.count > 0)
+        bench_rows_add(&output->json, output->benchmarks, &row->result, row->family, row->instance);
+}
+
+static void print_row(struct bench_console *console, const struct bench_row *row)
+{
+    if (row->lack != NULL)
+        bench_console_skip(console, row->result.name, row->lack);
+    else if (row->status != STATUS_OK)
+        bench_console_failure(console, row->result.name, row->failure);
+    else if (row->result.count > 0)
+        bench_console_row(console, &row->result);
+}
+
+enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
+                                int count)
+{
+    empty(output->benchmarks);
+    empty(output->failures);
+    empty(output->skipped);
+    for (int i = 0; i < count; i++) put_row(output, &rows[i]);
+    return save(output, atomic_file_write);
+}
+
+bool bench_output_is_due(const struct bench_output *output)
+{
+    return output->options.file != NULL && clock_ns() - output->saved_ns >= UPDATE_NS;
+}
+
+static void put_standings(struct bench_output *output, const struct standings *standings,
+                          const char *where)
+{
+    const struct bench_output_options *options = &output->options;
+    struct page page = options->format == FORMAT_MARKDOWN ? page_markdown(stdout)
+                                                          : page_console(stdout, options->color);
+
+    standings_json(&output->json, output->ours, "row", standings);
+    if (options->format != FORMAT_JSON)
+        standings_page(&page, standings, where);
+}
+
+enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count,
+                              const struct standings *standings, const char *where)
+{
+    for (int i = 0; i < count && output->options.format == FORMAT_CONSOLE; i++)
+        print_row(&output->console, &rows[i]);
+    if (where != NULL)
+        put_standings(output, standings, where);
+    return bench_output_update(output, rows, count);
+}
+
+enum status bench_output_end(struct bench_output *output)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+
+    if (output->options.format != FORMAT_JSON)
+        goto out;
+    TRY(json_print(&output->json, output->root, &text));
+    fputs(text, stdout);
+
+out:
+    free(text);
+    return status;
+}

@@ -1,0 +1,299 @@
+/* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
+#include "harness/cli/fleet/machine_files.h"
+#include "harness/cli/job/interrupt.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+#include "harness/cli/machine/doctor_soak.h"
+#include "harness/desk/fleet/standing.h"
+#include "harness/lab/bench/device_context.h"
+#include "harness/lab/doctor/between.h"
+#include "harness/lab/doctor/checks/checks_output.h"
+#include "harness/lab/doctor/gpu.h"
+#include "harness/lab/doctor/host/disturbance.h"
+#include "harness/lab/doctor/host/environment_check.h"
+#include "harness/lab/doctor/host/folders.h"
+#include "harness/lab/doctor/host/host.h"
+#include "harness/lab/doctor/host/pressure.h"
+#include "harness/lab/doctor/numerics.h"
+#include "harness/lab/doctor/performance.h"
+#include "harness/lab/doctor/recording.h"
+#include "harness/text/machine_context.h"
+#include "scenarios/training/data/images/cache_folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* On two cores the generated images of 17 sizes, which many runs had asked for, took 254 MB, and the traces
+ * of the core scenarios 22 MB. Copies of a user's own images may take more (own_images.h). */
+enum { CACHE_BYTES = 512 << 20, RESULT_BYTES = 512 << 20 };
+
+enum { SCHEMA = 2 }; /* of the JSON */
+
+enum {
+    SOAK_MOST = 24 * 3600
+}; /* seconds: the times of so many steps of a millisecond take some 200 MB */
+
+struct doctor {
+    struct flags flags;
+    bool prolog;         /* one line is all */
+    double soak_seconds; /* 0: no soak */
+    const char *against; /* a file of doctor, or a folder of them; NULL: none */
+    struct machine_files files;
+    struct fleet fleet;
+    struct standings standings;
+    struct device *device;       /* NULL: it could not be opened */
+    struct device_health health; /* as it was last */
+    struct machine machine;
+    struct between between;
+    struct checks checks;
+    struct checks_printer printer;
+};
+
+static void check_folders(struct checks *checks, const char *out)
+{
+    struct folder_facts facts;
+    char cache[PATH_MAX];
+
+    checks->group = "folders";
+    if (cache_folder_path(cache) == STATUS_OK) {
+        folder_look(&facts, cache);
+        folder_check(checks, "cache_folder", &facts, CACHE_BYTES, NULL);
+    } else {
+        checks_add(checks, "cache_folder", CHECK_FAIL, "writable", status_last()->text, "none");
+    }
+    folder_look(&facts, out);
+    folder_check(checks, "result_folder", &facts, RESULT_BYTES,
+                 "results are lost at the next start, and writing to disk cannot be measured here: "
+                 "choose a folder on a disk (--out)");
+}
+
+/* Also where no device opens: the state of the driver matters most then. */
+static void check_environment(struct doctor *doctor)
+{
+    struct checks *checks = &doctor->checks;
+
+    machine_read(&doctor->machine, "");
+    host_check_processors(checks, "", &doctor->machine);
+    host_check_memory(checks, "");
+    check_folders(checks, doctor->flags.out);
+    environment_check(checks, environ);
+    gpu_check_driver(checks, "", device_name_wants_gpu(doctor->flags.device));
+}
+
+static enum status check_device(struct doctor *doctor)
+{
+    enum status status = STATUS_OK;
+    const struct device_properties *properties = device_properties(doctor->device);
+    struct device_health *health = &doctor->health;
+    struct cpu_times first, second;
+    struct pressure before, after;
+    struct host_limits limits;
+
+    cpu_times_read(&first, "");
+    pressure_read(&before, "");
+    TRY(host_limits_measure(&limits, PERFORMANCE_COPY_BYTES));
+    numerics_check(&doctor->checks, doctor->device);
+    *health = device_health(doctor->device);
+    performance_check(&doctor->checks, doctor->device, health, &limits, doctor->machine.mhz);
+    cpu_times_read(&second, "");
+    pressure_read(&after, "");
+    if (doctor->soak_seconds > 0)
+        TRY(doctor_soak(&doctor->checks, doctor->device, doctor->soak_seconds));
+    /* Once more, since a GPU shows its clocks and its link only after work. */
+    *health = device_health(doctor->device);
+    gpu_check_health(&doctor->checks, properties, properties->is_gpu ? health : NULL,
+                     doctor->machine.affinity, getenv("CUDA_MPS_PIPE_DIRECTORY"));
+    TRY(between_measure(&doctor->between, doctor->device));
+    between_check(&doctor->checks, &doctor->between);
+    recording_check(&doctor->checks, doctor->flags.device);
+    disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
+    pressure_check(&doctor->checks, &before, &after);
+
+out:
+    return status;
+}
+
+/* JSON is one document at the end; for people, rows are printed as they are found. */
+static void start_printing(struct doctor *doctor)
+{
+    doctor->printer =
+        (struct checks_printer){ .page = flags_page(&doctor->flags), .checks = &doctor->checks };
+    if (doctor->prolog || doctor->flags.format == FORMAT_JSON)
+        return;
+    doctor->checks.added = checks_print_new;
+    doctor->checks.context = &doctor->printer;
+}
+
+/* The machine and the device are stated as in the files of `run` and `bench`. */
+static enum status print_json(const struct doctor *doctor)
+{
+    enum status status = STATUS_OK;
+    struct json json = { false };
+    cJSON *root = json_object(&json, NULL, NULL), *context;
+    char *text = NULL;
+
+    json_integer(&json, root, "schema", SCHEMA);
+    context = json_object(&json, root, "context");
+    machine_context(&doctor->machine, &json, context);
+    if (doctor->device != NULL)
+        device_context(&json, context, device_properties(doctor->device), &doctor->health);
+    checks_json(&json, root, &doctor->checks);
+    between_json(&json, root, &doctor->between);
+    if (doctor->against != NULL)
+        standings_json(&json, root, "check", &doctor->standings);
+    TRY(json_print(&json, root, &text));
+    fputs(text, stdout);
+
+out:
+    cJSON_Delete(root);
+    free(text);
+    return status;
+}
+
+/* The other machines are read before anything is measured: a name that is wrong is said at once. */
+static enum status read_others(struct doctor *doctor)
+{
+    enum status status = STATUS_OK;
+
+    if (doctor->against == NULL)
+        goto out;
+    TRY(machine_files_find(&doctor->files, "doctor", &doctor->against, 1));
+    TRY(machine_files_read(&doctor->files, node_read, &doctor->fleet));
+
+out:
+    return status;
+}
+
+static enum status compare_with_others(struct doctor *doctor)
+{
+    char kind[512];
+
+    if (doctor->against == NULL || doctor->device == NULL)
+        return STATUS_OK;
+    node_kind(kind, sizeof kind, device_properties(doctor->device)->name,
+              doctor->machine.cpu_model);
+    return standings_of_checks(&doctor->standings, &doctor->checks, &doctor->fleet, kind);
+}
+
+/* "node17: no (numerics_gemm, gpu_ecc)" */
+static void print_line(const struct doctor *doctor)
+{
+    char line[320];
+
+    checks_fitness_line(&doctor->checks, line, sizeof line);
+    printf("%s: %s\n", doctor->machine.host_name, line);
+}
+
+static enum status end_printing(struct doctor *doctor)
+{
+    if (doctor->prolog) {
+        print_line(doctor);
+        return STATUS_OK;
+    }
+    if (doctor->flags.format == FORMAT_JSON)
+        return print_json(doctor);
+    checks_print_rows(&doctor->printer);
+    between_page(&doctor->printer.page, &doctor->between);
+    if (doctor->against != NULL)
+        standings_page(&doctor->printer.page, &doctor->standings, doctor->against);
+    checks_print_end(&doctor->printer);
+    return STATUS_OK;
+}
+
+static enum status run_doctor(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK, opened;
+    struct doctor *doctor = context;
+    int bad;
+
+    TRY(read_others(doctor));
+    opened = flags_open_device(&doctor->device, &doctor->flags);
+    if (opened == STATUS_BAD_USAGE)
+        return opened;
+    start_printing(doctor);
+    doctor->checks.group = "device";
+    checks_add(&doctor->checks, "device", opened == STATUS_OK ? CHECK_OK : CHECK_FAIL, "opens",
+               opened == STATUS_OK ? "" : status_last()->text, "%s",
+               opened == STATUS_OK ? device_properties(doctor->device)->name
+                                   : doctor->flags.device);
+    if (opened == STATUS_OK)
+        checks_add(&doctor->checks, "instructions", CHECK_OK, "", "", "%s, %s",
+                   device_properties(doctor->device)->isa,
+                   device_properties(doctor->device)->gemm_library);
+    check_environment(doctor);
+    if (opened == STATUS_OK)
+        TRY(check_device(doctor));
+    TRY(compare_with_others(doctor));
+    TRY(end_printing(doctor));
+    if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
+        FAIL(opened, "there is no device to check: see the rows device and gpu_driver");
+    bad = doctor->checks.counts[CHECK_FAIL] +
+          (doctor->flags.strict ? doctor->checks.counts[CHECK_LOW] : 0);
+    *exit_code = bad > 0 ? 1 : 0;
+    if (bad == 0 && interrupt_signal() != 0) /* Else the rows that fail decide. */
+        FAIL(STATUS_INTERRUPTED, "stopped by %s; the row soak_time has the time that was soaked",
+             interrupt_name());
+
+out:
+    return status;
+}
+
+static void release(void *context)
+{
+    struct doctor *doctor = context;
+
+    device_close(doctor->device);
+    between_release(&doctor->between);
+    standings_release(&doctor->standings);
+    fleet_release(&doctor->fleet);
+    machine_files_release(&doctor->files);
+}
+
+static const struct option_row options[] = {
+    FLAG_DEVICE("what to check"),
+    FLAG_DEVICE_MEMORY,
+    FLAG_OUT("the folder that results will be written to", 2),
+    FLAG_STRICT("pass only if no row is low either", 2),
+    { "soak", "DURATION",
+      "keep the device under load for so long (60s, 10m, 1h), and tell whether it computes the "
+      "same "
+      "bits each time and stays as fast; Ctrl-C ends it early",
+      1, value_duration, .offset = offsetof(struct doctor, soak_seconds), .most = SOAK_MOST },
+    { "against", "FILE|DIR",
+      "place each figure among those of other machines with this device, from their files of "
+      "doctor --format=json",
+      2, value_text, .offset = offsetof(struct doctor, against) },
+    { "prolog", NULL,
+      "print one line, for a job scheduler: the host's name, and whether it is fit to measure", 2,
+      value_boolean, .offset = offsetof(struct doctor, prolog) },
+    FLAG_FORMAT("console|json|markdown"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .text = "check that this machine is fit to measure, and fast enough",
+    .help = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
+            "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
+            "expected: for the CPU device, from what the host does without it; for a GPU, "
+            "from its clocks, widths and link. Copies between GPUs are measured where there are "
+            "several. "
+            "The last line answers the question: yes, with care, or "
+            "no. Takes less than 30 s, and with --soak so much longer.\v"
+            "Examples:\n"
+            "  chokepoint doctor\n"
+            "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
+            "  chokepoint doctor --format=json\n"
+            "  chokepoint doctor --against=results/\n"
+            "  chokepoint doctor --prolog\n"
+            "  chokepoint doctor --soak=10m    load, bit for bit the same each time\n"
+            "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low"),
+    .options = options,
+    .context_size = sizeof(struct doctor),
+    .run = run_doctor,
+    .release = release,
+};

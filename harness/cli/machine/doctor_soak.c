@@ -1,0 +1,89 @@
+#include "harness/cli/machine/doctor_soak.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/cli/job/interrupt.h"
+#include "harness/lab/doctor/soak/soak.h"
+#include "harness/lab/experiment/parent/progress.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct line {
+    char text[256];
+    size_t length;
+};
+
+static void put(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct line *line, const char *format, ...)
+{
+    va_list values;
+
+    if (line->length >= sizeof line->text)
+        return;
+    va_start(values, format);
+    line->length += (size_t)vsnprintf(line->text + line->length, sizeof line->text - line->length,
+                                      format, values);
+    va_end(values);
+}
+
+static void put_part(struct line *line, const struct soak_part *part)
+{
+    char time[QUANTITY_SIZE];
+
+    if (part->iterations == 0)
+        return;
+    quantity_print(time, part->step_ns[part->iterations - 1] / 1000, "us");
+    put(line, ", %s %s", part->precision, time);
+    if (part->differing > 0)
+        put(line, " (%lld differ)", (long long)part->differing);
+}
+
+static void put_readings(struct line *line, const struct soak_readings *readings)
+{
+    const struct device_vitals *now = &readings->last.now;
+    char limits[96];
+
+    if (isfinite(now->clock_mhz))
+        put(line, ", %.0f MHz", now->clock_mhz);
+    if (isfinite(now->temperature_c))
+        put(line, ", %.0f C", now->temperature_c);
+    if (isfinite(now->power_w))
+        put(line, ", %.0f W", now->power_w);
+    if (readings->limits >= 0)
+        put(line, ", throttled: %s", health_limits_print(limits, sizeof limits, readings->limits));
+    if (soak_new_errors(readings) >= 0)
+        put(line, ", ECC %lld", (long long)soak_new_errors(readings));
+}
+
+static void show(void *context, const struct soak *soak)
+{
+    const struct progress *progress = context;
+    struct line line = { .length = 0 };
+    int64_t iterations = 0;
+
+    for (int i = 0; i < SOAK_PARTS; i++) iterations += soak->parts[i].iterations;
+    put(&line, "soak: %lld iterations", (long long)iterations);
+    for (int i = 0; i < SOAK_PARTS; i++) put_part(&line, &soak->parts[i]);
+    put_readings(&line, &soak->readings);
+    progress_show(progress, fmin(soak->seconds / soak->planned_seconds, 1), "%s", line.text);
+}
+
+enum status doctor_soak(struct checks *checks, struct device *device, double seconds)
+{
+    enum status status = STATUS_OK;
+    struct progress progress = progress_start(1);
+    struct soak soak = { .seconds = 0 };
+    const struct soak_plan plan = {
+        .seconds = seconds, .stop = interrupt_flag(), .progress = show, .context = &progress
+    };
+
+    interrupt_catch();
+    TRY(soak_run(&soak, device, &plan));
+    progress_clear(&progress);
+    soak_check(checks, &soak, device_properties(device));
+
+out:
+    soak_release(&soak);
+    return status;
+}

@@ -1,0 +1,280 @@
+/* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by hand; and
+ * what a finding means, and which scenarios show it. */
+#include "harness/cli/job/choose.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+#include "harness/cli/teach/hand_out.h"
+#include "harness/cli/teach/lesson_print.h"
+#include "harness/cli/teach/measured_before.h"
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/lessons.h"
+#include "harness/desk/diagnosis/rules.h"
+#include "harness/text/wrap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FINDINGS_MOST = 64 };
+
+static const char FINDINGS[] = "findings"; /* stands for all of them */
+
+struct explain {
+    struct flags flags;
+    const char *result; /* NULL: not given */
+    int markdown;       /* 0 or 1, which its words stand for */
+    struct measured_before measured;
+};
+
+/* --- A finding --- */
+
+static void print_severity(const struct page *page)
+{
+    char sentence[160];
+
+    snprintf(sentence, sizeof sentence,
+             "none below %.0f%% of a step, minor below %.0f%%, major below %.0f%%, else critical",
+             100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
+    lesson_point(page, "Severity", sentence);
+}
+
+/* `best` comes first; NULL: none shows it. */
+static void print_shown_by(const struct page *page, const struct scenario *best, const char *id)
+{
+    char names[512];
+    size_t length;
+
+    if (best == NULL) {
+        lesson_point(page, "Shown by", "no scenario; diagnose finds it in traces");
+        return;
+    }
+    length = (size_t)snprintf(names, sizeof names, "%s", best->name);
+    for (int i = 0; scenarios[i] != NULL && length < sizeof names; i++)
+        if (scenarios[i] != best && scenario_shows(scenarios[i], id))
+            length +=
+                (size_t)snprintf(names + length, sizeof names - length, ", %s", scenarios[i]->name);
+    lesson_point(page, "Shown by", names);
+}
+
+static void print_finding(const struct page *page, const struct finding_about *about)
+{
+    const struct lesson *lesson = lesson_find(about->id);
+    const struct scenario *best = scenario_showing(about->id);
+
+    lesson_title(page, about->id, about->title);
+    if (lesson != NULL) {
+        lesson_point(page, "Symptom", lesson->symptom);
+        lesson_point(page, "Meaning", lesson->meaning);
+    }
+    lesson_point(page, "Fix", about->advice);
+    if (lesson != NULL)
+        lesson_point(page, "Cost", lesson->cost);
+    lesson_point(page, "Threshold", about->source);
+    if (lesson != NULL && lesson_costs_time(lesson))
+        print_severity(page);
+    print_shown_by(page, best, about->id);
+    if (best == NULL)
+        return;
+    lesson_invocation(page, "Explain its scenario", "explain", best->name);
+    lesson_invocation(page, "See it in small", "run", best->name);
+}
+
+/* Without a name. */
+static void list_findings(const struct console *console)
+{
+    struct finding_about about;
+    enum { COLUMN = 24 };
+
+    printf("\n%sfindings%s: what diagnose finds in traces\n", console->bold, console->plain);
+    for (int i = 0; findings_about(&about, i); i++) {
+        printf("  %-*s", COLUMN - 2, about.id);
+        wrap_print(stdout, COLUMN, COLUMN, console->width, about.title);
+    }
+}
+
+/* --- Several lessons --- */
+
+/* Each after what stands above it. */
+static void print_between(const struct page *page, bool *is_first)
+{
+    fputs(*is_first ? "" : "\n\n", page->console.stream);
+    *is_first = false;
+}
+
+/* By what is at fault, as `list` has them. */
+static void print_scenarios(const struct page *page, const struct choice *choice,
+                            const struct measured_before *measured, bool *is_first)
+{
+    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++) {
+        for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++) {
+            if (!choice->chosen[i] || (int)scenarios[i]->group != group)
+                continue;
+            print_between(page, is_first);
+            lesson_scenario(page, scenarios[i], measured);
+        }
+    }
+}
+
+static void print_findings(const struct page *page, bool *is_first)
+{
+    struct finding_about about;
+
+    for (int i = 0; findings_about(&about, i); i++) {
+        print_between(page, is_first);
+        print_finding(page, &about);
+    }
+}
+
+/* `name` stands for scenarios, findings or both. */
+static enum status print_several(const struct page *page, const char *name,
+                                 const struct measured_before *measured)
+{
+    struct choice choice = { .chosen = { false } };
+    bool findings = strcmp(name, FINDINGS) == 0 || strcmp(name, "all") == 0;
+    bool is_first = !page->markdown;
+    enum status status = STATUS_OK;
+
+    if (strcmp(name, FINDINGS) != 0)
+        TRY(choice_add(&choice, name));
+    if (page->markdown)
+        hand_out_begin(page, &choice, findings);
+    print_scenarios(page, &choice, measured, &is_first);
+    if (findings)
+        print_findings(page, &is_first);
+
+out:
+    return status;
+}
+
+/* --- The command --- */
+
+/* A misspelt name may be near to a finding's. */
+static enum status refuse_name(const char *name)
+{
+    enum status status = STATUS_OK;
+    const char *ids[FINDINGS_MOST], *near;
+    struct finding_about about;
+    char advice[NEAREST_ADVICE];
+    int count = 0;
+
+    while (count < FINDINGS_MOST && findings_about(&about, count)) ids[count++] = about.id;
+    near = nearest_name(name, ids, count);
+    scenario_advice(advice, name);
+    if (strstr(advice, "did you mean") == NULL && near != NULL)
+        snprintf(advice, sizeof advice, "; did you mean %s?", near);
+    else if (strstr(advice, "did you mean") == NULL)
+        snprintf(advice, sizeof advice, "; chokepoint explain lists them");
+    FAIL(STATUS_BAD_USAGE, "there is no scenario or finding %.60s%s",
+         name[0] != '\0' ? name : "\"\"", advice);
+
+out:
+    return status;
+}
+
+static enum status list_all(const struct page *page, void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+
+    if (page->markdown)
+        FAIL(STATUS_BAD_USAGE, "--format=markdown: name what is to be explained, or all");
+    TRY(command_list.run(context, exit_code));
+    list_findings(&page->console);
+    printf("\n%s ", program_invocation_name);
+    wrap_print(stdout, wrap_columns(program_invocation_name) + 1, 0, page->console.width,
+               "explain NAME says what a scenario teaches or a finding means; NAME may be all "
+               "or findings.");
+
+out:
+    return status;
+}
+
+/* Some names are of a scenario and of a finding: then both are explained. */
+static enum status print_one(const struct page *page, const char *name,
+                             const struct measured_before *measured)
+{
+    enum status status = STATUS_OK;
+    const struct scenario *scenario = scenario_find(name);
+    struct finding_about about;
+    bool is_finding = findings_about_named(&about, name);
+
+    if (scenario == NULL && !is_finding)
+        TRY(refuse_name(name));
+    if (scenario != NULL)
+        lesson_scenario(page, scenario, measured);
+    if (scenario != NULL && is_finding)
+        fputs("\n\n", page->console.stream);
+    if (is_finding)
+        print_finding(page, &about);
+
+out:
+    return status;
+}
+
+static enum status run_explain(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct explain *explain = context;
+    const struct flags *flags = &explain->flags;
+    struct page page =
+        explain->markdown ? page_markdown(stdout) : page_console(stdout, flags->color);
+    const char *name = flags->argument_count > 0 ? flags->arguments[0] : NULL;
+
+    if (name == NULL) {
+        TRY(list_all(&page, context, exit_code));
+        goto out;
+    }
+    if (flags->argument_count > 1)
+        FAIL(STATUS_BAD_USAGE, "explain takes one name; unexpected \"%.60s\"", flags->arguments[1]);
+    if (explain->result != NULL)
+        TRY(measured_before_read(&explain->measured, explain->result));
+    else /* A result that cannot be read there is not missed: explain needs none. */
+        measured_before_read(&explain->measured, flags->out);
+    if (choice_is_several(name) || strcmp(name, FINDINGS) == 0)
+        TRY(print_several(&page, name, &explain->measured));
+    else
+        TRY(print_one(&page, name, &explain->measured));
+
+out:
+    return status;
+}
+
+static void release(void *context)
+{
+    struct explain *explain = context;
+
+    measured_before_release(&explain->measured);
+}
+
+static const struct option_row options[] = {
+    { "result", "PATH",
+      "result of run, whose effects are shown beside what is expected; chokepoint-result if not "
+      "given",
+      2, value_text, .offset = offsetof(struct explain, result) },
+    { "format", "console|markdown",
+      "format of what is printed; of several lessons, markdown is a hand-out with contents", 3,
+      value_choice, .offset = offsetof(struct explain, markdown) },
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_explain = {
+    .name = "explain",
+    .text = "what a scenario teaches, or a finding means",
+    .arguments = "[SCENARIO|FINDING|GROUP|core|findings|all]",
+    .help = "Explains a scenario: symptom, cause, fix and its cost, where to look, the same in "
+            "PyTorch, what is expected and was measured earlier, and the commands that run its two "
+            "variants by hand. Explains a finding of diagnose: symptom, meaning, fix, how its cost "
+            "is computed, the threshold with its source, and which scenarios show it. Lists "
+            "scenarios and findings if none is named.\v"
+            "Examples:\n"
+            "  chokepoint explain item_sync\n"
+            "  chokepoint explain host_sync    a finding\n"
+            "  chokepoint explain findings     all of them\n"
+            "  chokepoint explain all\n"
+            "  chokepoint explain all --format=markdown >hand-out.md    for a class",
+    .options = options,
+    .context_size = sizeof(struct explain),
+    .run = run_explain,
+    .release = release,
+};

@@ -1,0 +1,193 @@
+#include "harness/cli/teach/lesson_print.h"
+
+#include "harness/lab/result/result_summary.h"
+#include "harness/text/wrap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_SIZE = 1024, TITLE_SIZE = 256 };
+
+void lesson_title(const struct page *page, const char *name, const char *title)
+{
+    const struct console *console = &page->console;
+    char text[TITLE_SIZE];
+
+    if (page->markdown) {
+        snprintf(text, sizeof text, "%s: %s", name, title);
+        page_title(page, text);
+    } else {
+        fprintf(console->stream, "%s%s%s: ", console->bold, name, console->plain);
+        wrap_print(console->stream, wrap_columns(name) + 2, 2, console->width, title);
+    }
+    fputc('\n', console->stream);
+}
+
+void lesson_point(const struct page *page, const char *word, const char *text)
+{
+    const struct console *console = &page->console;
+
+    if (page->markdown) {
+        page_note(page, word, text);
+        return;
+    }
+    fprintf(console->stream, "  %s%-10s%s", console->bold, word, console->plain);
+    wrap_print(console->stream, 12, 12, console->width, text);
+}
+
+void lesson_contents(const struct page *page, const char *name, const char *title)
+{
+    char text[TITLE_SIZE];
+
+    snprintf(text, sizeof text, "%s: %s", name, title);
+    page_contents(page, text);
+}
+
+/* Some readers of Markdown want an empty line before a list. */
+void lesson_part(const struct page *page, const char *heading)
+{
+    page_summary(page, "%s", heading);
+    fputs(page->markdown ? "\n" : "", page->console.stream);
+}
+
+static void print_expectation(const struct page *page, const struct expectation *expectation)
+{
+    const struct console *console = &page->console;
+    char promise[160], sentence[512];
+
+    summary_expectation(promise, sizeof promise, expectation);
+    snprintf(sentence, sizeof sentence, "%s%s%s%s%s", promise,
+             expectation->is_cost ? ", the cost of the fix" : "",
+             expectation->exact ? ", identical in all repetitions" : "",
+             expectation->where != ANYWHERE ? ", " : "", wheres[expectation->where].text);
+    if (page->markdown) {
+        page_note(page, sentence, metric_text(expectation->metric));
+        return;
+    }
+    fputs("  ", console->stream);
+    wrap_print(console->stream, 2, 4, console->width, sentence);
+    fprintf(console->stream, "    %s", console->dim);
+    wrap_print(console->stream, 4, 4, console->width, metric_text(expectation->metric));
+    fputs(console->plain, console->stream);
+}
+
+/* Lines as they are, since Python counts their spaces. */
+static void print_lines(const struct page *page, const char *word, const char *lines)
+{
+    const struct console *console = &page->console;
+    const char *indent = page->markdown ? "" : "  ";
+
+    page_code_begin(page, "python");
+    fprintf(console->stream, "%s%s# %s%s\n", indent, console->dim, word, console->plain);
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        fprintf(console->stream, "%s%.*s\n", length > 0 ? indent : "", (int)length, lines);
+        lines += length + (lines[length] == '\n');
+    }
+    page_code_end(page);
+}
+
+/* When the effect shows, and how far the variants must compute the same. */
+static void print_conditions(const struct page *page, const struct scenario *scenario)
+{
+    const struct balance *balance = &scenario->balance;
+
+    if (scenario->needs != ANYWHERE)
+        page_paragraph(page, INK_PLAIN, "The bottleneck shows only %s.",
+                       wheres[scenario->needs].text);
+    if (scenario->least_cost.metric != METRIC_NONE)
+        page_paragraph(page, INK_PLAIN,
+                       "The effect shows only where %s is at least %g%% of a step before.",
+                       metric_name(scenario->least_cost.metric), 100 * scenario->least_cost.share);
+    if (balance->kind != BALANCE_NONE)
+        page_paragraph(page, INK_PLAIN,
+                       "The effect shows only while %s work is between %g and %g times %s work; "
+                       "the size of the JPEG files is chosen to meet that.",
+                       balances[balance->kind].over, balance->low, balance->high,
+                       balances[balance->kind].under);
+    page_paragraph(page, INK_PLAIN, "The losses of the first steps %s.",
+                   loss_checks[scenario->loss].text);
+}
+
+/* A flag: the knob's name with '-' for '_'. */
+static void append_flag(char *line, size_t size, const char *name, size_t name_length,
+                        const char *value, size_t value_length)
+{
+    size_t length = strlen(line);
+
+    snprintf(line + length, size - length, " --%.*s=%.*s", (int)name_length, name,
+             (int)value_length, value);
+    for (char *letter = line + length + 3; *letter != '\0' && *letter != '='; letter++)
+        if (*letter == '_')
+            *letter = '-';
+}
+
+/* As it was called; in a document, which others read, without the folder. */
+static const char *program_name(const struct page *page)
+{
+    return page->markdown ? program_invocation_short_name : program_invocation_name;
+}
+
+static void print_command(const struct page *page, const char *line)
+{
+    wrap_command(page->console.stream, page->markdown ? 0 : 2, page->console.room, line);
+}
+
+void lesson_invocation(const struct page *page, const char *heading, const char *command,
+                       const char *scenario)
+{
+    char line[LINE_SIZE];
+
+    snprintf(line, sizeof line, "%s %s %s", program_name(page), command, scenario);
+    page_summary(page, "%s", heading);
+    page_code_begin(page, "sh");
+    print_command(page, line);
+    page_code_end(page);
+}
+
+/* The settings of the base as flags, then the knob: a command that can be pasted. */
+static void print_train(const struct page *page, const struct scenario *scenario, const char *value)
+{
+    char line[LINE_SIZE];
+    const char *setting = scenario->base + strspn(scenario->base, " ");
+
+    snprintf(line, sizeof line, "%s train", program_name(page));
+    while (*setting != '\0') {
+        size_t length = strcspn(setting, " "), name = strcspn(setting, "= ");
+        if (name < length)
+            append_flag(line, sizeof line, setting, name, setting + name + 1, length - name - 1);
+        setting += length + strspn(setting + length, " ");
+    }
+    append_flag(line, sizeof line, scenario->knob, strlen(scenario->knob), value, strlen(value));
+    print_command(page, line);
+}
+
+void lesson_scenario(const struct page *page, const struct scenario *scenario,
+                     const struct measured_before *measured)
+{
+    lesson_title(page, scenario->name, scenario->title);
+    lesson_point(page, "Symptom", scenario->symptom);
+    lesson_point(page, "Cause", scenario->cause);
+    lesson_point(page, "Fix", scenario->fix);
+    lesson_point(page, "Look for", scenario->look);
+    lesson_point(page, "Cost", scenario->cost);
+    page_summary(page, "The one difference");
+    page_paragraph(page, INK_PLAIN, "%s: %s before, %s after", scenario->knob, scenario->before,
+                   scenario->after);
+    page_summary(page, "The same in PyTorch");
+    print_lines(page, "before", scenario->pytorch.before);
+    fputs(page->markdown ? "" : "\n", page->console.stream);
+    print_lines(page, "after", scenario->pytorch.after);
+    lesson_part(page, "What is expected");
+    for (int i = 0; i < SCENARIO_EXPECTATIONS && !expectation_is_end(&scenario->expect[i]); i++)
+        print_expectation(page, &scenario->expect[i]);
+    print_conditions(page, scenario);
+    measured_before_print(measured, scenario, page);
+    lesson_invocation(page, "Measure it", "run", scenario->name);
+    page_summary(page, "Try both by hand");
+    page_code_begin(page, "sh");
+    print_train(page, scenario, scenario->before);
+    print_train(page, scenario, scenario->after);
+    page_code_end(page);
+}

@@ -1,0 +1,99 @@
+/* chokepoint list: the scenarios by what is at fault, and what this device can show of them. */
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+#include "harness/lab/result/scenario_json.h"
+#include "harness/text/wrap.h"
+#include "scenarios/scenario.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TEXT_COLUMN = 24 };
+
+/* `device` NULL: there is none to ask. */
+static void print_needs(const struct console *console, enum where needs,
+                        const struct device_properties *device)
+{
+    char text[256];
+
+    if (needs == ANYWHERE)
+        return;
+    snprintf(text, sizeof text, "only %s%s", wheres[needs].text,
+             device != NULL && !where_holds(needs, device) ? ": not here" : "");
+    printf("%*s", TEXT_COLUMN, "");
+    wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, text);
+}
+
+static void print_scenario(const struct console *console, const struct scenario *scenario,
+                           bool is_core, const struct device_properties *device)
+{
+    printf("%c %-*s", is_core ? '*' : ' ', TEXT_COLUMN - 2, scenario->name);
+    wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, scenario->title);
+    printf("%*s%s%s %s -> %s\n", TEXT_COLUMN, "", console->dim, scenario->knob, scenario->before,
+           scenario->after);
+    print_needs(console, scenario->needs, device);
+    fputs(console->plain, stdout);
+}
+
+static void print_group(const struct console *console, enum group group,
+                        const struct device_properties *device)
+{
+    bool is_first = true;
+
+    for (int i = 0; scenarios[i] != NULL; i++) {
+        if (scenarios[i]->group != group)
+            continue;
+        if (is_first)
+            printf("%s%s%s: %s\n", console->bold, scenario_groups[group].name, console->plain,
+                   scenario_groups[group].text);
+        print_scenario(console, scenarios[i], i < scenarios_core, device);
+        is_first = false;
+    }
+    if (!is_first)
+        fputc('\n', stdout);
+}
+
+/* The list needs no device: without one nothing is marked. */
+static enum status run_list(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    const struct flags *flags = context;
+    struct console console = console_open(stdout, flags->color);
+    struct device *device = NULL;
+    char *text = NULL;
+
+    (void)exit_code;
+    if (flags->format == FORMAT_JSON) {
+        TRY(scenarios_json(&text));
+        fputs(text, stdout);
+        goto out;
+    }
+    if (flags_open_device(&device, flags) != STATUS_OK)
+        device = NULL;
+    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
+        print_group(&console, (enum group)group, device != NULL ? device_properties(device) : NULL);
+    printf("* core: run measures these if none is named\n");
+
+out:
+    device_close(device);
+    free(text);
+    return status;
+}
+
+static const struct option_row options[] = { FLAG_DEVICE("where they would be measured"),
+                                             FLAG_FORMAT("console|json"), FLAG_COLOR, FLAG_VERBOSE,
+                                             OPTIONS_END };
+
+const struct command command_list = {
+    .name = "list",
+    .text = "the scenarios, by what is at fault",
+    .help = "Lists the scenarios by what is at fault: each is one bottleneck, with the one setting "
+            "that differs between before and after. run and explain take the name of a group too.\v"
+            "Examples:\n"
+            "  chokepoint list\n"
+            "  chokepoint list --format=json   for programs, with what each expects\n"
+            "  chokepoint explain item_sync    more about one scenario",
+    .options = options,
+    .context_size = sizeof(struct flags),
+    .run = run_list,
+};

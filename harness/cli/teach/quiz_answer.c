@@ -1,0 +1,115 @@
+#include "harness/cli/teach/quiz_answer.h"
+
+#include "harness/base/figures/quantity.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number of a choice; -1: no such choice. */
+static int read_choice(const char *text)
+{
+    int letter = tolower((unsigned char)text[0]);
+
+    return letter >= 'a' && letter < 'a' + QUIZ_CHOICES && text[1] == '\0' ? letter - 'a' : -1;
+}
+
+/* NaN: no factor. */
+static double read_factor(const char *text)
+{
+    char *end;
+    double factor;
+
+    if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+        return NAN;
+    factor = strtod(text, &end);
+    end += *end == 'x';
+    return *end == '\0' && isfinite(factor) && factor > 0 ? factor : NAN;
+}
+
+bool quiz_answer_is_well_formed(enum quiz_question question, const char *text)
+{
+    return question == QUIZ_FACTOR ? isfinite(read_factor(text)) : read_choice(text) >= 0;
+}
+
+void quiz_effect(char *text, size_t size, const struct quiz_set *set)
+{
+    char factor[QUANTITY_SIZE], low[QUANTITY_SIZE], high[QUANTITY_SIZE];
+
+    quantity_factor(factor, set->effect);
+    quantity_factor(low, set->low);
+    quantity_factor(high, set->high);
+    if (isfinite(set->low) && isfinite(set->high))
+        snprintf(text, size, "%s (%s to %s)", factor, low, high);
+    else
+        snprintf(text, size, "%s", factor);
+}
+
+void quiz_answer_right(char *text, size_t size, const struct quiz_set *set,
+                       enum quiz_question question)
+{
+    if (question == QUIZ_FACTOR)
+        snprintf(text, size, "%.3g", quiz_factor(set));
+    else
+        snprintf(text, size, "%c", 'a' + set->right[question]);
+}
+
+static double points_of_factor(const struct quiz_set *set, double factor)
+{
+    double off = fabs(factor / quiz_factor(set) - 1);
+    bool inside = set->variant == VARIANT_BEFORE && factor >= set->low && factor <= set->high;
+
+    return inside || off <= QUIZ_RIGHT_WITHIN ? 1 : off <= QUIZ_HALF_WITHIN ? 0.5 : 0;
+}
+
+/* Why the right answer is right. */
+static void explain(char *text, size_t size, const struct quiz_set *set,
+                    enum quiz_question question)
+{
+    char right[16], effect[3 * QUANTITY_SIZE + 16];
+    bool before = set->variant == VARIANT_BEFORE;
+
+    quiz_answer_right(right, sizeof right, set, question);
+    quiz_effect(effect, sizeof effect, set);
+    if (question == QUIZ_FACTOR && before)
+        snprintf(text, size, "measured: the step time before / after is %s", effect);
+    else if (question == QUIZ_FACTOR)
+        snprintf(text, size,
+                 "the trace is of the step after the fix, so the factor is 1; the fix was measured "
+                 "at %s",
+                 effect);
+    else if (!before)
+        snprintf(text, size, "the answer is %s: the trace is of the step after the fix", right);
+    else if (question == QUIZ_CAUSE)
+        snprintf(text, size, "the answer is %s, %s: %.320s", right, set->finding, set->evidence);
+    else
+        snprintf(text, size, "the answer is %s: %s", right,
+                 set->choices[question][set->right[question]]);
+}
+
+struct quiz_mark quiz_answer_mark(const struct quiz_set *set, enum quiz_question question,
+                                  const char *text)
+{
+    struct quiz_mark mark = { .points = 0 };
+    char why[512], said[96] = "";
+
+    explain(why, sizeof why, set, question);
+    if (text[0] == '\0')
+        snprintf(said, sizeof said, "no answer; ");
+    else if (!quiz_answer_is_well_formed(question, text))
+        snprintf(said, sizeof said, "\"%.40s\" is not %s; ", text,
+                 question == QUIZ_FACTOR ? "a factor such as 1.8" : "a letter from a to e");
+    else if (question == QUIZ_FACTOR)
+        mark.points = points_of_factor(set, read_factor(text));
+    else
+        mark.points = read_choice(text) == set->right[question] ? 1 : 0;
+    snprintf(mark.reason, sizeof mark.reason, "%s%s", said, why);
+    return mark;
+}
+
+const char *quiz_mark_word(const struct quiz_mark *mark)
+{
+    return mark->points >= 1 ? "right" : mark->points > 0 ? "half right" : "wrong";
+}

@@ -1,0 +1,34 @@
+/* Answers to the questions of a quiz, and their marks. */
+#ifndef HARNESS_CLI_TEACH_QUIZ_ANSWER_H
+#define HARNESS_CLI_TEACH_QUIZ_ANSWER_H
+
+#include "harness/cli/teach/quiz_set.h"
+
+/* A factor is right inside the measured interval or within the first share of what was measured, half right
+ * within the second. */
+#define QUIZ_RIGHT_WITHIN 0.15
+#define QUIZ_HALF_WITHIN  0.35
+
+/* Whether `text` has the form of an answer: a letter of a choice, or for a factor a number above 0, "1.8" or
+ * "1.8x". */
+bool quiz_answer_is_well_formed(enum quiz_question question, const char *text);
+
+struct quiz_mark {
+    double points;    /* 0, 0.5 or 1 */
+    char reason[640]; /* a sentence */
+};
+
+/* An answer that is not well formed is wrong, and the reason names it; "" is none. */
+struct quiz_mark quiz_answer_mark(const struct quiz_set *set, enum quiz_question question,
+                                  const char *text);
+
+const char *quiz_mark_word(const struct quiz_mark *mark); /* "right", "half right", "wrong" */
+
+/* The right answer as text: "b", "1.57". */
+void quiz_answer_right(char *text, size_t size, const struct quiz_set *set,
+                       enum quiz_question question);
+
+/* "1.57x (1.52 to 1.61)": the measured effect on the step time. */
+void quiz_effect(char *text, size_t size, const struct quiz_set *set);
+
+#endif

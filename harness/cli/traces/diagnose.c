@@ -1,0 +1,199 @@
+/* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
+#include "harness/base/figures/number.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+#include "harness/cli/traces/trace_paths.h"
+#include "harness/desk/analysis/excerpt.h"
+#include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/desk/page/diagnosis_page.h"
+#include "harness/desk/page/json/diagnosis_json.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct diagnose {
+    struct flags flags;
+    int timeline; /* steps; 0: none */
+    bool thresholds;
+    struct table_choice tables;
+    bool has_rank;
+    int64_t rank; /* whose page it is */
+};
+
+enum { SORT_NAMES = 400 };
+
+/* One of several files or folders: the others are read all the same. */
+static void skip(void *context)
+{
+    int *skipped = context;
+
+    status_context("%s", command_diagnose.name);
+    command_print_error();
+    (*skipped)++;
+}
+
+/* The trace that is printed; -1: all of them. */
+static enum status find_rank(int *only, const struct diagnose *options,
+                             const struct diagnosis *diagnosis)
+{
+    enum status status = STATUS_OK;
+
+    *only = options->has_rank ? diagnosis_rank(diagnosis, options->rank) : -1;
+    if (options->has_rank && *only < 0)
+        FAIL(STATUS_BAD_USAGE, "--rank=%lld: none of the traces is of that rank",
+             (long long)options->rank);
+
+out:
+    return status;
+}
+
+static enum status print(const struct diagnose *options, const struct diagnosis *diagnosis)
+{
+    enum status status = STATUS_OK;
+    const struct flags *flags = &options->flags;
+    struct diagnosis_view view = { .timeline = options->timeline,
+                                   .thresholds = options->thresholds };
+    struct page page = flags_page(flags);
+    char *text = NULL;
+
+    TRY(find_rank(&view.only, options, diagnosis));
+    if (flags->format == FORMAT_JSON) {
+        TRY(diagnosis_json(diagnosis, view.only, options->timeline, &text));
+        fputs(text, stdout);
+    } else {
+        TRY(diagnosis_page(&page, diagnosis, &view));
+    }
+
+out:
+    free(text);
+    return status;
+}
+
+static enum status run_diagnose(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    const struct diagnose *options = context;
+    const struct flags *flags = &options->flags;
+    struct trace_paths paths = { .count = 0 };
+    struct diagnosis diagnosis = { .count = 0 };
+    int skipped = 0;
+
+    (void)exit_code;
+    if (flags->argument_count == 0)
+        FAIL(STATUS_BAD_USAGE,
+             "a trace is missing: give files, folders of them, or - for standard input; %s run "
+             "writes some to chokepoint-result/traces",
+             program_invocation_name);
+    TRY(trace_paths_make(&paths, flags->arguments, flags->argument_count,
+                         flags->argument_count > 1 ? skip : NULL, &skipped));
+    if (paths.count > 0)
+        TRY(diagnosis_make(&diagnosis, paths.items, paths.count,
+                           paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
+    diagnosis.tables = options->tables;
+    if (diagnosis.count > 0)
+        TRY(print(options, &diagnosis));
+    if (skipped > 0)
+        FAIL(STATUS_BAD_INPUT, "%d of %d files%s could not be read", skipped,
+             paths.count + paths.skipped, paths.skipped > 0 ? " and folders" : "");
+
+out:
+    diagnosis_release(&diagnosis);
+    trace_paths_release(&paths);
+    return status;
+}
+
+static enum status take_sort(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    char names[SORT_NAMES] = "";
+    size_t length = 0;
+
+    if (span_order_find(value, member))
+        goto out;
+    for (int i = SPANS_BY_DEFAULT + 1; i < SPANS_ORDER_COUNT; i++)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                   i > SPANS_BY_DEFAULT + 1 ? ", " : "",
+                                   span_order_name((enum span_order)i));
+    FAIL(STATUS_BAD_USAGE, "--%s=%s: PyTorch sorts by %s", row->name, value, names);
+
+out:
+    return status;
+}
+
+/* 0 stands for all rows. */
+static enum status take_top(void *member, const struct option_row *row, const char *value)
+{
+    enum status status = STATUS_OK;
+    int *rows = member;
+
+    TRY(value_count(rows, row, value));
+    if (*rows == 0)
+        *rows = INT_MAX;
+
+out:
+    return status;
+}
+
+/* One step, if none is given. */
+static enum status take_timeline(void *member, const struct option_row *row, const char *value)
+{
+    return value_count(member, row, value != NULL ? value : "1");
+}
+
+static enum status take_rank(void *member, const struct option_row *row, const char *value)
+{
+    struct diagnose *diagnose = member;
+
+    diagnose->has_rank = true;
+    return number_integer(&diagnose->rank, row->name, value, 0, INT_MAX);
+}
+
+static const struct option_row options[] = {
+    { "sort", "KEY",
+      "order of operators, as in PyTorch's table(sort_by=KEY): self_cuda_time_total, "
+      "cpu_time_total, count, "
+      "self_cpu_memory_usage ...",
+      2, take_sort, .offset = offsetof(struct diagnose, tables.order) },
+    { "top", "N", "rows of each table; 0: all", 2, take_top,
+      .offset = offsetof(struct diagnose, tables.rows), .least = 0, .most = 1000000 },
+    { "rank", "N", "of a run's traces: the page of that rank, with its tables", 2, take_rank,
+      .offset = 0 },
+    FLAG_FORMAT("console|json|markdown"),
+    { "timeline", "STEPS", "draw what happened when, in that many steps which stand for all: 1", 2,
+      take_timeline, .optional = true, .offset = offsetof(struct diagnose, timeline), .least = 1,
+      .most = EXCERPT_STEPS },
+    { "thresholds", NULL, "this trace's figure, good, bad and the source, for every rule", 2,
+      value_boolean, .offset = offsetof(struct diagnose, thresholds) },
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_diagnose = {
+    .name = "diagnose",
+    .text = "say what is wrong, from traces",
+    .arguments = "TRACE...",
+    .help = "Reads traces and says where the time of a step went, what is wrong, what it costs, "
+            "what to do about it and what that would gain. Traces are those of `run`, `train "
+            "--trace` and `exec --trace`, or of PyTorch's profiler: JSON, plain or gzip, of any "
+            "size. A folder stands for the traces in it, a result.json for those beside it, - for "
+            "standard input. FOLDER/traces/NAME finds the trace of that name that the last run "
+            "wrote, though its folder be traces-2. Files that are the ranks of one run "
+            "have one page together; others, which come after them, are judged alone.\v"
+            "Examples:\n"
+            "  chokepoint diagnose chokepoint-result/traces/item_sync.before.json.gz\n"
+            "  chokepoint diagnose worker0.pt.trace.json --format=markdown > diagnosis.md\n"
+            "  chokepoint diagnose chokepoint-result --format=json\n"
+            "  chokepoint diagnose worker0.pt.trace.json --timeline\n"
+            "  chokepoint diagnose worker0.pt.trace.json --format=json --timeline=3\n"
+            "  chokepoint diagnose ranks/ --rank=3\n"
+            "\n"
+            "The exit code is 0 when the traces were read, whatever they show, even if one is "
+            "incomplete; 2 when one could not be read: the others are printed all the same.",
+    .options = options,
+    .context_size = sizeof(struct diagnose),
+    .run = run_diagnose,
+};

@@ -1,0 +1,112 @@
+/* chokepoint report: results and traces as a page to look at. The page is made by scripts/report.py, of what
+ * `diagnose` and `list` print as JSON: all that is computed is computed there. */
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FOLDERS = 2 };
+
+/* As seen from the program: where it was built, and installed. */
+static const char *const folders[FOLDERS] = { "scripts", "../share/chokepoint" };
+
+static enum status find_script(char path[PATH_MAX], const char *program)
+{
+    enum status status = STATUS_OK;
+    int folder = (int)(strrchr(program, '/') - program);
+
+    for (int i = 0; i < FOLDERS; i++)
+        if (snprintf(path, PATH_MAX, "%.*s/%s/report.py", folder, program, folders[i]) < PATH_MAX &&
+            access(path, R_OK) == 0)
+            return STATUS_OK;
+    FAIL(STATUS_NO_LIBRARY,
+         "report.py is not in %.*s/scripts nor in %.*s/../share/chokepoint: build or install the "
+         "program again",
+         folder, program, folder, program);
+
+out:
+    return status;
+}
+
+static enum status run_report(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    const struct flags *flags = context;
+    char program[PATH_MAX] = "", script[PATH_MAX], program_flag[PATH_MAX + 16],
+         out_flag[PATH_MAX + 16];
+    const char **arguments = NULL;
+    int count = 0;
+
+    (void)exit_code;
+    if (flags->argument_count == 0)
+        FAIL(STATUS_BAD_USAGE,
+             "a result or a trace is missing: give the folder of a run, or traces; %s run writes "
+             "chokepoint-result",
+             program_invocation_name);
+    if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
+        FAIL(STATUS_IO, "/proc/self/exe cannot be read: %s", strerror(errno));
+    TRY(find_script(script, program));
+    snprintf(program_flag, sizeof program_flag, "--program=%s", program);
+    if (snprintf(out_flag, sizeof out_flag, "--out=%s", flags->out) >= (int)sizeof out_flag)
+        FAIL(STATUS_BAD_USAGE, "--out: %.60s... is too long a path", flags->out);
+    arguments = calloc((size_t)flags->argument_count + 8, sizeof *arguments);
+    if (arguments == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
+    arguments[count++] = "python3";
+    arguments[count++] = script;
+    arguments[count++] = program_flag;
+    arguments[count++] = out_flag;
+    arguments[count++] = "--";
+    for (int i = 0; i < flags->argument_count; i++) arguments[count++] = flags->arguments[i];
+    execvp(arguments[0], (char *const *)arguments);
+    FAIL(STATUS_NO_LIBRARY, "python3 cannot be started: %s; scripts/setup.sh --report installs it",
+         strerror(errno));
+
+out:
+    free(arguments);
+    return status;
+}
+
+static void prepare(void *context)
+{
+    struct flags *flags = context;
+
+    flags->out = "report.html";
+}
+
+static const struct option_row options[] = {
+    FLAG("out", "FILE", "the page; -o FILE does the same; report.html if not given", 1, value_text,
+         out),
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_report = {
+    .name = "report",
+    .text = "results and traces as one HTML page",
+    .arguments = "RESULT|TRACE...",
+    .help =
+        "Writes one HTML file that needs nothing else: of a result of `run` every scenario with "
+        "its lesson, its effect, and the timelines of before and after on one time scale; of "
+        "traces, ours or PyTorch's, the same without the comparison. The figures are those of "
+        "`diagnose` and of result.json. It needs python3 with Jinja2: scripts/setup.sh "
+        "--report installs both.\v"
+        "Examples:\n"
+        "  chokepoint report chokepoint-result\n"
+        "  chokepoint report worker0.pt.trace.json -o worker0.html\n"
+        "  chokepoint report rank0.json rank1.json --out=ranks.html\n"
+        "\n"
+        "The exit code is 0 when all was read, even if scenarios failed or a trace is "
+        "incomplete: the page says what is missing. It is 2 when a file, or a scenario in it, "
+        "could "
+        "not be read; the page then has the others.",
+    .options = options,
+    .context_size = sizeof(struct flags),
+    .prepare = prepare,
+    .run = run_report,
+};

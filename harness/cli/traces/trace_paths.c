@@ -1,0 +1,176 @@
+#include "harness/cli/traces/trace_paths.h"
+
+#include "harness/base/words/ends_in.h"
+#include "harness/lab/result/result_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char RESULT[] = "result.json";
+
+static enum status add(struct trace_paths *paths, const char *path)
+{
+    enum status status = STATUS_OK;
+    const char **items = reallocarray(paths->items, (size_t)paths->count + 1, sizeof *paths->items);
+    char *copy = strdup(path);
+
+    if (items != NULL)
+        paths->items = items;
+    if (items == NULL || copy == NULL) {
+        free(copy);
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the names of %d traces", paths->count + 1);
+    }
+    paths->items[paths->count++] = copy;
+
+out:
+    return status;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int is_trace_name(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && strcmp(entry->d_name, RESULT) != 0 &&
+           (ends_in(entry->d_name, ".json") || ends_in(entry->d_name, ".json.gz"));
+}
+
+static enum status join(char path[PATH_MAX], const char *folder, const char *name)
+{
+    enum status status = STATUS_OK;
+
+    if (snprintf(path, PATH_MAX, "%s%s%s", folder, ends_in(folder, "/") ? "" : "/", name) >=
+        PATH_MAX)
+        FAIL(STATUS_BAD_INPUT, "%.60s.../%s is too long a path", folder, name);
+
+out:
+    return status;
+}
+
+static enum status add_files(struct trace_paths *paths, const char *folder)
+{
+    enum status status = STATUS_OK;
+    struct dirent **entries = NULL;
+    char path[PATH_MAX];
+    int count = scandir(folder, &entries, is_trace_name, versionsort);
+
+    if (count < 0)
+        FAIL(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
+    if (count == 0)
+        FAIL(STATUS_BAD_INPUT,
+             "the folder %s has no traces: no file in it ends in .json or .json.gz", folder);
+    for (int i = 0; i < count; i++) {
+        TRY(join(path, folder, entries[i]->d_name));
+        TRY(add(paths, path));
+    }
+
+out:
+    for (int i = 0; i < count; i++) free(entries[i]);
+    free(entries);
+    return status;
+}
+
+/* A folder that `run` wrote has them below it. */
+static enum status add_folder(struct trace_paths *paths, const char *folder)
+{
+    enum status status = STATUS_OK;
+    char result[PATH_MAX], traces[PATH_MAX], name[RESULT_TRACES_NAME];
+
+    TRY(join(result, folder, RESULT));
+    if (access(result, F_OK) != 0)
+        return add_files(paths, folder);
+    result_folder_traces(name, folder);
+    TRY(join(traces, folder, name[0] != '\0' ? name : "traces"));
+    if (!is_folder(traces))
+        FAIL(STATUS_BAD_INPUT, "%s has no traces beside it: it was made with --no-trace or --aa",
+             result);
+    TRY(add_files(paths, traces));
+
+out:
+    return status;
+}
+
+/* A run into a folder that has traces writes its own beside them, into "traces-2", and then removes the
+ * others: so the name that was typed for the run before is looked up where this run's traces are. */
+static enum status add_file(struct trace_paths *paths, const char *path)
+{
+    enum status status = STATUS_OK;
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    char folder[PATH_MAX], below[PATH_MAX], moved[PATH_MAX], traces[RESULT_TRACES_NAME];
+
+    if (slash == NULL || access(path, F_OK) == 0)
+        return add(paths, path);
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    slash = strrchr(folder, '/');
+    if (strcmp(slash != NULL ? slash + 1 : folder, "traces") != 0)
+        return add(paths, path);
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - folder) + 1 : 2,
+             slash != NULL ? path : "./");
+    result_folder_traces(traces, folder);
+    if (traces[0] == '\0')
+        return add(paths, path);
+    TRY(join(below, folder, traces));
+    TRY(join(moved, below, name));
+    TRY(add(paths, access(moved, F_OK) == 0 ? moved : path));
+
+out:
+    return status;
+}
+
+static enum status add_argument(struct trace_paths *paths, const char *argument)
+{
+    enum status status = STATUS_OK;
+    const char *slash = strrchr(argument, '/'), *name = slash != NULL ? slash + 1 : argument;
+    char folder[PATH_MAX];
+
+    if (strcmp(argument, "-") == 0)
+        return add(paths, "/dev/stdin");
+    if (is_folder(argument))
+        return add_folder(paths, argument);
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - argument) : 1,
+             slash != NULL ? argument : ".");
+    if (strcmp(name, RESULT) == 0 && access(argument, F_OK) == 0)
+        return add_folder(paths, folder);
+    TRY(add_file(paths, argument));
+
+out:
+    return status;
+}
+
+enum status trace_paths_make(struct trace_paths *paths, const char *const *arguments, int count,
+                             void (*skip)(void *context), void *context)
+{
+    enum status status = STATUS_OK;
+
+    *paths = (struct trace_paths){ .count = 0 };
+    for (int i = 0; i < count; i++) {
+        status = add_argument(paths, arguments[i]);
+        if (status == STATUS_BAD_INPUT && skip != NULL) {
+            paths->skipped++;
+            skip(context);
+            status = STATUS_OK;
+        }
+        TRY(status);
+    }
+
+out:
+    return status;
+}
+
+void trace_paths_release(struct trace_paths *paths)
+{
+    for (int i = 0; i < paths->count; i++) free((char *)paths->items[i]);
+    free(paths->items);
+    *paths = (struct trace_paths){ .count = 0 };
+}

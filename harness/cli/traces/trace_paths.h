@@ -1,0 +1,24 @@
+/* The traces that the arguments of a command name: files, folders of them, standard input. */
+#ifndef HARNESS_CLI_TRACES_TRACE_PATHS_H
+#define HARNESS_CLI_TRACES_TRACE_PATHS_H
+
+#include "harness/base/status.h"
+
+struct trace_paths {
+    /* [count], in the order of the arguments; those of a folder by name, numbers in it by value: rank2
+     * before rank10. */
+    const char **items;
+    int count;
+    int skipped; /* arguments that gave none */
+};
+
+/* A folder stands for its files that end in .json or .json.gz; one with a result.json, or that file
+ * itself, for the traces beside it. "-" is standard input. FOLDER/traces/NAME that is not there stands for
+ * the trace of that name which FOLDER/result.json has, in traces-2 say. Others are taken as they are.
+ * BAD_INPUT: a folder cannot be read or has no trace; with `skip`, which may be NULL, it is called for each
+ * of these (status_last() has the error), and the others are taken. OUT_OF_MEMORY. Release in every case. */
+enum status trace_paths_make(struct trace_paths *paths, const char *const *arguments, int count,
+                             void (*skip)(void *context), void *context);
+void trace_paths_release(struct trace_paths *paths);
+
+#endif

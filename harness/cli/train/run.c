@@ -1,0 +1,459 @@
+/* chokepoint run: scenarios one after the other, each in a child process.
+ *
+ * Everything that could refuse the whole run is tried first: the names, the device, the images, the
+ * result folder. The result file is written anew after each scenario, so an early end costs only the
+ * scenario that runs. */
+#include "harness/base/notice.h"
+#include "harness/cli/job/choose.h"
+#include "harness/cli/job/interrupt.h"
+#include "harness/cli/job/run_data.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+#include "harness/cli/train/like.h"
+#include "harness/cli/train/rounds_of.h"
+#include "harness/lab/bench/clocks.h"
+#include "harness/lab/experiment/parent/experiment.h"
+#include "harness/lab/experiment/parent/progress.h"
+#include "harness/lab/result/result_file.h"
+#include "harness/lab/result/run_table.h"
+#include "harness/text/wrap.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct run {
+    struct flags flags;
+    bool no_trace;
+    const char *like_path; /* NULL: not given */
+    struct rounds_of rounds_of;
+    struct like like;
+    char traces[PATH_MAX + 64]; /* folder of the traces */
+    struct choice choice;
+
+    char device_name[16];
+    struct device_properties device;
+    struct device_health health; /* at the start */
+    struct roofs roofs;          /* of the precisions that the scenarios train in */
+    struct run_data data;
+    struct result_file *file;
+    struct scenario_result *results;
+    int count; /* results so far */
+};
+
+/* Opens the device once, to learn that it is there and what it is; every child then opens the same. */
+static enum status resolve_device(struct run *run)
+{
+    enum status status = STATUS_OK;
+    struct device *device = NULL;
+
+    TRY(flags_open_device(&device, &run->flags));
+    run->device = *device_properties(device);
+    run->health = device_health(device);
+    device_name_print(run->device_name, sizeof run->device_name, &run->device);
+    run->flags.device = run->device_name;
+
+out:
+    device_close(device);
+    return status;
+}
+
+/* The product that a variant's steps are held against: that of its precision. ROOF_PEAKS: none, or the
+ * variant is refused, which its child reports. */
+static int peak_of(const struct run *run, const struct scenario *scenario, enum variant variant)
+{
+    struct protocol protocol = flags_protocol(&run->flags);
+    struct training_config config;
+    char precision[16];
+
+    if (!where_holds(scenario->needs, &run->device) ||
+        protocol_config(&protocol, scenario, variant, &run->device, &config) != STATUS_OK ||
+        knob_get(&config, "precision", precision, sizeof precision) != STATUS_OK)
+        return ROOF_PEAKS;
+    return roof_peak_find(precision);
+}
+
+/* Once for all scenarios, on a device that does nothing else. */
+static enum status measure_ceilings(struct run *run)
+{
+    enum status status = STATUS_OK;
+    struct device *device = NULL;
+    struct status_error error;
+
+    TRY(flags_open_device(&device, &run->flags));
+    TRY(clocks_raise(device));
+    for (int i = 0; i < CHOICE_MAX; i++)
+        for (int v = 0; v < VARIANT_COUNT && run->choice.chosen[i] && !interrupt_signal(); v++) {
+            int peak = peak_of(run, scenarios[i], (enum variant)v);
+            if (peak >= ROOF_PEAKS)
+                continue;
+            roofs_measure_quickly(&run->roofs, peak, device);
+            error = *status_last();
+            if (run->roofs.flops_per_second[peak] < 0 || run->roofs.bytes_per_second < 0)
+                TRY(status_raise(&error));
+        }
+
+out:
+    device_close(device);
+    return status;
+}
+
+static void set_ceilings(struct protocol *protocol, const struct run *run,
+                         const struct scenario *scenario)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        int peak = peak_of(run, scenario, (enum variant)v);
+        protocol->ceilings[v] =
+            peak < ROOF_PEAKS ? roofs_ceilings(&run->roofs, peak) : (struct ceilings){ 0, 0 };
+    }
+}
+
+static enum status run_scenario(struct run *run, const struct scenario *scenario,
+                                const struct protocol *protocol, struct progress *progress)
+{
+    enum status status = STATUS_OK;
+    struct scenario_result *result = &run->results[run->count];
+
+    progress_update(progress, scenario, NULL);
+    if (!experiment_skips(result, scenario, protocol, &run->device))
+        status =
+            experiment_run(result, scenario, protocol, progress_update, progress, interrupt_flag());
+    if (status != STATUS_OK)
+        scenario_result_release(result);
+    TRY(status);
+    run->count++;
+    progress_next(progress);
+    progress_clear(progress);
+    status = result_file_add(run->file, result);
+    if (status != STATUS_OK)
+        status_context("--out=%.60s", run->flags.out);
+
+out:
+    progress_clear(progress);
+    return status;
+}
+
+/* An A/A comparison has nothing to explain. */
+static bool wants_traces(const struct run *run)
+{
+    return !run->no_trace && !run->flags.aa;
+}
+
+/* The protocol of children that write into the open folder. */
+static struct protocol run_protocol(struct run *run)
+{
+    struct protocol protocol = flags_protocol(&run->flags);
+    const struct result_folder *folder = result_file_folder(run->file);
+
+    if (wants_traces(run)) {
+        snprintf(run->traces, sizeof run->traces, "%s/%s", folder->path, folder->traces);
+        protocol.traces = run->traces;
+    }
+    protocol.lock = folder->lock;
+    return protocol;
+}
+
+/* Says what the folder holds now. */
+static enum status interrupted(const struct run *run, int wanted)
+{
+    enum status status = STATUS_OK;
+    const struct result_folder *folder = result_file_folder(run->file);
+
+    if (result_file_written(run->file) > 0)
+        FAIL(STATUS_INTERRUPTED, "stopped by %s; %d of %d scenarios are in %s", interrupt_name(),
+             result_file_written(run->file), wanted, result_file_path(run->file));
+    if (folder->date[0] != '\0')
+        FAIL(STATUS_INTERRUPTED,
+             "stopped by %s before a scenario was measured; %s has the results of %s as before",
+             interrupt_name(), folder->path, folder->date);
+    FAIL(STATUS_INTERRUPTED, "stopped by %s before a scenario was complete; there are no results",
+         interrupt_name());
+
+out:
+    return status;
+}
+
+static enum status run_scenarios(struct run *run)
+{
+    enum status status = STATUS_OK;
+    int wanted = choice_count(&run->choice);
+    struct protocol protocol = run_protocol(run);
+    struct progress progress = progress_start(wanted);
+
+    run->results = calloc((size_t)wanted, sizeof *run->results);
+    if (run->results == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d results", wanted);
+    for (int i = 0; i < CHOICE_MAX; i++) {
+        if (!run->choice.chosen[i])
+            continue;
+        protocol.jpeg_pixels = run->like.jpeg_pixels[i];
+        set_ceilings(&protocol, run, scenarios[i]);
+        if (!interrupt_signal())
+            TRY(run_scenario(run, scenarios[i], &protocol, &progress));
+        if (interrupt_signal())
+            break;
+    }
+
+out:
+    if (interrupt_signal() && (status == STATUS_OK || status == STATUS_INTERRUPTED))
+        status = interrupted(run, wanted);
+    return status;
+}
+
+static int count_verdict(const struct run *run, enum verdict verdict)
+{
+    int count = 0;
+
+    for (int i = 0; i < run->count; i++) count += run->results[i].verdict == verdict;
+    return count;
+}
+
+static bool are_all_skipped(const struct run *run)
+{
+    return run->count > 0 && count_verdict(run, VERDICT_SKIPPED) == run->count;
+}
+
+static bool has_traces(const struct run *run)
+{
+    for (int i = 0; i < run->count; i++)
+        for (int v = 0; v < VARIANT_COUNT; v++)
+            if (run->results[i].tracing[v].file[0] != '\0')
+                return true;
+    return false;
+}
+
+static void print_places(const struct run *run, const struct page *page)
+{
+    const char *device = run->device.name, *path = result_file_path(run->file);
+
+    if (result_file_written(run->file) == 0)
+        page_paragraph(page, INK_DIM, "%s", device);
+    else if (has_traces(run))
+        page_paragraph(page, INK_DIM, "%s; results in %s, traces in %s", device, path, run->traces);
+    else
+        page_paragraph(page, INK_DIM, "%s; results in %s", device, path);
+}
+
+static enum status print_results(const struct run *run)
+{
+    enum status status = STATUS_OK;
+    struct page page = flags_page(&run->flags);
+    struct protocol protocol = flags_protocol(&run->flags);
+    char *text = NULL;
+
+    if (run->flags.format == FORMAT_JSON) {
+        TRY(result_file_text(run->file, &text));
+        fputs(text, stdout);
+    } else if (run->count > 0) {
+        run_table(&page, run->results, run->count);
+        if (are_all_skipped(run))
+            page_paragraph(&page, INK_PLAIN, "Nothing was %s: every scenario was skipped.",
+                           run->flags.aa ? "compared" : "reproduced");
+        run_data_print(&run->data, &protocol, &page);
+        print_places(run, &page);
+    }
+
+out:
+    free(text);
+    return status;
+}
+
+/* A trace that was wanted could not be written. */
+static bool lacks_trace(const struct scenario_result *result)
+{
+    return result->tracing[VARIANT_BEFORE].reason[0] != '\0' ||
+           result->tracing[VARIANT_AFTER].reason[0] != '\0';
+}
+
+/* A run fails when a bottleneck was neither shown nor known to be impossible here, and when all were
+ * skipped: then nothing was tested. In A/A, where nothing is to be shown, it also fails by a false alarm.
+ * Strictly, all must have shown what they are about. */
+static bool is_well(const struct run *run)
+{
+    const bool lenient = !run->flags.strict;
+    const bool well[VERDICT_COUNT] = {
+        [VERDICT_REPRODUCED] = true,
+        [VERDICT_NO_DIFFERENCE] = true,
+        [VERDICT_SKIPPED] = lenient,
+        [VERDICT_UNDECIDED] = lenient && run->flags.aa,
+    };
+
+    for (int i = 0; i < run->count; i++)
+        if (!well[run->results[i].verdict] || lacks_trace(&run->results[i]))
+            return false;
+    return !are_all_skipped(run);
+}
+
+/* On standard error, as it is no result: the time to think again is before anything is lost. */
+static void announce(const struct result_folder *folder)
+{
+    char text[PATH_MAX + 256];
+
+    if (folder->unlocked[0] != '\0') {
+        snprintf(text, sizeof text, "%s cannot be locked (%s): let no other run write to it.",
+                 folder->path, folder->unlocked);
+        wrap_print(stderr, 0, 0, wrap_width(stderr), text);
+    }
+    if (folder->date[0] != '\0') {
+        snprintf(text, sizeof text,
+                 "%s has results of %s. They are replaced when the first scenario is measured.",
+                 folder->path, folder->date);
+        wrap_print(stderr, 0, 0, wrap_width(stderr), text);
+    }
+}
+
+/* A run without a figure has not replaced the older results. */
+static void announce_kept(const struct run *run)
+{
+    const struct result_folder *folder = result_file_folder(run->file);
+    char text[PATH_MAX + 256];
+
+    if (run->count == 0 || folder->date[0] == '\0')
+        return;
+    snprintf(text, sizeof text, "Nothing was measured: %s keeps the results of %s.", folder->path,
+             folder->date);
+    wrap_print(stderr, 0, 0, wrap_width(stderr), text);
+}
+
+/* Errors name the flag that chooses the folder. */
+static enum status open_output(struct run *run)
+{
+    enum status status = STATUS_OK;
+
+    TRY(result_file_open(&run->file, run->flags.out, wants_traces(run), &run->device,
+                         &run->health));
+    announce(result_file_folder(run->file));
+
+out:
+    if (status != STATUS_OK)
+        status_context("--out=%.60s", run->flags.out);
+    return status;
+}
+
+/* The core scenarios, or those of the result to be like, if none is named. */
+static enum status choose_scenarios(struct run *run)
+{
+    enum status status = STATUS_OK;
+    const struct flags given = run->flags;
+
+    for (int i = 0; i < run->flags.argument_count; i++)
+        TRY(choice_add(&run->choice, run->flags.arguments[i]));
+    if (run->like_path != NULL)
+        TRY(like_read(&run->like, run->like_path, &run->flags, &run->choice));
+    else if (run->flags.argument_count == 0)
+        TRY(choice_add(&run->choice, "core"));
+    for (int i = 0; i < CHOICE_MAX; i++)
+        if (run->choice.chosen[i])
+            TRY(flags_check_ranks(&given, scenarios[i]));
+
+out:
+    return status;
+}
+
+static enum status measure_scenarios(struct run *run, int *exit_code)
+{
+    enum status status = STATUS_OK, outcome;
+    struct protocol protocol;
+    struct status_error error;
+
+    TRY(rounds_of_refuse_options(&run->rounds_of));
+    TRY(choose_scenarios(run));
+    TRY(resolve_device(run));
+    TRY(like_check_device(&run->like, &run->device));
+    protocol = flags_protocol(&run->flags);
+    TRY(run_data_check(&run->data, &run->choice, run->like.jpeg_pixels, &protocol, &run->device));
+    TRY(open_output(run));
+    interrupt_catch();
+    if (measure_ceilings(run) != STATUS_OK)
+        notice_once("no utilisation is stated, because how fast the device multiplies and copies "
+                    "could not be measured: %s",
+                    status_last()->text);
+    outcome = run_scenarios(run);
+    error = *status_last();
+    TRY(print_results(run)); /* of a run cut short too */
+    if (outcome != STATUS_OK)
+        TRY(status_raise(&error));
+    announce_kept(run);
+
+out:
+    if (status == STATUS_OK && !is_well(run))
+        *exit_code = 1;
+    return status;
+}
+
+static enum status run_run(void *context, int *exit_code)
+{
+    static const struct rounds_of_command rounds_of_run = { "run", "out", "", "like" };
+    struct run *run = context;
+
+    return run->rounds_of.given
+               ? rounds_of_measure(&run->rounds_of, &rounds_of_run, &run->flags, exit_code)
+               : measure_scenarios(run, exit_code);
+}
+
+static void release(void *context)
+{
+    struct run *run = context;
+
+    for (int i = 0; i < run->count; i++) scenario_result_release(&run->results[i]);
+    free(run->results);
+    result_file_close(run->file);
+    like_release(&run->like);
+}
+
+static const struct option_row options[] = {
+    FLAG_DEVICE("where to train"),
+    FLAG_DEVICE_MEMORY,
+    FLAG_DATA,
+    FLAG_SEED,
+    { "like", "RESULT",
+      "do the work of that earlier run again, to compare the two: its scenarios, unless some are "
+      "named, its images and their sizes, seed, device memory, and --quick",
+      1, value_text, .offset = offsetof(struct run, like_path) },
+    FLAG_RANKS,
+    FLAG_PAIRS,
+    FLAG_QUICK,
+    FLAG_AA,
+    FLAG_STRICT("pass only if every scenario was reproduced: skipped fails too; with --aa, only if "
+                "none is undecided or skipped",
+                2),
+    { "no-trace", NULL, "leave out the traces, which take two short processes per scenario", 2,
+      value_boolean, .offset = offsetof(struct run, no_trace) },
+    FLAG_OUT("folder for result.json and traces", 3),
+    FLAG_FORMAT("console|json|markdown"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    ROUNDS_OF_OPTIONS(run, rounds_of),
+    OPTIONS_END,
+};
+
+const struct command command_run = {
+    .name = "run",
+    .text = "measure scenarios and say which bottlenecks showed",
+    .arguments = "[SCENARIO|GROUP...|core|all]\n--rounds-of OLD NEW [SCENARIO...]",
+    .help =
+        "Measures scenarios before and after their fix, and says whether each bottleneck "
+        "showed; the core scenarios if none is named. A group is what list shows them in. "
+        "Results are in result.json, in Google Benchmark's format, rewritten after each "
+        "scenario; older results in the folder stay until the first one is measured.\v"
+        "Examples:\n"
+        "  chokepoint run --quick\n"
+        "  chokepoint run item_sync --device=cuda\n"
+        "  chokepoint run memory           a group\n"
+        "  chokepoint run all --out=results --format=markdown > results.md\n"
+        "  compare.py filters chokepoint-result/result.json /before /after\n"
+        "  chokepoint run item_sync --aa\n"
+        "  chokepoint run --like=old-1 --out=new-1\n"
+        "  chokepoint run --rounds-of old/chokepoint new/chokepoint item_sync --out=rounds\n"
+        "\n" EXIT_CODES(
+            "all were reproduced or skipped, and one was reproduced",
+            "one was not, or all were skipped, or a trace could not be written; "
+            "with --aa, equal settings were "
+            "called different, a scenario failed, or all were skipped; with --strict, one was "
+            "skipped, or with --aa undecided; with --rounds-of, as compare") "\n" UNDECIDED_EXITS,
+    .options = options,
+    .context_size = sizeof(struct run),
+    .run = run_run,
+    .release = release,
+};

@@ -1,0 +1,199 @@
+#include "harness/cli/train/sweep.h"
+
+#include "harness/cli/job/interrupt.h"
+#include "harness/lab/experiment/parent/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double SECONDS = 0.5;
+
+/* --- The command line --- */
+
+static enum status take_values(struct sweep_axis *axis, char *next)
+{
+    enum status status = STATUS_OK;
+    char *one;
+
+    while ((one = strsep(&next, ",")) != NULL) {
+        struct training_config tried;
+        knobs_defaults(&tried);
+        TRY(knob_set(&tried, axis->knob, one));
+        if (axis->count == SWEEP_VALUES)
+            FAIL(STATUS_BAD_USAGE, "--sweep takes %d values at most", SWEEP_VALUES);
+        axis->values[axis->count++] = one;
+    }
+
+out:
+    return status;
+}
+
+/* All values, or pairs of values, as rows. */
+static enum status make_rows(struct knob_sweep *sweep)
+{
+    enum status status = STATUS_OK;
+    int outer = sweep->axes[0].count, inner = sweep->knobs > 1 ? sweep->axes[1].count : 1;
+
+    if (outer * inner > SWEEP_ROWS)
+        FAIL(STATUS_BAD_USAGE, "--sweep takes %d pairs of values at most; these are %d", SWEEP_ROWS,
+             outer * inner);
+    sweep->row_count = outer * inner;
+    for (int i = 0; i < sweep->row_count; i++)
+        sweep->rows[i] = (struct sweep_row){ .at = { i / inner, i % inner } };
+
+out:
+    return status;
+}
+
+enum status sweep_take(struct knob_sweep *sweep, const char *text)
+{
+    enum status status = STATUS_OK;
+    struct sweep_axis *axis = &sweep->axes[sweep->knobs];
+    char *next;
+
+    if (sweep->knobs == SWEEP_KNOBS)
+        FAIL(STATUS_BAD_USAGE, "--sweep was given more than twice; give one knob or two");
+    axis->text = strdup(text);
+    if (axis->text == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
+    sweep->knobs++;
+    next = strchr(axis->text, '=');
+    if (next == NULL || next[1] == '\0')
+        FAIL(STATUS_BAD_USAGE, "--sweep=%s: give a knob and its values, as in workers=0,1,2", text);
+    *next++ = '\0';
+    axis->knob = axis->text;
+    if (sweep->knobs == 2 && strcmp(axis->knob, sweep->axes[0].knob) == 0)
+        FAIL(STATUS_BAD_USAGE, "--sweep was given twice with %s; give all its values at once",
+             axis->knob);
+    TRY(take_values(axis, next));
+    TRY(make_rows(sweep));
+
+out:
+    return status;
+}
+
+void sweep_name(const struct knob_sweep *sweep, const struct sweep_row *row, char name[SWEEP_NAME])
+{
+    int length = 0;
+
+    for (int k = 0; k < sweep->knobs && length < SWEEP_NAME; k++)
+        length +=
+            snprintf(name + length, (size_t)(SWEEP_NAME - length), "%s%s=%s", k > 0 ? " " : "",
+                     sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]);
+}
+
+/* --- Measuring --- */
+
+/* Errors that stop one row only: the others may still run. */
+static bool is_refusal(enum status status)
+{
+    return status == STATUS_REFUSED || status == STATUS_UNSUPPORTED ||
+           status == STATUS_DEVICE_OUT_OF_MEMORY;
+}
+
+static enum status measure_row(struct knob_sweep *sweep, struct sweep_row *row,
+                               struct device *device, const struct training_config *base, int steps)
+{
+    enum status status = STATUS_OK;
+    struct training_config config = *base;
+    struct measure measure = { .steps = steps, .seconds = SECONDS, .windows = 1 };
+
+    for (int k = 0; k < sweep->knobs; k++)
+        TRY(knob_set(&config, sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]));
+    TRY(knobs_resolve(&config, device_properties(device)));
+    TRY(measure_training(&row->rounds[row->count], device, &config, &measure));
+    if (row->rounds[row->count].log_error.status != STATUS_OK)
+        TRY(status_raise(&row->rounds[row->count].log_error));
+    row->count += !row->rounds[row->count].interrupted;
+
+out:
+    if (is_refusal(status)) {
+        snprintf(row->refusal, sizeof row->refusal, "%s", status_last()->text);
+        return STATUS_OK;
+    }
+    return status;
+}
+
+static enum status open_rows(struct knob_sweep *sweep)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < sweep->row_count; i++) {
+        sweep->rows[i].rounds = calloc((size_t)sweep->rounds, sizeof *sweep->rows[i].rounds);
+        if (sweep->rows[i].rounds == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
+    }
+
+out:
+    return status;
+}
+
+enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
+                          const struct training_config *config, int steps, int rounds)
+{
+    enum status status = STATUS_OK;
+    struct progress progress = progress_start(sweep->row_count * rounds);
+
+    sweep->rounds = rounds;
+    TRY(open_rows(sweep));
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < sweep->row_count; i++) {
+            struct sweep_row *row = &sweep->rows[(i + round) % sweep->row_count];
+            char name[SWEEP_NAME];
+            if (row->refusal[0] != '\0')
+                continue;
+            sweep_name(sweep, row, name);
+            progress_show(&progress, (double)progress.done / progress.scenarios,
+                          "round %d of %d: %s", round + 1, rounds, name);
+            status = measure_row(sweep, row, device, config, steps);
+            sweep->interrupted = interrupt_signal() != 0;
+            if (sweep->interrupted)
+                FAIL(STATUS_INTERRUPTED, "stopped by %s in round %d of %d", interrupt_name(),
+                     round + 1, rounds);
+            TRY(status);
+            progress_next(&progress);
+        }
+
+out:
+    progress_clear(&progress);
+    return status;
+}
+
+bool sweep_has_measured(const struct knob_sweep *sweep)
+{
+    for (int i = 0; i < sweep->row_count; i++)
+        if (sweep->rows[i].count > 0)
+            return true;
+    return false;
+}
+
+void sweep_release(struct knob_sweep *sweep)
+{
+    for (int i = 0; i < sweep->row_count; i++) free(sweep->rows[i].rounds);
+    for (int k = 0; k < sweep->knobs; k++) free(sweep->axes[k].text);
+    *sweep = (struct knob_sweep){ .knobs = 0 };
+}
+
+enum status sweep_knee(const struct knob_sweep *sweep, struct knee *knee)
+{
+    enum status status = STATUS_OK;
+    size_t count = (size_t)sweep->row_count, rounds = (size_t)sweep->rounds;
+    struct knee_value *values = calloc(count, sizeof *values);
+    double *rates = calloc(count * rounds, sizeof *rates);
+
+    if (values == NULL || rates == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
+    for (size_t i = 0; i < count; i++) {
+        const struct sweep_row *row = &sweep->rows[i];
+        for (int r = 0; r < row->count; r++)
+            rates[i * rounds + (size_t)r] = row->rounds[r].metric[METRIC_SAMPLES_PER_SECOND];
+        values[i] = (struct knee_value){ rates + i * rounds, row->count, row->at[0] + row->at[1] };
+    }
+    *knee = knee_find(values, sweep->row_count);
+
+out:
+    free(values);
+    free(rates);
+    return status;
+}

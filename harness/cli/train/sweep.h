@@ -1,0 +1,65 @@
+/* A sweep: `train` with each value of a knob, or with each pair of values of two knobs. */
+#ifndef HARNESS_CLI_TRAIN_SWEEP_H
+#define HARNESS_CLI_TRAIN_SWEEP_H
+
+#include "harness/cli/line/flags.h"
+#include "harness/cli/train/measure.h"
+#include "harness/lab/search/knee.h"
+
+enum { SWEEP_KNOBS = 2, SWEEP_VALUES = 32, SWEEP_ROWS = 256 };
+
+/* A knob and its values, from the cheapest on. */
+struct sweep_axis {
+    char *text; /* "knob=a,b,c", cut up */
+    const char *knob;
+    const char *values[SWEEP_VALUES];
+    int count;
+};
+
+/* One setting: what was measured with it, round by round, or why it could not run. */
+struct sweep_row {
+    int at[SWEEP_KNOBS];        /* its value on each axis */
+    struct measurement *rounds; /* [count] */
+    int count;
+    char refusal[512]; /* "": it ran */
+};
+
+/* All zeros at first. */
+struct knob_sweep {
+    struct sweep_axis axes[SWEEP_KNOBS];
+    int knobs; /* 0: there is no sweep */
+    int rounds;
+    struct sweep_row rows[SWEEP_ROWS]; /* those of the last axis are neighbours */
+    int row_count;
+    bool interrupted;
+};
+
+/* Reads "knob=a,b,c", once per knob. Each value is tried on the knob at once, so that a wrong one is refused
+ * before anything runs. */
+enum status sweep_take(struct knob_sweep *sweep, const char *text);
+
+/* Measures all rows in rounds, each of which begins with another one, so that drift of the machine falls on
+ * all. A row that the device refuses, or that has too little memory, keeps the reason; the others run.
+ * `steps` as in struct measure. INTERRUPTED: the rows have what was finished before; anything at all if
+ * sweep_has_measured(). */
+enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
+                          const struct training_config *config, int steps, int rounds);
+bool sweep_has_measured(const struct knob_sweep *sweep);
+
+void sweep_release(struct knob_sweep *sweep);
+
+/* "workers=2", or "workers=2 batch=8". */
+enum { SWEEP_NAME = 160 };
+void sweep_name(const struct knob_sweep *sweep, const struct sweep_row *row, char name[SWEEP_NAME]);
+
+/* By samples per second. The cheapest row is the one with the fewest values before its own. OUT_OF_MEMORY. */
+enum status sweep_knee(const struct knob_sweep *sweep, struct knee *knee);
+
+/* A row per value, or a table with a row for each value of the first knob and a column for each of the
+ * second; then what is enough. */
+enum status sweep_print(const struct page *page, const struct knob_sweep *sweep);
+
+/* The same as JSON on standard output, with rows for Google Benchmark's tools. */
+enum status sweep_print_json(const struct knob_sweep *sweep, struct device *device);
+
+#endif

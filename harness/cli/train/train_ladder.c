@@ -1,0 +1,367 @@
+#include "harness/cli/train/train_ladder.h"
+
+#include "harness/base/clock.h"
+#include "harness/cli/job/interrupt.h"
+#include "harness/cli/train/train_output.h"
+#include "harness/lab/experiment/effect_words.h"
+#include "harness/lab/experiment/parent/progress.h"
+#include "harness/lab/search/ladder_children.h"
+#include "harness/text/wrap.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMMAND = 2048, EXTRA = 2 * EXTRA_PAIRS };
+
+static const char *const rung_ends[] = {
+    [RUNG_KEPT] = "kept", [RUNG_TAKEN_BACK] = "taken back", [RUNG_FAILED] = "not measured"
+};
+
+static const char *const ladder_ends[] = { [LADDER_NOTHING_FOUND] = "nothing_found",
+                                           [LADDER_NO_FIX_LEFT] = "no_fix_left",
+                                           [LADDER_OUT_OF_TIME] = "out_of_time",
+                                           [LADDER_STOPPED] = "stopped" };
+
+/* Where the rungs are printed. */
+struct printer {
+    struct page page;
+    bool is_json;
+    int count;
+    struct progress progress;
+    const struct ladder_children *children;
+    double budget_seconds;
+};
+
+/* --- For people --- */
+
+static enum direction direction_of(const struct rung *rung)
+{
+    for (const struct expectation *e = rung->fix->expect; !expectation_is_end(e); e++)
+        if (e->metric == rung->metric && !e->is_cost)
+            return e->direction;
+    return SHRINKS;
+}
+
+/* "step_time 1.42x faster (1.37 to 1.45)" */
+static void describe(char text[160], const struct effect *effect, enum metric metric,
+                     enum direction direction)
+{
+    struct change_text change = effect_words(effect, metric, direction);
+
+    snprintf(text, 160, "%s %s%s%s%s", metric_name(metric), change.effect,
+             change.interval[0] != '\0' ? " (" : "", change.interval,
+             change.interval[0] != '\0' ? ")" : "");
+}
+
+/* "major, predicted 1.42x" */
+static void predicted_text(char text[96], const struct rung *rung)
+{
+    const char *severity = severity_name(rung->severity);
+
+    if (rung->finding == NULL)
+        snprintf(text, 96, "nothing asks for it");
+    else if (!isfinite(rung->predicted_gain))
+        snprintf(text, 96, "%s, no time predicted", severity);
+    else
+        snprintf(text, 96, "%s, predicted %s%.2fx", severity,
+                 rung->gain_is_least  ? "at least "
+                 : rung->gain_is_most ? "at most "
+                                      : "",
+                 rung->predicted_gain);
+}
+
+static void print_rung(const struct page *page, int number, const struct rung *rung)
+{
+    static const enum ink inks[] = { INK_GOOD, INK_DOUBTFUL, INK_BAD };
+    char fix[200], predicted[96], measured[160] = "", time[160] = "";
+
+    snprintf(fix, sizeof fix, "%s %s -> %s", rung->fix->knob, rung->before, rung->after);
+    page_item(page, number, rung->finding != NULL ? rung->finding : "no finding", fix,
+              inks[rung->end], rung_ends[rung->end]);
+    predicted_text(predicted, rung);
+    if (rung->end != RUNG_FAILED) {
+        describe(measured, &rung->effect, rung->metric, direction_of(rung));
+        if (rung->metric != METRIC_STEP_TIME)
+            describe(time, &rung->step_time, METRIC_STEP_TIME, SHRINKS);
+        page_detail(page, "%s; measured: %s%s%s; %.0f samples/s", predicted, measured,
+                    time[0] != '\0' ? ", " : "", time, rung->samples_per_second);
+    }
+    if (rung->reason[0] != '\0')
+        page_detail(page, "%s: %s", rung_ends[rung->end], rung->reason);
+    fflush(page->console.stream);
+}
+
+/* A device by its name, and the settings where all begins. */
+static void print_start(const struct page *page, const struct ladder *ladder, const char *settings,
+                        bool all_wrong)
+{
+    page_title(page, ladder->device.name);
+    page_paragraph(page, INK_PLAIN,
+                   "%s. The first finding's fix is measured and kept if it helps, until nothing is "
+                   "found that is worth a fix; then whatever else is still wrong. At most %.0f s.",
+                   all_wrong ? "From everything wrong" : "From the settings that were given",
+                   ladder->budget_seconds);
+    page_paragraph(page, INK_DIM, "%s", settings);
+    fputc('\n', page->console.stream);
+    fflush(page->console.stream);
+}
+
+static void print_end(const struct page *page, const struct ladder *ladder, const char *command)
+{
+    int kept = 0;
+
+    for (int i = 0; i < ladder->count; i++) kept += ladder->rungs[i].end == RUNG_KEPT;
+    if (ladder->count > 0)
+        fputc('\n', page->console.stream);
+    if (ladder->end == LADDER_NOTHING_FOUND)
+        page_paragraph(page, INK_PLAIN,
+                       "Nothing more is found that is worth a fix, and no other change helps.");
+    else if (ladder->end == LADDER_NO_FIX_LEFT)
+        page_paragraph(page, INK_PLAIN,
+                       "No fix is left for what is found (%s): each was tried, or no setting here "
+                       "is one. No other change helps.",
+                       ladder->left);
+    else if (ladder->end == LADDER_OUT_OF_TIME)
+        page_paragraph(page, INK_PLAIN, "The time is over (--time-budget); what is found last: %s.",
+                       ladder->left[0] != '\0' ? ladder->left : "nothing");
+    if (isfinite(ladder->first_samples_per_second))
+        page_summary(page, "%.0f -> %.0f samples/s, %.1fx, by %d fix%s of %d tried, in %.0f s",
+                     ladder->first_samples_per_second, ladder->samples_per_second,
+                     ladder->samples_per_second / ladder->first_samples_per_second, kept,
+                     kept == 1 ? "" : "es", ladder->count, ladder->seconds);
+    page_heading(page, "The tuned settings");
+    wrap_command(page->console.stream, 2, page->console.room, command);
+}
+
+/* --- JSON --- */
+
+static void effect_json(struct json *json, cJSON *to, const char *name, const struct effect *effect)
+{
+    cJSON *object = json_object(json, to, name);
+
+    json_number(json, object, "before", effect->before);
+    json_number(json, object, "after", effect->after);
+    json_number(json, object, "factor", effect->factor);
+    json_number(json, object, "low", effect->low);
+    json_number(json, object, "high", effect->high);
+    json_number(json, object, "coverage", effect->coverage);
+}
+
+static void rung_json(struct json *json, cJSON *rungs, const struct rung *rung)
+{
+    cJSON *object = json_object(json, rungs, NULL);
+
+    json_text(json, object, "finding", rung->finding);
+    json_text(json, object, "severity",
+              rung->finding != NULL ? severity_name(rung->severity) : NULL);
+    json_number(json, object, "predicted_gain", rung->predicted_gain);
+    json_bool(json, object, "predicted_gain_at_least", rung->gain_is_least);
+    json_bool(json, object, "predicted_gain_at_most", rung->gain_is_most);
+    json_text(json, object, "scenario", rung->fix->name);
+    json_text(json, object, "needed_by", rung->needed_by != NULL ? rung->needed_by->name : NULL);
+    json_text(json, object, "knob", rung->fix->knob);
+    json_text(json, object, "before", rung->before);
+    json_text(json, object, "after", rung->after);
+    json_text(json, object, "end", rung_ends[rung->end]);
+    json_text(json, object, "reason", rung->reason[0] != '\0' ? rung->reason : NULL);
+    if (rung->end != RUNG_FAILED) {
+        json_text(json, object, "metric", metric_name(rung->metric));
+        effect_json(json, object, "effect", &rung->effect);
+        effect_json(json, object, "step_time", &rung->step_time);
+    }
+    json_number(json, object, "samples_per_second", rung->samples_per_second);
+    json_number(json, object, "seconds", rung->seconds);
+}
+
+static enum status print_json(const struct ladder *ladder, const char *from, const char *to,
+                              const char *command, const struct status_error *error)
+{
+    struct json json = { 0 };
+    cJSON *root = json_object(&json, NULL, NULL), *rungs;
+
+    json_integer(&json, root, "schema", 1);
+    json_text(&json, root, "device", ladder->device.name);
+    json_text(&json, root, "from", from);
+    rungs = json_array(&json, root, "rungs");
+    for (int i = 0; i < ladder->count; i++) rung_json(&json, rungs, &ladder->rungs[i]);
+    json_text(&json, root, "end", ladder_ends[ladder->end]);
+    json_text(&json, root, "error", error != NULL ? error->text : NULL);
+    json_text(&json, root, "left", ladder->left);
+    json_number(&json, root, "first_samples_per_second", ladder->first_samples_per_second);
+    json_number(&json, root, "samples_per_second", ladder->samples_per_second);
+    json_number(&json, root, "seconds", ladder->seconds);
+    json_number(&json, root, "time_budget", ladder->budget_seconds);
+    json_text(&json, root, "settings", to);
+    json_text(&json, root, "command", command);
+    return train_print_json(&json, root);
+}
+
+/* --- The climb --- */
+
+static void report(void *context, const struct rung *rung)
+{
+    struct printer *printer = context;
+
+    printer->count++;
+    progress_clear(&printer->progress);
+    if (!printer->is_json)
+        print_rung(&printer->page, printer->count, rung);
+}
+
+static void show_progress(void *context, const struct scenario *scenario,
+                          const struct experiment_state *state)
+{
+    const struct printer *printer = context;
+    double elapsed = (double)(clock_ns() - printer->children->begin_ns) * 1e-9;
+
+    progress_show(&printer->progress, 0, "%.0f of %.0f s: %s %s -> %s, %s %d of %d", elapsed,
+                  printer->budget_seconds, scenario->knob, scenario->before, scenario->after,
+                  state->part, state->number, state->total);
+}
+
+static void append(char command[COMMAND], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void append(char command[COMMAND], const char *format, ...)
+{
+    size_t length = strlen(command);
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(command + length, COMMAND - length, format, list);
+    va_end(list);
+}
+
+/* The settings that differ from the defaults, as flags of `train`. */
+static void write_command(char command[COMMAND], const struct flags *flags,
+                          const struct training_config *config)
+{
+    struct training_config defaults;
+    char word[COMMAND];
+    int count;
+    const struct knob *knobs = knobs_list(&count);
+
+    knobs_defaults(&defaults);
+    wrap_quote(command, COMMAND, program_invocation_name);
+    append(command, " train");
+    if (strcmp(flags->device, "auto") != 0)
+        append(command, " --device=%s", flags->device);
+    if (flags->device_memory > 0)
+        append(command, " --device-memory=%lld", (long long)flags->device_memory);
+    for (int i = 0; i < count; i++) {
+        char value[64], usual[64], name[40];
+        bool is_folder = strcmp(knobs[i].name, "data") == 0 && config->data.folder[0] != '\0';
+        if (knob_get(config, knobs[i].name, value, sizeof value) != STATUS_OK ||
+            knob_get(&defaults, knobs[i].name, usual, sizeof usual) != STATUS_OK ||
+            (strcmp(value, usual) == 0 && !is_folder))
+            continue;
+        snprintf(name, sizeof name, "%s", knobs[i].name);
+        for (char *letter = name; *letter != '\0'; letter++)
+            if (*letter == '_')
+                *letter = '-';
+        wrap_quote(word, sizeof word, is_folder ? config->data.folder : value);
+        append(command, " --%s=%s", name, word);
+    }
+}
+
+/* Opened for its properties alone: the children open it. */
+static enum status read_device(struct device_properties *properties, const struct flags *flags)
+{
+    enum status status = STATUS_OK;
+    struct device *device = NULL;
+
+    TRY(flags_open_device(&device, flags));
+    *properties = *device_properties(device);
+
+out:
+    device_close(device);
+    return status;
+}
+
+static enum status print_result(const struct printer *printer, const struct flags *flags,
+                                const struct ladder *ladder, const char *from,
+                                const struct status_error *error)
+{
+    enum status status = STATUS_OK;
+    struct training_config resolved = ladder->config;
+    char command[COMMAND], to[COMMAND];
+
+    TRY(knobs_resolve(&resolved, &ladder->device));
+    TRY(knobs_print(&resolved, to, sizeof to));
+    write_command(command, flags, &ladder->config);
+    if (printer->is_json)
+        TRY(print_json(ladder, from, to, command, error));
+    else
+        print_end(&printer->page, ladder, command);
+
+out:
+    return status;
+}
+
+static struct protocol protocol_of(const struct flags *flags, const struct training_config *config)
+{
+    struct protocol protocol = protocol_default(true);
+
+    protocol.extra =
+        EXTRA; /* or a fix that does nothing would cost 2.5 times the time of one that helps */
+    protocol.device = flags->device;
+    protocol.device_memory = flags->device_memory;
+    protocol.data = config->data.folder[0] != '\0' ? config->data.folder : NULL;
+    protocol.seed = config->seed;
+    return protocol;
+}
+
+enum status train_ladder(const struct flags *flags, const struct training_config *config,
+                         double budget_seconds)
+{
+    enum status status = STATUS_OK, outcome;
+    struct ladder *ladder = calloc(1, sizeof *ladder);
+    struct ladder_children children = { .budget_seconds = budget_seconds,
+                                        .program = "/proc/self/exe",
+                                        .stop = interrupt_flag() };
+    struct printer printer = { .page = flags_page(flags),
+                               .is_json = flags->format == FORMAT_JSON,
+                               .progress = progress_start(1),
+                               .children = &children,
+                               .budget_seconds = budget_seconds };
+    struct training_config resolved;
+    struct ladder_probe probe;
+    struct status_error error;
+    char from[COMMAND];
+    bool all_wrong = !ladder_is_set(config);
+
+    if (ladder == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the ladder");
+    ladder->config = *config;
+    ladder->budget_seconds = budget_seconds;
+    TRY(read_device(&ladder->device, flags));
+    if (all_wrong)
+        ladder_set_all_wrong(&ladder->config, &ladder->device);
+    resolved = ladder->config;
+    TRY(knobs_resolve(&resolved, &ladder->device));
+    TRY(knobs_print(&resolved, from, sizeof from));
+    children.protocol = protocol_of(flags, config);
+    children.progress = show_progress;
+    children.progress_context = children.report_context = &printer;
+    children.report = report;
+    TRY(ladder_children_open(&children));
+    if (!printer.is_json)
+        print_start(&printer.page, ladder, from, all_wrong);
+    interrupt_catch();
+    probe = ladder_children_probe(&children);
+    outcome = ladder_climb(ladder, &probe);
+    error = *status_last();
+    progress_clear(&printer.progress);
+    TRY(print_result(&printer, flags, ladder, from, outcome != STATUS_OK ? &error : NULL));
+    if (outcome != STATUS_OK)
+        status = status_raise(&error);
+
+out:
+    ladder_children_close(&children);
+    free(ladder);
+    return status;
+}

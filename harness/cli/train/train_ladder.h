@@ -1,0 +1,13 @@
+/* `train --ladder`: profile, find, fix and profile again, and what came of it. */
+#ifndef HARNESS_CLI_TRAIN_TRAIN_LADDER_H
+#define HARNESS_CLI_TRAIN_TRAIN_LADDER_H
+
+#include "harness/cli/line/flags.h"
+
+/* From `config`, which is not resolved, or from all that is wrong where it sets nothing that a fix changes.
+ * No device is open. Prints each rung once it is measured, then how the ladder ended and the settings as a
+ * command; as JSON all at once. After an error or an interrupt what was measured before it is printed. */
+enum status train_ladder(const struct flags *flags, const struct training_config *config,
+                         double budget_seconds);
+
+#endif

@@ -1,0 +1,201 @@
+#include "harness/cli/train/train_output.h"
+
+#include "harness/base/figures/quantity.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void train_print_settings(const struct page *page, const struct device_properties *device,
+                          const char *settings)
+{
+    page_title(page, device->name);
+    page_paragraph(page, INK_PLAIN, "%s, %s", device->isa, device->gemm_library);
+    page_paragraph(page, INK_DIM, "%s", settings);
+}
+
+void train_print_images(const struct page *page, const char *folder, const struct dataset *images)
+{
+    uint32_t held_out = dataset_count(images, SPLIT_HELD_OUT);
+
+    page_paragraph(page, INK_PLAIN, "%u images in %d classes in %s; %u of them are held out",
+                   dataset_count(images, SPLIT_TRAIN) + held_out, dataset_classes(images), folder,
+                   held_out);
+}
+
+static const struct column loss_columns[] = {
+    { "step", 8, 0 },
+    { "loss", 10, 0 },
+    { "samples/s", 14, 0 },
+    { "step time", 12, 0 },
+};
+
+void train_print_warmup(void *context, int64_t first, int64_t last)
+{
+    const struct page *page = context;
+
+    page_paragraph(page, INK_DIM, "Steps %lld to %lld warmed up and are not timed.",
+                   (long long)first, (long long)last);
+    page_table(page, loss_columns, ARRAY_SIZE(loss_columns));
+    fflush(page->console.stream);
+}
+
+void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
+                      double loss)
+{
+    const struct page *page = context;
+    char at[QUANTITY_SIZE], value[QUANTITY_SIZE], speed[QUANTITY_SIZE], time[QUANTITY_SIZE];
+    const char *const cells[] = { at, value, speed, time };
+
+    snprintf(at, sizeof at, "%lld", (long long)step);
+    snprintf(value, sizeof value, "%.4f", loss);
+    snprintf(speed, sizeof speed, "%.0f", samples_per_second);
+    quantity_print(time, step_time, "us");
+    page_row(page, loss_columns, ARRAY_SIZE(loss_columns), cells);
+    fflush(page->console.stream);
+}
+
+static const char *text_of(char text[QUANTITY_SIZE], const struct measurement *measurement,
+                           enum metric metric)
+{
+    quantity_print(text, measurement->metric[metric], metric_unit(metric));
+    return text;
+}
+
+/* A line of the summary, with its name in bold. */
+static void print_figures(const struct page *page, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void print_figures(const struct page *page, const char *name, const char *format, ...)
+{
+    static const struct column columns[] = { { "", -10, 0 }, { "", PAGE_WRAP, 0 } };
+    static const enum ink inks[] = { INK_BOLD, INK_PLAIN };
+    char text[256];
+    const char *const cells[] = { name, text };
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    page_row_inked(page, columns, ARRAY_SIZE(columns), cells, inks);
+}
+
+static void print_utilisation(const struct page *page, const struct measurement *measurement,
+                              const struct utilisation *utilisation)
+{
+    const struct ceilings *ceilings = &utilisation->ceilings;
+    char rate[QUANTITY_SIZE], ceiling[QUANTITY_SIZE];
+
+    if (isfinite(utilisation->mfu)) {
+        quantity_print(ceiling, ceilings->flops_per_second, "FLOP/s");
+        print_figures(page, "MFU", "%.0f%%: %s, where a large matrix product reaches %s",
+                      100 * utilisation->mfu,
+                      text_of(rate, measurement, METRIC_MODEL_FLOPS_PER_SECOND), ceiling);
+    }
+    if (isfinite(utilisation->bandwidth_share)) {
+        quantity_print(ceiling, ceilings->bytes_per_second, "B/s");
+        print_figures(page, "bandwidth", "%.0f%%: %s in forward and backward; a copy reaches %s",
+                      100 * utilisation->bandwidth_share,
+                      text_of(rate, measurement, METRIC_OP_BYTES_PER_SECOND), ceiling);
+    }
+}
+
+void train_print_summary(const struct page *page, const struct measurement *measurement,
+                         const struct utilisation *utilisation)
+{
+    const double *metric = measurement->metric;
+    char one[QUANTITY_SIZE], two[QUANTITY_SIZE], three[QUANTITY_SIZE], four[QUANTITY_SIZE];
+
+    fputc('\n', page->console.stream);
+    print_figures(page, "speed", "%.1f steps/s, %.0f samples/s, over %lld steps in %s",
+                  measurement_steps_per_second(measurement), metric[METRIC_SAMPLES_PER_SECOND],
+                  (long long)measurement->steps, quantity_time(measurement->seconds * 1e9).text);
+    quantity_print(one, measurement->step_p50, "us");
+    print_figures(page, "step time", "%s mean, p50 %s, p95 %s, variation %.0f%%",
+                  text_of(two, measurement, METRIC_STEP_TIME), one,
+                  text_of(three, measurement, METRIC_STEP_TIME_P95),
+                  metric[METRIC_STEP_VARIATION] * 100);
+    print_figures(page, "phases", "%s forward, %s backward, %s optimizer on the device",
+                  text_of(one, measurement, METRIC_FORWARD_TIME),
+                  text_of(two, measurement, METRIC_BACKWARD_TIME),
+                  text_of(three, measurement, METRIC_OPTIMIZER_TIME));
+    print_utilisation(page, measurement, utilisation);
+    if (measurement->energy_per_sample > 0) {
+        quantity_print(one, measurement->energy_per_sample, "J");
+        print_figures(page, "energy", "%s per sample, %.0f W on average", one,
+                      measurement->energy_per_sample * metric[METRIC_SAMPLES_PER_SECOND]);
+    }
+    print_figures(page, "data wait", "%s per step, %.0f%% of the step time",
+                  text_of(one, measurement, METRIC_DATA_WAIT),
+                  metric[METRIC_DATA_WAIT_SHARE] * 100);
+    print_figures(page, "per step", "%s launches, %s syncs, %s copies, %s device allocations",
+                  text_of(one, measurement, METRIC_LAUNCHES_PER_STEP),
+                  text_of(two, measurement, METRIC_SYNCS_PER_STEP),
+                  text_of(three, measurement, METRIC_COPIES_PER_STEP),
+                  text_of(four, measurement, METRIC_ALLOCATIONS_PER_STEP));
+    if (metric[METRIC_SKIPPED_UPDATES] > 0)
+        print_figures(page, "skipped", "%s updates per step, as a gradient overflowed",
+                      text_of(one, measurement, METRIC_SKIPPED_UPDATES));
+    print_figures(page, "memory", "%s at the peak, %s of activations; %s reserved",
+                  text_of(one, measurement, METRIC_MEMORY_PEAK),
+                  text_of(two, measurement, METRIC_ACTIVATION_PEAK),
+                  text_of(three, measurement, METRIC_MEMORY_RESERVED));
+    if (!measurement->interrupted)
+        print_figures(page, "accuracy", "%.1f%% of held-out samples, after %lld steps",
+                      measurement->accuracy * 100, (long long)measurement->steps_trained);
+    if (measurement->damaged_files > 0)
+        print_figures(page, "damaged", "%u %s cannot be decoded%s %s; %lld samples were replaced",
+                      measurement->damaged_files,
+                      measurement->damaged_files == 1 ? "file" : "files",
+                      measurement->damaged_files == 1 ? ":" : ", the first is",
+                      measurement->first_damaged, (long long)measurement->damaged_samples);
+}
+
+/* The document is freed in any case. */
+enum status train_print_json(struct json *json, cJSON *root)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+
+    TRY(json_print(json, root, &text));
+    fputs(text, stdout);
+
+out:
+    free(text);
+    cJSON_Delete(root);
+    return status;
+}
+
+void train_units_json(struct json *json, cJSON *object)
+{
+    cJSON *units = json_object(json, object, "units");
+
+    json_text(json, units, "seconds", "s");
+    json_text(json, units, "steps_per_second", "/s");
+    json_text(json, units, "energy_per_sample", "J");
+    json_text(json, units, "step_time_p50", metric_unit(METRIC_STEP_TIME));
+    for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
+        if (metric_unit((enum metric)i)[0] != '\0')
+            json_text(json, units, metric_name((enum metric)i), metric_unit((enum metric)i));
+}
+
+void train_json(struct json *json, cJSON *object, const struct measurement *measurement)
+{
+    json_integer(json, object, "steps", measurement->steps);
+    json_integer(json, object, "samples", measurement->samples);
+    json_number(json, object, "seconds", measurement->seconds);
+    json_number(json, object, "steps_per_second", measurement_steps_per_second(measurement));
+    json_number(json, object, "step_time_p50", measurement->step_p50);
+    json_number(json, object, "energy_per_sample", measurement->energy_per_sample);
+    for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
+        json_number(json, object, metric_name((enum metric)i), measurement->metric[i]);
+    json_number(json, object, "loss", measurement->loss);
+    json_number(json, object, "held_out_accuracy", measurement->accuracy);
+    json_integer(json, object, "damaged_samples", measurement->damaged_samples);
+    json_integer(json, object, "damaged_files", measurement->damaged_files);
+    json_text(json, object, "first_damaged",
+              measurement->damaged_files > 0 ? measurement->first_damaged : NULL);
+    json_integer(json, object, "warmup_steps", measurement->warmup_steps);
+    json_integer(json, object, "steps_trained", measurement->steps_trained);
+}

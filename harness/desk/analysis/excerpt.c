@@ -1,0 +1,474 @@
+/* Each row is one pass over events that are sorted by their start already. */
+#include "harness/desk/analysis/excerpt.h"
+
+#include "harness/desk/analysis/names/event_names.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Names --- */
+
+const char *excerpt_kind_name(enum excerpt_kind kind)
+{
+    static const char *const names[] = { "steps", "phases", "operators", "calls", "work", "idle" };
+
+    return (unsigned)kind < EXCERPT_KIND_COUNT ? names[kind] : "unknown";
+}
+
+const char *excerpt_category_name(enum excerpt_kind kind, int category)
+{
+    switch (kind) {
+    case EXCERPT_PHASE:
+        return phase_name((enum phase)category);
+    case EXCERPT_OPERATOR:
+    case EXCERPT_CALL:
+        return host_doing_name((enum host_doing)category);
+    case EXCERPT_WORK:
+        return work_kind_name((enum work_kind)category);
+    case EXCERPT_IDLE:
+        return gap_cause_name(category);
+    default:
+        return NULL;
+    }
+}
+
+/* --- The steps that stand for all --- */
+
+/* How far the parts of the steps from `first` on, `count` of them, are from the mean's; `sums` are of all. */
+static double distance(const struct steps *steps, const double *sums, int64_t first, int64_t count)
+{
+    double distance = 0;
+
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        double ns = 0;
+        for (int64_t i = first; i < first + count; i++) ns += (double)steps->items[i].part_ns[part];
+        distance += fabs(ns / (double)count - sums[part] / (double)steps->count);
+    }
+    return distance;
+}
+
+static void choose_steps(struct excerpt *excerpt, const struct steps *steps, int64_t count)
+{
+    double sums[STEP_PART_COUNT] = { 0 }, least = INFINITY;
+
+    count = count < 1 ? 1 : count > EXCERPT_STEPS ? EXCERPT_STEPS : count;
+    excerpt->step_count = count < steps->count ? count : steps->count;
+    for (int64_t i = 0; i < steps->count; i++)
+        for (int part = 0; part < STEP_PART_COUNT; part++)
+            sums[part] += (double)steps->items[i].part_ns[part];
+    for (int64_t i = 0; i + excerpt->step_count <= steps->count; i++) {
+        double here = distance(steps, sums, i, excerpt->step_count);
+        if (here < least) {
+            least = here;
+            excerpt->first_step = i;
+        }
+    }
+    excerpt->start_ns = steps->items[excerpt->first_step].event->start_ns;
+    for (int64_t i = 0; i < excerpt->step_count; i++)
+        excerpt->end_ns =
+            interval_later(excerpt->end_ns, steps->items[excerpt->first_step + i].event->end_ns);
+}
+
+static void choose_host(struct excerpt *excerpt, const struct timeline *timeline)
+{
+    excerpt->start_ns = timeline->host_count > 0 ? INT64_MAX : 0;
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        excerpt->start_ns = interval_earlier(excerpt->start_ns, timeline->host[i]->start_ns);
+        excerpt->end_ns = interval_later(excerpt->end_ns, timeline->host[i]->end_ns);
+    }
+}
+
+/* --- Rows and bars --- */
+
+struct drawing {
+    struct excerpt *excerpt;
+    const struct summary *summary;
+    int64_t bar_room, row_room;
+    int64_t narrow_ns; /* bars below it grow */
+};
+
+static enum status begin_row(struct drawing *drawing, struct excerpt_row row)
+{
+    struct excerpt *excerpt = drawing->excerpt;
+    enum status status = STATUS_OK;
+
+    if (excerpt->row_count == drawing->row_room) {
+        int64_t room = 2 * drawing->row_room + 16;
+        struct excerpt_row *rows = realloc(excerpt->rows, (size_t)room * sizeof *rows);
+        if (rows == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld rows of a timeline", (long long)room);
+        excerpt->rows = rows;
+        drawing->row_room = room;
+    }
+    row.first_bar = excerpt->bar_count;
+    excerpt->rows[excerpt->row_count++] = row;
+
+out:
+    return status;
+}
+
+/* A row without bars is taken back. */
+static void end_row(struct drawing *drawing)
+{
+    struct excerpt *excerpt = drawing->excerpt;
+    struct excerpt_row *row = &excerpt->rows[excerpt->row_count - 1];
+
+    row->bar_count = excerpt->bar_count - row->first_bar;
+    if (row->bar_count == 0)
+        excerpt->row_count--;
+}
+
+static bool is_within(const struct excerpt *excerpt, int64_t start_ns, int64_t end_ns)
+{
+    return end_ns > excerpt->start_ns && start_ns < excerpt->end_ns;
+}
+
+/* Takes the bar into the one before it, if both together are still narrow. */
+static bool merge(const struct drawing *drawing, const struct excerpt_row *row,
+                  const struct excerpt_bar *bar)
+{
+    const struct excerpt *excerpt = drawing->excerpt;
+    struct excerpt_bar *last;
+
+    if (excerpt->bar_count == row->first_bar)
+        return false;
+    last = &excerpt->bars[excerpt->bar_count - 1];
+    if (bar->start_ns < last->start_ns ||
+        interval_later(last->end_ns, bar->end_ns) - last->start_ns >= drawing->narrow_ns)
+        return false;
+    last->end_ns = interval_later(last->end_ns, bar->end_ns);
+    last->covered_ns = intervals_sum_ns(last->covered_ns, bar->covered_ns);
+    last->count++;
+    if (bar->longest_ns > last->longest_ns) {
+        last->longest_ns = bar->longest_ns;
+        last->name = bar->name;
+        last->category = bar->category;
+    }
+    return true;
+}
+
+/* Adds what lies within the excerpt to the last row. */
+static enum status add_bar(struct drawing *drawing, int64_t start_ns, int64_t end_ns, uint32_t name,
+                           int category)
+{
+    struct excerpt *excerpt = drawing->excerpt;
+    const struct excerpt_row *row = &excerpt->rows[excerpt->row_count - 1];
+    int64_t ns = end_ns - start_ns;
+    struct excerpt_bar bar = { start_ns, end_ns, 1, ns, ns, name, category };
+    enum status status = STATUS_OK;
+
+    if (!is_within(excerpt, start_ns, end_ns) || merge(drawing, row, &bar))
+        goto out;
+    if (excerpt->bar_count == drawing->bar_room) {
+        int64_t room = 2 * drawing->bar_room + 256;
+        struct excerpt_bar *bars = realloc(excerpt->bars, (size_t)room * sizeof *bars);
+        if (bars == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld bars of a timeline", (long long)room);
+        excerpt->bars = bars;
+        drawing->bar_room = room;
+    }
+    excerpt->bars[excerpt->bar_count++] = bar;
+
+out:
+    return status;
+}
+
+static enum status add_event(struct drawing *drawing, const struct trace_event *event, int category)
+{
+    return add_bar(drawing, event->start_ns, event->end_ns, event->name, category);
+}
+
+static enum status draw_steps(struct drawing *drawing)
+{
+    const struct steps *steps = &drawing->summary->steps;
+    enum status status = STATUS_OK;
+
+    TRY(begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_STEP }));
+    for (int64_t i = 0; i < steps->count; i++)
+        if (i >= drawing->excerpt->first_step &&
+            i < drawing->excerpt->first_step + drawing->excerpt->step_count)
+            TRY(add_event(drawing, steps->items[i].event, 0));
+    end_row(drawing);
+
+out:
+    return status;
+}
+
+/* --- Threads --- */
+
+struct track_range {
+    uint32_t track;
+    int64_t first, count; /* in timeline.host */
+};
+
+static bool is_phase(const struct summary *summary, const struct trace_event *event, int *phase)
+{
+    enum phase found;
+
+    if (!summary->host.has_loop || event->track != summary->host.loop ||
+        !phase_of_name(trace_file_name(summary->trace, event->name), &found))
+        return false;
+    *phase = (int)found;
+    return true;
+}
+
+/* A phase within another is left out. */
+static enum status draw_phases(struct drawing *drawing, const struct excerpt_row *row,
+                               const struct track_range *range)
+{
+    const struct summary *summary = drawing->summary;
+    struct excerpt_row phases = *row;
+    enum status status = STATUS_OK;
+    int64_t until_ns = INT64_MIN;
+    int phase;
+
+    phases.kind = EXCERPT_PHASE;
+    TRY(begin_row(drawing, phases));
+    for (int64_t i = 0; i < range->count; i++) {
+        const struct trace_event *event = summary->timeline.host[range->first + i];
+        if (trace_event_is_call(event) || event->start_ns < until_ns ||
+            !is_phase(summary, event, &phase))
+            continue;
+        until_ns = event->end_ns;
+        TRY(add_event(drawing, event, phase));
+    }
+    end_row(drawing);
+
+out:
+    return status;
+}
+
+/* Operators of one depth. Phases do not count as a level: they have a row of their own. */
+static enum status draw_operators(struct drawing *drawing, const struct excerpt_row *row,
+                                  const struct track_range *range, int wanted)
+{
+    const struct summary *summary = drawing->summary;
+    struct excerpt_row operators = *row;
+    enum status status = STATUS_OK;
+    int64_t ends_ns[EXCERPT_DEPTH];
+    int depth = 0, phase;
+
+    operators.kind = EXCERPT_OPERATOR;
+    operators.depth = wanted;
+    TRY(begin_row(drawing, operators));
+    for (int64_t i = 0; i < range->count; i++) {
+        const struct trace_event *event = summary->timeline.host[range->first + i];
+        const char *name = trace_file_name(summary->trace, event->name);
+        if (trace_event_is_call(event) || is_phase(summary, event, &phase))
+            continue;
+        while (depth > 0 && ends_ns[depth - 1] <= event->start_ns) depth--;
+        if (depth == wanted)
+            TRY(add_event(drawing, event, (int)host_doing_of_name(name, false)));
+        if (depth < EXCERPT_DEPTH)
+            ends_ns[depth++] = event->end_ns;
+    }
+    end_row(drawing);
+
+out:
+    return status;
+}
+
+/* A call within a call, of the driver mostly, is left out. */
+static enum status draw_calls(struct drawing *drawing, const struct excerpt_row *row,
+                              const struct track_range *range)
+{
+    const struct summary *summary = drawing->summary;
+    struct excerpt_row calls = *row;
+    enum status status = STATUS_OK;
+    int64_t until_ns = INT64_MIN;
+
+    calls.kind = EXCERPT_CALL;
+    TRY(begin_row(drawing, calls));
+    for (int64_t i = 0; i < range->count; i++) {
+        const struct trace_event *event = summary->timeline.host[range->first + i];
+        enum host_doing category;
+        if (!trace_event_is_call(event) || event->start_ns < until_ns)
+            continue;
+        until_ns = event->end_ns;
+        if (!is_within(drawing->excerpt, event->start_ns, event->end_ns))
+            continue;
+        category = host_doing_of_name(trace_file_name(summary->trace, event->name), true);
+        if (host_activity_wait(&summary->host, event->track, event->start_ns) == event)
+            category = HOST_WAITING;
+        TRY(add_event(drawing, event, (int)category));
+    }
+    end_row(drawing);
+
+out:
+    return status;
+}
+
+static enum status draw_thread(struct drawing *drawing, const struct track_range *range)
+{
+    const struct summary *summary = drawing->summary;
+    const struct event_track *track = &summary->trace->tracks[range->track];
+    struct excerpt_row row = {
+        .process = track->process,
+        .thread = track->thread,
+        .is_loop = summary->host.has_loop && summary->host.loop == range->track,
+    };
+    enum status status = STATUS_OK;
+
+    TRY(draw_phases(drawing, &row, range));
+    for (int depth = 0; depth < EXCERPT_DEPTH; depth++)
+        TRY(draw_operators(drawing, &row, range, depth));
+    TRY(draw_calls(drawing, &row, range));
+
+out:
+    return status;
+}
+
+/* The threads that do something within the excerpt, the loop's first. *ranges is malloc'd. */
+static enum status find_threads(const struct drawing *drawing, struct track_range **ranges,
+                                int64_t *count)
+{
+    const struct summary *summary = drawing->summary;
+    const struct timeline *timeline = &summary->timeline;
+    struct track_range *found =
+        calloc((size_t)summary->trace->track_count + 2, sizeof *found); /* the first: the loop's */
+    enum status status = STATUS_OK;
+    bool seen = false;
+
+    *ranges = found;
+    *count = 1;
+    if (found == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the threads of a timeline");
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        struct track_range *range = &found[*count];
+        if (i == 0 || event->track != timeline->host[i - 1]->track) {
+            *range = (struct track_range){ .track = event->track, .first = i };
+            seen = false;
+        }
+        range->count++;
+        seen = seen || is_within(drawing->excerpt, event->start_ns, event->end_ns);
+        if (!seen || (i + 1 < timeline->host_count && timeline->host[i + 1]->track == event->track))
+            continue;
+        if (summary->host.has_loop && summary->host.loop == event->track)
+            found[0] = *range;
+        else
+            ++*count;
+    }
+
+out:
+    return status;
+}
+
+static enum status draw_threads(struct drawing *drawing)
+{
+    struct track_range *ranges = NULL;
+    int64_t count;
+    enum status status = STATUS_OK;
+
+    TRY(find_threads(drawing, &ranges, &count));
+    for (int64_t i = 0; i < count && i <= EXCERPT_TRACKS; i++)
+        if (ranges[i].count > 0)
+            TRY(draw_thread(drawing, &ranges[i]));
+    drawing->excerpt->tracks_left_out +=
+        count > EXCERPT_TRACKS + 1 ? count - EXCERPT_TRACKS - 1 : 0;
+
+out:
+    free(ranges);
+    return status;
+}
+
+/* --- Devices --- */
+
+static enum status draw_stream(struct drawing *drawing, const struct track_usage *stream)
+{
+    const struct timeline *timeline = &drawing->summary->timeline;
+    const struct event_track *tracks = drawing->summary->trace->tracks;
+    enum status status = STATUS_OK;
+
+    TRY(begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_WORK,
+                                                 .process = stream->device,
+                                                 .thread = stream->stream }));
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        const struct event_track *track = &tracks[work->event->track];
+        if (track->process == stream->device && track->thread == stream->stream)
+            TRY(add_event(drawing, work->event, (int)work->kind));
+    }
+    end_row(drawing);
+
+out:
+    return status;
+}
+
+static enum status draw_streams(struct drawing *drawing)
+{
+    const struct timeline *timeline = &drawing->summary->timeline;
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < timeline->stream_count; i++) {
+        if (i < EXCERPT_TRACKS)
+            TRY(draw_stream(drawing, &timeline->streams[i]));
+        else
+            drawing->excerpt->tracks_left_out++;
+    }
+
+out:
+    return status;
+}
+
+static enum status draw_gap(void *context, const struct idle_gap *gap)
+{
+    return add_bar(context, gap->start_ns, gap->end_ns, 0, gap_cause_longest(&gap->time));
+}
+
+/* The end of the window is visited before its start, so bars are sorted. */
+static int by_start(const void *left, const void *right)
+{
+    const struct excerpt_bar *a = left, *b = right;
+
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static enum status draw_idle(struct drawing *drawing)
+{
+    const struct summary *summary = drawing->summary;
+    struct excerpt *excerpt = drawing->excerpt;
+    enum status status = STATUS_OK;
+    int64_t first = excerpt->bar_count;
+
+    TRY(begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_IDLE }));
+    TRY(idle_visit(&summary->timeline, &summary->steps, &summary->host, draw_gap, drawing));
+    if (excerpt->bar_count > first)
+        qsort(excerpt->bars + first, (size_t)(excerpt->bar_count - first), sizeof *excerpt->bars,
+              by_start);
+    end_row(drawing);
+
+out:
+    return status;
+}
+
+enum status excerpt_make(struct excerpt *excerpt, const struct summary *summary, int64_t steps)
+{
+    struct drawing drawing = { .excerpt = excerpt, .summary = summary };
+    enum status status = STATUS_OK;
+
+    *excerpt = (struct excerpt){ .start_ns = 0 };
+    if (summary->steps.count > 0)
+        choose_steps(excerpt, &summary->steps, steps);
+    else if (summary->timeline.work_count == 0)
+        choose_host(excerpt, &summary->timeline);
+    else
+        *excerpt =
+            (struct excerpt){ .start_ns = summary->idle.start_ns, .end_ns = summary->idle.end_ns };
+    drawing.narrow_ns = (excerpt->end_ns - excerpt->start_ns) / EXCERPT_PARTS;
+    TRY(draw_steps(&drawing));
+    TRY(draw_threads(&drawing));
+    TRY(draw_streams(&drawing));
+    TRY(draw_idle(&drawing));
+
+out:
+    return status;
+}
+
+void excerpt_release(struct excerpt *excerpt)
+{
+    free(excerpt->rows);
+    free(excerpt->bars);
+    *excerpt = (struct excerpt){ .row_count = 0 };
+}

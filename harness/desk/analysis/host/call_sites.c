@@ -1,0 +1,406 @@
+#include "harness/desk/analysis/host/call_sites.h"
+
+#include "harness/base/sort.h"
+#include "harness/desk/analysis/names/frame_name.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Costs --- */
+
+enum status costly_times_make_room(struct costly_times *times, int64_t room)
+{
+    enum status status = STATUS_OK;
+    struct costly_time *items;
+
+    if (room <= times->room)
+        goto out;
+    items = realloc(times->items, (size_t)room * sizeof *items);
+    if (items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld costly times", (long long)room);
+    times->items = items;
+    times->room = room;
+
+out:
+    return status;
+}
+
+enum status costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns,
+                             double cost_ns)
+{
+    enum status status = STATUS_OK;
+
+    if (end_ns <= start_ns || !(cost_ns > 0))
+        goto out;
+    if (times->count == times->room)
+        TRY(costly_times_make_room(times, times->room > 0 ? 2 * times->room : 64));
+    times->items[times->count++] = (struct costly_time){ start_ns, end_ns, cost_ns };
+
+out:
+    return status;
+}
+
+void costly_times_release(struct costly_times *times)
+{
+    free(times->items);
+    *times = (struct costly_times){ .items = NULL };
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct costly_time *a = left, *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+/* --- Search --- */
+
+/* Cost of what a call did itself, between two of the calls that it made. */
+struct part {
+    double cost_ns;
+    bool is_left; /* in the search */
+};
+
+/* A function as a whole (lines 0), or lines of it. */
+struct candidate {
+    uint32_t name; /* of the function */
+    uint32_t line, last_line;
+    double cost_ns;
+    uint32_t call; /* which has most of the cost; 0: none */
+    double call_ns;
+};
+
+struct search {
+    const struct call_tree *tree;
+    const struct costly_times *times;
+    int64_t next; /* of them, in the pass */
+    double all_ns;
+
+    struct triple_table parts_known; /* node, after, before */
+    struct part *parts;
+    uint32_t part_room;
+
+    double *covered_ns; /* by node, with what it called */
+    bool *opened;       /* by node: not a place as a whole */
+};
+
+static enum status add_part(struct search *search, const struct call_segment *segment,
+                            double cost_ns)
+{
+    enum status status = STATUS_OK;
+    const struct call_node *node = &search->tree->nodes[segment->node];
+    bool has_lines = node->is_own && search->tree->is_python;
+    struct triple key = { segment->node, has_lines ? segment->after : 0,
+                          has_lines ? segment->before : 0 };
+    uint32_t count = search->parts_known.count, number;
+
+    TRY(triple_table_add(&search->parts_known, key, &number));
+    if (number == search->part_room) {
+        uint32_t room = search->part_room > 0 ? 2 * search->part_room : 64;
+        struct part *parts = realloc(search->parts, room * sizeof *parts);
+        if (parts == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u places of a program", room);
+        search->parts = parts;
+        search->part_room = room;
+    }
+    if (number == count)
+        search->parts[number] = (struct part){ 0, true };
+    search->parts[number].cost_ns += cost_ns;
+
+out:
+    return status;
+}
+
+static enum status take_segment(void *context, const struct call_segment *segment)
+{
+    enum status status = STATUS_OK;
+    struct search *search = context;
+    const struct costly_times *times = search->times;
+    double cost_ns = 0;
+    int64_t covered_ns = 0;
+
+    while (search->next < times->count && times->items[search->next].end_ns <= segment->start_ns)
+        search->next++;
+    for (int64_t i = search->next; i < times->count && times->items[i].start_ns < segment->end_ns;
+         i++) {
+        const struct costly_time *time = &times->items[i];
+        int64_t ns = interval_earlier(time->end_ns, segment->end_ns) -
+                     interval_later(time->start_ns, segment->start_ns);
+        if (ns <= 0) /* times should not overlap; it is no reason to count below zero */
+            continue;
+        covered_ns += ns;
+        cost_ns += time->cost_ns * (double)ns / (double)(time->end_ns - time->start_ns);
+    }
+    if (covered_ns == 0)
+        goto out;
+    search->covered_ns[segment->node] += (double)covered_ns;
+    TRY(add_part(search, segment, cost_ns));
+
+out:
+    return status;
+}
+
+/* A function that covers the window holds the loop: its lines say more. */
+static void sum_up(struct search *search)
+{
+    const struct call_tree *tree = search->tree;
+    double window_ns = (double)(tree->end_ns - tree->start_ns);
+
+    for (uint32_t i = tree->node_count; i-- > 1;) { /* a node comes after its parent */
+        search->covered_ns[tree->nodes[i].parent] += search->covered_ns[i];
+        search->opened[i] = (double)tree->nodes[i].total_ns >= CALL_SITE_PURE * window_ns;
+    }
+}
+
+static bool is_pure(const struct search *search, uint32_t node)
+{
+    return !search->opened[node] &&
+           search->covered_ns[node] >= CALL_SITE_PURE * (double)search->tree->nodes[node].total_ns;
+}
+
+static struct frame_name name_of(const struct call_tree *tree, uint32_t number)
+{
+    const char *text = trace_file_name(tree->trace, number);
+    struct frame_name name;
+
+    if (tree->frames[0].is_stack && frame_name_of_stack(text, &name))
+        return name;
+    return frame_name_of(text, strlen(text));
+}
+
+static uint32_t line_of(const struct call_tree *tree, uint32_t from, uint32_t function)
+{
+    struct frame_name name;
+
+    if (!tree->is_python)
+        return 0;
+    name = name_of(tree, function);
+    return (uint32_t)frame_line_of(trace_file_name(tree->trace, from), &name);
+}
+
+/* Lines of the function between the two calls. In a loop the one before may be further down. */
+static struct candidate between(const struct call_tree *tree, uint32_t function, uint32_t after,
+                                uint32_t before)
+{
+    uint32_t a = line_of(tree, after, function), b = line_of(tree, before, function);
+
+    if (a == 0 || b == 0)
+        a = b = a + b;
+    return (
+        struct candidate){ .name = function, .line = a < b ? a : b, .last_line = a < b ? b : a };
+}
+
+/* The place of a part. False: it is under none of the user's code. */
+static bool place_of(const struct search *search, uint32_t number, struct candidate *place)
+{
+    const struct call_tree *tree = search->tree;
+    const struct triple *key = &search->parts_known.items[number];
+    uint32_t outermost = CALL_ROOT, below = CALL_ROOT, node;
+
+    for (node = key->a; node != CALL_ROOT; node = tree->nodes[node].parent)
+        if (is_pure(search, node))
+            outermost = node;
+    if (outermost != CALL_ROOT && tree->nodes[outermost].is_own) {
+        *place = (struct candidate){ .name = tree->nodes[outermost].name };
+        return true;
+    }
+    for (node = outermost != CALL_ROOT ? outermost : key->a;
+         node != CALL_ROOT && !tree->nodes[node].is_own; node = tree->nodes[node].parent)
+        below = node;
+    if (node == CALL_ROOT)
+        return false;
+    if (below == CALL_ROOT) {
+        *place = between(tree, tree->nodes[node].name, key->b, key->c);
+    } else {
+        uint32_t from = tree->nodes[below].from;
+        *place = between(tree, tree->nodes[node].name, from, from);
+        place->call = tree->nodes[below].name;
+    }
+    return true;
+}
+
+/* Several calls may be made on a line. The one with more than half of the cost remains. */
+static void vote(struct candidate *candidate, uint32_t call, double cost_ns)
+{
+    if (candidate->call == call) {
+        candidate->call_ns += cost_ns;
+    } else if (candidate->call_ns >= cost_ns) {
+        candidate->call_ns -= cost_ns;
+    } else {
+        candidate->call = call;
+        candidate->call_ns = cost_ns - candidate->call_ns;
+    }
+}
+
+/* Divides the parts that are left among places, and finds the one with the most. */
+static enum status find_best(const struct search *search, struct candidate *best)
+{
+    enum status status = STATUS_OK;
+    struct triple_table known = { .items = NULL };
+    uint32_t parts = search->parts_known.count;
+    struct candidate *candidates = calloc((size_t)parts + 1, sizeof *candidates);
+
+    *best = (struct candidate){ .name = 0 };
+    if (candidates == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u places of a program", parts);
+    for (uint32_t i = 0; i < parts; i++) {
+        struct candidate place;
+        uint32_t number, count = known.count;
+        if (!search->parts[i].is_left || !place_of(search, i, &place))
+            continue;
+        TRY(triple_table_add(&known, (struct triple){ place.name, place.line, place.last_line },
+                             &number));
+        if (number == count)
+            candidates[number] = place;
+        candidates[number].cost_ns += search->parts[i].cost_ns;
+        vote(&candidates[number], place.call, search->parts[i].cost_ns);
+    }
+    for (uint32_t i = 0; i < known.count; i++)
+        if (candidates[i].cost_ns > best->cost_ns)
+            *best = candidates[i];
+
+out:
+    free(candidates);
+    triple_table_release(&known);
+    return status;
+}
+
+/* Continues within a function: only its parts are left, and it is not a place as a whole. */
+static void go_into(struct search *search, const struct candidate *function)
+{
+    for (uint32_t i = 0; i < search->parts_known.count; i++) {
+        struct candidate place;
+        search->parts[i].is_left = search->parts[i].is_left && place_of(search, i, &place) &&
+                                   place.name == function->name && place.line == function->line &&
+                                   place.last_line == function->last_line;
+    }
+    for (uint32_t i = 1; i < search->tree->node_count; i++)
+        if (search->tree->nodes[i].name == function->name)
+            search->opened[i] = true;
+}
+
+static enum status search_places(struct search *search, struct candidate *found)
+{
+    enum status status = STATUS_OK;
+    struct candidate next;
+
+    TRY(find_best(search, found));
+    while (found->line == 0 && found->name != 0) {
+        go_into(search, found);
+        TRY(find_best(search, &next));
+        if (next.cost_ns < CALL_SITE_MOST * found->cost_ns ||
+            (next.name == found->name && next.line == 0))
+            break;
+        *found = next;
+    }
+
+out:
+    return status;
+}
+
+/* --- Words --- */
+
+static void copy(char *to, size_t size, const char *from, size_t length)
+{
+    size_t cut = length >= size ? length - size + 1 : 0; /* the end of a path says most */
+
+    snprintf(to, size, "%.*s", (int)(length - cut), from + cut);
+}
+
+static void describe(struct call_place *place, const struct search *search,
+                     const struct candidate *found)
+{
+    const struct call_tree *tree = search->tree;
+    const char *text = trace_file_name(tree->trace, found->name);
+    struct frame_name name;
+
+    place->share = found->cost_ns / search->all_ns;
+    if (!tree->is_python) {
+        place->kind = PLACE_ANNOTATION;
+        for (uint32_t i = 1; i < tree->node_count; i++)
+            if (tree->nodes[i].name == found->name && tree->nodes[i].is_operator)
+                place->kind = PLACE_OPERATOR;
+        snprintf(place->function, sizeof place->function, "%s", text);
+        return;
+    }
+    name = name_of(tree, found->name);
+    place->kind = PLACE_LINE;
+    place->line = found->line > 0 ? found->line : name.line;
+    place->last_line = found->line > 0 ? found->last_line : name.line;
+    copy(place->file, sizeof place->file, name.file, name.file_length);
+    copy(place->function, sizeof place->function, name.function, name.function_length);
+    if (found->call != 0)
+        frame_name_call(place->call, sizeof place->call, trace_file_name(tree->trace, found->call));
+}
+
+enum { PATH_COLUMNS = 40 };
+
+/* The end of a path that has room, after its first "/"; its last part in any case. */
+static const char *end_of_path(const char *path)
+{
+    const char *end = path;
+
+    while (strlen(end) > PATH_COLUMNS && strchr(end, '/') != NULL) end = strchr(end, '/') + 1;
+    return end;
+}
+
+void call_place_text(char *text, size_t size, const struct call_place *place)
+{
+    const char *comma = place->call[0] != '\0' ? ", " : "";
+    const char *path = end_of_path(place->file);
+    char last[32] = "";
+
+    if (place->kind == PLACE_LINE) {
+        if (place->last_line > place->line)
+            snprintf(last, sizeof last, "-%lld", (long long)place->last_line);
+        snprintf(text, size, "%s%s:%lld%s in %s%s%s", path > place->file ? ".../" : "", path,
+                 (long long)place->line, last, place->function, comma, place->call);
+    } else {
+        snprintf(text, size, "in %s", place->function);
+    }
+}
+
+const char *call_place_kind_name(enum call_place_kind kind)
+{
+    static const char *const names[] = { "unknown", "line", "annotation", "operator" };
+
+    return (unsigned)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
+}
+
+enum status call_sites_find(struct call_place *place, const struct call_tree *tree,
+                            struct costly_times *times)
+{
+    enum status status = STATUS_OK;
+    struct search search = { .tree = tree, .times = times };
+    struct candidate found;
+    int64_t until_ns = INT64_MIN;
+
+    memset(place, 0, sizeof *place);
+    if (times->count == 0)
+        return STATUS_OK;
+    sort_items(times->items, times->count, sizeof *times->items, by_start);
+    for (int64_t i = 0; i < times->count; i++) {
+        search.all_ns += times->items[i].cost_ns;
+        until_ns = interval_later(until_ns, times->items[i].end_ns);
+    }
+    search.covered_ns = calloc(tree->node_count, sizeof *search.covered_ns);
+    search.opened = calloc(tree->node_count, sizeof *search.opened);
+    if (search.covered_ns == NULL || search.opened == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u calls of a program", tree->node_count);
+    TRY(call_tree_visit(tree, times->items[0].start_ns, until_ns, take_segment, &search));
+    sum_up(&search);
+    TRY(search_places(&search, &found));
+    if (found.name != 0 && found.cost_ns >= CALL_SITE_LEAST * search.all_ns)
+        describe(place, &search, &found);
+
+out:
+    triple_table_release(&search.parts_known);
+    free(search.parts);
+    free(search.covered_ns);
+    free(search.opened);
+    return status;
+}

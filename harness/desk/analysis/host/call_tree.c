@@ -1,0 +1,274 @@
+/* Calls are sorted so that a call comes before those in it. One pass with a stack gives each its node, and later
+ * passes need no more than these numbers. */
+#include "harness/desk/analysis/host/call_tree.h"
+
+#include "harness/desk/analysis/names/frame_name.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A call as the passes see it, whatever the tree is made of. */
+struct any_call {
+    int64_t start_ns, end_ns;
+    uint32_t name, from;
+    bool is_operator, is_left_out;
+};
+
+static struct any_call call_at(const struct call_tree *tree, int64_t number)
+{
+    if (tree->is_python) {
+        const struct event_frame *frame = &tree->frames[number];
+        return (struct any_call){ frame->start_ns, frame->end_ns, frame->name,
+                                  frame->from,     false,         false };
+    } else {
+        const struct trace_event *event = tree->host[number];
+        return (struct any_call){ event->start_ns,
+                                  event->end_ns,
+                                  event->name,
+                                  0,
+                                  event->kind == EVENT_KIND_OPERATOR,
+                                  trace_event_is_call(event) };
+    }
+}
+
+/* --- The thread --- */
+
+/* A thread's calls follow each other in frames (reader.h). The loop's thread is asked; if it has none, as where
+ * steps are marked by another thread, the one with the most. */
+static void choose_frames(struct call_tree *tree, const struct host_activity *activity)
+{
+    const struct trace_file *trace = tree->trace;
+    int64_t next;
+
+    for (int64_t i = 0; i < trace->frame_count; i = next) {
+        uint32_t track = trace->frames[i].track;
+        bool is_loop = activity->has_loop && track == activity->loop;
+        for (next = i; next < trace->frame_count && trace->frames[next].track == track;) next++;
+        if (is_loop || next - i > tree->call_count) {
+            tree->frames = trace->frames + i;
+            tree->call_count = next - i;
+        }
+        if (is_loop)
+            break;
+    }
+    tree->is_python = tree->call_count > 0;
+}
+
+static void choose_host(struct call_tree *tree, const struct timeline *timeline,
+                        const struct host_activity *activity)
+{
+    int64_t first = 0, end;
+
+    while (first < timeline->host_count && timeline->host[first]->track != activity->loop) first++;
+    for (end = first; end < timeline->host_count && timeline->host[end]->track == activity->loop;)
+        end++;
+    tree->host = timeline->host + first;
+    tree->call_count = activity->has_loop ? end - first : 0;
+}
+
+/* --- Nodes --- */
+
+static bool is_own(const struct call_tree *tree, const struct call_node *parent,
+                   const struct any_call *call)
+{
+    const char *text = trace_file_name(tree->trace, call->name);
+    struct frame_name name;
+
+    if (!tree->is_python)
+        return !call->is_operator || !parent->is_operator;
+    if (tree->frames[0].is_stack)
+        return frame_name_of_stack(text, &name);
+    name = frame_name_of(text, strlen(text));
+    return frame_name_is_own(&name) && !frame_name_is_part(&name);
+}
+
+static enum status add_node(struct call_tree *tree, struct triple_table *known, uint32_t parent,
+                            const struct any_call *call, uint32_t *number)
+{
+    enum status status = STATUS_OK;
+
+    TRY(triple_table_add(known, (struct triple){ parent, call->name, call->from }, number));
+    ++*number; /* 0 is the root */
+    if (*number < tree->node_count)
+        goto out;
+    if (tree->node_count == tree->node_room) {
+        uint32_t room = 2 * tree->node_room;
+        struct call_node *nodes = realloc(tree->nodes, room * sizeof *nodes);
+        if (nodes == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u calls of a program", room);
+        tree->nodes = nodes;
+        tree->node_room = room;
+    }
+    tree->nodes[tree->node_count++] =
+        (struct call_node){ .parent = parent,
+                            .name = call->name,
+                            .from = call->from,
+                            .is_own = is_own(tree, &tree->nodes[parent], call),
+                            .is_operator = call->is_operator };
+
+out:
+    return status;
+}
+
+/* --- Passes --- */
+
+struct open_call {
+    uint32_t node, from;
+    uint32_t after; /* `from` of the last call that it made */
+    int64_t end_ns;
+};
+
+struct call_pass {
+    struct open_call stack[CALL_DEPTH];
+    int depth;
+    int64_t cursor_ns;
+    call_segment_visit *visit;
+    void *context;
+};
+
+static enum status show(struct call_pass *pass, int64_t until_ns, uint32_t before)
+{
+    const struct open_call *top = &pass->stack[pass->depth - 1];
+    struct call_segment segment = { pass->cursor_ns, until_ns, top->node, top->after, before };
+
+    if (until_ns <= pass->cursor_ns)
+        return STATUS_OK;
+    pass->cursor_ns = until_ns;
+    return pass->visit != NULL ? pass->visit(pass->context, &segment) : STATUS_OK;
+}
+
+/* Ends the calls that end before a moment. */
+static enum status close_calls(struct call_pass *pass, int64_t at_ns)
+{
+    enum status status = STATUS_OK;
+
+    while (pass->depth > 0 && pass->stack[pass->depth - 1].end_ns <= at_ns) {
+        struct open_call *top = &pass->stack[pass->depth - 1];
+        TRY(show(pass, top->end_ns, 0));
+        if (--pass->depth > 0)
+            pass->stack[pass->depth - 1].after = top->from;
+    }
+
+out:
+    return status;
+}
+
+/* A call that outlasts the one around it is cut: profilers' times may cross by a little. */
+static enum status open_call(struct call_pass *pass, const struct any_call *call, uint32_t node)
+{
+    enum status status = STATUS_OK;
+    struct open_call *top = pass->depth > 0 ? &pass->stack[pass->depth - 1] : NULL;
+    int64_t end_ns = call->end_ns;
+
+    if (top != NULL) {
+        TRY(show(pass, call->start_ns, call->from));
+        end_ns = interval_earlier(end_ns, top->end_ns);
+    }
+    pass->cursor_ns = interval_later(pass->cursor_ns, call->start_ns);
+    pass->stack[pass->depth++] = (struct open_call){ node, call->from, 0, end_ns };
+
+out:
+    return status;
+}
+
+/* A call that ends before the first moment, and those in it, have nothing to show, but the call around it goes on
+ * after it. Likewise one that begins after the last, but it ends what the call around it does itself. */
+enum status call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
+                            call_segment_visit *visit, void *context)
+{
+    enum status status = STATUS_OK;
+    struct call_pass *pass = calloc(1, sizeof *pass);
+    int64_t passed_ns = INT64_MIN;
+    bool is_last = false;
+
+    if (pass == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the calls of a program");
+    pass->cursor_ns = INT64_MIN;
+    pass->visit = visit;
+    pass->context = context;
+    for (int64_t i = 0; i < tree->call_count && !is_last; i++) {
+        struct any_call call;
+        if (tree->node_of[i] == CALL_ROOT)
+            continue;
+        call = call_at(tree, i);
+        if (call.start_ns < passed_ns)
+            continue;
+        TRY(close_calls(pass, call.start_ns));
+        if (call.end_ns <= from_ns) {
+            passed_ns = call.end_ns;
+            if (pass->depth > 0)
+                pass->stack[pass->depth - 1].after = call.from;
+            continue;
+        }
+        TRY(open_call(pass, &call, tree->node_of[i]));
+        is_last = call.start_ns >= until_ns;
+    }
+    TRY(close_calls(pass, INT64_MAX));
+
+out:
+    free(pass);
+    return status;
+}
+
+/* The same pass, which gives calls their nodes. */
+static enum status find_nodes(struct call_tree *tree, struct call_pass *pass)
+{
+    enum status status = STATUS_OK;
+    struct triple_table known = { .items = NULL };
+
+    pass->cursor_ns = INT64_MIN;
+    for (int64_t i = 0; i < tree->call_count; i++) {
+        struct any_call call = call_at(tree, i);
+        uint32_t parent;
+        int64_t start_ns, end_ns;
+        if (call.is_left_out)
+            continue;
+        TRY(close_calls(pass, call.start_ns));
+        if (pass->depth == CALL_DEPTH)
+            continue;
+        parent = pass->depth > 0 ? pass->stack[pass->depth - 1].node : CALL_ROOT;
+        TRY(add_node(tree, &known, parent, &call, &tree->node_of[i]));
+        TRY(open_call(pass, &call, tree->node_of[i]));
+        start_ns = interval_later(call.start_ns, tree->start_ns);
+        end_ns = interval_earlier(pass->stack[pass->depth - 1].end_ns, tree->end_ns);
+        if (end_ns > start_ns)
+            tree->nodes[tree->node_of[i]].total_ns += end_ns - start_ns;
+    }
+
+out:
+    triple_table_release(&known);
+    return status;
+}
+
+enum status call_tree_make(struct call_tree *tree, const struct timeline *timeline,
+                           const struct host_activity *activity, int64_t start_ns, int64_t end_ns)
+{
+    enum status status = STATUS_OK;
+    struct call_pass *pass = calloc(1, sizeof *pass);
+
+    *tree = (struct call_tree){
+        .trace = timeline->trace, .start_ns = start_ns, .end_ns = end_ns, .node_room = 64
+    };
+    choose_frames(tree, activity);
+    if (!tree->is_python)
+        choose_host(tree, timeline, activity);
+    tree->node_of = calloc((size_t)tree->call_count + 1, sizeof *tree->node_of);
+    tree->nodes = calloc(tree->node_room, sizeof *tree->nodes);
+    if (pass == NULL || tree->node_of == NULL || tree->nodes == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld calls of a program",
+             (long long)tree->call_count);
+    tree->node_count = 1;
+    TRY(find_nodes(tree, pass));
+
+out:
+    free(pass);
+    return status;
+}
+
+void call_tree_release(struct call_tree *tree)
+{
+    free(tree->node_of);
+    free(tree->nodes);
+    *tree = (struct call_tree){ .trace = NULL };
+}

@@ -1,0 +1,56 @@
+/* The calls of the loop's thread as a tree: calls of the same function from the same line of the same call are one
+ * node. They are Python's, if the trace has them (with_stack=True); else annotations and operators take their
+ * place. */
+#ifndef HARNESS_DESK_ANALYSIS_HOST_CALL_TREE_H
+#define HARNESS_DESK_ANALYSIS_HOST_CALL_TREE_H
+
+#include "harness/desk/analysis/host/host_activity.h"
+#include "harness/desk/analysis/host/triple_table.h"
+#include "harness/desk/analysis/timeline/timeline.h"
+
+enum { CALL_ROOT = 0, CALL_DEPTH = 1024 /* deeper calls are left out */ };
+
+struct call_node {
+    uint32_t parent;     /* CALL_ROOT: nothing is around it; the root is no call */
+    uint32_t name, from; /* trace_file_name(); from: the line that called it, 0, "": unknown */
+    bool is_own; /* the user's own code (frame_name.h), an annotation, or an outermost operator */
+    bool is_operator;
+    int64_t total_ns; /* within the window */
+};
+
+struct call_tree {
+    const struct trace_file *trace;
+    bool is_python;
+    int64_t start_ns, end_ns; /* the window */
+
+    const struct event_frame *frames; /* if it is Python's */
+    const struct trace_event *const *host;
+    int64_t call_count;
+    uint32_t *node_of; /* by call; CALL_ROOT: left out */
+
+    struct call_node *nodes;
+    uint32_t node_count, node_room;
+};
+
+/* Totals are of the time between the two moments. OUT_OF_MEMORY. The timeline must live longer. Release in every
+ * case. */
+enum status call_tree_make(struct call_tree *tree, const struct timeline *timeline,
+                           const struct host_activity *activity, int64_t start_ns, int64_t end_ns);
+void call_tree_release(struct call_tree *tree);
+
+/* Time in which a node's call ran itself: not what it called. */
+struct call_segment {
+    int64_t start_ns, end_ns;
+    uint32_t node;
+    uint32_t after,
+        before; /* `from` of the calls that it made before and after; 0: none, or unknown */
+};
+
+typedef enum status call_segment_visit(void *context, const struct call_segment *segment);
+
+/* Visits all such time between the two moments, in order, and perhaps some outside. A visitor that
+ * does not return OK ends the visits. */
+enum status call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
+                            call_segment_visit *visit, void *context);
+
+#endif

@@ -1,0 +1,539 @@
+/* One sweep per thread with a stack of open events; neighbours that are alike become one segment, so that
+ * a trace of deep operators costs little more than its calls. */
+#include "harness/desk/analysis/host/host_activity.h"
+
+#include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/timeline/launches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH = 1024 }; /* deeper ones are left out */
+
+struct open_event {
+    const struct trace_event *event;
+    enum host_doing doing;
+};
+
+/* The doing of calls and of spans of one name. */
+struct named {
+    bool is_copy;
+    enum host_doing call, span;
+};
+
+struct sweep {
+    const struct trace_file *trace;
+    struct host_activity *activity;
+    const struct timeline *timeline;
+    uint32_t
+        *work_of; /* by event: number of the first work that a call caused, from 1 on; 0: none */
+    struct named *named;
+    bool *awaits; /* by event: a copy's call that lasted while the device did other work */
+    struct open_event stack[DEPTH];
+    int depth;
+    int64_t cursor_ns;
+};
+
+const char *host_doing_name(enum host_doing doing)
+{
+    static const char *const names[] = { "outside", "operators", "loading",   "logging",
+                                         "saving",  "launching", "copying",   "allocating",
+                                         "waiting", "first_use", "capturing", "host_work" };
+
+    return (unsigned)doing < ARRAY_SIZE(names) ? names[doing] : "unknown";
+}
+
+static struct named by_name(const char *name)
+{
+    struct named named = { .call = HOST_LAUNCHING, .span = HOST_OPERATOR };
+
+    named.is_copy = strstr(name, "Memcpy") != NULL || strstr(name, "memcpy") != NULL;
+    if (named.is_copy)
+        named.call = HOST_COPYING;
+    else if (name_is_wait(name))
+        named.call = HOST_WAITING;
+    else if (name_is_allocation(name))
+        named.call = HOST_ALLOCATING;
+    if (name_is_data_loading(name))
+        named.span = HOST_LOADING;
+    else if (name_is_logging(name))
+        named.span = HOST_LOGGING;
+    else if (name_is_saving(name))
+        named.span = HOST_SAVING;
+    return named;
+}
+
+enum host_doing host_doing_of_name(const char *name, bool is_call)
+{
+    struct named named = by_name(name);
+
+    return is_call ? named.call : named.span;
+}
+
+/* --- Copies that wait --- */
+
+/* The place of a device in the timeline. */
+static int64_t device_of(const struct timeline *timeline, const struct trace_event *event)
+{
+    int64_t number = timeline->trace->tracks[event->track].process;
+    int64_t low = 0, high = timeline->device_count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (timeline->devices[middle].device < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A copy may wait in its call until the device has done the work before it: a blocking copy, or one that is
+ * called asynchronous and has pageable memory. It did if it began right after that work, and more than half
+ * of the call was over by then. */
+static bool awaited(const struct work *work, int64_t earlier_end_ns)
+{
+    const struct trace_event *call = work->call;
+
+    return work->kind == WORK_COPY && call != NULL && call->end_ns > work->event->start_ns &&
+           work->event->start_ns - earlier_end_ns < IDLE_DEVICE_WAIT_NS &&
+           2 * (earlier_end_ns - call->start_ns) > call->end_ns - call->start_ns;
+}
+
+static enum status find_awaited(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = sweep->timeline;
+    int64_t *ends_ns = malloc(((size_t)timeline->device_count + 1) * sizeof *ends_ns);
+
+    if (ends_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld devices", (long long)timeline->device_count);
+    for (int64_t i = 0; i < timeline->device_count; i++) ends_ns[i] = INT64_MIN / 2;
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        int64_t *end_ns = &ends_ns[device_of(timeline, work->event)];
+        if (awaited(work, *end_ns))
+            sweep->awaits[work->call - sweep->trace->events] = true;
+        *end_ns = interval_later(*end_ns, work->event->end_ns);
+    }
+
+out:
+    free(ends_ns);
+    return status;
+}
+
+/* A copy to the host waits for the device if it is synchronous, or if its memory is pageable: such a copy
+ * goes through a staging buffer, so it returns when it is done whatever the call is named. The times tell
+ * whether another copy does. */
+static bool copy_waits(const struct sweep *sweep, const struct trace_event *event)
+{
+    uint32_t work = sweep->work_of[event - sweep->trace->events];
+    const char *copy;
+
+    if (work == 0)
+        return false;
+    if (sweep->awaits[event - sweep->trace->events])
+        return true;
+    copy = trace_file_name(sweep->trace, sweep->timeline->work[work - 1].event->name);
+    return strstr(copy, "DtoH") != NULL &&
+           (strstr(copy, "Pageable") != NULL ||
+            strstr(trace_file_name(sweep->trace, event->name), "Async") == NULL);
+}
+
+/* --- Launches that wait --- */
+
+/* A short kernel may end before its call returns, which says nothing. */
+static bool launches_wait(const struct timeline *timeline)
+{
+    int64_t launched = 0, held = 0;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        launched += timeline->work[i].call != NULL;
+        held += launch_is_held(&timeline->work[i]);
+    }
+    return held > 0 && 2 * held >= launched;
+}
+
+static bool launch_waits(const struct sweep *sweep, const struct trace_event *event)
+{
+    uint32_t work = sweep->work_of[event - sweep->trace->events];
+
+    return sweep->activity->launches_wait && work > 0 &&
+           launch_is_held(&sweep->timeline->work[work - 1]);
+}
+
+/* --- The sweep --- */
+
+static enum host_doing doing_around(const struct sweep *sweep)
+{
+    return sweep->depth > 0 ? sweep->stack[sweep->depth - 1].doing : HOST_OUTSIDE;
+}
+
+/* A save reads the whole state, in many copies that wait: all of that is the save's time. */
+static enum host_doing doing_of_call(const struct sweep *sweep, const struct trace_event *event)
+{
+    const struct named *named = &sweep->named[event->name];
+
+    if (doing_around(sweep) == HOST_SAVING)
+        return HOST_SAVING;
+    if (named->call == HOST_LAUNCHING && launch_waits(sweep, event))
+        return HOST_WAITING;
+    return named->is_copy && copy_waits(sweep, event) ? HOST_WAITING : named->call;
+}
+
+/* Whatever happens inside loading, logging or saving is part of it. */
+static enum host_doing doing_of_span(const struct sweep *sweep, const struct trace_event *event)
+{
+    enum host_doing around = doing_around(sweep);
+
+    if (around == HOST_LOADING || around == HOST_LOGGING || around == HOST_SAVING)
+        return around;
+    return sweep->named[event->name].span;
+}
+
+/* Adds the time from the cursor to `until_ns`; a segment of the same doing that ends there grows instead. */
+static void emit(struct sweep *sweep, const struct open_event *open, int64_t until_ns)
+{
+    struct host_activity *activity = sweep->activity;
+    struct host_segment *last = activity->count > 0 ? &activity->items[activity->count - 1] : NULL;
+
+    if (until_ns <= sweep->cursor_ns)
+        return;
+    if (last != NULL && last->track == open->event->track && last->end_ns == sweep->cursor_ns &&
+        last->doing == open->doing)
+        last->end_ns = until_ns;
+    else
+        activity->items[activity->count++] =
+            (struct host_segment){ sweep->cursor_ns, until_ns, open->event->track, open->doing };
+    sweep->cursor_ns = until_ns;
+}
+
+/* Closes events that end before `next` begins, the innermost first, and emits what each did. The cursor
+ * moves to the beginning of `next`. If `next` is of another thread, or NULL, all events are closed. */
+static void advance(struct sweep *sweep, const struct trace_event *next)
+{
+    while (sweep->depth > 0) {
+        struct open_event *top = &sweep->stack[sweep->depth - 1];
+        if (next != NULL && next->track == top->event->track &&
+            next->start_ns < top->event->end_ns) {
+            emit(sweep, top, next->start_ns);
+            break;
+        }
+        emit(sweep, top, top->event->end_ns);
+        sweep->depth--;
+    }
+    if (next != NULL && (sweep->depth == 0 || next->start_ns > sweep->cursor_ns))
+        sweep->cursor_ns = next->start_ns;
+}
+
+static enum status sweep_over(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
+        const struct trace_event *event = sweep->timeline->host[i];
+        enum host_doing doing;
+        advance(sweep, event);
+        doing =
+            trace_event_is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
+        if (doing == HOST_WAITING)
+            sweep->activity->waits[sweep->activity->wait_count++] = event;
+        if (doing == HOST_LOGGING)
+            TRY(intervals_add(&sweep->activity->logging, event->start_ns, event->end_ns));
+        if (sweep->depth < DEPTH)
+            sweep->stack[sweep->depth++] = (struct open_event){ event, doing };
+    }
+    advance(sweep, NULL);
+    intervals_merge(&sweep->activity->logging);
+
+out:
+    return status;
+}
+
+/* The loop runs on the thread that marks steps or, where nothing marks them, on the one that launches most. */
+static enum status find_loop(struct host_activity *activity, const struct timeline *timeline)
+{
+    const struct trace_file *trace = timeline->trace;
+    enum status status = STATUS_OK;
+    int64_t most = 0, step, *launches = calloc((size_t)trace->track_count + 1, sizeof *launches);
+
+    if (launches == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)trace->track_count);
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if ((event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
+            name_is_step(trace_file_name(trace, event->name), &step)) {
+            activity->has_loop = true;
+            activity->loop = event->track;
+            goto out;
+        }
+    }
+    for (int64_t i = 0; i < timeline->work_count; i++)
+        if (timeline->work[i].call != NULL)
+            launches[timeline->work[i].call->track]++;
+    for (int64_t i = 0; timeline->host_alone && i < timeline->host_count; i++)
+        launches[timeline->host[i]->track]++;
+    for (int64_t i = 0; i < trace->track_count; i++)
+        if (launches[i] > most) {
+            most = launches[i];
+            activity->has_loop = true;
+            activity->loop = (uint32_t)i;
+        }
+
+out:
+    free(launches);
+    return status;
+}
+
+/* Returns the room that was not used. If realloc() fails, the larger array simply stays. */
+static void give_back(struct host_activity *activity)
+{
+    void *waits =
+        realloc(activity->waits, ((size_t)activity->wait_count + 1) * sizeof *activity->waits);
+    void *items = realloc(activity->items, ((size_t)activity->count + 1) * sizeof *activity->items);
+
+    activity->waits = waits != NULL ? waits : activity->waits;
+    activity->items = items != NULL ? items : activity->items;
+}
+
+static enum status copy_intervals(struct intervals *to, const struct intervals *from)
+{
+    static const struct intervals none = { 0 };
+
+    return intervals_without(to, from, &none);
+}
+
+/* First uses leave out what is in captures that come again. */
+static enum status claim(struct host_activity *activity, const struct first_uses *uses,
+                         const struct captures *captures)
+{
+    enum status status = STATUS_OK;
+
+    if (captures->again)
+        TRY(copy_intervals(&activity->captures, &captures->taken));
+    TRY(intervals_without(&activity->first_uses, &uses->times, &activity->captures));
+
+out:
+    return status;
+}
+
+enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline,
+                               const struct first_uses *uses, const struct captures *captures)
+{
+    const struct trace_file *trace = timeline->trace;
+    uint32_t names = trace_file_name_count(trace);
+    enum status status = STATUS_OK;
+    struct sweep *sweep = calloc(1, sizeof *sweep);
+
+    memset(activity, 0, sizeof *activity);
+    if (sweep == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the host's activity");
+    sweep->trace = trace;
+    sweep->timeline = timeline;
+    sweep->activity = activity;
+    sweep->work_of = calloc((size_t)trace->event_count + 1, sizeof *sweep->work_of);
+    sweep->awaits = calloc((size_t)trace->event_count + 1, sizeof *sweep->awaits);
+    sweep->named = calloc((size_t)names + 1, sizeof *sweep->named);
+    activity->waits = malloc(((size_t)timeline->host_count + 1) * sizeof *activity->waits);
+    /* An event begins and ends at most one segment each. Most of this room is never touched, so it costs no
+     * memory. */
+    activity->items = malloc((2 * (size_t)timeline->host_count + 1) * sizeof *activity->items);
+    if (sweep->work_of == NULL || sweep->awaits == NULL || sweep->named == NULL ||
+        activity->waits == NULL || activity->items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host",
+             (long long)timeline->host_count);
+    for (uint32_t i = 0; i < names; i++) sweep->named[i] = by_name(trace_file_name(trace, i));
+    for (int64_t i = timeline->work_count; i-- > 0;)
+        if (timeline->work[i].call != NULL)
+            sweep->work_of[timeline->work[i].call - trace->events] = (uint32_t)i + 1;
+    TRY(find_awaited(sweep));
+    activity->launches_wait = launches_wait(timeline);
+    TRY(sweep_over(sweep));
+    give_back(activity);
+    TRY(find_loop(activity, timeline));
+    TRY(claim(activity, uses, captures));
+
+out:
+    if (sweep != NULL) {
+        free(sweep->work_of);
+        free(sweep->awaits);
+        free(sweep->named);
+    }
+    free(sweep);
+    return status;
+}
+
+void host_activity_release(struct host_activity *activity)
+{
+    free(activity->items);
+    free(activity->waits);
+    intervals_release(&activity->first_uses);
+    intervals_release(&activity->captures);
+    intervals_release(&activity->pauses);
+    intervals_release(&activity->logging);
+    memset(activity, 0, sizeof *activity);
+}
+
+/* --- Questions --- */
+
+/* The first segment of the thread that ends after the moment, or the first of a later thread. */
+static int64_t first_after(const struct host_activity *activity, uint32_t track, int64_t at_ns)
+{
+    int64_t low = 0, high = activity->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        const struct host_segment *segment = &activity->items[middle];
+        if (segment->track < track || (segment->track == track && segment->end_ns <= at_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static enum status visit_events(const struct host_activity *activity, uint32_t track,
+                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                void *context);
+
+/* Time in which a thread is outside of every event. If it is not the loop's thread, the loop may be busy
+ * then (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is asked. */
+static enum status visit_outside(const struct host_activity *activity, uint32_t track,
+                                 int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                 void *context)
+{
+    if (start_ns >= end_ns)
+        return STATUS_OK;
+    if (activity->has_loop && activity->loop != track)
+        return visit_events(activity, activity->loop, start_ns, end_ns, visit, context);
+    return visit(context, start_ns, end_ns, HOST_OUTSIDE);
+}
+
+/* The pieces that events show. */
+static enum status visit_events(const struct host_activity *activity, uint32_t track,
+                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                void *context)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = first_after(activity, track, start_ns); i < activity->count; i++) {
+        const struct host_segment *segment = &activity->items[i];
+        int64_t from = segment->start_ns > start_ns ? segment->start_ns : start_ns;
+        int64_t to = segment->end_ns < end_ns ? segment->end_ns : end_ns;
+        if (segment->track != track || from >= to)
+            break;
+        TRY(visit_outside(activity, track, start_ns, from, visit, context));
+        TRY(visit(context, from, to, segment->doing));
+        start_ns = to;
+    }
+    TRY(visit_outside(activity, track, start_ns, end_ns, visit, context));
+
+out:
+    return status;
+}
+
+struct telling_apart {
+    const struct host_activity *activity;
+    host_piece_visit *visit;
+    void *context;
+};
+
+/* The first of the times that claim what seems to be overhead of launching, from a moment on. */
+static struct interval next_claim(const struct host_activity *activity, int64_t at_ns,
+                                  enum host_doing *doing)
+{
+    const struct {
+        const struct intervals *times;
+        enum host_doing doing;
+    } claims[] = { { &activity->first_uses, HOST_FIRST_USE },
+                   { &activity->captures, HOST_CAPTURING },
+                   { &activity->pauses, HOST_WORKING } };
+    struct interval next = { INT64_MAX, INT64_MAX };
+
+    for (size_t i = 0; i < ARRAY_SIZE(claims); i++) {
+        int64_t at = intervals_after(claims[i].times, at_ns);
+        if (at < claims[i].times->count && claims[i].times->items[at].start_ns < next.start_ns) {
+            next = claims[i].times->items[at];
+            *doing = claims[i].doing;
+        }
+    }
+    return next;
+}
+
+static enum status tell_apart(void *context, int64_t start_ns, int64_t end_ns,
+                              enum host_doing doing)
+{
+    const struct telling_apart *telling = context;
+    bool is_overhead = doing == HOST_OUTSIDE || doing == HOST_OPERATOR || doing == HOST_LAUNCHING;
+    enum status status = STATUS_OK;
+
+    while (is_overhead && start_ns < end_ns) {
+        enum host_doing claimed = doing;
+        struct interval claim = next_claim(telling->activity, start_ns, &claimed);
+        int64_t from_ns = interval_earlier(interval_later(start_ns, claim.start_ns), end_ns);
+        int64_t to_ns = interval_earlier(claim.end_ns, end_ns);
+        if (start_ns < from_ns)
+            TRY(telling->visit(telling->context, start_ns, from_ns, doing));
+        if (from_ns < to_ns)
+            TRY(telling->visit(telling->context, from_ns, to_ns, claimed));
+        start_ns = to_ns;
+    }
+    if (!is_overhead)
+        TRY(telling->visit(telling->context, start_ns, end_ns, doing));
+
+out:
+    return status;
+}
+
+enum status host_activity_visit(const struct host_activity *activity, uint32_t track,
+                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                void *context)
+{
+    struct telling_apart telling = { activity, visit, context };
+
+    return visit_events(activity, track, start_ns, end_ns, tell_apart, &telling);
+}
+
+static enum status add_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+{
+    int64_t *ns = context;
+
+    ns[doing] += end_ns - start_ns;
+    return STATUS_OK;
+}
+
+void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                           int64_t end_ns, int64_t ns[HOST_DOING_COUNT])
+{
+    (void)host_activity_visit(activity, track, start_ns, end_ns, add_piece, ns);
+}
+
+const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
+                                             int64_t at_ns)
+{
+    int64_t low = 0, high = activity->wait_count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        const struct trace_event *wait = activity->waits[middle];
+        if (wait->track < track || (wait->track == track && wait->end_ns < at_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == activity->wait_count || activity->waits[low]->track != track ||
+        activity->waits[low]->start_ns > at_ns)
+        return NULL;
+    return activity->waits[low];
+}
+
+struct host_segment host_activity_at(const struct host_activity *activity, uint32_t track,
+                                     int64_t at_ns)
+{
+    int64_t at = first_after(activity, track, at_ns - 1);
+    const struct host_segment *segment = &activity->items[at];
+
+    return at < activity->count && segment->track == track && segment->start_ns < at_ns
+               ? *segment
+               : (struct host_segment){ at_ns, at_ns, track, HOST_OUTSIDE };
+}

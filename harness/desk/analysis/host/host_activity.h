@@ -1,0 +1,86 @@
+/* The activity of host threads at any moment, as far as the trace shows.
+ *
+ * The innermost of a thread's nested events counts. Everything within loading, logging or saving counts as
+ * that, except calls of the runtime within the first two: a loop that reads a loss to log it waits for the
+ * device, while a save waits for its own copies. A moment that no event covers is HOST_OUTSIDE: the
+ * program's own code, or a thread that sleeps.
+ *
+ * Time outside of events, in operators and in calls is launching overhead only if the host is about to launch.
+ * First uses (first_uses.h), captures that come again (captures.h) and pauses (pauses.h) are kept apart from
+ * that. */
+#ifndef HARNESS_DESK_ANALYSIS_HOST_HOST_ACTIVITY_H
+#define HARNESS_DESK_ANALYSIS_HOST_HOST_ACTIVITY_H
+
+#include "harness/desk/analysis/timeline/captures.h"
+#include "harness/desk/analysis/timeline/first_uses.h"
+#include "harness/desk/analysis/timeline/timeline.h"
+
+enum host_doing {
+    HOST_OUTSIDE,
+    HOST_OPERATOR, /* an operator or a phase that is none of the others */
+    HOST_LOADING,  /* waiting for data, or preparing it */
+    HOST_LOGGING,
+    HOST_SAVING,
+    HOST_LAUNCHING,  /* a call that launches, or any other call that none of the following names */
+    HOST_COPYING,    /* a copy's call: staging of pageable memory shows here */
+    HOST_ALLOCATING, /* of the device or of pinned memory, also releases */
+    HOST_WAITING, /* for the device: synchronisation, and copies and launches that return when done */
+    /* Instead of HOST_OUTSIDE, HOST_OPERATOR and HOST_LAUNCHING: */
+    HOST_FIRST_USE, /* what is done once */
+    HOST_CAPTURING, /* again and again */
+    HOST_WORKING,   /* something else than launching, or nothing that is recorded */
+    HOST_DOING_COUNT
+};
+
+struct host_segment {
+    int64_t start_ns, end_ns;
+    uint32_t track;
+    enum host_doing doing;
+};
+
+struct host_activity {
+    struct host_segment *items; /* by track, then start; disjoint; as events show it */
+    int64_t count;
+    const struct trace_event **waits; /* the calls of HOST_WAITING, by track, then start */
+    int64_t wait_count;
+    bool launches_wait; /* half of the launches or more return when their kernel is done */
+    bool has_loop;
+    uint32_t
+        loop; /* the track of the steps, or else that of the most launches; of a host alone, of the most events */
+    struct intervals first_uses, captures, pauses; /* of all threads, disjoint */
+    struct intervals logging; /* of all threads, waits and calls in it included */
+    int64_t pause_ns;         /* the shortest pause before an operator that launches (pauses.h) */
+};
+
+/* Without pauses, which pauses_find() adds. OUT_OF_MEMORY. The timeline and its trace must live longer.
+ * Release in every case. */
+enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline,
+                               const struct first_uses *uses, const struct captures *captures);
+void host_activity_release(struct host_activity *activity);
+
+/* Adds to `ns` how long the thread did what between two moments; what it did outside is filled by what
+ * the loop's thread did then, since a thread that only helps sleeps in between. */
+void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                           int64_t end_ns, int64_t ns[HOST_DOING_COUNT]);
+
+/* Visits the same time piece by piece, in order. A visitor that does not return OK ends the visits. */
+typedef enum status host_piece_visit(void *context, int64_t start_ns, int64_t end_ns,
+                                     enum host_doing doing);
+enum status host_activity_visit(const struct host_activity *activity, uint32_t track,
+                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
+                                void *context);
+
+/* The wait of that thread which contains the moment, at its end too; NULL: it did not wait. */
+const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
+                                             int64_t at_ns);
+
+/* The thread's doing at that moment, or just before it, and since when; HOST_OUTSIDE: no event shows it. */
+struct host_segment host_activity_at(const struct host_activity *activity, uint32_t track,
+                                     int64_t at_ns);
+
+/* The doing of calls, or of operators and annotations, of that name, wherever they are. */
+enum host_doing host_doing_of_name(const char *name, bool is_call);
+
+const char *host_doing_name(enum host_doing doing); /* "launching" */
+
+#endif

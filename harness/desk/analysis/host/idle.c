@@ -1,0 +1,536 @@
+/* One pass over the work, which is sorted by start: a gap is where work starts after all work before it has
+ * ended. */
+#include "harness/desk/analysis/host/idle.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_TO_CUT = 3 }; /* with fewer steps, the ends are too large a part to leave out */
+
+struct gap {
+    int64_t start_ns, end_ns;
+    const struct work *work;   /* the work that ends it; NULL: the end of the window */
+    const struct work *before; /* that which began it; NULL: the start of the window */
+};
+
+struct sweep {
+    struct idle *idle;
+    const struct timeline *timeline;
+    const struct steps *steps;
+    const struct host_activity *activity;
+    int64_t busy_ns;            /* so far */
+    int64_t credit_ns;          /* of waits: what the host could have done meanwhile */
+    int64_t credit_at_ns;       /* when the longest of them ended */
+    enum host_doing credit_for; /* what it was for */
+    int64_t busy_credit_ns;     /* the value of busy_ns then */
+    int64_t *queued;            /* short gaps before queued work of eager launches */
+    int64_t queued_count;
+    const struct trace_event *last_call;
+    idle_gap_visit *visit; /* NULL: none */
+    void *context;
+};
+
+/* --- Causes --- */
+
+int64_t gap_cause_ns(const struct idle_time *time, int cause)
+{
+    switch (cause) {
+    case GAP_QUEUED:
+        return time->queued_ns - time->stalled_ns;
+    case GAP_STALLED:
+        return time->stalled_ns;
+    case GAP_UNKNOWN:
+        return time->unknown_ns;
+    default:
+        return time->free_ns[cause - GAP_HOST] + time->drained_ns[cause - GAP_HOST];
+    }
+}
+
+int gap_cause_longest(const struct idle_time *time)
+{
+    int longest = 0;
+
+    for (int cause = 1; cause < GAP_CAUSE_COUNT; cause++)
+        if (gap_cause_ns(time, cause) > gap_cause_ns(time, longest))
+            longest = cause;
+    return longest;
+}
+
+const char *gap_cause_name(int cause)
+{
+    static const char *const names[GAP_HOST] = { "queued", "stalled", "unknown" };
+
+    return cause < GAP_HOST ? names[cause] : host_doing_name((enum host_doing)(cause - GAP_HOST));
+}
+
+/* --- Gaps --- */
+
+/* The events of a thread are by start, an outer one first. */
+static void find_loop(struct idle *idle, const struct timeline *timeline,
+                      const struct host_activity *activity)
+{
+    bool seen = false;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        if (!activity->has_loop || event->track != activity->loop)
+            continue;
+        idle->start_ns = seen ? idle->start_ns : event->start_ns;
+        idle->end_ns = seen ? interval_later(idle->end_ns, event->end_ns) : event->end_ns;
+        seen = true;
+    }
+}
+
+static void find_window(struct idle *idle, const struct timeline *timeline,
+                        const struct steps *steps, const struct host_activity *activity)
+{
+    idle->start_ns = timeline->all.start_ns;
+    idle->end_ns = timeline->all.end_ns;
+    if (steps->count == 0 && timeline->host_alone)
+        find_loop(idle, timeline, activity);
+    if (steps->count == 0)
+        return;
+    idle->start_ns = steps->items[0].event->start_ns;
+    for (int64_t i = 0; i < steps->count; i++)
+        idle->end_ns = interval_later(idle->end_ns, steps->items[i].event->end_ns);
+}
+
+/* The step that the moment is in or after; NULL: before all. */
+static struct idle_time *step_of(const struct sweep *sweep, int64_t at_ns)
+{
+    int64_t low = 0, high = sweep->steps->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (sweep->steps->items[middle].event->start_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? &sweep->idle->steps[low - 1] : NULL;
+}
+
+static void add_put_off(struct put_off *sum, const struct put_off *more)
+{
+    sum->ns += more->ns;
+    sum->loading_ns += more->loading_ns;
+    sum->working_ns += more->working_ns;
+    sum->launching_ns += more->launching_ns;
+}
+
+static void add(struct idle_time *sum, const struct idle_time *more)
+{
+    sum->idle_ns += more->idle_ns;
+    sum->queued_ns += more->queued_ns;
+    sum->stalled_ns += more->stalled_ns;
+    sum->unknown_ns += more->unknown_ns;
+    for (int i = 0; i < HOST_DOING_COUNT; i++) {
+        sum->free_ns[i] += more->free_ns[i];
+        sum->drained_ns[i] += more->drained_ns[i];
+    }
+    add_put_off(&sum->hidable, &more->hidable);
+    for (int i = 0; i < HOST_DOING_COUNT; i++) add_put_off(&sum->put_off[i], &more->put_off[i]);
+    sum->drained_count += more->drained_count;
+    sum->longest_ns = interval_later(sum->longest_ns, more->longest_ns);
+}
+
+/* The call in which a thread waits for the device at that moment; NULL: none. PyTorch launches the backward
+ * pass from a thread of its own while the loop's thread waits, so the loop is asked too. */
+static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t track, int64_t at_ns)
+{
+    const struct trace_event *wait = host_activity_wait(sweep->activity, track, at_ns);
+
+    if (wait == NULL && sweep->activity->has_loop)
+        wait = host_activity_wait(sweep->activity, sweep->activity->loop, at_ns);
+    return wait;
+}
+
+/* Several waits in a row, for several values, are as good as the longest of them. */
+static void take_wait(struct sweep *sweep, int64_t start_ns, int64_t at_ns, enum host_doing reason)
+{
+    int64_t credit_ns = interval_earlier(at_ns - start_ns, sweep->busy_ns - sweep->busy_credit_ns);
+
+    if (credit_ns < sweep->credit_ns)
+        return;
+    sweep->credit_ns = credit_ns;
+    sweep->credit_at_ns = at_ns;
+    sweep->credit_for = reason;
+    sweep->busy_credit_ns = sweep->busy_ns;
+}
+
+/* Saves and releases of memory wait too, but are no calls of which that is known. */
+static void take_other_wait(struct sweep *sweep, uint32_t track, int64_t at_ns)
+{
+    struct host_segment now = host_activity_at(sweep->activity, track, at_ns);
+
+    if (now.doing == HOST_OUTSIDE && sweep->activity->has_loop)
+        now = host_activity_at(sweep->activity, sweep->activity->loop, at_ns);
+    if (now.doing == HOST_SAVING || now.doing == HOST_ALLOCATING)
+        take_wait(sweep, now.start_ns, at_ns, now.doing);
+}
+
+/* Charges a gap to what the host did up to the return of the call that launched its end; the rest, until the
+ * work begins, is launching. The gap is drained if the host was waiting when it began. */
+static void split_host(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
+{
+    uint32_t track = gap->work != NULL ? gap->work->call->track : sweep->activity->loop;
+    int64_t called_ns =
+        gap->work != NULL ? interval_earlier(gap->work->call->end_ns, gap->end_ns) : gap->end_ns;
+    const struct trace_event *wait = wait_at(sweep, track, gap->start_ns);
+    int64_t *ns = wait != NULL ? time->drained_ns : time->free_ns;
+
+    if (wait != NULL) {
+        time->drained_count++;
+        take_wait(sweep, wait->start_ns, gap->start_ns,
+                  intervals_contain(&sweep->activity->logging, wait->start_ns) ? HOST_LOGGING
+                                                                               : HOST_WAITING);
+    } else {
+        take_other_wait(sweep, track, gap->start_ns);
+    }
+    host_activity_between(sweep->activity, track, gap->start_ns, called_ns, ns);
+    ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
+}
+
+/* Within a step the host works on what was just copied to it, and copies the result to the device. A smaller
+ * copy is a number that is read. */
+static bool is_round_trip(const struct sweep *sweep, const struct gap *gap)
+{
+    enum { BYTES = 1024 };
+    const struct trace_file *trace = sweep->timeline->trace;
+
+    return gap->before != NULL && gap->work != NULL && gap->before->kind == WORK_COPY &&
+           gap->work->kind == WORK_COPY && gap->before->event->bytes >= BYTES &&
+           strstr(trace_file_name(trace, gap->before->event->name), "DtoH") != NULL &&
+           strstr(trace_file_name(trace, gap->work->event->name), "HtoD") != NULL &&
+           step_of(sweep, gap->start_ns) == step_of(sweep, gap->work->call->start_ns);
+}
+
+/* Logging and saving need the results that the host waited for, what happens once is no part of a loop, and nothing
+ * is earlier than itself. Captures that come again are their own fault, and not that of a wait for results. */
+static bool can_be_earlier(const struct sweep *sweep, enum host_doing doing)
+{
+    return doing != HOST_WAITING && doing != HOST_LOGGING && doing != HOST_SAVING &&
+           doing != HOST_FIRST_USE && doing != sweep->credit_for &&
+           !(doing == HOST_CAPTURING && sweep->credit_for == HOST_WAITING);
+}
+
+/* Without its wait, the host could have done its part of this gap while the device worked. So the smaller of
+ * the two times could be hidden; loading and other work get their shares. Where the host waits amid a step (for
+ * a flag, say) and launches the rest of the step at once, its work is in a later gap, which is not drained; the
+ * rest of the wait hides it there, up to a step later. Without steps that is said of loading alone. */
+static void find_hidable(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
+{
+    bool drained = time->drained_count > 0, marked = sweep->steps->count > 0;
+    int64_t ns[HOST_DOING_COUNT] = { 0 }, host_ns = 0;
+    double share;
+
+    if (marked && (double)(gap->start_ns - sweep->credit_at_ns) > sweep->steps->median_ns)
+        sweep->credit_ns = 0;
+    for (int i = 0; i < HOST_DOING_COUNT; i++) {
+        if (can_be_earlier(sweep, (enum host_doing)i))
+            ns[i] = time->drained_ns[i] + (marked || i == HOST_LOADING ? time->free_ns[i] : 0);
+        host_ns += ns[i];
+    }
+    if (host_ns == 0 || is_round_trip(sweep, gap))
+        return;
+    time->hidable.ns = interval_earlier(host_ns, sweep->credit_ns);
+    share = (double)time->hidable.ns / (double)host_ns;
+    time->hidable.loading_ns = (int64_t)(share * (double)ns[HOST_LOADING]);
+    time->hidable.working_ns = (int64_t)(share * (double)ns[HOST_WORKING]);
+    time->hidable.launching_ns =
+        (int64_t)(share * (double)(ns[HOST_OUTSIDE] + ns[HOST_OPERATOR] + ns[HOST_LAUNCHING]));
+    time->put_off[sweep->credit_for] = time->hidable;
+    sweep->credit_ns = marked || drained ? sweep->credit_ns - time->hidable.ns : 0;
+}
+
+/* True if the gap is the device's own: the work had been launched when the gap began, or its call is a
+ * blocking copy, which was waiting for this very work. */
+static bool was_queued(const struct sweep *sweep, const struct gap *gap)
+{
+    const struct trace_event *call = gap->work->call;
+
+    return call->end_ns <= gap->start_ns ||
+           host_activity_wait(sweep->activity, call->track, gap->start_ns) == call;
+}
+
+/* Long gaps are stalls. The lengths of short ones are kept for late_ns, without those inside a graph, whose
+ * work has one call in common. */
+static void take_queued(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
+{
+    time->queued_ns = time->idle_ns;
+    if (time->idle_ns >= IDLE_DEVICE_WAIT_NS)
+        time->stalled_ns = time->idle_ns;
+    else if (gap->work->call != sweep->last_call)
+        sweep->queued[sweep->queued_count++] = time->idle_ns;
+}
+
+/* Decides whose a gap is: nobody's if the call is unknown, the device's if the work was queued, else the
+ * host's. */
+static struct idle_time split(struct sweep *sweep, const struct gap *gap)
+{
+    struct idle_time time = { .idle_ns = gap->end_ns - gap->start_ns };
+
+    time.longest_ns = time.idle_ns;
+    if (gap->work == NULL ? !sweep->activity->has_loop : gap->work->call == NULL)
+        time.unknown_ns = time.idle_ns;
+    else if (gap->work != NULL && was_queued(sweep, gap))
+        take_queued(sweep, &time, gap);
+    else
+        split_host(sweep, &time, gap);
+    return time;
+}
+
+static enum status show(const struct sweep *sweep, const struct gap *gap,
+                        const struct idle_time *time)
+{
+    struct idle_gap shown = { gap->start_ns, gap->end_ns, gap->before, gap->work, *time };
+
+    return sweep->visit != NULL && time->idle_ns > 0 ? sweep->visit(sweep->context, &shown)
+                                                     : STATUS_OK;
+}
+
+static void take(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
+{
+    struct idle_time *step = step_of(sweep, gap->start_ns);
+
+    find_hidable(sweep, time, gap);
+    add(&sweep->idle->all, time);
+    if (step != NULL)
+        add(step, time);
+}
+
+/* True if the host waits after the last step only. It then waits because the recording ends, which tells
+ * nothing about training. */
+static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
+{
+    const struct steps *steps = sweep->steps;
+    const struct trace_event *wait =
+        sweep->activity->has_loop ? wait_at(sweep, sweep->activity->loop, end_ns) : NULL;
+
+    return steps->count >= STEPS_TO_CUT && wait != NULL &&
+           wait->start_ns >= steps->items[steps->count - 1].event->end_ns;
+}
+
+/* The window stands for one turn of a loop, so the idle time at its end and at its start is one gap. If the
+ * host waited when the first half began, both halves are drained. */
+static enum status take_ends(struct sweep *sweep, const struct work *first, const struct work *last,
+                             int64_t end_ns)
+{
+    enum status status = STATUS_OK;
+    struct idle *idle = sweep->idle;
+    struct gap tail = { end_ns, interval_later(idle->end_ns, end_ns), NULL, last };
+    struct gap head = { idle->start_ns, interval_later(first->event->start_ns, idle->start_ns),
+                        first, NULL };
+    struct idle_time both = split(sweep, &tail), more = split(sweep, &head);
+
+    if (ends_by_itself(sweep, end_ns)) {
+        idle->start_ns = head.end_ns;
+        idle->end_ns = end_ns;
+        goto out;
+    }
+    TRY(show(sweep, &tail, &both));
+    TRY(show(sweep, &head, &more));
+    if (both.drained_count > 0)
+        for (int i = 0; i < HOST_DOING_COUNT; i++) {
+            more.drained_ns[i] += more.free_ns[i];
+            more.free_ns[i] = 0;
+        }
+    add(&both, &more);
+    take(sweep, &both, &tail);
+
+out:
+    return status;
+}
+
+static enum status take_whole(struct sweep *sweep, int64_t start_ns, int64_t end_ns)
+{
+    enum status status = STATUS_OK;
+    struct gap gap = { start_ns, end_ns, NULL, NULL };
+    struct idle_time time = split(sweep, &gap);
+
+    TRY(show(sweep, &gap, &time));
+    take(sweep, &time, &gap);
+
+out:
+    return status;
+}
+
+/* A host that computes itself has no device that could be idle: each step is one gap. */
+static enum status take_steps(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < sweep->steps->count; i++) {
+        const struct trace_event *step = sweep->steps->items[i].event;
+        TRY(take_whole(sweep, step->start_ns, step->end_ns));
+    }
+    if (sweep->steps->count == 0 && sweep->idle->start_ns < sweep->idle->end_ns)
+        TRY(take_whole(sweep, sweep->idle->start_ns, sweep->idle->end_ns));
+
+out:
+    return status;
+}
+
+static int by_length(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The part of the short gaps that exceeds their median, or half of them (late_ns in idle.h). */
+static int64_t late(int64_t *lengths, int64_t count)
+{
+    int64_t beyond_median = 0, sum = 0;
+
+    qsort(lengths, (size_t)count, sizeof *lengths, by_length);
+    for (int64_t i = 0; i < count; i++) sum += lengths[i];
+    for (int64_t i = count / 2; i < count; i++) beyond_median += lengths[i] - lengths[count / 2];
+    return interval_later(beyond_median, sum / 2);
+}
+
+static void sort_loadings(struct idle *idle, int count)
+{
+    for (int i = 0; i < count; i++)
+        idle->loadings[i] = (double)(idle->steps[i].free_ns[HOST_LOADING] +
+                                     idle->steps[i].drained_ns[HOST_LOADING]);
+    stats_sort(idle->loadings, count);
+}
+
+/* The calls, in the order of their work. One that was made before that of earlier work, for another stream, is
+ * part of the time up to that one. */
+static void sum_host(struct sweep *sweep)
+{
+    struct idle *idle = sweep->idle;
+    int64_t at_ns = idle->start_ns;
+
+    for (int64_t i = 0; i < sweep->timeline->work_count; i++) {
+        const struct trace_event *call = sweep->timeline->work[i].call;
+        int64_t end_ns = call != NULL ? interval_earlier(call->end_ns, idle->end_ns) : at_ns;
+        if (end_ns <= at_ns)
+            continue;
+        host_activity_between(sweep->activity, call->track, at_ns, end_ns, idle->host_ns);
+        at_ns = end_ns;
+    }
+    if (sweep->activity->has_loop && at_ns < idle->end_ns)
+        host_activity_between(sweep->activity, sweep->activity->loop, at_ns, idle->end_ns,
+                              idle->host_ns);
+}
+
+static enum status find_pace(struct idle *idle, int count)
+{
+    static const enum host_doing doings[] = { HOST_OUTSIDE,   HOST_OPERATOR, HOST_LOADING,
+                                              HOST_LAUNCHING, HOST_COPYING,  HOST_CAPTURING,
+                                              HOST_WORKING };
+    double *free_ns = calloc((size_t)count + 1, sizeof *free_ns);
+    enum status status = STATUS_OK;
+
+    if (free_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d steps", count);
+    for (int step = 0; step < count; step++)
+        for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
+            free_ns[step] += (double)idle->steps[step].free_ns[doings[i]];
+    if (count >= IDLE_STEPS_LEAST)
+        idle->paced_ns = count * stats_median(free_ns, count);
+
+out:
+    free(free_ns);
+    return status;
+}
+
+static enum status sweep_over(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = sweep->timeline;
+    const struct work *first = NULL, *last = NULL; /* that ends last so far */
+    int64_t end_ns = 0;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        if (work->event->end_ns <= sweep->idle->start_ns)
+            continue;
+        if (first == NULL) {
+            first = last = work;
+            end_ns = interval_later(work->event->start_ns, sweep->idle->start_ns);
+        } else if (work->event->start_ns > end_ns) {
+            struct gap gap = { end_ns, work->event->start_ns, work, last };
+            struct idle_time time = split(sweep, &gap);
+            TRY(show(sweep, &gap, &time));
+            take(sweep, &time, &gap);
+            end_ns = work->event->start_ns;
+        }
+        if (work->event->end_ns > end_ns) {
+            sweep->busy_ns += work->event->end_ns - end_ns;
+            end_ns = work->event->end_ns;
+            last = work;
+        }
+        sweep->last_call = work->call;
+    }
+    if (first != NULL)
+        TRY(take_ends(sweep, first, last, end_ns));
+    else if (timeline->host_alone)
+        TRY(take_steps(sweep));
+
+out:
+    return status;
+}
+
+static enum status make(struct idle *idle, struct sweep *sweep)
+{
+    const struct timeline *timeline = sweep->timeline;
+    const struct steps *steps = sweep->steps;
+    enum status status = STATUS_OK;
+
+    memset(idle, 0, sizeof *idle);
+    sweep->idle = idle;
+    find_window(idle, timeline, steps, sweep->activity);
+    idle->steps = calloc((size_t)steps->count + 1, sizeof *idle->steps);
+    sweep->queued = malloc(((size_t)timeline->work_count + 1) * sizeof *sweep->queued);
+    idle->loadings = calloc((size_t)steps->count + 1, sizeof *idle->loadings);
+    if (idle->steps == NULL || idle->loadings == NULL || sweep->queued == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the idle time of %lld steps",
+             (long long)steps->count);
+    TRY(sweep_over(sweep));
+    idle->busy_ns = sweep->busy_ns;
+    sort_loadings(idle, (int)steps->count);
+    idle->late_ns = late(sweep->queued, sweep->queued_count);
+    sum_host(sweep);
+    TRY(find_pace(idle, (int)steps->count));
+
+out:
+    free(sweep->queued);
+    return status;
+}
+
+enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
+                      const struct host_activity *activity)
+{
+    struct sweep sweep = { .timeline = timeline, .steps = steps, .activity = activity };
+
+    return make(idle, &sweep);
+}
+
+enum status idle_visit(const struct timeline *timeline, const struct steps *steps,
+                       const struct host_activity *activity, idle_gap_visit *visit, void *context)
+{
+    struct idle again;
+    struct sweep sweep = { .timeline = timeline,
+                           .steps = steps,
+                           .activity = activity,
+                           .visit = visit,
+                           .context = context };
+    enum status status = make(&again, &sweep);
+
+    idle_release(&again);
+    return status;
+}
+
+void idle_release(struct idle *idle)
+{
+    free(idle->steps);
+    free(idle->loadings);
+    memset(idle, 0, sizeof *idle);
+}

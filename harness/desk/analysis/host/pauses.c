@@ -1,0 +1,212 @@
+/* One pass over the host's events collects launches with their operators; sorted by time, each is compared
+ * with the one before. */
+#include "harness/desk/analysis/host/pauses.h"
+
+#include "harness/base/sort.h"
+#include "harness/desk/analysis/names/event_names.h"
+
+#include <stdlib.h>
+
+enum { DEPTH = 1024 }; /* deeper operators are left out */
+
+/* A launch, or an operator of a host that computes itself. */
+struct launch {
+    int64_t begins_ns; /* the innermost operator around it; its own start without one */
+    int64_t start_ns, end_ns;
+    uint32_t track;
+};
+
+struct search {
+    const struct timeline *timeline;
+    struct host_activity *host;
+    struct intervals pauses;
+    struct launch *launches;
+    int64_t count;
+    bool *has_work; /* by event: a call that caused device work */
+    bool *launches_by_name;
+    const struct trace_event *stack[DEPTH]; /* open operators */
+    int depth;
+};
+
+static int by_start(const void *left, const void *right)
+{
+    const struct launch *a = left, *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+}
+
+static int by_length(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static bool is_launch(const struct search *search, const struct trace_event *event)
+{
+    if (search->timeline->host_alone)
+        return event->kind == EVENT_KIND_OPERATOR;
+    return trace_event_is_call(event) &&
+           (search->has_work[event - search->timeline->trace->events] ||
+            search->launches_by_name[event->name]);
+}
+
+static void close_operators(struct search *search, const struct trace_event *next)
+{
+    while (search->depth > 0) {
+        const struct trace_event *top = search->stack[search->depth - 1];
+        if (top->track == next->track && next->start_ns < top->end_ns)
+            break;
+        search->depth--;
+    }
+}
+
+static void collect(struct search *search)
+{
+    const struct timeline *timeline = search->timeline;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        close_operators(search, event);
+        if (is_launch(search, event)) {
+            bool within = search->depth > 0 && !timeline->host_alone;
+            search->launches[search->count++] =
+                (struct launch){ within ? search->stack[search->depth - 1]->start_ns
+                                        : event->start_ns,
+                                 event->start_ns, event->end_ns, event->track };
+        }
+        if (event->kind == EVENT_KIND_OPERATOR && search->depth < DEPTH)
+            search->stack[search->depth++] = event;
+    }
+    sort_items(search->launches, search->count, sizeof *search->launches, by_start);
+}
+
+/* Launches that overlap, and calls of the driver within those of the runtime, have no time between them. */
+static enum status find_border(struct search *search)
+{
+    enum status status = STATUS_OK;
+    int64_t count = 0, end_ns, *lengths = malloc((size_t)search->count * sizeof *lengths);
+    int64_t border;
+
+    if (lengths == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld launches", (long long)search->count);
+    end_ns = search->launches[0].end_ns;
+    for (int64_t i = 1; i < search->count; i++) {
+        if (search->launches[i].start_ns >= end_ns)
+            lengths[count++] = search->launches[i].start_ns - end_ns;
+        end_ns = interval_later(end_ns, search->launches[i].end_ns);
+    }
+    qsort(lengths, (size_t)count, sizeof *lengths, by_length);
+    border = count > 0 ? interval_earlier(lengths[count / 2], PAUSE_SURE_NS) * PAUSE_TIMES : 0;
+    search->host->pause_ns =
+        interval_later(PAUSE_LEAST_NS, interval_earlier(PAUSE_SURE_NS, border));
+
+out:
+    free(lengths);
+    return status;
+}
+
+/* How much of a time has no cause of its own. */
+static int64_t unexplained_ns(const struct search *search, uint32_t track, int64_t start_ns,
+                              int64_t end_ns)
+{
+    int64_t ns[HOST_DOING_COUNT] = { 0 };
+
+    host_activity_between(search->host, track, start_ns, end_ns, ns);
+    return ns[HOST_OUTSIDE] + ns[HOST_OPERATOR] + ns[HOST_LAUNCHING];
+}
+
+/* Adds a time if it is longer than `border_ns`. */
+static enum status take(struct search *search, uint32_t track, int64_t start_ns, int64_t end_ns,
+                        int64_t border_ns)
+{
+    enum status status = STATUS_OK;
+
+    if (end_ns - start_ns > border_ns &&
+        unexplained_ns(search, track, start_ns, end_ns) > border_ns)
+        TRY(intervals_add(&search->pauses, start_ns, end_ns));
+
+out:
+    return status;
+}
+
+static enum status find(struct search *search, const struct steps *steps)
+{
+    enum status status = STATUS_OK;
+    const struct trace_event *last = NULL;
+    int64_t end_ns =
+        steps->count > 0 ? steps->items[0].event->start_ns : search->launches[0].start_ns;
+
+    for (int64_t i = 0; i < search->count; i++) {
+        const struct launch *launch = &search->launches[i];
+        int64_t begins_ns = interval_later(end_ns, launch->begins_ns);
+        TRY(take(search, launch->track, end_ns, begins_ns, search->host->pause_ns));
+        TRY(take(search, launch->track, begins_ns, launch->start_ns, PAUSE_SURE_NS));
+        end_ns = interval_later(end_ns, launch->end_ns);
+    }
+    if (steps->count > 0) {
+        last = steps->items[steps->count - 1].event;
+        TRY(take(search, last->track, end_ns, last->end_ns, search->host->pause_ns));
+    }
+
+out:
+    return status;
+}
+
+/* First uses and captures stay what they are. */
+static enum status keep(struct search *search)
+{
+    enum status status = STATUS_OK;
+    struct intervals rest = { 0 };
+
+    intervals_merge(&search->pauses);
+    TRY(intervals_without(&rest, &search->pauses, &search->host->first_uses));
+    TRY(intervals_without(&search->host->pauses, &rest, &search->host->captures));
+
+out:
+    intervals_release(&rest);
+    return status;
+}
+
+enum status pauses_find(struct host_activity *host, const struct timeline *timeline,
+                        const struct steps *steps)
+{
+    const struct trace_file *trace = timeline->trace;
+    uint32_t names = trace_file_name_count(trace);
+    enum status status = STATUS_OK;
+    struct search *search = calloc(1, sizeof *search);
+
+    if (search == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for pauses");
+    search->timeline = timeline;
+    search->host = host;
+    search->launches = malloc(((size_t)timeline->host_count + 1) * sizeof *search->launches);
+    search->has_work = calloc((size_t)trace->event_count + 1, sizeof *search->has_work);
+    search->launches_by_name = calloc((size_t)names + 1, sizeof *search->launches_by_name);
+    if (search->launches == NULL || search->has_work == NULL || search->launches_by_name == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host",
+             (long long)timeline->host_count);
+    for (uint32_t i = 0; i < names; i++)
+        search->launches_by_name[i] = name_is_launch(trace_file_name(trace, i));
+    for (int64_t i = 0; i < timeline->work_count; i++)
+        if (timeline->work[i].call != NULL)
+            search->has_work[timeline->work[i].call - trace->events] = true;
+    collect(search);
+    if (search->count > 0) {
+        TRY(find_border(search));
+        TRY(find(search, steps));
+        TRY(keep(search));
+    }
+
+out:
+    if (search != NULL) {
+        intervals_release(&search->pauses);
+        free(search->launches);
+        free(search->has_work);
+        free(search->launches_by_name);
+    }
+    free(search);
+    return status;
+}

@@ -1,0 +1,158 @@
+/* Tables of beginnings and parts of names. */
+#include "harness/desk/analysis/names/event_names.h"
+
+#include "harness/base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+static bool has_one_of(const char *name, const char *const *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
+bool name_is_communication(const char *name)
+{
+    static const char *const beginnings[] = { "nccl", "hccl", "rccl" };
+    static const char *const parts[] = { "ncclKernel", "ncclDevKernel", "rcclKernel",
+                                         "deep_ep::",  "multimem",      "cross_device_reduce" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+        if (begins(name, beginnings[i]))
+            return true;
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
+bool name_is_product(const char *name)
+{
+    static const char *const parts[] = { "gemm",  "Gemm",     "conv", "Conv",  "scudnn", "dgrad",
+                                         "wgrad", "winograd", "xmma", "nvjet", "Cijk_" };
+    static const char *const others[] = { "gemv", "gemmk1", "depthwise", "convert" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts)) &&
+           !has_one_of(name, others, ARRAY_SIZE(others));
+}
+
+bool name_is_host_communication(const char *name)
+{
+    return begins(name, "gloo:") || begins(name, "mpi:");
+}
+
+bool name_is_data_loading(const char *name)
+{
+    return begins(name, "enumerate(DataLoader)#") || begins(name, "enumerate(DataPipe)#") ||
+           strcmp(name, "data") == 0;
+}
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+bool name_is_logging(const char *name)
+{
+    static const char *const names[] = { "log", "logging", "logger" };
+
+    return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+bool name_is_saving(const char *name)
+{
+    static const char *const names[] = { "save", "saving", "checkpoint", "save_checkpoint" };
+
+    return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+bool name_is_launch(const char *name)
+{
+    static const char *const parts[] = { "LaunchKernel", "LaunchCooperativeKernel", "GraphLaunch" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
+bool name_begins_capture(const char *name)
+{
+    return strstr(name, "StreamBeginCapture") != NULL;
+}
+
+bool name_ends_capture(const char *name)
+{
+    return strstr(name, "StreamEndCapture") != NULL;
+}
+
+bool name_instantiates(const char *name)
+{
+    return strstr(name, "GraphInstantiate") != NULL;
+}
+
+bool name_loads_module(const char *name)
+{
+    static const char *const parts[] = { "ModuleLoad", "LibraryLoad", "nvrtcCompile",
+                                         "hiprtcCompile" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
+bool name_compiles(const char *name)
+{
+    return strstr(name, "(dynamo_timed)") != NULL || begins(name, "_compile");
+}
+
+bool name_is_wait(const char *name)
+{
+    static const char *const others[] = { "urQueueFinish", "urEventWait" };
+
+    return strstr(name, "Synchronize") != NULL || is_one_of(name, others, ARRAY_SIZE(others));
+}
+
+bool name_is_allocation(const char *name)
+{
+    static const char *const parts[] = { "Malloc", "Free",     "HostAlloc", "HostRegister",
+                                         "HostUn", "MemAlloc", "MemCreate", "MemMap" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
+bool name_is_release(const char *name)
+{
+    static const char *const parts[] = { "Free", "HostUn" };
+
+    return has_one_of(name, parts, ARRAY_SIZE(parts));
+}
+
+bool name_is_hidden(const char *name)
+{
+    static const char *const names[] = {
+        "profiler::_record_function_enter",
+        "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit",
+        "aten::is_leaf",
+        "aten::output_nr",
+        "aten::_version",
+    };
+
+    return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+bool name_is_step(const char *name, int64_t *number)
+{
+    static const char step[] = "ProfilerStep#";
+    const char *digits = name + sizeof step - 1;
+    char *end;
+
+    if (!begins(name, step) || *digits < '0' || *digits > '9')
+        return false;
+    *number = strtoll(digits, &end, 10);
+    return *end == '\0';
+}

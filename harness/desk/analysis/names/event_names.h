@@ -1,0 +1,61 @@
+/* Recognises events by the names that libraries give them. */
+#ifndef HARNESS_DESK_ANALYSIS_NAMES_EVENT_NAMES_H
+#define HARNESS_DESK_ANALYSIS_NAMES_EVENT_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A kernel that communicates between devices: NCCL, RCCL, HCCL, DeepEP, PyTorch's symmetric-memory
+ * (multimem) kernels, and vLLM's and SGLang's own all-reduce. HolisticTraceAnalysis has the first three
+ * (hta/common/types.py). */
+bool name_is_communication(const char *name);
+
+/* An event of the host that communicates between processes: PyTorch's "gloo:all_reduce", "mpi:broadcast". */
+bool name_is_host_communication(const char *name);
+
+/* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. */
+bool name_is_product(const char *name);
+
+/* The wait for the next batch: PyTorch's enumerate(DataLoader) and enumerate(DataPipe), as in
+ * torch_tb_profiler's event_parser.py, and the phase "data". */
+bool name_is_data_loading(const char *name);
+
+/* A phase that writes what training reports ("log"), or its state ("save"), and the annotations that
+ * frameworks give them. */
+bool name_is_logging(const char *name);
+bool name_is_saving(const char *name);
+
+/* A call that launches a kernel or a graph: cudaLaunchKernel, cuLaunchKernelEx, hipGraphLaunch ... */
+bool name_is_launch(const char *name);
+
+/* Calls that begin and end a capture: launches between them go into a graph and are not done. */
+bool name_begins_capture(const char *name);
+bool name_ends_capture(const char *name);
+bool name_instantiates(
+    const char *name); /* and one that makes a graph of it that can be launched */
+
+/* A call that loads a module of kernels, or compiles one: cuModuleLoadData, cuLibraryLoadData,
+ * hipModuleLoadDataEx, nvrtcCompileProgram ... */
+bool name_loads_module(const char *name);
+
+/* A span in which PyTorch compiles: "_compile.compile_inner (dynamo_timed)", "CUDAGraphNode.record
+ * (dynamo_timed)"; torch._dynamo.utils.dynamo_timed() names those of TorchDynamo and Inductor. A
+ * "Torch-Compiled Region" runs what was compiled. */
+bool name_compiles(const char *name);
+
+/* A call of the runtime or the driver that waits for the device: cudaStreamSynchronize,
+ * hipDeviceSynchronize, cuCtxSynchronize, urQueueFinish (SYCL) ... */
+bool name_is_wait(const char *name);
+
+/* One that allocates or releases memory of the device, or pinned memory of the host. */
+bool name_is_allocation(const char *name);
+bool name_is_release(const char *name); /* those of them that release */
+
+/* One that PyTorch's profiler leaves out of its own tables: what it does itself
+ * (torch/autograd/profiler_util.py, _filter_name). */
+bool name_is_hidden(const char *name);
+
+/* "ProfilerStep#12" is step 12; false: it is not a step. */
+bool name_is_step(const char *name, int64_t *number);
+
+#endif

@@ -1,0 +1,50 @@
+/* All that is known of a trace, in one place. Rules judge it, and reports print it. */
+#ifndef HARNESS_DESK_ANALYSIS_SUMMARY_H
+#define HARNESS_DESK_ANALYSIS_SUMMARY_H
+
+#include "harness/desk/analysis/host/call_tree.h"
+#include "harness/desk/analysis/host/idle.h"
+#include "harness/desk/analysis/host/pause_table.h"
+#include "harness/desk/analysis/host/pauses.h"
+#include "harness/desk/analysis/tables/host_operators.h"
+#include "harness/desk/analysis/tables/kernel_table.h"
+#include "harness/desk/analysis/tables/memory_curve.h"
+#include "harness/desk/analysis/tables/operator_kinds.h"
+#include "harness/desk/analysis/tables/products.h"
+#include "harness/desk/analysis/tables/spans.h"
+#include "harness/desk/analysis/timeline/captures.h"
+#include "harness/desk/analysis/timeline/first_uses.h"
+#include "harness/desk/analysis/timeline/launches.h"
+#include "harness/desk/analysis/timeline/messages.h"
+#include "harness/desk/analysis/timeline/phases.h"
+#include "harness/desk/analysis/timeline/steps.h"
+#include "harness/desk/analysis/timeline/timeline.h"
+
+struct summary {
+    const struct trace_file *trace;
+    struct timeline timeline;
+    struct steps steps;
+    struct captures captures;
+    struct launches launches;
+    struct kernels kernels;
+    struct spans spans;
+    struct operator_kinds operator_kinds;
+    struct phases phases;
+    struct first_uses first_uses;
+    struct messages messages;
+    struct memory_curve memory;
+    struct host_activity host;
+    struct pause_table pauses;
+    struct idle idle;
+    struct call_tree calls; /* in the window of `idle` */
+    struct host_operators
+        operators; /* in the window of `idle`; zeros unless the host computes itself */
+    double
+        product_fixed_ns; /* of those that come with every forward pass (products.h); NAN: unknown */
+};
+
+/* OUT_OF_MEMORY. `trace` must live longer. Release in every case; a summary of zeros may be released. */
+enum status summary_make(struct summary *summary, const struct trace_file *trace);
+void summary_release(struct summary *summary);
+
+#endif

@@ -1,0 +1,86 @@
+/* Sums up to each moment, so that a span costs two searches. */
+#include "harness/desk/analysis/tables/allocated.h"
+
+#include "harness/base/sort.h"
+
+#include <stdlib.h>
+
+static int by_time(const void *left, const void *right)
+{
+    const struct allocated_moment *a = left, *b = right;
+
+    return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+enum status allocated_make(struct allocated *allocated, const struct trace_file *trace)
+{
+    enum status status = STATUS_OK;
+    struct allocated_bytes sum = { 0, 0 };
+
+    *allocated = (struct allocated){ NULL, 0 };
+    if (trace->block_count == 0)
+        goto out;
+    allocated->moments = malloc(((size_t)trace->block_count + 1) * sizeof *allocated->moments);
+    if (allocated->moments == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld allocations", (long long)trace->block_count);
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        struct allocated_moment *moment = &allocated->moments[allocated->count];
+        if (event->kind != EVENT_KIND_MEMORY || allocated->count == trace->block_count)
+            continue;
+        *moment = (struct allocated_moment){ .at_ns = event->start_ns };
+        if (trace->blocks[event->detail].on_device)
+            moment->before.device = event->bytes;
+        else
+            moment->before.host = event->bytes;
+        allocated->count++;
+    }
+    sort_items(allocated->moments, allocated->count, sizeof *allocated->moments, by_time);
+    for (int64_t i = 0; i <= allocated->count; i++) {
+        struct allocated_bytes own = { 0, 0 };
+        if (i < allocated->count)
+            own = allocated->moments[i].before;
+        allocated->moments[i].before = sum;
+        sum.host = (int64_t)((uint64_t)sum.host + (uint64_t)own.host);
+        sum.device = (int64_t)((uint64_t)sum.device + (uint64_t)own.device);
+    }
+
+out:
+    return status;
+}
+
+void allocated_release(struct allocated *allocated)
+{
+    free(allocated->moments);
+    *allocated = (struct allocated){ NULL, 0 };
+}
+
+/* The first moment at or after `at_ns`, or after it. */
+static int64_t first(const struct allocated *allocated, int64_t at_ns, bool after)
+{
+    int64_t low = 0, high = allocated->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2, moment_ns = allocated->moments[middle].at_ns;
+        if (moment_ns < at_ns || (after && moment_ns == at_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct allocated_bytes allocated_within(const struct allocated *allocated, int64_t start_ns,
+                                        int64_t end_ns)
+{
+    struct allocated_bytes from, to;
+
+    if (allocated->count == 0)
+        return (struct allocated_bytes){ 0, 0 };
+    from = allocated->moments[first(allocated, start_ns, false)].before;
+    to = allocated->moments[first(allocated, end_ns, true)].before;
+    return (struct allocated_bytes){
+        (int64_t)((uint64_t)to.host - (uint64_t)from.host),
+        (int64_t)((uint64_t)to.device - (uint64_t)from.device),
+    };
+}

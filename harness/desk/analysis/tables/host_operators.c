@@ -1,0 +1,151 @@
+/* One sweep per thread over its operators, by start, with a stack of those that are open. */
+#include "harness/desk/analysis/tables/host_operators.h"
+
+#include "harness/desk/analysis/tables/spans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct self_time {
+    uint32_t name;
+    int64_t ns;
+};
+
+struct open_operator {
+    int64_t end_ns, row;
+};
+
+struct operator_sweep {
+    const struct timeline *timeline;
+    struct host_operators *operators;
+    struct self_time *rows; /* [operators->count] */
+    struct open_operator stack[SPANS_DEPTH];
+    int depth;
+    uint32_t track;
+    const struct trace_event *product; /* the last batched one; NULL: another came after it */
+    bool softmax;                      /* one came after it */
+};
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Scores are a product for each head and sample, so a product of two matrices is that of a layer, and a softmax
+ * behind it chooses a class or an expert. */
+static void look_for_attention(struct operator_sweep *sweep, const struct trace_event *event)
+{
+    static const char *const batched[] = { "aten::bmm", "aten::baddbmm" };
+    static const char *const others[] = { "aten::mm", "aten::addmm", "aten::convolution" };
+    static const char *const softmaxes[] = { "aten::_softmax", "aten::_softmax_backward_data" };
+    const char *name = trace_file_name(sweep->timeline->trace, event->name);
+
+    if (is_one_of(name, batched, ARRAY_SIZE(batched))) {
+        if (sweep->softmax && event->start_ns > sweep->product->end_ns) {
+            sweep->operators->attention_count++;
+            sweep->operators->attention_ns += event->start_ns - sweep->product->end_ns;
+        }
+        sweep->product = event;
+        sweep->softmax = false;
+    } else if (is_one_of(name, others, ARRAY_SIZE(others))) {
+        sweep->product = NULL;
+        sweep->softmax = false;
+    } else if (sweep->product != NULL && is_one_of(name, softmaxes, ARRAY_SIZE(softmaxes))) {
+        sweep->softmax = true;
+    }
+}
+
+static void take_operator(struct operator_sweep *sweep, const struct trace_event *event)
+{
+    int64_t ns = event->end_ns - event->start_ns, row = sweep->operators->count++;
+
+    if (event->track != sweep->track) {
+        sweep->track = event->track;
+        sweep->depth = 0;
+        sweep->product = NULL;
+        sweep->softmax = false;
+    }
+    while (sweep->depth > 0 && sweep->stack[sweep->depth - 1].end_ns <= event->start_ns)
+        sweep->depth--;
+    sweep->rows[row] = (struct self_time){ event->name, ns };
+    if (sweep->depth > 0)
+        sweep->rows[sweep->stack[sweep->depth - 1].row].ns -= ns;
+    if (sweep->depth < SPANS_DEPTH)
+        sweep->stack[sweep->depth++] = (struct open_operator){ event->end_ns, row };
+    look_for_attention(sweep, event);
+}
+
+static int by_name_and_time(const void *left, const void *right)
+{
+    const struct self_time *a = left, *b = right;
+
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+static bool is_elementwise(const char *name)
+{
+    static const char *const names[] = {
+        "aten::add",           "aten::sub",
+        "aten::mul",           "aten::div",
+        "aten::pow",           "aten::neg",
+        "aten::exp",           "aten::tanh",
+        "aten::tanh_backward", "aten::erf",
+        "aten::relu",          "aten::sigmoid",
+        "aten::silu",          "aten::sigmoid_backward",
+    };
+
+    return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+/* The median of an even number is the upper of the two: no figure hangs on the difference. */
+static void sum_medians(struct host_operators *operators, struct self_time *rows,
+                        const struct trace_file *trace)
+{
+    qsort(rows, (size_t)operators->count, sizeof *rows, by_name_and_time);
+    for (int64_t i = 0, end; i < operators->count; i = end) {
+        double median;
+        for (end = i + 1; end < operators->count && rows[end].name == rows[i].name; end++) continue;
+        median = (double)rows[i + (end - i) / 2].ns;
+        if (!(median > 0))
+            continue;
+        operators->typical_ns += (double)(end - i) * median;
+        if (median > OPERATOR_OWN_NS && is_elementwise(trace_file_name(trace, rows[i].name))) {
+            operators->elementwise_count += end - i;
+            operators->elementwise_ns += (double)(end - i) * median;
+        }
+        operators->own_ns +=
+            (double)(end - i) * (median < OPERATOR_OWN_NS ? median : OPERATOR_OWN_NS);
+    }
+}
+
+enum status host_operators_make(struct host_operators *operators, const struct timeline *timeline,
+                                int64_t start_ns, int64_t end_ns)
+{
+    enum status status = STATUS_OK;
+    struct operator_sweep *sweep = calloc(1, sizeof *sweep);
+    struct self_time *rows = malloc(((size_t)timeline->host_count + 1) * sizeof *rows);
+
+    *operators = (struct host_operators){ .count = 0 };
+    if (sweep == NULL || rows == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)timeline->host_count);
+    sweep->timeline = timeline;
+    sweep->operators = operators;
+    sweep->rows = rows;
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        if (event->kind == EVENT_KIND_OPERATOR && event->start_ns >= start_ns &&
+            event->start_ns < end_ns)
+            take_operator(sweep, event);
+    }
+    sum_medians(operators, rows, timeline->trace);
+
+out:
+    free(rows);
+    free(sweep);
+    return status;
+}

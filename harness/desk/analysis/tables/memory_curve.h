@@ -1,0 +1,48 @@
+/* Memory of devices over time, as the step's allocator reports it: the curve, its peak, and what the peak
+ * was made of.
+ *
+ * If the trace states totals after every block (PyTorch since 1.10, and ours), they are the curve. Otherwise
+ * (PyTorch in 2021) the curve is the sum of the blocks since the trace began, and only its changes mean
+ * something. Fragmentation is reserved over allocated. */
+#ifndef HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
+#define HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
+
+#include "harness/desk/read/reader.h"
+
+struct memory_point {
+    int64_t device;
+    const struct trace_event *event;
+    int64_t allocated; /* after it */
+};
+
+struct memory_category {
+    uint32_t name;   /* trace_file_name() */
+    int64_t at_peak; /* bytes when its device's peak was reached */
+    int64_t peak;    /* its own */
+};
+
+struct memory_device {
+    int64_t device;
+    bool stated;                      /* totals are the allocator's own */
+    int64_t first_point, point_count; /* in memory.points */
+    int64_t peak, peak_at_ns;
+    int64_t reserved_at_peak, reserved_peak; /* -1: unknown */
+    int64_t first, last;                     /* allocated at both ends of the curve */
+    int64_t first_category, category_count;  /* in memory.categories, largest at the peak first */
+};
+
+struct memory_curve {
+    struct memory_point *points; /* by device, then time */
+    int64_t point_count;
+    struct memory_device *devices;
+    int64_t device_count;
+    struct memory_category *categories;
+    int64_t category_count;
+};
+
+/* Memory of the host counts only if the trace has none of a device; its number is -1. OUT_OF_MEMORY.
+ * `trace` must live longer. Release in every case. */
+enum status memory_curve_make(struct memory_curve *memory, const struct trace_file *trace);
+void memory_curve_release(struct memory_curve *memory);
+
+#endif

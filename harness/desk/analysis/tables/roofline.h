@@ -1,0 +1,23 @@
+/* What bounds an operator: the device's arithmetic or its memory. */
+#ifndef HARNESS_DESK_ANALYSIS_TABLES_ROOFLINE_H
+#define HARNESS_DESK_ANALYSIS_TABLES_ROOFLINE_H
+
+#include "harness/desk/read/reader.h"
+
+enum bound { BOUND_UNKNOWN, BOUND_COMPUTE, BOUND_MEMORY, BOUNDS };
+
+/* "compute", "memory"; NULL: unknown. */
+const char *bound_name(enum bound bound);
+
+/* The roofline model (Williams, Waterman, Patterson, 2009): work of `flops` operations on `bytes` bytes takes at
+ * least the longer of the times that each alone takes at the device's limits. The longer one is the bound, and its
+ * share of the measured time says how close to the bound the work is. It may be above 1: data that stays in a
+ * cache is faster than memory, and work in fp32 has a lower limit than that of products in a shorter type. */
+struct roofline {
+    enum bound bound; /* unknown: the work or a limit is */
+    double share;     /* NAN: unknown */
+};
+struct roofline roofline_of(const struct trace_ceilings *ceilings, int64_t flops, int64_t bytes,
+                            double ns);
+
+#endif

@@ -1,0 +1,411 @@
+/* One sweep per thread over spans and calls, by start, with a stack of those that are open. */
+#include "harness/desk/analysis/tables/spans.h"
+
+#include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/tables/allocated.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+#include "harness/desk/analysis/timeline/replayed.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows with one name. */
+enum row_kind { ROW_OPERATOR, ROW_ANNOTATION, ROW_CALL, KINDS };
+
+struct open_span {
+    const struct trace_event *event;
+    int64_t row;
+    int64_t inside;    /* spans and calls directly in it */
+    bool has_its_like; /* and one of them is of its own row */
+    bool outermost;    /* of its row */
+};
+
+struct sweep {
+    const struct timeline *timeline;
+    int64_t *device_ns; /* by event: the work that a call caused */
+    bool *is_hidden;    /* by name */
+    int64_t *row_of;    /* by name and kind: number + 1; 0: none yet */
+    struct span_row *rows;
+    int *open_of_row;
+    int64_t count, room;
+    struct allocated allocated;
+    struct replayed replayed;
+    struct open_span stack[SPANS_DEPTH];
+    int depth;
+};
+
+/* Sums of bytes wrap: a broken file may state any. */
+static void add_bytes(int64_t *sum, int64_t bytes)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)bytes);
+}
+
+static void take_bytes(int64_t *sum, int64_t bytes)
+{
+    *sum = (int64_t)((uint64_t)*sum - (uint64_t)bytes);
+}
+
+/* --- Rows --- */
+
+static enum status grow(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+    int64_t room = sweep->room > 0 ? 2 * sweep->room : 256;
+    struct span_row *rows = realloc(sweep->rows, (size_t)room * sizeof *rows);
+    int *open;
+
+    if (rows != NULL)
+        sweep->rows = rows;
+    open = realloc(sweep->open_of_row, (size_t)room * sizeof *open);
+    if (open != NULL)
+        sweep->open_of_row = open;
+    if (rows == NULL || open == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)room);
+    sweep->room = room;
+
+out:
+    return status;
+}
+
+static enum status find_row(struct sweep *sweep, uint32_t name, enum row_kind kind, int64_t *number)
+{
+    enum status status = STATUS_OK;
+    int64_t *row = &sweep->row_of[(int64_t)name * KINDS + kind];
+
+    if (*row == 0) {
+        if (sweep->count == sweep->room)
+            TRY(grow(sweep));
+        sweep->open_of_row[sweep->count] = 0;
+        sweep->rows[sweep->count] = (struct span_row){ .name = name,
+                                                       .is_phase = kind == ROW_ANNOTATION,
+                                                       .is_call = kind == ROW_CALL };
+        *row = ++sweep->count;
+    }
+    *number = *row - 1;
+
+out:
+    return status;
+}
+
+/* --- The sweep --- */
+
+static void close_spans(struct sweep *sweep, const struct trace_event *next)
+{
+    while (sweep->depth > 0) {
+        const struct open_span *top = &sweep->stack[sweep->depth - 1];
+        if (next != NULL && next->track == top->event->track && next->start_ns < top->event->end_ns)
+            return;
+        sweep->open_of_row[top->row]--;
+        sweep->rows[top->row].count -= top->inside == 1 && top->has_its_like;
+        sweep->depth--;
+    }
+}
+
+/* Takes from the span around what belongs to the one that begins in it. */
+static void take_from_parent(struct sweep *sweep, const struct trace_event *event, int64_t number,
+                             struct allocated_bytes memory)
+{
+    struct open_span *parent = &sweep->stack[sweep->depth - 1];
+    struct span_row *row = &sweep->rows[parent->row];
+    int64_t end = event->end_ns < parent->event->end_ns ? event->end_ns : parent->event->end_ns;
+
+    row->host_self_ns -= end - event->start_ns;
+    take_bytes(&row->host_self_bytes, memory.host);
+    take_bytes(&row->device_self_bytes, memory.device);
+    parent->inside++;
+    parent->has_its_like = parent->has_its_like || parent->row == number;
+}
+
+static void take_stated(struct sweep *sweep, struct span_row *row, const struct trace_event *event)
+{
+    const struct trace_file *trace = sweep->timeline->trace;
+
+    if (event->kind != EVENT_KIND_OPERATOR)
+        return;
+    if (event->detail != NO_DETAIL)
+        row->flops = intervals_sum_ns(row->flops, trace->operators[event->detail].flops);
+    if (event->bytes > 0)
+        row->moved_bytes = intervals_sum_ns(row->moved_bytes, event->bytes);
+}
+
+static enum status open_span(struct sweep *sweep, const struct trace_event *event)
+{
+    enum status status = STATUS_OK;
+    struct allocated_bytes memory;
+    struct span_row *row;
+    int64_t number, ns = event->end_ns - event->start_ns;
+    enum row_kind kind = trace_event_is_call(event)             ? ROW_CALL
+                         : event->kind == EVENT_KIND_ANNOTATION ? ROW_ANNOTATION
+                                                                : ROW_OPERATOR;
+    bool outermost;
+
+    if (sweep->depth == SPANS_DEPTH)
+        goto out;
+    TRY(find_row(sweep, event->name, kind, &number));
+    memory = allocated_within(&sweep->allocated, event->start_ns, event->end_ns);
+    outermost = sweep->open_of_row[number] == 0;
+    row = &sweep->rows[number];
+    row->count++;
+    row->host_self_ns = intervals_sum_ns(row->host_self_ns, ns);
+    add_bytes(&row->host_self_bytes, memory.host);
+    add_bytes(&row->device_self_bytes, memory.device);
+    if (outermost) {
+        row->host_total_ns = intervals_sum_ns(row->host_total_ns, ns);
+        add_bytes(&row->host_bytes, memory.host);
+        add_bytes(&row->device_bytes, memory.device);
+    }
+    take_stated(sweep, row, event);
+    if (sweep->depth > 0)
+        take_from_parent(sweep, event, number, memory);
+    sweep->open_of_row[number]++;
+    sweep->stack[sweep->depth++] =
+        (struct open_span){ .event = event, .row = number, .outermost = outermost };
+
+out:
+    return status;
+}
+
+static void take_work(struct sweep *sweep, const struct trace_event *call)
+{
+    int64_t index = call - sweep->timeline->trace->events, ns = sweep->device_ns[index];
+    int64_t inside_ns = sweep->replayed.count > 0 ? sweep->replayed.work_ns[index] : 0;
+    bool innermost = true;
+
+    if (ns == 0)
+        return;
+    for (int i = sweep->depth; i-- > 0;) {
+        struct span_row *row = &sweep->rows[sweep->stack[i].row];
+        if (row->is_call)
+            continue;
+        if (sweep->stack[i].outermost)
+            row->device_total_ns = intervals_sum_ns(row->device_total_ns, ns);
+        if (innermost)
+            row->device_self_ns = intervals_sum_ns(row->device_self_ns, ns - inside_ns);
+        innermost = false;
+    }
+}
+
+static enum status sweep_over(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
+        const struct trace_event *event = sweep->timeline->host[i];
+        if (sweep->is_hidden[event->name])
+            continue;
+        close_spans(sweep, event);
+        if (trace_event_is_call(event))
+            take_work(sweep, event);
+        TRY(open_span(sweep, event));
+    }
+    close_spans(sweep, NULL);
+
+out:
+    return status;
+}
+
+/* The work of graphs has no time on the host. */
+static enum status add_replayed(struct sweep *sweep)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < sweep->replayed.count; i++) {
+        const struct replayed_span *span = &sweep->replayed.items[i];
+        struct span_row *row;
+        int64_t number;
+        TRY(find_row(sweep, span->event->name, span->is_phase ? ROW_ANNOTATION : ROW_OPERATOR,
+                     &number));
+        row = &sweep->rows[number];
+        row->count++;
+        row->replayed_count++;
+        row->device_total_ns = intervals_sum_ns(row->device_total_ns, span->total_ns);
+        row->device_self_ns = intervals_sum_ns(row->device_self_ns, span->self_ns);
+    }
+
+out:
+    return status;
+}
+
+static void collect_work(struct sweep *sweep)
+{
+    const struct timeline *timeline = sweep->timeline;
+    const struct trace_file *trace = timeline->trace;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        if (work->call != NULL) {
+            int64_t *ns = &sweep->device_ns[work->call - trace->events];
+            *ns = intervals_sum_ns(*ns, work->event->end_ns - work->event->start_ns);
+        }
+    }
+}
+
+static int by_device_time(const void *left, const void *right)
+{
+    const struct span_row *a = left, *b = right;
+
+    if (a->device_total_ns != b->device_total_ns)
+        return a->device_total_ns > b->device_total_ns ? -1 : 1;
+    if (a->host_total_ns != b->host_total_ns)
+        return a->host_total_ns > b->host_total_ns ? -1 : 1;
+    if (a->name != b->name)
+        return a->name > b->name ? 1 : -1;
+    return (2 * a->is_call + a->is_phase) - (2 * b->is_call + b->is_phase);
+}
+
+enum status spans_make(struct spans *spans, const struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *trace = timeline->trace;
+    size_t names = (size_t)trace_file_name_count(trace) + 1;
+    struct sweep *sweep = calloc(1, sizeof *sweep);
+
+    *spans = (struct spans){ NULL, 0, false };
+    if (sweep == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu operators", names);
+    sweep->timeline = timeline;
+    sweep->device_ns = calloc((size_t)trace->event_count + 1, sizeof *sweep->device_ns);
+    sweep->is_hidden = calloc(names, sizeof *sweep->is_hidden);
+    sweep->row_of = calloc(names * KINDS, sizeof *sweep->row_of);
+    if (sweep->device_ns == NULL || sweep->is_hidden == NULL || sweep->row_of == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu operators", names);
+    for (uint32_t i = 0; i + 1 < names; i++)
+        sweep->is_hidden[i] = name_is_hidden(trace_file_name(trace, i));
+    TRY(allocated_make(&sweep->allocated, trace));
+    TRY(replayed_make(&sweep->replayed, timeline));
+    collect_work(sweep);
+    TRY(sweep_over(sweep));
+    TRY(add_replayed(sweep));
+    if (sweep->count > 0)
+        qsort(sweep->rows, (size_t)sweep->count, sizeof *sweep->rows, by_device_time);
+    *spans = (struct spans){ sweep->rows, sweep->count, sweep->allocated.count > 0 };
+    sweep->rows = NULL;
+
+out:
+    if (sweep != NULL) {
+        allocated_release(&sweep->allocated);
+        replayed_release(&sweep->replayed);
+        free(sweep->device_ns);
+        free(sweep->is_hidden);
+        free(sweep->row_of);
+        free(sweep->rows);
+        free(sweep->open_of_row);
+    }
+    free(sweep);
+    return status;
+}
+
+void spans_release(struct spans *spans)
+{
+    free(spans->rows);
+    *spans = (struct spans){ NULL, 0, false };
+}
+
+const struct span_row *spans_find(const struct spans *spans, const struct trace_file *trace,
+                                  const char *name, bool begins)
+{
+    for (int64_t i = 0; i < spans->count; i++) {
+        const char *row = trace_file_name(trace, spans->rows[i].name);
+        if (spans->rows[i].count == spans->rows[i].replayed_count)
+            continue;
+        if (begins ? strncmp(row, name, strlen(name)) == 0 : strcmp(row, name) == 0)
+            return &spans->rows[i];
+    }
+    return NULL;
+}
+
+/* --- Orders --- */
+
+static const struct {
+    const char *name;
+    size_t offset; /* of a 64-bit member of a row */
+    bool per_call;
+} orders[SPANS_ORDER_COUNT] = {
+#define ORDER(name, member)                                                                        \
+    {                                                                                              \
+        name, offsetof(struct span_row, member), false                                             \
+    }
+    [SPANS_BY_DEFAULT] = ORDER("", device_total_ns),
+    [SPANS_BY_SELF_DEVICE_TIME_TOTAL] = ORDER("self_device_time_total", device_self_ns),
+    [SPANS_BY_DEVICE_TIME_TOTAL] = ORDER("device_time_total", device_total_ns),
+    [SPANS_BY_DEVICE_TIME] = { "device_time", offsetof(struct span_row, device_total_ns), true },
+    [SPANS_BY_SELF_CPU_TIME_TOTAL] = ORDER("self_cpu_time_total", host_self_ns),
+    [SPANS_BY_CPU_TIME_TOTAL] = ORDER("cpu_time_total", host_total_ns),
+    [SPANS_BY_CPU_TIME] = { "cpu_time", offsetof(struct span_row, host_total_ns), true },
+    [SPANS_BY_COUNT] = ORDER("count", count),
+    [SPANS_BY_SELF_DEVICE_MEMORY_USAGE] = ORDER("self_device_memory_usage", device_self_bytes),
+    [SPANS_BY_DEVICE_MEMORY_USAGE] = ORDER("device_memory_usage", device_bytes),
+    [SPANS_BY_SELF_CPU_MEMORY_USAGE] = ORDER("self_cpu_memory_usage", host_self_bytes),
+    [SPANS_BY_CPU_MEMORY_USAGE] = ORDER("cpu_memory_usage", host_bytes),
+    [SPANS_BY_FLOPS] = ORDER("flops", flops),
+#undef ORDER
+};
+
+static double value_of(const struct span_row *row, enum span_order order)
+{
+    int64_t value;
+
+    memcpy(&value, (const char *)row + orders[order].offset, sizeof value);
+    return orders[order].per_call ? (double)value / (double)(row->count > 0 ? row->count : 1)
+                                  : (double)value;
+}
+
+static int by_order(const void *left, const void *right, void *context)
+{
+    const struct span_row *a = *(const struct span_row *const *)left;
+    const struct span_row *b = *(const struct span_row *const *)right;
+    enum span_order order = *(const enum span_order *)context;
+    double x = value_of(a, order), y = value_of(b, order);
+
+    if (x > y || x < y)
+        return x > y ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+void spans_sort(const struct span_row **rows, const struct spans *spans, enum span_order order)
+{
+    for (int64_t i = 0; i < spans->count; i++) rows[i] = &spans->rows[i];
+    if (order != SPANS_BY_DEFAULT)
+        qsort_r(rows, (size_t)spans->count, sizeof *rows, by_order, &order);
+}
+
+const char *span_order_name(enum span_order order)
+{
+    return (unsigned)order < SPANS_ORDER_COUNT ? orders[order].name : "";
+}
+
+/* `name` with the word for a kind of device as "device". */
+static void with_device(char *text, size_t size, const char *name)
+{
+    static const char *const words[] = { "cuda_", "xpu_" };
+    size_t length = 0;
+
+    while (*name != '\0' && length + sizeof "device" < size) {
+        size_t word = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(words) && word == 0; i++)
+            word = strncmp(name, words[i], strlen(words[i])) == 0 ? strlen(words[i]) - 1 : 0;
+        if (word > 0) {
+            memcpy(text + length, "device", 6);
+            length += 6;
+            name += word;
+        } else {
+            text[length++] = *name++;
+        }
+    }
+    text[length] = '\0';
+}
+
+bool span_order_find(const char *name, enum span_order *order)
+{
+    char text[64];
+
+    with_device(text, sizeof text, name);
+    for (int i = SPANS_BY_DEFAULT + 1; i < SPANS_ORDER_COUNT; i++) {
+        *order = (enum span_order)i;
+        if (strcmp(text, orders[i].name) == 0)
+            return true;
+    }
+    *order = SPANS_BY_DEFAULT;
+    return false;
+}

@@ -1,0 +1,506 @@
+#include "harness/desk/analysis/time_parts.h"
+
+#include "harness/desk/analysis/timeline/replayed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = -1 };
+
+/* Time of a kernel, copy or operator, and its part. */
+struct piece {
+    int64_t start_ns, end_ns;
+    int64_t part;
+    uint32_t name;
+    enum part_kind kind;
+};
+
+struct splitting {
+    struct time_parts *parts;
+    int64_t room; /* for parts */
+    const struct summary *summary;
+    int64_t *row_of;            /* by event (operator_kinds.h) */
+    int64_t *row_part;          /* by row of operator kinds; NONE: not yet known */
+    int64_t *name_part;         /* by name */
+    int64_t *begin_ns;          /* of each step (find_steps) */
+    struct intervals optimizer; /* the phase */
+    struct piece *pieces;       /* by start */
+    int64_t piece_count;
+    struct intervals taken; /* by kinds that come first; merged */
+};
+
+/* --- Parts --- */
+
+const char *part_kind_name(enum part_kind kind)
+{
+    static const char *const names[PART_KIND_COUNT] = { "computation", "communication", "copy",
+                                                        "memset",      "idle",          "host" };
+
+    return names[kind];
+}
+
+static enum status find_part(struct splitting *splitting, enum part_kind kind, const char *name,
+                             int64_t *found)
+{
+    enum status status = STATUS_OK;
+    struct time_parts *parts = splitting->parts;
+    struct time_part *part;
+    char text[KIND_NAME_SIZE];
+
+    snprintf(text, sizeof text, "%s", name);
+    for (*found = 0; *found < parts->count; ++*found) {
+        part = &parts->items[*found];
+        if (part->kind == kind && strcmp(part->name, text) == 0)
+            return STATUS_OK;
+    }
+    if (parts->count == splitting->room) {
+        int64_t room = 2 * splitting->room + 16;
+        part = realloc(parts->items, (size_t)room * sizeof *part);
+        if (part == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld parts of a step", (long long)room);
+        parts->items = part;
+        splitting->room = room;
+    }
+    part = &parts->items[parts->count];
+    *part = (struct time_part){ .kind = kind };
+    memcpy(part->name, text, sizeof text);
+    part->step_ns = calloc((size_t)parts->step_count, sizeof *part->step_ns);
+    if (part->step_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a part of %lld steps",
+             (long long)parts->step_count);
+    parts->count++;
+
+out:
+    return status;
+}
+
+/* Where each step begins on the device: with the first computation that was launched in it. One that launched none
+ * begins with its annotation. None begins before the one before it. */
+static enum status find_steps(struct splitting *splitting)
+{
+    enum status status = STATUS_OK;
+    const struct steps *steps = &splitting->summary->steps;
+    const struct timeline *timeline = &splitting->summary->timeline;
+    int64_t *begin_ns = malloc((size_t)(steps->count + 1) * sizeof *begin_ns);
+
+    splitting->begin_ns = begin_ns;
+    if (begin_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)steps->count);
+    for (int64_t i = 0; i < steps->count; i++) begin_ns[i] = INT64_MAX;
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        int64_t step = -1;
+        if (work->kind == WORK_COMPUTATION && work->call != NULL)
+            step = steps_last_begun(steps, work->call->start_ns);
+        if (step >= 0)
+            begin_ns[step] = interval_earlier(begin_ns[step], work->event->start_ns);
+    }
+    for (int64_t i = 0; i < steps->count; i++) {
+        if (begin_ns[i] == INT64_MAX)
+            begin_ns[i] = steps->items[i].event->start_ns;
+        if (i > 0)
+            begin_ns[i] = interval_later(begin_ns[i], begin_ns[i - 1]);
+    }
+
+out:
+    return status;
+}
+
+/* The step that the moment is in; the first one before all. */
+static int64_t step_at(const struct splitting *splitting, int64_t at_ns)
+{
+    int64_t low = 0, high = splitting->summary->steps.count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (splitting->begin_ns[middle] <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : 0;
+}
+
+static void add_ns(struct splitting *splitting, int64_t part, int64_t step, int64_t ns)
+{
+    splitting->parts->items[part].step_ns[step] += ns;
+    splitting->parts->items[part].total_ns += ns;
+    splitting->parts->window_ns += ns;
+}
+
+/* Splits the time among the steps that it is in. */
+static void add_time(struct splitting *splitting, int64_t part, int64_t start_ns, int64_t end_ns)
+{
+    int64_t step = step_at(splitting, start_ns), count = splitting->summary->steps.count;
+
+    while (start_ns < end_ns) {
+        int64_t until_ns = end_ns;
+        if (step + 1 < count)
+            until_ns = interval_earlier(end_ns, splitting->begin_ns[step + 1]);
+        if (until_ns > start_ns)
+            add_ns(splitting, part, step, until_ns - start_ns);
+        start_ns = interval_later(start_ns, until_ns);
+        step++;
+    }
+}
+
+/* --- Work --- */
+
+static enum part_kind part_of_work(enum work_kind kind)
+{
+    static const enum part_kind kinds[WORK_KIND_COUNT] = {
+        [WORK_COMPUTATION] = PART_COMPUTATION,
+        [WORK_COPY] = PART_COPY,
+        [WORK_MEMSET] = PART_MEMSET,
+        [WORK_COMMUNICATION] = PART_COMMUNICATION,
+    };
+
+    return kinds[kind];
+}
+
+/* The row of the operator that launched the work, or else whether the optimizer did. */
+static int64_t row_of_work(const struct splitting *splitting, const struct replayed *replayed,
+                           const struct work *work, bool *optimizer)
+{
+    const struct trace_file *trace = splitting->summary->trace;
+    const struct replayed_span *span = replayed_find(replayed, work);
+    enum phase phase;
+
+    *optimizer = false;
+    if (work->call == NULL)
+        return NONE;
+    for (; span != NULL; span = span->parent >= 0 ? &replayed->items[span->parent] : NULL) {
+        if (!span->is_phase)
+            return splitting->row_of[span->event - trace->events];
+        *optimizer =
+            *optimizer || (phase_of_name(trace_file_name(trace, span->event->name), &phase) &&
+                           phase == PHASE_OPTIMIZER);
+    }
+    *optimizer = *optimizer || intervals_contain(&splitting->optimizer, work->call->start_ns);
+    return splitting->row_of[work->call - trace->events];
+}
+
+/* The part of an operator's kind; of a row NONE that of the name. */
+static enum status part_named(struct splitting *splitting, enum part_kind kind, int64_t row,
+                              uint32_t name, int64_t *part)
+{
+    enum status status = STATUS_OK;
+    int64_t *known = row != NONE ? &splitting->row_part[row] : &splitting->name_part[name];
+
+    if (*known == NONE)
+        TRY(find_part(splitting, kind,
+                      row != NONE ? splitting->summary->operator_kinds.rows[row].name
+                                  : trace_file_name(splitting->summary->trace, name),
+                      known));
+    *part = *known;
+
+out:
+    return status;
+}
+
+static void add_piece(struct splitting *splitting, const struct trace_event *event,
+                      enum part_kind kind, int64_t part)
+{
+    splitting->pieces[splitting->piece_count++] =
+        (struct piece){ event->start_ns, event->end_ns, part, event->name, kind };
+}
+
+static enum status add_work(struct splitting *splitting, const struct replayed *replayed,
+                            const struct work *work)
+{
+    enum status status = STATUS_OK;
+    enum part_kind kind = part_of_work(work->kind);
+    bool optimizer = false;
+    int64_t row = NONE, part;
+
+    if (kind == PART_COMPUTATION)
+        row = row_of_work(splitting, replayed, work, &optimizer);
+    if (row == NONE && optimizer)
+        TRY(find_part(splitting, kind, phase_name(PHASE_OPTIMIZER), &part));
+    else
+        TRY(part_named(splitting, kind, row, work->event->name, &part));
+    add_piece(splitting, work->event, kind, part);
+
+out:
+    return status;
+}
+
+static enum status find_work(struct splitting *splitting)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = &splitting->summary->timeline;
+    struct replayed replayed = { NULL, 0, NULL };
+
+    TRY(replayed_make(&replayed, timeline));
+    TRY(phases_collect(&splitting->optimizer, PHASE_OPTIMIZER, timeline,
+                       &splitting->summary->steps));
+    for (int64_t i = 0; i < timeline->work_count; i++)
+        TRY(add_work(splitting, &replayed, &timeline->work[i]));
+
+out:
+    replayed_release(&replayed);
+    return status;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct piece *a = left, *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+}
+
+static enum status find_operators(struct splitting *splitting)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = &splitting->summary->timeline;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        int64_t row = splitting->row_of[event - splitting->summary->trace->events];
+        int64_t part;
+        if (event->kind != EVENT_KIND_OPERATOR || row == NONE)
+            continue;
+        TRY(part_named(splitting, PART_COMPUTATION, row, event->name, &part));
+        add_piece(splitting, event, PART_COMPUTATION, part);
+    }
+    qsort(splitting->pieces, (size_t)splitting->piece_count, sizeof *splitting->pieces, by_start);
+
+out:
+    return status;
+}
+
+/* --- The window --- */
+
+/* What of the piece no earlier one has taken, of its own kind or of those that come first. */
+static enum status take_piece(struct splitting *splitting, const struct piece *piece,
+                              int64_t *until_ns, struct intervals *own)
+{
+    enum status status = STATUS_OK;
+    const struct idle *window = &splitting->summary->idle;
+    const struct intervals *taken = &splitting->taken;
+    int64_t start_ns = interval_later(interval_later(piece->start_ns, *until_ns), window->start_ns);
+    int64_t end_ns = interval_earlier(piece->end_ns, window->end_ns);
+
+    if (start_ns >= end_ns)
+        return STATUS_OK;
+    *until_ns = end_ns;
+    splitting->parts->items[piece->part].count++;
+    TRY(intervals_add(own, start_ns, end_ns));
+    for (int64_t i = intervals_after(taken, start_ns);
+         i < taken->count && taken->items[i].start_ns < end_ns; i++) {
+        add_time(splitting, piece->part, start_ns, taken->items[i].start_ns);
+        start_ns = interval_later(start_ns, taken->items[i].end_ns);
+    }
+    add_time(splitting, piece->part, start_ns, end_ns);
+
+out:
+    return status;
+}
+
+static enum status take_kind(struct splitting *splitting, enum part_kind kind)
+{
+    enum status status = STATUS_OK;
+    struct intervals own = { NULL, 0, 0 };
+    int64_t until_ns = INT64_MIN;
+
+    for (int64_t i = 0; i < splitting->piece_count; i++)
+        if (splitting->pieces[i].kind == kind)
+            TRY(take_piece(splitting, &splitting->pieces[i], &until_ns, &own));
+    for (int64_t i = 0; i < own.count; i++)
+        TRY(intervals_add(&splitting->taken, own.items[i].start_ns, own.items[i].end_ns));
+    intervals_merge(&splitting->taken);
+
+out:
+    intervals_release(&own);
+    return status;
+}
+
+/* --- Idle time --- */
+
+/* What the host did just before it launched is launching. */
+static const char *cause_of(enum host_doing doing)
+{
+    return host_doing_name(doing == HOST_OUTSIDE || doing == HOST_OPERATOR ? HOST_LAUNCHING
+                                                                           : doing);
+}
+
+static enum status add_idle(struct splitting *splitting, const char *cause, bool after_wait,
+                            int64_t at_ns, int64_t ns)
+{
+    enum status status = STATUS_OK;
+    char name[KIND_NAME_SIZE];
+    int64_t part;
+
+    if (ns == 0)
+        return STATUS_OK;
+    snprintf(name, sizeof name, "%s%s", cause, after_wait ? " after a wait" : "");
+    TRY(find_part(splitting, PART_IDLE, name, &part));
+    add_ns(splitting, part, step_at(splitting, at_ns), ns);
+
+out:
+    return status;
+}
+
+static enum status add_gap(void *context, const struct idle_gap *gap)
+{
+    enum status status = STATUS_OK;
+    struct splitting *splitting = context;
+    const struct idle_time *time = &gap->time;
+
+    for (int cause = 0; cause < GAP_HOST; cause++)
+        TRY(add_idle(splitting, gap_cause_name(cause), false, gap->start_ns,
+                     gap_cause_ns(time, cause)));
+    for (int doing = 0; doing < HOST_DOING_COUNT; doing++) {
+        const char *cause = cause_of((enum host_doing)doing);
+        TRY(add_idle(splitting, cause, false, gap->start_ns, time->free_ns[doing]));
+        TRY(add_idle(splitting, cause, doing != HOST_WAITING, gap->start_ns,
+                     time->drained_ns[doing]));
+    }
+
+out:
+    return status;
+}
+
+static enum status add_rest(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+{
+    enum status status = STATUS_OK;
+    struct splitting *splitting = context;
+    int64_t part;
+
+    TRY(find_part(splitting, PART_HOST,
+                  host_doing_name(doing == HOST_OPERATOR ? HOST_OUTSIDE : doing), &part));
+    add_time(splitting, part, start_ns, end_ns);
+
+out:
+    return status;
+}
+
+/* The window without operators, of a host that computes itself. */
+static enum status add_rests(struct splitting *splitting)
+{
+    enum status status = STATUS_OK;
+    const struct summary *summary = splitting->summary;
+    struct interval window = { summary->idle.start_ns, summary->idle.end_ns };
+    struct intervals all = { &window, window.start_ns < window.end_ns, 1 }, rest = { NULL, 0, 0 };
+
+    TRY(intervals_without(&rest, &all, &splitting->taken));
+    for (int64_t i = 0; i < rest.count; i++)
+        TRY(host_activity_visit(&summary->host, summary->host.loop, rest.items[i].start_ns,
+                                rest.items[i].end_ns, add_rest, splitting));
+
+out:
+    intervals_release(&rest);
+    return status;
+}
+
+/* --- All --- */
+
+static int by_part_and_name(const void *left, const void *right)
+{
+    const struct piece *a = left, *b = right;
+
+    if (a->part != b->part)
+        return a->part < b->part ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* The kernel of each part that takes most of it; this sorts the pieces anew. */
+static void find_kernels(struct splitting *splitting)
+{
+    const struct piece *pieces = splitting->pieces;
+    int64_t part = NONE, most_ns = 0, sum_ns = 0;
+
+    qsort(splitting->pieces, (size_t)splitting->piece_count, sizeof *pieces, by_part_and_name);
+    for (int64_t i = 0; i < splitting->piece_count; i++) {
+        if (pieces[i].kind != PART_COMPUTATION)
+            continue;
+        if (pieces[i].part != part)
+            most_ns = sum_ns = 0;
+        else if (pieces[i].name != pieces[i - 1].name)
+            sum_ns = 0;
+        part = pieces[i].part;
+        sum_ns = intervals_sum_ns(sum_ns, pieces[i].end_ns - pieces[i].start_ns);
+        if (sum_ns >= most_ns) {
+            most_ns = sum_ns;
+            splitting->parts->items[part].kernel = pieces[i].name;
+        }
+    }
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct time_part *a = left, *b = right;
+
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static enum status allocate(struct splitting *splitting)
+{
+    enum status status = STATUS_OK;
+    const struct summary *summary = splitting->summary;
+    size_t names = (size_t)trace_file_name_count(summary->trace) + 1,
+           rows = (size_t)summary->operator_kinds.count + 1,
+           pieces = (size_t)(summary->timeline.work_count + summary->timeline.host_count) + 1;
+
+    splitting->row_part = malloc(rows * sizeof *splitting->row_part);
+    splitting->name_part = malloc(names * sizeof *splitting->name_part);
+    splitting->pieces = malloc(pieces * sizeof *splitting->pieces);
+    if (splitting->row_part == NULL || splitting->name_part == NULL || splitting->pieces == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu pieces of steps", pieces);
+    for (size_t i = 0; i < rows; i++) splitting->row_part[i] = NONE;
+    for (size_t i = 0; i < names; i++) splitting->name_part[i] = NONE;
+
+out:
+    return status;
+}
+
+enum status time_parts_make(struct time_parts *parts, const struct summary *summary)
+{
+    enum status status = STATUS_OK;
+    struct splitting splitting = { .parts = parts, .summary = summary };
+    struct operator_kinds kinds = { .rows = NULL };
+
+    *parts = (struct time_parts){ .step_count = summary->steps.count > 0 ? summary->steps.count : 1,
+                                  .has_steps = summary->steps.count > 0 };
+    TRY(allocate(&splitting));
+    TRY(find_steps(&splitting));
+    TRY(operator_kinds_make(&kinds, &summary->timeline, &splitting.row_of));
+    if (summary->timeline.host_alone)
+        TRY(find_operators(&splitting));
+    else
+        TRY(find_work(&splitting));
+    for (int kind = 0; kind < PART_IDLE; kind++) TRY(take_kind(&splitting, (enum part_kind)kind));
+    if (summary->timeline.host_alone)
+        TRY(add_rests(&splitting));
+    else
+        TRY(idle_visit(&summary->timeline, &summary->steps, &summary->host, add_gap, &splitting));
+    if (!summary->timeline.host_alone)
+        find_kernels(&splitting);
+    if (parts->count > 0)
+        qsort(parts->items, (size_t)parts->count, sizeof *parts->items, by_total);
+
+out:
+    operator_kinds_release(&kinds);
+    intervals_release(&splitting.taken);
+    intervals_release(&splitting.optimizer);
+    free(splitting.begin_ns);
+    free(splitting.row_of);
+    free(splitting.row_part);
+    free(splitting.name_part);
+    free(splitting.pieces);
+    return status;
+}
+
+void time_parts_release(struct time_parts *parts)
+{
+    for (int64_t i = 0; i < parts->count; i++) free(parts->items[i].step_ns);
+    free(parts->items);
+    *parts = (struct time_parts){ .items = NULL };
+}

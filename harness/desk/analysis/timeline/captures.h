@@ -1,0 +1,31 @@
+/* The times in which threads captured graphs.
+ *
+ * Launches within a capture go into the graph and are not done. Captures hold for launches of all threads:
+ * PyTorch launches the backward pass from a thread of its own, and that goes into the graph as well. */
+#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_CAPTURES_H
+#define HARNESS_DESK_ANALYSIS_TIMELINE_CAPTURES_H
+
+#include "harness/desk/analysis/timeline/intervals.h"
+#include "harness/desk/analysis/timeline/steps.h"
+#include "harness/desk/analysis/timeline/timeline.h"
+
+struct captures {
+    int64_t count;          /* begun and ended in the trace, by the same thread */
+    int64_t instantiated;   /* calls that make a graph of one */
+    struct intervals times; /* from the call that begins to the end of the one that ends; merged */
+    struct intervals taken; /* these times, and those of instantiating; merged */
+    struct intervals idle;  /* the part of `taken` in which no device worked; merged */
+
+    /* Every program that launches graphs captures some. This one is not done with it after a warm-up: there
+     * are CAPTURES_REPEAT or more, and one in every fifth step or more. */
+    bool again;
+};
+
+enum { CAPTURES_REPEAT = 8 }; /* fewer do not show whether something comes again */
+
+/* OUT_OF_MEMORY. Release in every case. */
+enum status captures_make(struct captures *captures, const struct timeline *timeline,
+                          const struct steps *steps);
+void captures_release(struct captures *captures);
+
+#endif

@@ -1,0 +1,182 @@
+/* Work is sorted by start, so a kernel is used first at the work with which its name is first seen. Calls and
+ * spans are found by their names. */
+#include "harness/desk/analysis/timeline/first_uses.h"
+
+#include "harness/desk/analysis/names/event_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How calls and spans of one name count. */
+enum first { FIRST_NOTHING, FIRST_LOAD, FIRST_COMPILATION };
+
+struct search {
+    struct first_uses *uses;
+    const struct timeline *timeline;
+    bool *seen;         /* by name: a kernel of that name was launched */
+    enum first *firsts; /* by name */
+};
+
+static int64_t duration_ns(const struct trace_event *event)
+{
+    return event->end_ns - event->start_ns;
+}
+
+/* The index of a call in the timeline's host events, which are sorted by thread and start. */
+static int64_t place_of(const struct timeline *timeline, const struct trace_event *call)
+{
+    int64_t low = 0, high = timeline->host_count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        const struct trace_event *event = timeline->host[middle];
+        if (event->track != call->track ? event->track < call->track
+                                        : event->start_ns < call->start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low < timeline->host_count && timeline->host[low] != call) low++;
+    return low;
+}
+
+/* Loading, logging and saving have work of their own, and other rules. */
+static bool looks_for_kernels(const struct timeline *timeline, const struct trace_event *operator)
+{
+    const char *name = trace_file_name(timeline->trace, operator->name);
+
+    return !name_is_data_loading(name) && !name_is_logging(name) && !name_is_saving(name);
+}
+
+/* The innermost operator around the call, if nothing was launched in it before. */
+static int64_t begin_of(const struct timeline *timeline, const struct trace_event *call)
+{
+    for (int64_t i = place_of(timeline, call); i-- > 0;) {
+        const struct trace_event *event = timeline->host[i];
+        if (event->track != call->track)
+            break;
+        if (trace_event_is_call(event) &&
+            name_is_launch(trace_file_name(timeline->trace, event->name)))
+            break;
+        if (event->kind == EVENT_KIND_OPERATOR && event->end_ns >= call->end_ns)
+            return looks_for_kernels(timeline, event) ? event->start_ns : call->start_ns;
+    }
+    return call->start_ns;
+}
+
+/* Adds a time, and remembers what took the longest. */
+static enum status take(struct first_uses *uses, int64_t start_ns, const struct trace_event *event,
+                        const struct trace_event *kernel)
+{
+    enum status status = STATUS_OK;
+
+    TRY(intervals_add(&uses->times, start_ns, event->end_ns));
+    if (uses->longest == NULL || duration_ns(event) > duration_ns(uses->longest)) {
+        uses->longest = event;
+        uses->kernel = kernel;
+    }
+
+out:
+    return status;
+}
+
+static enum status find_launches(struct search *search)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = search->timeline;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        if (work->event->kind != EVENT_KIND_KERNEL || search->seen[work->event->name])
+            continue;
+        search->seen[work->event->name] = true;
+        if (work->call == NULL || duration_ns(work->call) < FIRST_USE_LONG_NS)
+            continue;
+        TRY(take(search->uses, begin_of(timeline, work->call), work->call, work->event));
+        search->uses->launches++;
+    }
+
+out:
+    return status;
+}
+
+/* Compilations nest, and the outermost comes first. */
+static enum status find_by_name(struct search *search)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = search->timeline;
+    const struct trace_event *outer = NULL;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        enum first first = search->firsts[event->name];
+        if (first == FIRST_LOAD && trace_event_is_call(event)) {
+            TRY(take(search->uses, begin_of(timeline, event), event, NULL));
+            search->uses->loads++;
+        }
+        if (first != FIRST_COMPILATION || trace_event_is_call(event) ||
+            (outer != NULL && outer->track == event->track && event->end_ns <= outer->end_ns))
+            continue;
+        outer = event;
+        TRY(take(search->uses, event->start_ns, event, NULL));
+        search->uses->compilations++;
+    }
+
+out:
+    return status;
+}
+
+static enum status find_captures(struct first_uses *uses, const struct captures *captures)
+{
+    enum status status = STATUS_OK;
+
+    if (captures->again)
+        goto out;
+    for (int64_t i = 0; i < captures->taken.count; i++)
+        TRY(intervals_add(&uses->times, captures->taken.items[i].start_ns,
+                          captures->taken.items[i].end_ns));
+    uses->captures = captures->count;
+    uses->instantiated = captures->instantiated;
+
+out:
+    return status;
+}
+
+static enum first by_name(const char *name)
+{
+    return name_loads_module(name) ? FIRST_LOAD
+           : name_compiles(name)   ? FIRST_COMPILATION
+                                   : FIRST_NOTHING;
+}
+
+enum status first_uses_make(struct first_uses *uses, const struct timeline *timeline,
+                            const struct captures *captures)
+{
+    uint32_t names = trace_file_name_count(timeline->trace);
+    struct search search = { uses, timeline, calloc((size_t)names + 1, sizeof *search.seen),
+                             calloc((size_t)names + 1, sizeof *search.firsts) };
+    enum status status = STATUS_OK;
+
+    memset(uses, 0, sizeof *uses);
+    if (search.seen == NULL || search.firsts == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
+    for (uint32_t i = 0; i < names; i++)
+        search.firsts[i] = by_name(trace_file_name(timeline->trace, i));
+    TRY(find_launches(&search));
+    TRY(find_by_name(&search));
+    TRY(find_captures(uses, captures));
+    intervals_merge(&uses->times);
+    if (uses->times.count > 0)
+        TRY(timeline_idle_within(timeline, &uses->times, &uses->idle));
+
+out:
+    free(search.seen);
+    free(search.firsts);
+    return status;
+}
+
+void first_uses_release(struct first_uses *uses)
+{
+    intervals_release(&uses->times);
+    intervals_release(&uses->idle);
+}

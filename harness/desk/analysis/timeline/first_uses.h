@@ -1,0 +1,34 @@
+/* A program's one-time work: it captures and instantiates graphs, compiles, loads modules, and launches
+ * kernels for the first time, which loads or compiles them. All of that may come late in a trace.
+ *
+ * The time that the operator around a first launch, or around loading a module, spent before it counts too,
+ * unless the operator had launched something else: it was looking for the kernel, or compiling it. Captures
+ * that come again and again are not done once (captures.h). */
+#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_FIRST_USES_H
+#define HARNESS_DESK_ANALYSIS_TIMELINE_FIRST_USES_H
+
+#include "harness/desk/analysis/timeline/captures.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+#include "harness/desk/analysis/timeline/timeline.h"
+
+enum { FIRST_USE_LONG_NS = 1000000 }; /* twenty times a long call (LAUNCH_LONG_CALL_NS) */
+
+struct first_uses {
+    int64_t launches; /* of a kernel for the first time, in a call of FIRST_USE_LONG_NS or more */
+    int64_t loads;    /* calls that load a module, or compile one */
+    int64_t compilations; /* spans in which PyTorch compiles, those within another left out */
+    int64_t captures, instantiated; /* of graphs */
+
+    const struct trace_event *longest; /* call or span, other than a capture; NULL: none */
+    const struct trace_event *kernel;  /* that it launched; NULL: none */
+
+    struct intervals times; /* of all that; merged */
+    struct intervals idle;  /* the part of `times` in which no device worked; merged */
+};
+
+/* OUT_OF_MEMORY. Release in every case. */
+enum status first_uses_make(struct first_uses *uses, const struct timeline *timeline,
+                            const struct captures *captures);
+void first_uses_release(struct first_uses *uses);
+
+#endif

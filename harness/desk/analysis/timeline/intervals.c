@@ -1,0 +1,122 @@
+/* Sorting once and sweeping: linear in the intervals after the sort. */
+#include "harness/desk/analysis/timeline/intervals.h"
+
+#include "harness/base/sort.h"
+
+#include <stdlib.h>
+
+void intervals_release(struct intervals *intervals)
+{
+    free(intervals->items);
+    *intervals = (struct intervals){ NULL, 0, 0 };
+}
+
+enum status intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns)
+{
+    enum status status = STATUS_OK;
+
+    if (start_ns >= end_ns)
+        goto out;
+    if (intervals->count > 0) {
+        struct interval *last = &intervals->items[intervals->count - 1];
+        if (start_ns <= last->end_ns && end_ns >= last->start_ns) {
+            last->start_ns = interval_earlier(last->start_ns, start_ns);
+            last->end_ns = interval_later(last->end_ns, end_ns);
+            goto out;
+        }
+    }
+    if (intervals->count == intervals->room) {
+        int64_t room = intervals->room > 0 ? 2 * intervals->room : 64;
+        struct interval *items = realloc(intervals->items, (size_t)room * sizeof *items);
+        if (items == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld intervals", (long long)room);
+        intervals->items = items;
+        intervals->room = room;
+    }
+    intervals->items[intervals->count++] = (struct interval){ start_ns, end_ns };
+
+out:
+    return status;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct interval *a = left, *b = right;
+
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+void intervals_merge(struct intervals *intervals)
+{
+    struct interval *items = intervals->items;
+    int64_t last = 0;
+
+    if (intervals->count == 0)
+        return;
+    sort_items(items, intervals->count, sizeof *items, by_start);
+    for (int64_t i = 1; i < intervals->count; i++) {
+        if (items[i].start_ns > items[last].end_ns)
+            items[++last] = items[i];
+        else if (items[i].end_ns > items[last].end_ns)
+            items[last].end_ns = items[i].end_ns;
+    }
+    intervals->count = last + 1;
+}
+
+enum status intervals_without(struct intervals *rest, const struct intervals *all,
+                              const struct intervals *taken)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < all->count; i++) {
+        int64_t start_ns = all->items[i].start_ns, end_ns = all->items[i].end_ns;
+        for (int64_t j = intervals_after(taken, start_ns);
+             j < taken->count && taken->items[j].start_ns < end_ns; j++) {
+            TRY(intervals_add(rest, start_ns, taken->items[j].start_ns));
+            start_ns = taken->items[j].end_ns;
+        }
+        TRY(intervals_add(rest, start_ns, end_ns));
+    }
+
+out:
+    return status;
+}
+
+int64_t intervals_after(const struct intervals *intervals, int64_t at_ns)
+{
+    int64_t low = 0, high = intervals->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (intervals->items[middle].end_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns, int64_t end_ns)
+{
+    int64_t length = 0;
+
+    if (start_ns >= end_ns)
+        return 0;
+    for (int64_t i = intervals_after(intervals, start_ns);
+         i < intervals->count && intervals->items[i].start_ns < end_ns; i++)
+        length += interval_earlier(intervals->items[i].end_ns, end_ns) -
+                  interval_later(intervals->items[i].start_ns, start_ns);
+    return length;
+}
+
+bool intervals_contain(const struct intervals *intervals, int64_t at_ns)
+{
+    int64_t i = intervals_after(intervals, at_ns);
+
+    return i < intervals->count && intervals->items[i].start_ns <= at_ns;
+}
+
+int64_t intervals_sum_ns(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}

@@ -1,0 +1,48 @@
+/* Messages between ranks: what they do with tensors, how large they are, and which of them backward sends.
+ *
+ * What reduces gradients is launched in backward, while or after they are computed: in the phase "backward", or,
+ * where no such phase is marked, from another thread than the loop's, as PyTorch runs backward, or in a node of its
+ * autograd engine. Where the model
+ * itself is split (tensor parallelism), forward sends as many messages as backward.
+ *
+ * A message's kernel also lasts while it waits for the other ranks, so only the shortest of a size tells what
+ * sending it takes: a time that every message has, and one that grows with its bytes (Hockney's line; products.h
+ * has the same of products). */
+#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_MESSAGES_H
+#define HARNESS_DESK_ANALYSIS_TIMELINE_MESSAGES_H
+
+#include "harness/desk/analysis/timeline/steps.h"
+
+enum message_kind {
+    MESSAGE_OTHER,
+    MESSAGE_ALL_REDUCE,
+    MESSAGE_REDUCE_SCATTER,
+    MESSAGE_ALL_GATHER,
+    MESSAGE_BROADCAST,
+    MESSAGE_COUNT
+};
+
+struct message_sum {
+    int64_t count, sized_count; /* sized: the trace states how large they are */
+    int64_t bytes;              /* of those */
+};
+
+/* Zeros, and NAN, where the trace marks no steps or has no messages. Those whose call is not in the trace, as they were
+ * launched before it began, are left out. */
+struct messages {
+    struct message_sum backward[MESSAGE_COUNT], elsewhere[MESSAGE_COUNT];
+    int64_t backward_ns; /* computation that backward launched: a sum of durations */
+
+    /* Of reductions in backward whose size is stated, apart from what grows with their bytes; at most the shortest.
+     * NAN: there are none. */
+    double fixed_ns, shortest_ns;
+};
+
+/* By the collective's name in PyTorch ("_reduce_scatter_base"), or else in the kernel's. */
+enum message_kind message_kind_of(const char *collective, const char *kernel);
+
+/* OUT_OF_MEMORY. Needs no release. */
+enum status messages_make(struct messages *messages, const struct timeline *timeline,
+                          const struct steps *steps);
+
+#endif

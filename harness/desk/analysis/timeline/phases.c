@@ -1,0 +1,158 @@
+/* Each phase has one merged list of intervals over the whole trace. A step asks how much of each list it
+ * covers, and a call in which list it begins. */
+#include "harness/desk/analysis/timeline/phases.h"
+
+#include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[PHASE_COUNT] = {
+    "data", "h2d", "forward", "backward", "optimizer", "graph", "log", "save",
+};
+
+const char *phase_name(enum phase phase)
+{
+    return (unsigned)phase < PHASE_COUNT ? names[phase] : "unknown";
+}
+
+bool phase_of_name(const char *name, enum phase *phase)
+{
+    static const char optimizer[] = "Optimizer.step#";
+
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        *phase = (enum phase)i;
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    *phase = strncmp(name, optimizer, sizeof optimizer - 1) == 0 ? PHASE_OPTIMIZER
+             : name_is_logging(name)                             ? PHASE_LOG
+             : name_is_saving(name)                              ? PHASE_SAVE
+                                                                 : PHASE_DATA;
+    return *phase != PHASE_DATA || name_is_data_loading(name);
+}
+
+/* Annotations of a thread; in 2021 they were filed under operators. */
+static bool is_phase_of(const struct trace_file *trace, const struct trace_event *event,
+                        uint32_t track, enum phase *phase)
+{
+    return event->track == track &&
+           (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
+           phase_of_name(trace_file_name(trace, event->name), phase);
+}
+
+static enum status collect(struct intervals *lists, const struct trace_file *trace, uint32_t track)
+{
+    enum status status = STATUS_OK;
+    enum phase phase;
+
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if (is_phase_of(trace, event, track, &phase))
+            TRY(intervals_add(&lists[phase], event->start_ns, event->end_ns));
+    }
+    for (int i = 0; i < PHASE_COUNT; i++) intervals_merge(&lists[i]);
+
+out:
+    return status;
+}
+
+/* How often the phase began in each step. */
+static void count_times(struct phases *phases, const struct intervals *list, uint32_t track,
+                        const struct steps *steps, int phase)
+{
+    for (int64_t i = 0; i < list->count; i++) {
+        int64_t step = steps_find(steps, list->items[i].start_ns);
+        if (step >= 0 && steps->items[step].event->track == track)
+            phases->steps[step][phase].times++;
+    }
+}
+
+enum status phases_collect(struct intervals *times, enum phase phase,
+                           const struct timeline *timeline, const struct steps *steps)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *trace = timeline->trace;
+    enum phase found;
+
+    for (int64_t i = 0; steps->count > 0 && i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if (is_phase_of(trace, event, steps->items[0].event->track, &found) && found == phase)
+            TRY(intervals_add(times, event->start_ns, event->end_ns));
+    }
+    intervals_merge(times);
+
+out:
+    return status;
+}
+
+static void take_work(struct phases *phases, const struct intervals *lists, uint32_t track,
+                      int64_t step, const struct work *work)
+{
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        struct phase_usage *usage = &phases->steps[step][i];
+        if ((work->call->track != track && i != PHASE_BACKWARD) ||
+            !intervals_contain(&lists[i], work->call->start_ns))
+            continue;
+        usage->device_ns =
+            intervals_sum_ns(usage->device_ns, work->event->end_ns - work->event->start_ns);
+        usage->work_count++;
+    }
+}
+
+static void take_means(struct phases *phases)
+{
+    for (int64_t step = 0; step < phases->step_count; step++)
+        for (int i = 0; i < PHASE_COUNT; i++) {
+            const struct phase_usage *usage = &phases->steps[step][i];
+            phases->means[i].host_ns += (double)usage->host_ns / (double)phases->step_count;
+            phases->means[i].device_ns += (double)usage->device_ns / (double)phases->step_count;
+            phases->means[i].work_count += (double)usage->work_count / (double)phases->step_count;
+        }
+}
+
+enum status phases_make(struct phases *phases, const struct timeline *timeline,
+                        const struct steps *steps)
+{
+    enum status status = STATUS_OK;
+    struct intervals lists[PHASE_COUNT];
+    uint32_t track = steps->count > 0 ? steps->items[0].event->track : 0;
+
+    memset(lists, 0, sizeof lists);
+    memset(phases, 0, sizeof *phases);
+    phases->steps = calloc((size_t)steps->count + 1, sizeof *phases->steps);
+    if (phases->steps == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the phases of %lld steps",
+             (long long)steps->count);
+    phases->step_count = steps->count;
+    if (steps->count == 0)
+        goto out;
+    TRY(collect(lists, timeline->trace, track));
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        phases->seen[i] = lists[i].count > 0;
+        for (int64_t step = 0; step < steps->count; step++)
+            if (steps->items[step].event->track == track)
+                phases->steps[step][i].host_ns =
+                    intervals_within_ns(&lists[i], steps->items[step].event->start_ns,
+                                        steps->items[step].event->end_ns);
+        count_times(phases, &lists[i], track, steps, i);
+    }
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        int64_t step = work->call != NULL ? steps_find(steps, work->call->start_ns) : -1;
+        if (step >= 0 && steps->items[step].event->track == track)
+            take_work(phases, lists, track, step, work);
+    }
+    take_means(phases);
+
+out:
+    for (int i = 0; i < PHASE_COUNT; i++) intervals_release(&lists[i]);
+    return status;
+}
+
+void phases_release(struct phases *phases)
+{
+    free(phases->steps);
+    memset(phases, 0, sizeof *phases);
+}

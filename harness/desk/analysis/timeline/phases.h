@@ -1,0 +1,59 @@
+/* Phases of steps: the time of each on the host, and that of the device work which it launched.
+ *
+ * A phase is an annotation inside a step, on the step's thread: of our own names, or those that PyTorch
+ * gives by itself ("enumerate(DataLoader)#...", "Optimizer.step#..."), or frameworks ("save_checkpoint"). Nested annotations count
+ * for both of their phases; if both are of one phase, they count once.
+ *
+ * Work belongs to the phase in which its call begins. PyTorch runs the backward pass on threads of its own
+ * while the caller waits in its annotation, so a call on another thread belongs to "backward" while that
+ * lasts, and to no other phase. Durations are summed: work that runs at once on two streams counts twice. */
+#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_PHASES_H
+#define HARNESS_DESK_ANALYSIS_TIMELINE_PHASES_H
+
+#include "harness/desk/analysis/timeline/steps.h"
+
+enum phase {
+    PHASE_DATA, /* the wait for the next batch */
+    PHASE_H2D,  /* its copy to the device */
+    PHASE_FORWARD,
+    PHASE_BACKWARD,
+    PHASE_OPTIMIZER,
+    PHASE_GRAPH, /* a captured step: forward, backward and optimizer in one launch */
+    PHASE_LOG,
+    PHASE_SAVE,
+    PHASE_COUNT
+};
+
+struct phase_usage {
+    int64_t host_ns; /* within the step */
+    int64_t times;   /* it began there */
+    int64_t device_ns;
+    int64_t work_count;
+};
+
+struct phase_mean { /* over all steps, also those without that phase */
+    double host_ns, device_ns, work_count;
+};
+
+struct phases {
+    struct phase_usage (*steps)[PHASE_COUNT]; /* as in struct steps */
+    int64_t step_count;
+    bool seen[PHASE_COUNT];
+    struct phase_mean means[PHASE_COUNT]; /* zeros without steps */
+};
+
+/* The thread is that of the first step. OUT_OF_MEMORY. Release in every case. */
+enum status phases_make(struct phases *phases, const struct timeline *timeline,
+                        const struct steps *steps);
+void phases_release(struct phases *phases);
+
+/* Adds when the thread of the first step was in that phase, merged. OUT_OF_MEMORY. */
+enum status phases_collect(struct intervals *times, enum phase phase,
+                           const struct timeline *timeline, const struct steps *steps);
+
+/* The phase that an annotation of that name is; false: none. */
+bool phase_of_name(const char *name, enum phase *phase);
+
+const char *phase_name(enum phase phase); /* "forward" */
+
+#endif

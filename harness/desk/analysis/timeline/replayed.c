@@ -1,0 +1,138 @@
+/* Spans are sorted, and each knows the one around it. A kernel's spans are then the last one that begins before
+ * it and those around. */
+#include "harness/desk/analysis/timeline/replayed.h"
+
+#include "harness/base/sort.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+#include "harness/desk/analysis/timeline/phases.h"
+
+#include <stdlib.h>
+
+static bool is_replayed(const struct trace_event *event)
+{
+    return event->kind == EVENT_KIND_GPU_ANNOTATION && event->correlation != 0;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct trace_event *a = ((const struct replayed_span *)left)->event;
+    const struct trace_event *b = ((const struct replayed_span *)right)->event;
+
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns > b->end_ns ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static void find_parents(struct replayed *replayed)
+{
+    int64_t open = -1;
+
+    for (int64_t i = 0; i < replayed->count; i++) {
+        const struct trace_event *event = replayed->items[i].event;
+        while (open >= 0 && (replayed->items[open].event->track != event->track ||
+                             replayed->items[open].event->correlation != event->correlation ||
+                             replayed->items[open].event->end_ns <= event->start_ns))
+            open = replayed->items[open].parent;
+        replayed->items[i].parent = open;
+        open = i;
+    }
+}
+
+/* The last span that begins on the work's stream, at its start or before; -1. */
+static int64_t last_before(const struct replayed *replayed, const struct trace_event *work)
+{
+    int64_t low = 0, high = replayed->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        const struct trace_event *event = replayed->items[middle].event;
+        if (event->track < work->track ||
+            (event->track == work->track && event->start_ns <= work->start_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && replayed->items[low - 1].event->track == work->track ? low - 1 : -1;
+}
+
+static bool is_in(const struct work *work, const struct replayed_span *span)
+{
+    return span->event->correlation == work->call->correlation &&
+           span->event->end_ns >= work->event->end_ns;
+}
+
+const struct replayed_span *replayed_find(const struct replayed *replayed, const struct work *work)
+{
+    if (work->call == NULL)
+        return NULL;
+    for (int64_t at = last_before(replayed, work->event); at >= 0; at = replayed->items[at].parent)
+        if (is_in(work, &replayed->items[at]))
+            return &replayed->items[at];
+    return NULL;
+}
+
+static void take_work(struct replayed *replayed, const struct trace_file *trace,
+                      const struct work *work)
+{
+    int64_t ns = work->event->end_ns - work->event->start_ns;
+    bool innermost = true;
+
+    for (int64_t at = last_before(replayed, work->event); at >= 0;
+         at = replayed->items[at].parent) {
+        struct replayed_span *span = &replayed->items[at];
+        if (!is_in(work, span))
+            continue;
+        span->total_ns = intervals_sum_ns(span->total_ns, ns);
+        if (innermost)
+            span->self_ns = intervals_sum_ns(span->self_ns, ns);
+        innermost = false;
+    }
+    if (!innermost) {
+        int64_t *of_launch = &replayed->work_ns[work->call - trace->events];
+        *of_launch = intervals_sum_ns(*of_launch, ns);
+    }
+}
+
+enum status replayed_make(struct replayed *replayed, const struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *trace = timeline->trace;
+    size_t count = 0;
+
+    *replayed = (struct replayed){ NULL, 0, NULL };
+    for (int64_t i = 0; i < trace->event_count; i++) count += is_replayed(&trace->events[i]);
+    if (count == 0)
+        goto out;
+    replayed->items = calloc(count, sizeof *replayed->items);
+    replayed->work_ns = calloc((size_t)trace->event_count, sizeof *replayed->work_ns);
+    if (replayed->items == NULL || replayed->work_ns == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu spans of graphs", count);
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        enum phase phase;
+        if (is_replayed(event))
+            replayed->items[replayed->count++] = (struct replayed_span){
+                .event = event,
+                .is_phase = phase_of_name(trace_file_name(trace, event->name), &phase)
+            };
+    }
+    sort_items(replayed->items, replayed->count, sizeof *replayed->items, by_place);
+    find_parents(replayed);
+    for (int64_t i = 0; i < timeline->work_count; i++)
+        if (timeline->work[i].call != NULL)
+            take_work(replayed, trace, &timeline->work[i]);
+
+out:
+    return status;
+}
+
+void replayed_release(struct replayed *replayed)
+{
+    free(replayed->items);
+    free(replayed->work_ns);
+    *replayed = (struct replayed){ NULL, 0, NULL };
+}

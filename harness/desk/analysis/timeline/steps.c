@@ -1,0 +1,223 @@
+/* Each part has one merged list of intervals over the whole trace; a step goes through the piece of each
+ * list that it covers. */
+#include "harness/desk/analysis/timeline/steps.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const part_names[STEP_PART_COUNT] = {
+    "kernel", "copy", "memset", "communication", "runtime", "data_loading", "host", "other",
+};
+
+const char *step_part_name(enum step_part part)
+{
+    return (unsigned)part < STEP_PART_COUNT ? part_names[part] : "unknown";
+}
+
+/* A step as the host annotated it; in 2021 annotations were filed under operators. */
+static bool is_step(const struct trace_file *trace, const struct trace_event *event,
+                    int64_t *number)
+{
+    return (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
+           name_is_step(trace_file_name(trace, event->name), number);
+}
+
+static enum step_part host_part(const struct timeline *timeline, const struct trace_event *event)
+{
+    const char *name = trace_file_name(timeline->trace, event->name);
+
+    if (trace_event_is_call(event))
+        return STEP_RUNTIME;
+    if (timeline->host_alone && name_is_host_communication(name))
+        return STEP_COMMUNICATION;
+    return name_is_data_loading(name) ? STEP_DATA_LOADING : STEP_HOST;
+}
+
+static enum status collect(struct intervals *parts, const struct timeline *timeline)
+{
+    static const enum step_part of_work[WORK_KIND_COUNT] = {
+        [WORK_COMPUTATION] = STEP_KERNEL,
+        [WORK_COPY] = STEP_COPY,
+        [WORK_MEMSET] = STEP_MEMSET,
+        [WORK_COMMUNICATION] = STEP_COMMUNICATION,
+    };
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        TRY(intervals_add(&parts[of_work[work->kind]], work->event->start_ns, work->event->end_ns));
+    }
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        TRY(intervals_add(&parts[host_part(timeline, event)], event->start_ns, event->end_ns));
+    }
+    for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
+
+out:
+    return status;
+}
+
+/* Goes through the step from moment to moment: the first part that is under way counts, until it ends or a
+ * part with priority begins. */
+static void break_down(struct step *step, const struct intervals *parts)
+{
+    int64_t at_ns = step->event->start_ns, until_ns, next[STEP_OTHER];
+
+    for (int part = 0; part < STEP_OTHER; part++) next[part] = intervals_after(&parts[part], at_ns);
+    for (; at_ns < step->event->end_ns; at_ns = until_ns) {
+        int part = 0;
+        until_ns = step->event->end_ns;
+        for (; part < STEP_OTHER; part++) {
+            const struct intervals *list = &parts[part];
+            const struct interval *item;
+            while (next[part] < list->count && list->items[next[part]].end_ns <= at_ns)
+                next[part]++;
+            if (next[part] == list->count)
+                continue;
+            item = &list->items[next[part]];
+            if (item->start_ns <= at_ns) {
+                until_ns = item->end_ns < until_ns ? item->end_ns : until_ns;
+                break;
+            }
+            until_ns = item->start_ns < until_ns ? item->start_ns : until_ns;
+        }
+        step->part_ns[part] += until_ns - at_ns;
+    }
+}
+
+static int64_t busy_of(const struct step *step)
+{
+    int64_t busy_ns = 0;
+
+    for (int part = 0; part <= STEP_COMMUNICATION; part++) busy_ns += step->part_ns[part];
+    return busy_ns;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct step *a = left, *b = right;
+
+    if (a->event->start_ns != b->event->start_ns)
+        return a->event->start_ns < b->event->start_ns ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static enum status find_steps(struct steps *steps, const struct trace_file *trace)
+{
+    enum status status = STATUS_OK;
+    int64_t count = 0, number;
+
+    for (int64_t i = 0; i < trace->event_count; i++)
+        count += is_step(trace, &trace->events[i], &number);
+    steps->items = calloc((size_t)count + 1, sizeof *steps->items);
+    if (steps->items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)count);
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if (is_step(trace, event, &number))
+            steps->items[steps->count++] = (struct step){
+                .number = number, .event = event, .duration_ns = event->end_ns - event->start_ns
+            };
+    }
+    qsort(steps->items, (size_t)steps->count, sizeof *steps->items, by_start);
+
+out:
+    return status;
+}
+
+static enum status summarise(struct steps *steps)
+{
+    enum status status = STATUS_OK;
+    int count = (int)steps->count;
+    double *lengths = malloc((size_t)(count + 1) * sizeof *lengths);
+
+    if (lengths == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d steps", count);
+    if (count == 0)
+        goto out;
+    for (int i = 0; i < count; i++) lengths[i] = (double)steps->items[i].duration_ns;
+    steps->mean_ns = stats_mean(lengths, count);
+    steps->min_ns = (int64_t)stats_percentile(lengths, count, 0);
+    steps->median_ns = stats_median(lengths, count);
+    steps->max_ns = (int64_t)stats_percentile(lengths, count, 100);
+
+out:
+    free(lengths);
+    return status;
+}
+
+int64_t steps_last_begun(const struct steps *steps, int64_t at_ns)
+{
+    int64_t low = 0, high = steps->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (steps->items[middle].event->start_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - 1;
+}
+
+int64_t steps_find(const struct steps *steps, int64_t at_ns)
+{
+    int64_t last = steps_last_begun(steps, at_ns);
+
+    return last >= 0 && at_ns < steps->items[last].event->end_ns ? last : -1;
+}
+
+static int64_t blocks_of(const struct trace_file *trace, const struct work *work)
+{
+    const struct event_kernel *kernel;
+
+    if (work->event->kind != EVENT_KIND_KERNEL || work->event->detail == NO_DETAIL)
+        return 0;
+    kernel = &trace->kernels[work->event->detail];
+    return (int64_t)((double)kernel->grid[0] * (double)kernel->grid[1] * (double)kernel->grid[2]);
+}
+
+static void reach(struct steps *steps, const struct trace_file *trace, const struct work *work)
+{
+    int64_t i = work->call != NULL ? steps_find(steps, work->call->start_ns) : -1;
+
+    if (i < 0)
+        return;
+    steps->items[i].blocks = intervals_sum_ns(steps->items[i].blocks, blocks_of(trace, work));
+    if (steps->items[i].work_end_ns == 0 || work->event->end_ns > steps->items[i].work_end_ns)
+        steps->items[i].work_end_ns = work->event->end_ns;
+}
+
+enum status steps_make(struct steps *steps, const struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    struct intervals parts[STEP_OTHER];
+
+    memset(steps, 0, sizeof *steps);
+    memset(parts, 0, sizeof parts);
+    TRY(find_steps(steps, timeline->trace));
+    TRY(summarise(steps));
+    if (steps->count == 0)
+        goto out;
+    TRY(collect(parts, timeline));
+    for (int64_t i = 0; i < steps->count; i++) {
+        break_down(&steps->items[i], parts);
+        steps->items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps->items[i]);
+    }
+    for (int64_t i = 0; i < timeline->work_count; i++)
+        reach(steps, timeline->trace, &timeline->work[i]);
+
+out:
+    for (int part = 0; part < STEP_OTHER; part++) intervals_release(&parts[part]);
+    return status;
+}
+
+void steps_release(struct steps *steps)
+{
+    free(steps->items);
+    memset(steps, 0, sizeof *steps);
+}

@@ -1,0 +1,60 @@
+/* Steps: how long each took, and what filled it.
+ *
+ * A step is an annotation "ProfilerStep#N" of the host. Its breakdown goes by priority, as in
+ * torch_tb_profiler (event_parser.py, ProfileRole): a moment belongs to the first part in the list below
+ * that is under way, so the parts sum to the step exactly, and data loading that is hidden behind device
+ * work counts as nothing.
+ *
+ * Unlike there, a step ends where its annotation ends and not with the last kernel that it launched: so
+ * steps never overlap, and add up to the time they took. How far its work reaches is work_end_ns.
+ *
+ * If the host computes itself, messages between its processes are communication, and have priority over
+ * what is computed at the same time. They are not device work. */
+#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_STEPS_H
+#define HARNESS_DESK_ANALYSIS_TIMELINE_STEPS_H
+
+#include "harness/desk/analysis/timeline/timeline.h"
+
+enum step_part {
+    STEP_KERNEL, /* that does not communicate */
+    STEP_COPY,
+    STEP_MEMSET,
+    STEP_COMMUNICATION,
+    STEP_RUNTIME, /* calls of the runtime and the driver */
+    STEP_DATA_LOADING,
+    STEP_HOST, /* operators and phases */
+    STEP_OTHER,
+    STEP_PART_COUNT
+};
+
+struct step {
+    int64_t number;
+    const struct trace_event *event;
+    int64_t duration_ns;
+    int64_t part_ns[STEP_PART_COUNT]; /* their sum is duration_ns */
+    int64_t busy_ns;                  /* of all device work within it */
+    int64_t blocks; /* of the kernels that it launched: the size of its work; 0: unknown */
+    int64_t
+        work_end_ns; /* end of the last work that it launched, perhaps after the step; 0: none */
+};
+
+struct steps {
+    struct step *items; /* by start */
+    int64_t count;
+    double mean_ns, median_ns;
+    int64_t min_ns, max_ns;
+};
+
+/* OUT_OF_MEMORY. The timeline and its trace must live longer. Release in every case. */
+enum status steps_make(struct steps *steps, const struct timeline *timeline);
+void steps_release(struct steps *steps);
+
+/* The last step that has begun by that moment, whether or not it has ended. -1: none. */
+int64_t steps_last_begun(const struct steps *steps, int64_t at_ns);
+
+/* The step at that moment; of overlapping steps of several threads, the one that began last. -1: none. */
+int64_t steps_find(const struct steps *steps, int64_t at_ns);
+
+const char *step_part_name(enum step_part part); /* "data_loading" */
+
+#endif

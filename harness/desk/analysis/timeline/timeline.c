@@ -1,0 +1,325 @@
+/* Work is sorted once and joined with its calls; every usage is then one pass over it. */
+#include "harness/desk/analysis/timeline/timeline.h"
+
+#include "harness/base/sort.h"
+#include "harness/desk/analysis/names/event_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Activity of the host --- */
+
+static bool is_host(const struct trace_file *trace, const struct trace_event *event)
+{
+    int64_t step;
+
+    if (trace_event_is_call(event))
+        return true;
+    return (event->kind == EVENT_KIND_OPERATOR || event->kind == EVENT_KIND_ANNOTATION) &&
+           !name_is_step(trace_file_name(trace, event->name), &step);
+}
+
+/* The order of a sweep with a stack: what contains comes before what is contained, calls last. */
+static int by_place(const void *left, const void *right)
+{
+    const struct trace_event *a = *(const struct trace_event *const *)left;
+    const struct trace_event *b = *(const struct trace_event *const *)right;
+
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (trace_event_is_call(a) != trace_event_is_call(b))
+        return trace_event_is_call(a) ? 1 : -1;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns > b->end_ns ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static enum status find_host_events(struct timeline *timeline, const struct trace_file *trace)
+{
+    enum status status = STATUS_OK;
+    int64_t room = 1;
+
+    for (int64_t i = 0; i < trace->event_count; i++) room += is_host(trace, &trace->events[i]);
+    timeline->host = malloc((size_t)room * sizeof *timeline->host);
+    if (timeline->host == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host", (long long)room);
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (is_host(trace, &trace->events[i]))
+            timeline->host[timeline->host_count++] = &trace->events[i];
+    sort_items(timeline->host, timeline->host_count, sizeof *timeline->host, by_place);
+
+out:
+    return status;
+}
+
+/* --- Joining work with its calls --- */
+
+static int by_time(const void *left, const void *right)
+{
+    const struct trace_event *a = ((const struct work *)left)->event;
+    const struct trace_event *b = ((const struct work *)right)->event;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns < b->end_ns ? -1 : 1;
+    return (a > b) - (a < b); /* the file's order: the result does not depend on the sort */
+}
+
+static int by_correlation(const void *left, const void *right)
+{
+    const struct trace_event *a = *(const struct trace_event *const *)left;
+    const struct trace_event *b = *(const struct trace_event *const *)right;
+
+    if (a->correlation != b->correlation)
+        return a->correlation < b->correlation ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+/* Calls by correlation; device work mostly comes in the order of its calls. */
+struct calls {
+    const struct trace_event **items;
+    int64_t count;
+    int64_t next; /* the one after that which was found last */
+};
+
+/* The first that has this correlation; NULL: none. */
+static const struct trace_event *find_call(struct calls *calls, int64_t correlation)
+{
+    int64_t low = 0, high = calls->count, next = calls->next;
+
+    if (next < calls->count && calls->items[next]->correlation == correlation &&
+        (next == 0 || calls->items[next - 1]->correlation != correlation)) {
+        calls->next++;
+        return calls->items[next];
+    }
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (calls->items[middle]->correlation < correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    calls->next = low + 1;
+    return low < calls->count && calls->items[low]->correlation == correlation ? calls->items[low]
+                                                                               : NULL;
+}
+
+/* Copies and memsets that a profiler files under kernels keep their names: "Memcpy", "hipMemcpy". */
+static enum work_kind kind_of(const struct trace_file *trace, const struct trace_event *event)
+{
+    const char *name = trace_file_name(trace, event->name);
+    const char *plain = strncmp(name, "hip", 3) == 0 ? name + 3 : name;
+
+    if (event->kind == EVENT_KIND_MEMCPY || strncmp(plain, "Memcpy", 6) == 0)
+        return WORK_COPY;
+    if (event->kind == EVENT_KIND_MEMSET || strncmp(plain, "Memset", 6) == 0)
+        return WORK_MEMSET;
+    return name_is_communication(name) ? WORK_COMMUNICATION : WORK_COMPUTATION;
+}
+
+static enum status collect_calls(struct calls *calls, const struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < timeline->host_count; i++)
+        count += trace_event_is_call(timeline->host[i]) && timeline->host[i]->correlation != 0;
+    calls->items = malloc((size_t)(count + 1) * sizeof *calls->items);
+    if (calls->items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld calls", (long long)count);
+    for (int64_t i = 0; i < timeline->host_count; i++)
+        if (trace_event_is_call(timeline->host[i]) && timeline->host[i]->correlation != 0)
+            calls->items[calls->count++] = timeline->host[i];
+    sort_items(calls->items, calls->count, sizeof *calls->items, by_correlation);
+
+out:
+    return status;
+}
+
+static enum status collect(struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *trace = timeline->trace;
+    struct calls calls = { NULL, 0, 0 };
+    int64_t work_count = 0;
+    bool called = false;
+
+    TRY(find_host_events(timeline, trace));
+    TRY(collect_calls(&calls, timeline));
+    for (int64_t i = 0; i < timeline->host_count; i++)
+        called = called || trace_event_is_call(timeline->host[i]);
+    for (int64_t i = 0; i < trace->event_count; i++)
+        work_count += trace_event_is_device_work(&trace->events[i]);
+    timeline->host_alone =
+        trace->event_count > 0 && work_count == 0 && !called && trace->device_count == 0;
+    timeline->work = malloc((size_t)(work_count + 1) * sizeof *timeline->work);
+    if (timeline->work == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld rows of device work", (long long)work_count);
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if (trace_event_is_device_work(event))
+            timeline->work[timeline->work_count++] = (struct work){
+                event, event->correlation != 0 ? find_call(&calls, event->correlation) : NULL,
+                kind_of(trace, event)
+            };
+    }
+    sort_items(timeline->work, timeline->work_count, sizeof *timeline->work, by_time);
+
+out:
+    free(calls.items);
+    return status;
+}
+
+/* --- Devices and streams --- */
+
+static int by_number(const void *left, const void *right)
+{
+    const struct track_usage *a = left, *b = right;
+
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+/* The streams that have work, sorted, each once. */
+static enum status find_streams(struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *trace = timeline->trace;
+    bool *used = calloc((size_t)trace->track_count + 1, sizeof *used);
+
+    timeline->streams = calloc((size_t)trace->track_count + 1, sizeof *timeline->streams);
+    timeline->devices = calloc((size_t)trace->track_count + 1, sizeof *timeline->devices);
+    if (used == NULL || timeline->streams == NULL || timeline->devices == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld streams", (long long)trace->track_count);
+    for (int64_t i = 0; i < timeline->work_count; i++) used[timeline->work[i].event->track] = true;
+    for (int64_t i = 0; i < trace->track_count; i++)
+        if (used[i])
+            timeline->streams[timeline->stream_count++] =
+                (struct track_usage){ .device = trace->tracks[i].process,
+                                      .stream = trace->tracks[i].thread };
+    qsort(timeline->streams, (size_t)timeline->stream_count, sizeof *timeline->streams, by_number);
+    for (int64_t i = 0; i < timeline->stream_count; i++)
+        if (i == 0 || timeline->streams[i].device != timeline->streams[i - 1].device)
+            timeline->devices[timeline->device_count++] =
+                (struct track_usage){ .device = timeline->streams[i].device, .stream = -1 };
+
+out:
+    free(used);
+    return status;
+}
+
+static int by_device(const void *left, const void *right)
+{
+    const struct track_usage *a = left, *b = right;
+
+    return (a->device > b->device) - (a->device < b->device);
+}
+
+/* The usage that the work of a track counts for. */
+struct place {
+    struct measuring *stream, *device;
+};
+
+/* `measuring` is of all streams, and then of all devices. */
+static struct place find_place(const struct timeline *timeline, struct measuring *measuring,
+                               uint32_t track)
+{
+    const struct event_track *about = &timeline->trace->tracks[track];
+    struct track_usage key = { .device = about->process, .stream = about->thread };
+    const struct track_usage *stream, *device;
+
+    stream =
+        bsearch(&key, timeline->streams, (size_t)timeline->stream_count, sizeof key, by_number);
+    device =
+        bsearch(&key, timeline->devices, (size_t)timeline->device_count, sizeof key, by_device);
+    return (struct place){ &measuring[stream - timeline->streams],
+                           &measuring[timeline->stream_count + (device - timeline->devices)] };
+}
+
+static enum status measure(struct timeline *timeline)
+{
+    enum status status = STATUS_OK;
+    struct measuring all = { .usage = &timeline->all };
+    size_t tracks = (size_t)timeline->trace->track_count + 1;
+    struct place *places = calloc(tracks, sizeof *places);
+    struct measuring *measuring = calloc(2 * tracks, sizeof *measuring);
+
+    if (places == NULL || measuring == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu streams", tracks);
+    for (int64_t i = 0; i < timeline->stream_count; i++)
+        measuring[i].usage = &timeline->streams[i].usage;
+    for (int64_t i = 0; i < timeline->device_count; i++)
+        measuring[timeline->stream_count + i].usage = &timeline->devices[i].usage;
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        struct place *place = &places[work->event->track];
+        if (place->stream == NULL)
+            *place = find_place(timeline, measuring, work->event->track);
+        usage_add(&all, work);
+        usage_add(place->device, work);
+        usage_add(place->stream, work);
+    }
+    usage_finish(&timeline->all);
+    for (int64_t i = 0; i < timeline->stream_count; i++) usage_finish(&timeline->streams[i].usage);
+    for (int64_t i = 0; i < timeline->device_count; i++) usage_finish(&timeline->devices[i].usage);
+
+out:
+    free(places);
+    free(measuring);
+    return status;
+}
+
+enum status timeline_make(struct timeline *timeline, const struct trace_file *trace)
+{
+    enum status status = STATUS_OK;
+
+    *timeline = (struct timeline){ .trace = trace };
+    TRY(collect(timeline));
+    TRY(find_streams(timeline));
+    TRY(measure(timeline));
+
+out:
+    return status;
+}
+
+void timeline_release(struct timeline *timeline)
+{
+    free(timeline->host);
+    free(timeline->work);
+    free(timeline->devices);
+    free(timeline->streams);
+    *timeline = (struct timeline){ .trace = NULL };
+}
+
+enum status timeline_idle_within(const struct timeline *timeline, const struct intervals *times,
+                                 struct intervals *idle)
+{
+    enum status status = STATUS_OK;
+    struct intervals busy = { 0 };
+
+    for (int64_t i = 0; i < timeline->work_count; i++)
+        TRY(intervals_add(&busy, timeline->work[i].event->start_ns,
+                          timeline->work[i].event->end_ns));
+    intervals_merge(&busy);
+    for (int64_t i = 0; i < times->count; i++) {
+        const struct interval *stretch = &times->items[i];
+        int64_t at_ns = stretch->start_ns;
+        for (int64_t j = intervals_after(&busy, at_ns);
+             j < busy.count && busy.items[j].start_ns < stretch->end_ns; j++) {
+            TRY(intervals_add(idle, at_ns, busy.items[j].start_ns));
+            at_ns = busy.items[j].end_ns;
+        }
+        TRY(intervals_add(idle, at_ns, stretch->end_ns));
+    }
+    intervals_merge(idle);
+
+out:
+    intervals_release(&busy);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* The order of events: all device work with the calls that caused it, what the host did, and how
+ * busy each device and stream was (usage.h).
+ *
+ * Device work is kernels, copies and memsets; waits and annotations are not. */
+#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_TIMELINE_H
+#define HARNESS_DESK_ANALYSIS_TIMELINE_TIMELINE_H
+
+#include "harness/desk/analysis/timeline/intervals.h"
+#include "harness/desk/analysis/timeline/usage.h"
+
+/* The usage of a stream, or of a whole device: then `stream` is -1. */
+struct track_usage {
+    int64_t device, stream;
+    struct usage usage;
+};
+
+struct timeline {
+    const struct trace_file *trace;
+    struct work *work; /* by start, then end */
+    int64_t work_count;
+    /* Operators, annotations other than steps, and calls, by thread and start. An event comes before those
+     * that it contains, and calls come last. */
+    const struct trace_event **host;
+    int64_t host_count;
+    struct usage all; /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
+    struct track_usage *devices, *streams; /* by number */
+    int64_t device_count, stream_count;
+    bool host_alone; /* no device is described, called or at work: the host computes itself */
+};
+
+/* OUT_OF_MEMORY. `trace` must live longer. Release in every case. */
+enum status timeline_make(struct timeline *timeline, const struct trace_file *trace);
+void timeline_release(struct timeline *timeline);
+
+/* Adds the part of `times`, which are merged, in which no device worked; `idle` is then merged.
+ * OUT_OF_MEMORY. */
+enum status timeline_idle_within(const struct timeline *timeline, const struct intervals *times,
+                                 struct intervals *idle);
+
+#endif

@@ -1,0 +1,355 @@
+#include "harness/desk/compare/benchmark_file.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/desk/compare/lenient_json.h"
+#include "harness/text/json.h"
+
+#include <math.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* The kind of an entry of `benchmarks`. Before version 1.4 only the name's end tells aggregates. */
+enum kind { KIND_REPETITION, KIND_MEAN, KIND_MEDIAN, KIND_STDDEV, KIND_OTHER };
+
+static const struct aggregate {
+    const char *name;
+    enum kind kind;
+} aggregates[] = {
+    { "mean", KIND_MEAN }, { "median", KIND_MEDIAN }, { "stddev", KIND_STDDEV },
+    { "cv", KIND_OTHER },  { "BigO", KIND_OTHER },    { "RMS", KIND_OTHER },
+};
+
+/* The aggregates of a row that the file states, until it is known whether they are needed. */
+struct stated {
+    double mean, median, deviation;
+    int repetitions;
+};
+
+bool benchmark_metric_is_time(const char *metric)
+{
+    return strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
+}
+
+static double number_of(const cJSON *entry, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, key);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+/* The kind of an entry, and how many letters of its name are the row's. */
+static enum kind kind_of(const cJSON *entry, const char *name, size_t *length)
+{
+    const char *type = json_text_of(entry, "run_type"),
+               *aggregate = json_text_of(entry, "aggregate_name");
+
+    *length = strlen(name);
+    if (strcmp(type, "iteration") == 0)
+        return KIND_REPETITION;
+    for (size_t i = 0; i < ARRAY_SIZE(aggregates); i++) {
+        size_t end = strlen(aggregates[i].name);
+        bool ends = *length > end + 1 && name[*length - end - 1] == '_' &&
+                    strcmp(name + *length - end, aggregates[i].name) == 0;
+        if (aggregate[0] != '\0' ? strcmp(aggregate, aggregates[i].name) != 0 : !ends)
+            continue;
+        *length -= ends ? end + 1 : 0;
+        return aggregates[i].kind;
+    }
+    return type[0] != '\0' || aggregate[0] != '\0' ? KIND_OTHER : KIND_REPETITION;
+}
+
+double benchmark_time_unit(const char *name)
+{
+    static const struct {
+        const char *name;
+        double us;
+    } units[] = { { "ns", 1e-3 }, { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (strcmp(name, units[i].name) == 0)
+            return units[i].us;
+    return NAN;
+}
+
+/* us in the entry's unit; a missing one is "s", which is what Google Benchmark's compare.py takes it for. */
+static enum status unit_of(const struct benchmark_file *file, const cJSON *entry, double *unit)
+{
+    enum status status = STATUS_OK;
+    const char *name = json_text_of(entry, "time_unit");
+
+    *unit = benchmark_time_unit(name[0] != '\0' ? name : "s");
+    if (isnan(*unit))
+        FAIL(STATUS_BAD_INPUT,
+             "%s: %.100s has the time unit \"%.20s\", which is none of ns, us, ms, s", file->path,
+             json_text_of(entry, "name"), name);
+
+out:
+    return status;
+}
+
+static void lose(struct benchmark_row *row, const char *why, const char *message)
+{
+    if (row->lost++ == 0)
+        snprintf(row->reason, sizeof row->reason, "%s%s%s", why, message[0] != '\0' ? " " : "",
+                 message);
+}
+
+/* Room for one more value: it doubles whenever it is full. */
+static enum status reserve_value(struct benchmark_row *row)
+{
+    enum status status = STATUS_OK;
+    size_t count = (size_t)row->count;
+    double *longer;
+
+    if ((count & (count - 1)) != 0)
+        goto out;
+    longer = realloc(row->values, (count > 0 ? 2 * count : 1) * sizeof *longer);
+    if (longer == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the repetitions of %.100s", row->name);
+    row->values = longer;
+
+out:
+    return status;
+}
+
+/* A repetition's value goes to row->values, or why there is none to row->reason. */
+static enum status take_repetition(struct benchmark_row *row, const cJSON *entry,
+                                   const char *metric, double unit)
+{
+    enum status status = STATUS_OK;
+    double value = number_of(entry, metric);
+
+    TRY(reserve_value(row));
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "error_occurred")))
+        lose(row, "failed:", json_text_of(entry, "error_message"));
+    else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "skipped")))
+        lose(row, "skipped:", json_text_of(entry, "skip_message"));
+    else if (!isfinite(value))
+        lose(row, "no", metric);
+    else if (benchmark_metric_is_time(metric) && !(value > 0))
+        lose(row, "took no time", "");
+    else
+        row->values[row->count++] = value * unit;
+
+out:
+    return status;
+}
+
+static void take_aggregate(struct stated *stated, const cJSON *entry, const char *metric,
+                           enum kind kind, double unit)
+{
+    double value = number_of(entry, metric) * unit, repetitions = number_of(entry, "iterations");
+
+    if (kind == KIND_MEAN)
+        stated->mean = value;
+    else if (kind == KIND_MEDIAN)
+        stated->median = value;
+    else
+        stated->deviation = value;
+    if (repetitions >= 2 && repetitions < 1e6)
+        stated->repetitions = (int)repetitions;
+}
+
+/* Fills the row's median and deviation from its values; without any, from the stated aggregates. */
+static void finish_row(struct benchmark_row *row, const struct stated *stated, bool is_time)
+{
+    row->median = row->deviation = NAN;
+    if (row->count > 0) {
+        row->median = stats_median(row->values, row->count);
+        row->deviation = stats_cv(row->values, row->count);
+        row->repetitions = row->count;
+    } else if (row->lost == 0) {
+        row->median = isfinite(stated->median) ? stated->median : stated->mean;
+        row->deviation = stated->deviation / stated->mean;
+        row->repetitions = stated->repetitions;
+        if (is_time && !(row->median > 0))
+            row->median = NAN;
+        if (isnan(row->median))
+            lose(row, "no number", "");
+    }
+    if (!(row->deviation >= 0 && isfinite(row->deviation)) || row->repetitions < 2)
+        row->deviation = NAN;
+}
+
+/* The row called so, made where it is new. `name` stays with the file. */
+static enum status row_named(struct benchmark_file *file, char *name, struct benchmark_row **row)
+{
+    enum status status = STATUS_OK;
+    ENTRY wanted = { name, NULL }, *found = NULL;
+
+    if (hsearch_r(wanted, FIND, &found, file->index) != 0) {
+        *row = found->data;
+        free(name);
+        goto out;
+    }
+    *row = &file->rows[file->count];
+    (*row)->name = name;
+    (*row)->work = workload_of_row(file->root, name);
+    file->count++;
+    wanted.data = *row;
+    if (hsearch_r(wanted, ENTER, &found, file->index) == 0)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
+
+out:
+    return status;
+}
+
+static enum status take_entry(struct benchmark_file *file, struct stated *stated,
+                              const cJSON *entry, const char *metric)
+{
+    enum status status = STATUS_OK;
+    struct benchmark_row *row;
+    const char *name = json_text_of(entry, "name"), *run_name = json_text_of(entry, "run_name");
+    double unit = 1;
+    size_t length;
+    char *owned;
+    enum kind kind = kind_of(entry, name, &length);
+
+    if (kind == KIND_OTHER)
+        goto out;
+    if (name[0] == '\0')
+        FAIL(STATUS_BAD_INPUT, "%s: an entry of \"benchmarks\" has no name", file->path);
+    if (benchmark_metric_is_time(metric))
+        TRY(unit_of(file, entry, &unit));
+    owned = run_name[0] != '\0' ? strdup(run_name) : strndup(name, length);
+    if (owned == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
+    TRY(row_named(file, owned, &row));
+    if (kind == KIND_REPETITION)
+        TRY(take_repetition(row, entry, metric, unit));
+    else
+        take_aggregate(&stated[row - file->rows], entry, metric, kind, unit);
+
+out:
+    return status;
+}
+
+static enum status take_entries(struct benchmark_file *file, const cJSON *entries,
+                                const char *metric)
+{
+    enum status status = STATUS_OK;
+    int count = cJSON_GetArraySize(entries);
+    struct stated *stated = calloc((size_t)count + 1, sizeof *stated);
+    const cJSON *entry;
+
+    file->rows = calloc((size_t)count + 1, sizeof *file->rows);
+    file->index = calloc(1, sizeof(struct hsearch_data));
+    if (stated == NULL || file->rows == NULL || file->index == NULL ||
+        hcreate_r((size_t)count * 2 + 1, file->index) == 0)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
+    for (int i = 0; i < count; i++)
+        stated[i] = (struct stated){ .mean = NAN, .median = NAN, .deviation = NAN };
+    cJSON_ArrayForEach(entry, entries) TRY(take_entry(file, stated, entry, metric));
+    for (int i = 0; i < file->count; i++)
+        finish_row(&file->rows[i], &stated[i], benchmark_metric_is_time(metric));
+
+out:
+    free(stated);
+    return status;
+}
+
+enum status benchmark_file_read(struct benchmark_file *file, const char *path, const char *metric)
+{
+    enum status status = STATUS_OK;
+    char *inside = NULL;
+    const cJSON *entries, *version;
+    struct stat info;
+
+    *file = (struct benchmark_file){ .path = path };
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
+        asprintf(&inside, "%s/result.json", path) < 0) {
+        inside = NULL;
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to read %s", path);
+    }
+    TRY(lenient_json_read(&file->root, inside != NULL ? inside : path));
+    file->context = cJSON_GetObjectItemCaseSensitive(file->root, "context");
+    version = cJSON_GetObjectItemCaseSensitive(file->context, "json_schema_version");
+    if (version != NULL && number_of(file->context, "json_schema_version") != 1)
+        FAIL(STATUS_BAD_INPUT, "%s: json_schema_version is not 1, the one that is known here",
+             path);
+    entries = cJSON_GetObjectItemCaseSensitive(file->root, "benchmarks");
+    if (!cJSON_IsArray(entries))
+        FAIL(STATUS_BAD_INPUT,
+             "%s is JSON, but no benchmark results: it has no array \"benchmarks\"", path);
+    TRY(take_entries(file, entries, metric));
+
+out:
+    free(inside);
+    if (status != STATUS_OK)
+        benchmark_file_release(file);
+    return status;
+}
+
+void benchmark_file_release(struct benchmark_file *file)
+{
+    for (int i = 0; i < file->count; i++) {
+        free(file->rows[i].values);
+        free((char *)file->rows[i].name);
+    }
+    free(file->rows);
+    if (file->index != NULL)
+        hdestroy_r(file->index);
+    free(file->index);
+    cJSON_Delete(file->root);
+    *file = (struct benchmark_file){ 0 };
+}
+
+const struct benchmark_row *benchmark_file_row(const struct benchmark_file *file, const char *name)
+{
+    ENTRY wanted = { (char *)name, NULL }, *found = NULL;
+
+    return hsearch_r(wanted, FIND, &found, file->index) != 0 ? found->data : NULL;
+}
+
+void benchmark_file_context(const struct benchmark_file *file, const char *key, char *text,
+                            size_t size)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(file->context, key);
+
+    if (cJSON_IsNumber(item))
+        snprintf(text, size, "%.15g", item->valuedouble);
+    else
+        snprintf(text, size, "%s", cJSON_IsString(item) ? item->valuestring : "");
+}
+
+double benchmark_date(const char *text)
+{
+    struct tm date = { .tm_isdst = 0 };
+    long zone;
+
+    if (strptime(text, "%Y-%m-%dT%H:%M:%S%z", &date) == NULL)
+        return NAN;
+    zone = date.tm_gmtoff; /* timegm() clears it. */
+    return (double)timegm(&date) - (double)zone;
+}
+
+void benchmark_file_counters(const struct benchmark_file *file, char *text, size_t size)
+{
+    static const char *const usual[] = {
+        "family_index", "per_family_instance_index",
+        "repetitions",  "repetition_index",
+        "threads",      "iterations",
+        "real_time",    "cpu_time",
+    };
+    const cJSON *entries = cJSON_GetObjectItemCaseSensitive(file->root, "benchmarks"), *entry;
+    const cJSON *first = NULL, *item;
+    size_t length = 0;
+
+    text[0] = '\0';
+    cJSON_ArrayForEach(entry, entries) if (first == NULL ||
+                                           cJSON_GetArraySize(entry) > cJSON_GetArraySize(first))
+        first = entry;
+    cJSON_ArrayForEach(item, first)
+    {
+        bool known = !cJSON_IsNumber(item);
+        for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+            known = known || strcmp(item->string, usual[i]) == 0;
+        if (!known && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "",
+                                       item->string);
+    }
+}

@@ -1,0 +1,239 @@
+#include "harness/desk/compare/compared_row.h"
+
+#include "harness/base/figures/student.h"
+#include "harness/base/words/ends_in.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Chance that noise alone is called a change, by the best repetitions and by the median: together 0.01. */
+static const double chance_alarm[PLACES] = { [PLACE_BEST] = 0.008, [PLACE_MIDDLE] = 0.002 };
+
+#define CHANCE_INTERVAL 0.05 /* chance that the interval misses the truth */
+
+const char *compare_verdict_name(enum compare_verdict verdict)
+{
+    static const char *const names[] = { "faster",     "same",    "slower", "undecided",
+                                         "other work", "missing", "new",    "not measured" };
+
+    return names[verdict];
+}
+
+bool compare_is_common(enum compare_verdict verdict)
+{
+    return verdict <= COMPARE_UNDECIDED;
+}
+
+bool compare_larger_is_better(const struct compare_rule *rule)
+{
+    if (rule->better != BETTER_BY_NAME)
+        return rule->better == BETTER_LARGER;
+    return ends_in(rule->metric, "_per_second");
+}
+
+/* Whether both what chance reaches and what the runs' own luck takes off fit below the target. */
+static bool are_enough(int runs, double between, double target, double limit)
+{
+    double error = between * sqrt(2.0 / runs);
+    double reach = fmax(student_critical(chance_alarm[PLACE_BEST], 2 * (runs - 1)), 0) * error;
+
+    return fmax(reach, limit) + 1.645 * error <= target;
+}
+
+int compare_runs_needed(double between, double target, double limit)
+{
+    int few = 2, enough = RUNS_MOST + 1; /* More runs never need less. */
+
+    while (enough - few > 1) {
+        int runs = (few + enough) / 2;
+        if (are_enough(runs, between, target, limit))
+            enough = runs;
+        else
+            few = runs;
+    }
+    return enough;
+}
+
+const char *compare_noise_words(enum compare_noise noise)
+{
+    static const char *const words[] = {
+        [NOISE_UNKNOWN] = "",
+        [NOISE_REPETITIONS] = "one file per side, whose repetitions vary by",
+        [NOISE_RUNS] = "runs of one side vary by",
+        [NOISE_ROWS] = "runs of one side vary by",
+        [NOISE_STATED] = "runs are said to vary by",
+    };
+
+    return words[noise];
+}
+
+static void explain_undecided(struct compared_row *row, double reach, double limit)
+{
+    double target = 2 * limit;
+    int length;
+
+    if (row->noise == NOISE_UNKNOWN) {
+        row->lacks_runs = true;
+        snprintf(row->reason, sizeof row->reason,
+                 "one file per side shows no run-to-run noise: give three per side, or --noise");
+        return;
+    }
+    if (isinf(reach)) {
+        snprintf(row->reason, sizeof row->reason, "the noise is not a number");
+        return;
+    }
+    row->shows = expm1(reach);
+    length =
+        snprintf(row->reason, sizeof row->reason, "%s %.1f%%: only changes above %.1f%% would show",
+                 compare_noise_words(row->noise), 100 * row->between, 100 * row->shows);
+    if ((row->noise != NOISE_RUNS && row->noise != NOISE_ROWS) || !(limit > 0))
+        return;
+    row->runs_needed = compare_runs_needed(row->between, target, limit);
+    snprintf(row->reason + length, sizeof row->reason - (size_t)length,
+             row->runs_needed > RUNS_MOST
+                 ? "; a change of %.0f%% would take more than %d runs per side"
+                 : "; a change of %.0f%% would take %d runs per side",
+             100 * expm1(target), row->runs_needed > RUNS_MOST ? RUNS_MOST : row->runs_needed);
+}
+
+/* `change` is a logarithm; its limits are logarithms too. */
+static void judge(struct compared_row *row, double change, double error, double freedom,
+                  bool overlap, const struct compare_rule *rule)
+{
+    double limit = log1p(rule->threshold), reach, margin;
+    bool worse = compare_larger_is_better(rule) ? change < 0 : change > 0;
+
+    row->verdict = COMPARE_UNDECIDED;
+    if (row->noise == NOISE_UNKNOWN) {
+        explain_undecided(row, NAN, limit);
+        return;
+    }
+    margin = student_critical(CHANCE_INTERVAL, freedom) * error;
+    reach = student_critical(chance_alarm[row->place], freedom) * error;
+    row->low = expm1(change - margin);
+    row->high = expm1(change + margin);
+    if (change - margin >= -limit && change + margin <= limit)
+        row->verdict = COMPARE_SAME;
+    else if (!(fabs(change) > limit && fabs(change) > reach))
+        explain_undecided(row, fmax(reach, limit), limit);
+    else if (overlap)
+        snprintf(
+            row->reason, sizeof row->reason,
+            "%+.1f%%, but the runs of the two sides overlap: a few outlying runs are not a change",
+            100 * expm1(change));
+    else
+        row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
+}
+
+/* Zero has no ratio. Two all-zero sides are equal; all-zero against all-positive is a clear change. */
+static void judge_with_zeros(struct compared_row *row, const struct side sides[SIDES],
+                             const struct compare_rule *rule)
+{
+    bool none[SIDES];
+
+    for (int i = 0; i < SIDES; i++) {
+        double sum = 0;
+        for (int j = 0; j < sides[i].count; j++) sum += sides[i].runs[j]->median;
+        row->value[i] = sum / sides[i].count;
+        none[i] = side_is_zero(&sides[i]);
+    }
+    row->change =
+        row->value[SIDE_NEW] == row->value[SIDE_BASE]
+            ? 0
+            : (row->value[SIDE_NEW] - row->value[SIDE_BASE]) / fabs(row->value[SIDE_BASE]);
+    row->verdict = COMPARE_UNDECIDED;
+    if (none[SIDE_BASE] && none[SIDE_NEW])
+        row->verdict = COMPARE_SAME;
+    else if (none[SIDE_BASE] && side_is_positive(&sides[SIDE_NEW]))
+        row->verdict = compare_larger_is_better(rule) ? COMPARE_FASTER : COMPARE_SLOWER;
+    else if (none[SIDE_NEW] && side_is_positive(&sides[SIDE_BASE]))
+        row->verdict = compare_larger_is_better(rule) ? COMPARE_SLOWER : COMPARE_FASTER;
+    else
+        snprintf(row->reason, sizeof row->reason,
+                 "some values are 0 or negative, so they have no ratio");
+}
+
+/* No value is 0. */
+static enum status compare_at(struct compared_row *row, enum compare_place place,
+                              struct side sides[SIDES], const struct run_noise *runs,
+                              const struct compare_rule *rule)
+{
+    enum status status = STATUS_OK;
+    const struct side *base = &sides[SIDE_BASE], *after = &sides[SIDE_NEW];
+    struct side_noise noise;
+
+    TRY(sides_locate(sides, place, compare_larger_is_better(rule)));
+    for (int i = 0; i < SIDES; i++) row->value[i] = exp(sides[i].mean);
+    row->place = place;
+    row->change = row->value[SIDE_NEW] / row->value[SIDE_BASE] - 1;
+    noise = sides_noise(sides, runs, rule->noise);
+    row->noise = noise.source;
+    row->between = noise.run;
+    row->within = noise.within;
+    judge(row, after->mean - base->mean, noise.run * sqrt(1.0 / base->count + 1.0 / after->count),
+          noise.freedom, sides_overlap(sides), rule);
+
+out:
+    return status;
+}
+
+static bool is_called(const struct compared_row *row)
+{
+    return row->verdict == COMPARE_SLOWER || row->verdict == COMPARE_FASTER;
+}
+
+/* The middle's verdict in place of the best's, where it is one. */
+static void prefer_middle(struct compared_row *row, struct compared_row *middle)
+{
+    if (!is_called(middle))
+        return;
+    snprintf(middle->reason, sizeof middle->reason,
+             "the median of the repetitions moved; the best of them by %+.1f%% (%s)",
+             100 * row->change, compare_verdict_name(row->verdict));
+    *row = *middle;
+}
+
+enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
+                         int base_count, const struct benchmark_row *const *after, int after_count,
+                         const struct run_noise *noise, const struct compare_rule *rule)
+{
+    enum status status = STATUS_OK;
+    struct compared_row middle;
+    size_t runs = (size_t)(base_count + after_count);
+    double *logs = calloc(runs + 1, sizeof *logs);
+    struct location *locations = calloc(runs + 1, sizeof *locations);
+    struct side sides[SIDES] = { { base, base_count, locations, logs, 0 },
+                                 { after, after_count, locations + base_count, logs + base_count,
+                                   0 } };
+
+    if (logs == NULL || locations == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d runs", base_count + after_count);
+    row->runs[SIDE_BASE] = base_count;
+    row->runs[SIDE_NEW] = after_count;
+    row->change = row->low = row->high = row->within = row->between = NAN;
+    row->place = PLACE_BEST;
+    row->reason[0] = '\0';
+    for (int i = 0; i < SIDES; i++) row->repetitions[i] = side_repetitions(&sides[i]);
+    row->best_of = sides_fewest_repetitions(sides);
+    row->shows = NAN;
+    row->runs_needed = 0;
+    row->lacks_runs = false;
+    if (!(side_is_positive(&sides[SIDE_BASE]) && side_is_positive(&sides[SIDE_NEW]))) {
+        judge_with_zeros(row, sides, rule);
+        goto out;
+    }
+    middle = *row;
+    TRY(compare_at(row, PLACE_BEST, sides, noise != NULL ? &noise[PLACE_BEST] : NULL, rule));
+    if (!is_called(row) && row->best_of > 1) {
+        TRY(compare_at(&middle, PLACE_MIDDLE, sides, noise != NULL ? &noise[PLACE_MIDDLE] : NULL,
+                       rule));
+        prefer_middle(row, &middle);
+    }
+
+out:
+    free(logs);
+    free(locations);
+    return status;
+}

@@ -1,0 +1,89 @@
+/* The verdict on one row: faster, same, slower, or undecided.
+ *
+ * The change is new over base, each the geometric mean of its runs (sides.h). From the noise of a run
+ * follow, by Student's t, an interval of 95% and a verdict:
+ * - slower, faster: the change is beyond the threshold, and farther from 0 than noise alone takes it in
+ *   one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run is no change
+ *   (sides_overlap());
+ * - same: the whole interval is within the threshold;
+ * - undecided: neither; the row says what it would take.
+ *
+ * A change that slows the common case and leaves the best as it is would be missed. Therefore a row that
+ * is neither slower nor faster by its best repetitions is judged once more by the same rules with the
+ * medians in their place, and if these call it, the row says so. */
+#ifndef HARNESS_DESK_COMPARE_COMPARED_ROW_H
+#define HARNESS_DESK_COMPARE_COMPARED_ROW_H
+
+#include "harness/desk/compare/sides.h"
+
+/* A counter is better when it is smaller (times, bytes), unless it is a rate ("..._per_second") or the
+ * caller says so: "faster" is better, "slower" is worse, whatever the metric. */
+enum better { BETTER_BY_NAME, BETTER_SMALLER, BETTER_LARGER };
+
+struct compare_rule {
+    const char *metric;
+    enum better better;
+    double threshold; /* 0.05: changes up to 5% do not matter */
+    double noise;     /* between runs, relative; NaN: only what the files show */
+};
+
+/* Whether a larger number of this metric is better. */
+bool compare_larger_is_better(const struct compare_rule *rule);
+
+enum compare_verdict {
+    COMPARE_FASTER,
+    COMPARE_SAME,
+    COMPARE_SLOWER,
+    COMPARE_UNDECIDED,
+    COMPARE_OTHER_WORK,   /* other settings (workload.h), so times do not compare */
+    COMPARE_MISSING,      /* the row, or every value of it, is only in base */
+    COMPARE_NEW,          /* ... only in new */
+    COMPARE_NOT_MEASURED, /* the row is there, but neither side has a value */
+    COMPARE_VERDICTS
+};
+const char *compare_verdict_name(enum compare_verdict verdict); /* "faster" ... */
+
+/* Both sides were compared, or could not be told apart. */
+bool compare_is_common(enum compare_verdict verdict);
+
+struct compared_row {
+    const char *name;       /* a file's */
+    double value[SIDES];    /* us for times; NaN: nothing was measured */
+    int runs[SIDES];        /* files with a value */
+    int repetitions[SIDES]; /* values in them all; 0 where files hold only aggregates */
+    int best_of;            /* a run counts with the best of so many; 1: with its one number */
+    double change;          /* relative: 0.1 is 10% more */
+    double low, high;       /* its interval; NaN: the noise is not known */
+    double within;          /* noise between repetitions of one file; NaN: not known */
+    double between;         /* noise of a run, as used for the verdict; NaN: not known */
+    enum compare_noise noise;
+    enum compare_place place; /* that value, change, interval and noise are of */
+    enum compare_verdict verdict;
+    double shows; /* of undecided: the least change that this noise lets be seen; NaN: not known */
+    int runs_needed; /* per side for a change of twice the threshold; 0: not known; at most RUNS_MOST + 1 */
+    bool lacks_runs;  /* undecided because one file per side shows no noise; `reason` says so */
+    char reason[320]; /* where the verdict does not say all; else "" */
+    char
+        because[320]; /* of slower: what stands out in its traces; "": nothing, or there are none */
+    char lost[256];   /* repetitions and files that gave no value, and why; "": none */
+    bool fewer;       /* a smaller share of new's files than of base's has a value */
+};
+
+/* "runs of one side vary by": how a row's noise is known, for a sentence that goes on with how much. */
+const char *compare_noise_words(enum compare_noise noise);
+
+enum { RUNS_MOST = 100 }; /* no advice asks for more */
+
+/* Runs per side with which nineteen of twenty changes by `target` are called, if a run varies by `between`
+ * and changes up to `limit` do not count; RUNS_MOST + 1 where it takes more. All three are logarithms, or
+ * relative where they are small. */
+int compare_runs_needed(double between, double target, double limit);
+
+/* The verdict on a row that both sides have: fills everything but name, lost and fewer.
+ * `base` and `after` are the rows of the files that have it. `noise` was learned from all rows of the same files, [PLACES]; NULL,
+ * or of no rows: the row stands for itself. OUT_OF_MEMORY. */
+enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
+                         int base_count, const struct benchmark_row *const *after, int after_count,
+                         const struct run_noise *noise, const struct compare_rule *rule);
+
+#endif

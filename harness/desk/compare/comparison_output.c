@@ -1,0 +1,377 @@
+#include "harness/desk/compare/comparison_output.h"
+
+#include "harness/text/json.h"
+#include "harness/text/page_rows.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMPARISON_SCHEMA = 2, CELL = COMPARISON_CELL, NOTE = 1024 };
+
+/* The figures of a row as text. */
+struct figures {
+    char base[QUANTITY_SIZE], after[QUANTITY_SIZE];
+    char change[CELL], interval[CELL], noise[CELL];
+};
+
+void comparison_print_percent(char text[CELL], double change)
+{
+    if (isnan(change))
+        snprintf(text, CELL, "-");
+    else if (isinf(change) || fabs(change) >= 9.995)
+        snprintf(text, CELL, isinf(change) ? "from 0" : "%.3gx", 1 + change);
+    else
+        snprintf(text, CELL, "%+.1f%%", 100 * change);
+}
+
+/* Times, bytes and rates of bytes in a unit of their size; other counters with four digits. */
+void comparison_print_value(char text[QUANTITY_SIZE], const char *metric, double value)
+{
+    bool is_rate = strstr(metric, "_per_second") != NULL;
+
+    if (benchmark_metric_is_time(metric))
+        quantity_print(text, value, "us");
+    else if (strstr(metric, "bytes") != NULL)
+        quantity_print(text, value, is_rate ? "B/s" : "B");
+    else if (strstr(metric, "flops") != NULL && is_rate)
+        quantity_print(text, value, "FLOP/s");
+    else
+        snprintf(text, QUANTITY_SIZE, isnan(value) ? "-" : "%.4g", value);
+}
+
+static struct figures figures_of(const struct comparison *comparison,
+                                 const struct compared_row *row)
+{
+    const char *metric = comparison->rule.metric;
+    char low[CELL], high[CELL];
+    struct figures figures;
+
+    comparison_print_value(figures.base, metric, row->value[SIDE_BASE]);
+    comparison_print_value(figures.after, metric, row->value[SIDE_NEW]);
+    comparison_print_percent(figures.change, row->change);
+    comparison_print_percent(low, row->low);
+    comparison_print_percent(high, row->high);
+    if (isnan(row->low))
+        snprintf(figures.interval, CELL, "-");
+    else
+        snprintf(figures.interval, CELL, "%.20s to %.20s", low, high);
+    if (isnan(row->between))
+        snprintf(figures.noise, CELL, "-");
+    else
+        snprintf(figures.noise, CELL, "%.1f%%", 100 * row->between);
+    return figures;
+}
+
+/* "12 rows: 1 slower, 8 same, 2 undecided, 1 missing". */
+static void print_counts(char *text, size_t size, const struct comparison *comparison)
+{
+    static const enum compare_verdict order[] = { COMPARE_SLOWER,     COMPARE_FASTER,
+                                                  COMPARE_SAME,       COMPARE_UNDECIDED,
+                                                  COMPARE_OTHER_WORK, COMPARE_MISSING,
+                                                  COMPARE_NEW,        COMPARE_NOT_MEASURED };
+    size_t length = (size_t)snprintf(text, size, "%d row%s", comparison->count,
+                                     comparison->count == 1 ? "" : "s");
+    const char *separator = ": ";
+
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+        if (comparison->counts[order[i]] == 0 || length >= size)
+            continue;
+        length += (size_t)snprintf(text + length, size - length, "%s%d %s", separator,
+                                   comparison->counts[order[i]], compare_verdict_name(order[i]));
+        separator = ", ";
+    }
+}
+
+static const enum ink verdict_inks[COMPARE_VERDICTS] = {
+    [COMPARE_FASTER] = INK_GOOD,           [COMPARE_SLOWER] = INK_BAD,
+    [COMPARE_UNDECIDED] = INK_DOUBTFUL,    [COMPARE_OTHER_WORK] = INK_DOUBTFUL,
+    [COMPARE_MISSING] = INK_DOUBTFUL,      [COMPARE_NEW] = INK_DOUBTFUL,
+    [COMPARE_NOT_MEASURED] = INK_DOUBTFUL,
+};
+
+/* Undecided because the noise hides what there may be, and is known from `noise`. */
+static bool is_hidden(const struct compared_row *row, enum compare_noise noise)
+{
+    return row->verdict == COMPARE_UNDECIDED && row->noise == noise && row->shows > 0;
+}
+
+static int count_hidden(const struct comparison *comparison, enum compare_noise noise)
+{
+    int count = 0;
+
+    for (int i = 0; i < comparison->count; i++) count += is_hidden(&comparison->rows[i], noise);
+    return count;
+}
+
+/* Whether the reason is one that print_common() gives for several rows. */
+static bool is_said_once(const struct comparison *comparison, const struct compared_row *row)
+{
+    return row->lacks_runs ||
+           (is_hidden(row, row->noise) && count_hidden(comparison, row->noise) > 1);
+}
+
+/* Why a row is slower, or has no plain verdict, unless that is said for several, and what it lost; "" when there is
+ * nothing to say. */
+static void note_of(const struct comparison *comparison, const struct compared_row *row,
+                    char text[NOTE])
+{
+    const char *reason = is_said_once(comparison, row) ? "" : row->reason;
+    size_t length = 0;
+
+    text[0] = '\0';
+    if (row->because[0] != '\0')
+        length = (size_t)snprintf(text, NOTE, "slower because of %s", row->because);
+    if (reason[0] != '\0')
+        length +=
+            (size_t)snprintf(text + length, NOTE - length, "%s%s", length > 0 ? "; " : "", reason);
+    if (row->lost[0] != '\0' && length < NOTE)
+        snprintf(text + length, NOTE - length, "%s%s", length > 0 ? "; " : "", row->lost);
+}
+
+/* "real_time, best of 6 to 15 repetitions per file". */
+static void print_statistic(const struct page *page, const struct comparison *comparison)
+{
+    int fewest = INT_MAX, most = 0;
+    char range[32] = "";
+
+    for (int i = 0; i < comparison->count; i++) {
+        int own = comparison->rows[i].best_of;
+        if (!compare_is_common(comparison->rows[i].verdict) || own == 0)
+            continue;
+        fewest = own < fewest ? own : fewest;
+        most = own > most ? own : most;
+    }
+    if (fewest < most)
+        snprintf(range, sizeof range, "%d to ", fewest);
+    if (most > 1)
+        page_paragraph(page, INK_DIM, "%s, best of %s%d repetitions per file",
+                       comparison->rule.metric, range, most);
+    else if (most == 1)
+        page_paragraph(page, INK_DIM, "%s, one value per file", comparison->rule.metric);
+}
+
+/* A change, its interval and the verdict say most: the others go first where the screen is narrow. */
+enum { COLUMNS = 7 };
+
+static void print_rows(const struct page *page, const struct comparison *comparison)
+{
+    const struct column columns[COLUMNS] = {
+        { comparison->rule.metric, PAGE_CUT, 0 },
+        { "base", 8, 2 },
+        { "new", 8, 1 },
+        { "change", 7, 0 },
+        { "95% interval", -17, 0 },
+        { "noise", 6, 3 },
+        { "verdict", -12, 0 },
+    };
+    struct page_rows *rows = page_rows_open(columns, COLUMNS);
+
+    for (int i = 0; i < comparison->count; i++) {
+        const struct compared_row *row = &comparison->rows[i];
+        struct figures figures = figures_of(comparison, row);
+        const char *const cells[COLUMNS] = {
+            row->name,
+            figures.base,
+            figures.after,
+            figures.change,
+            figures.interval,
+            figures.noise,
+            compare_verdict_name(row->verdict),
+        };
+        const enum ink inks[COLUMNS] = { [COLUMNS - 1] = verdict_inks[row->verdict] };
+        page_rows_add(rows, cells, inks);
+    }
+    page_rows_print(page, rows);
+}
+
+/* "12.3%", or "12.3% to 45.6%". */
+static void print_percents(char text[CELL], double least, double most)
+{
+    if (100 * (most - least) < 0.05)
+        snprintf(text, CELL, "%.1f%%", 100 * most);
+    else
+        snprintf(text, CELL, "%.1f%% to %.1f%%", 100 * least, 100 * most);
+}
+
+/* "; a change of 10% would take 12 to 40 runs per side", or "12 or more". */
+static void print_runs(char text[NOTE], const struct comparison *comparison, int fewest, int most)
+{
+    char count[CELL];
+
+    text[0] = '\0';
+    if (fewest == 0)
+        return;
+    if (fewest > RUNS_MOST)
+        snprintf(count, sizeof count, "more than %d", RUNS_MOST);
+    else if (most > RUNS_MOST)
+        snprintf(count, sizeof count, "%d or more", fewest);
+    else if (fewest < most)
+        snprintf(count, sizeof count, "%d to %d", fewest, most);
+    else
+        snprintf(count, sizeof count, "%d", most);
+    snprintf(text, NOTE, "; a change of %.0f%% would take %s runs per side",
+             100 * (pow(1 + comparison->rule.threshold, 2) - 1), count);
+}
+
+/* The reason that several undecided rows share, with their figures from least to most. */
+static void print_hidden(const struct page *page, const struct comparison *comparison,
+                         enum compare_noise noise)
+{
+    double least[2] = { INFINITY, INFINITY }, most[2] = { 0, 0 };
+    int count = count_hidden(comparison, noise), fewest = INT_MAX, largest = 0;
+    char varies[CELL], shows[CELL], runs[NOTE];
+
+    if (count < 2)
+        return;
+    for (int i = 0; i < comparison->count; i++) {
+        const struct compared_row *row = &comparison->rows[i];
+        if (!is_hidden(row, noise))
+            continue;
+        least[0] = fmin(least[0], row->between);
+        most[0] = fmax(most[0], row->between);
+        least[1] = fmin(least[1], row->shows);
+        most[1] = fmax(most[1], row->shows);
+        fewest = row->runs_needed < fewest ? row->runs_needed : fewest;
+        largest = row->runs_needed > largest ? row->runs_needed : largest;
+    }
+    print_percents(varies, least[0], most[0]);
+    print_percents(shows, least[1], most[1]);
+    print_runs(runs, comparison, fewest, largest);
+    page_paragraph(page, INK_DOUBTFUL,
+                   "%d rows undecided, %s %s: only changes above %s would show%s.", count,
+                   compare_noise_words(noise), varies, shows, runs);
+}
+
+static void print_common(const struct page *page, const struct comparison *comparison)
+{
+    bool alone = false;
+
+    for (int i = 0; i < comparison->count; i++) alone = alone || comparison->rows[i].lacks_runs;
+    if (alone)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "One file per side shows no run-to-run noise: give three per side.");
+    for (int noise = NOISE_REPETITIONS; noise <= NOISE_STATED; noise++)
+        print_hidden(page, comparison, (enum compare_noise)noise);
+}
+
+static void print_notes(const struct page *page, const struct comparison *comparison)
+{
+    bool headed = false;
+    char note[NOTE];
+
+    print_common(page, comparison);
+    for (int i = 0; i < comparison->count; i++) {
+        note_of(comparison, &comparison->rows[i], note);
+        if (note[0] == '\0')
+            continue;
+        if (!headed)
+            page_heading(page, "Notes");
+        headed = true;
+        page_note(page, comparison->rows[i].name, note);
+    }
+}
+
+static void print_totals(const struct page *page, const struct comparison *comparison,
+                         const struct comparison_remarks *remarks)
+{
+    char counts[160];
+
+    print_counts(counts, sizeof counts, comparison);
+    page_summary(page, "%s (threshold %g%%, %s)", counts, 100 * comparison->rule.threshold,
+                 compare_larger_is_better(&comparison->rule) ? "larger is better"
+                                                             : "smaller is better");
+    if (!remarks->passes)
+        page_paragraph(page, INK_BAD, "Not passed: %s", remarks->why);
+}
+
+/* The totals stand where they are seen first: at the end in a terminal, at the top in a comment. */
+void comparison_page(const struct page *page, const struct comparison *comparison,
+                     const struct comparison_remarks *remarks)
+{
+    if (page->markdown)
+        print_totals(page, comparison, remarks);
+    print_statistic(page, comparison);
+    print_rows(page, comparison);
+    print_notes(page, comparison);
+    if (remarks->doubts[0] != '\0') {
+        page_heading(page, "Doubtful");
+        page_paragraph(page, INK_DOUBTFUL, "%s", remarks->doubts);
+    }
+    if (!page->markdown)
+        print_totals(page, comparison, remarks);
+}
+
+static void add_files(struct json *json, cJSON *root, const char *name,
+                      const struct compare_files *side)
+{
+    cJSON *array = json_array(json, root, name);
+
+    for (int i = 0; i < side->count; i++) json_text(json, array, NULL, side->files[i].path);
+}
+
+static void add_two(struct json *json, cJSON *to, const char *name, double first, double second)
+{
+    cJSON *array = json_array(json, to, name);
+
+    json_number(json, array, NULL, first);
+    json_number(json, array, NULL, second);
+}
+
+static void add_row(struct json *json, cJSON *rows, const struct compared_row *row)
+{
+    cJSON *object = json_object(json, rows, NULL);
+
+    json_text(json, object, "name", row->name);
+    json_text(json, object, "verdict", compare_verdict_name(row->verdict));
+    json_text(json, object, "reason", row->reason);
+    json_text(json, object, "because", row->because);
+    json_text(json, object, "lost", row->lost);
+    json_text(json, object, "statistic", row->place == PLACE_BEST ? "best" : "median");
+    json_number(json, object, "best_of", row->best_of > 0 ? (double)row->best_of : NAN);
+    json_number(json, object, "base", row->value[SIDE_BASE]);
+    json_number(json, object, "new", row->value[SIDE_NEW]);
+    json_number(json, object, "change", row->change);
+    add_two(json, object, "interval", row->low, row->high);
+    json_number(json, object, "noise_within", row->within);
+    json_number(json, object, "noise_between", row->between);
+    json_text(json, object, "noise_from",
+              compare_is_common(row->verdict) ? compare_noise_name(row->noise) : NULL);
+    add_two(json, object, "runs", row->runs[SIDE_BASE], row->runs[SIDE_NEW]);
+    add_two(json, object, "repetitions", row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]);
+}
+
+enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,
+                            const struct comparison_remarks *remarks, char **text)
+{
+    const struct compare_rule *rule = &comparison->rule;
+    struct json json = { false };
+    cJSON *root = json_object(&json, NULL, NULL), *counts, *rows;
+    enum status status;
+
+    json_integer(&json, root, "schema", COMPARISON_SCHEMA);
+    json_text(&json, root, "metric", rule->metric);
+    json_text(&json, root, "time_unit", benchmark_metric_is_time(rule->metric) ? "us" : NULL);
+    json_bool(&json, root, "larger_is_better", compare_larger_is_better(rule));
+    json_number(&json, root, "threshold", rule->threshold);
+    json_number(&json, root, "noise", rule->noise);
+    json_number(&json, root, "noise_common",
+                comparison->run_noise[PLACE_BEST].rows > 0
+                    ? sqrt(comparison->run_noise[PLACE_BEST].common)
+                    : NAN);
+    add_files(&json, root, "base", &sides[SIDE_BASE]);
+    add_files(&json, root, "new", &sides[SIDE_NEW]);
+    json_text(&json, root, "doubts", remarks->doubts);
+    json_bool(&json, root, "passed", remarks->passes);
+    json_text(&json, root, "not_passed_because", remarks->why);
+    counts = json_object(&json, root, "counts");
+    for (int i = 0; i < COMPARE_VERDICTS; i++)
+        json_integer(&json, counts, compare_verdict_name((enum compare_verdict)i),
+                     comparison->counts[i]);
+    rows = json_array(&json, root, "rows");
+    for (int i = 0; i < comparison->count; i++) add_row(&json, rows, &comparison->rows[i]);
+    status = json_print(&json, root, text);
+    cJSON_Delete(root);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* A comparison, for people and for programs. */
+#ifndef HARNESS_DESK_COMPARE_COMPARISON_OUTPUT_H
+#define HARNESS_DESK_COMPARE_COMPARISON_OUTPUT_H
+
+#include "harness/base/figures/quantity.h"
+#include "harness/desk/compare/comparison.h"
+#include "harness/text/page.h"
+
+/* A value of a metric with its unit: "1.42 ms", "21.5 MiB", "40.9 GB/s", "12.5". "-" for NaN. */
+void comparison_print_value(char text[QUANTITY_SIZE], const char *metric, double value);
+
+/* A relative change: "+5.1%", "3.2x", "from 0". "-" for NaN. */
+enum { COMPARISON_CELL = 48 };
+void comparison_print_percent(char text[COMPARISON_CELL], double change);
+
+/* Remarks beside the rows. */
+struct comparison_remarks {
+    char doubts[1024]; /* of compare_doubts() */
+    bool passes;       /* and why not: of comparison_passes() */
+    char why[160];
+};
+
+void comparison_page(const struct page *page, const struct comparison *comparison,
+                     const struct comparison_remarks *remarks);
+
+/* docs/compare.md documents the members. *text is malloc'd. */
+enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,
+                            const struct comparison_remarks *remarks, char **text);
+
+#endif

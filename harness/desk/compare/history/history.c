@@ -1,0 +1,284 @@
+#include "harness/desk/compare/history/history.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/desk/compare/compared_row.h"
+#include "harness/desk/compare/history/change_points.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const char *history_verdict_name(enum history_verdict verdict)
+{
+    static const char *const names[] = { "slower", "faster", "same", "too few runs" };
+
+    return names[verdict];
+}
+
+/* --- The runs of each series --- */
+
+/* A run and where it goes. */
+struct placed {
+    const struct history_entry *entry;
+    long machine, series; /* the first lines of each */
+    bool shares_name;
+};
+
+/* What differs between two series of one machine. Equal texts are equal pointers. */
+static bool is_same_series(const struct history_entry *one, const struct history_entry *other)
+{
+    return one->machine == other->machine && one->row == other->row &&
+           one->metric == other->metric && one->work == other->work &&
+           one->statistic == other->statistic;
+}
+
+static int by_texts(const struct history_entry *one, const struct history_entry *other)
+{
+    const char *const texts[][2] = { { one->machine, other->machine },
+                                     { one->row, other->row },
+                                     { one->metric, other->metric },
+                                     { one->work, other->work },
+                                     { one->statistic, other->statistic } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (texts[i][0] != texts[i][1])
+            return texts[i][0] < texts[i][1] ? -1 : 1;
+    return 0;
+}
+
+/* By series in any order, and by line. */
+static int to_group(const void *left, const void *right)
+{
+    const struct placed *one = left, *other = right;
+    int order = by_texts(one->entry, other->entry);
+
+    return order != 0 ? order : one->entry->line < other->entry->line ? -1 : 1;
+}
+
+/* In the order of output, and by date. */
+static int to_print(const void *left, const void *right)
+{
+    const struct placed *one = left, *other = right;
+
+    if (one->machine != other->machine)
+        return one->machine < other->machine ? -1 : 1;
+    if (one->series != other->series)
+        return one->series < other->series ? -1 : 1;
+    if (one->entry->seconds != other->entry->seconds)
+        return one->entry->seconds < other->entry->seconds ? -1 : 1;
+    return one->entry->line < other->entry->line ? -1 : 1;
+}
+
+/* Whether two entries are of a row and metric of the same name. */
+static bool is_same_name(const struct history_entry *one, const struct history_entry *other)
+{
+    return one->machine == other->machine && one->row == other->row && one->metric == other->metric;
+}
+
+/* `runs` are sorted by to_group(); afterwards, by to_print(). */
+static void sort_runs(struct placed *runs, int count)
+{
+    for (int first = 0, end; first < count; first = end) {
+        long machine = LONG_MAX;
+        for (end = first; end < count && runs[end].entry->machine == runs[first].entry->machine;
+             end++)
+            machine = runs[end].entry->line < machine ? runs[end].entry->line : machine;
+        for (int i = first; i < end; i++) runs[i].machine = machine;
+    }
+    for (int i = 0, of = 0; i < count; i++) {
+        of = is_same_series(runs[i].entry, runs[of].entry) ? of : i;
+        runs[i].series = runs[of].entry->line;
+    }
+    for (int first = 0, end; first < count; first = end) {
+        for (end = first; end < count && is_same_name(runs[end].entry, runs[first].entry); end++)
+            continue;
+        for (int i = first; i < end; i++)
+            runs[i].shares_name = runs[first].series != runs[end - 1].series;
+    }
+    qsort(runs, (size_t)count, sizeof *runs, to_print);
+}
+
+/* The first moment that counts. */
+static enum status resolve_since(double *since, const struct history_file *file, const char *text)
+{
+    enum status status = STATUS_OK;
+    struct tm day = { .tm_isdst = 0 };
+    const char *end = text != NULL ? strptime(text, "%Y-%m-%d", &day) : NULL;
+    bool is_commit;
+
+    *since = -INFINITY;
+    if (text == NULL)
+        goto out;
+    *since = benchmark_date(text);
+    if (isnan(*since) && end != NULL && *end == '\0')
+        *since = (double)timegm(&day);
+    is_commit = isnan(*since);
+    for (int i = 0; is_commit && i < file->count; i++)
+        if (strncmp(file->entries[i].commit, text, strlen(text)) == 0)
+            *since = fmin(*since, file->entries[i].seconds);
+    if (isnan(*since))
+        FAIL(STATUS_BAD_USAGE,
+             "%s has no run of commit \"%.60s\", and no date is written so; dates are like "
+             "2026-11-20",
+             file->path, text);
+
+out:
+    return status;
+}
+
+/* --- A series --- */
+
+double history_state_median(const struct history_series *series, int state)
+{
+    int from = state > 0 ? series->changes[state - 1] : 0,
+        end = state < series->change_count ? series->changes[state] : series->count;
+
+    return stats_median(series->values + from, end - from);
+}
+
+/* 1.4826 median absolute deviations are one standard deviation where the noise is normal. */
+static double spread_of(const struct history_series *series, double *room)
+{
+    int from = 0;
+
+    if (series->count < 3)
+        return NAN;
+    for (int state = 0; state <= series->change_count; state++) {
+        int end = state < series->change_count ? series->changes[state] : series->count;
+        double median = history_state_median(series, state);
+        for (; from < end; from++)
+            room[from] =
+                series->values[from] == median ? 0 : fabs((series->values[from] - median) / median);
+    }
+    return 1.4826 * stats_median(room, series->count);
+}
+
+static void judge(struct history_series *series, const struct history_rule *rule)
+{
+    const struct compare_rule named = { .metric = series->runs[0]->metric };
+    double before, after;
+    bool is_worse;
+
+    series->verdict = series->count < CHANGE_RUNS_LEAST ? HISTORY_SHORT : HISTORY_SAME;
+    if (series->change_count == 0)
+        return;
+    before = history_state_median(series, series->change_count - 1);
+    after = history_state_median(series, series->change_count);
+    series->change = (after - before) / fabs(before);
+    is_worse = compare_larger_is_better(&named) ? after < before : after > before;
+    if (fabs(series->change) > rule->threshold)
+        series->verdict = is_worse ? HISTORY_SLOWER : HISTORY_FASTER;
+}
+
+static enum status judge_all(struct history *history)
+{
+    enum status status = STATUS_OK;
+    double *room = NULL;
+    int tested = 0, at = 0, most = 0;
+
+    for (int i = 0; i < history->count; i++) {
+        tested += history->series[i].count >= CHANGE_RUNS_LEAST;
+        most = history->series[i].count > most ? history->series[i].count : most;
+    }
+    room = malloc(((size_t)most + 1) * sizeof *room);
+    if (room == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a series of %d runs", most);
+    history->series_error = history->rule.error / (tested > 0 ? tested : 1);
+    for (int i = 0; i < history->count; i++) {
+        struct history_series *series = &history->series[i];
+        int *changes = history->changes + at;
+        series->changes = changes;
+        series->change_count =
+            change_points_find(series->values, series->count, history->series_error, changes);
+        if (series->change_count < 0)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a series of %d runs", series->count);
+        at += series->count / CHANGE_WINDOW + 1;
+        series->spread = spread_of(series, room);
+        if (series->spread > 0)
+            series->runs_needed = compare_runs_needed(series->spread, log1p(HISTORY_SEEN), 0);
+        judge(series, &history->rule);
+        history->counts[series->verdict]++;
+    }
+
+out:
+    free(room);
+    return status;
+}
+
+static void take_series(struct history *history, const struct placed *runs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct history_series *series = &history->series[history->count - 1];
+        int repetitions = runs[i].entry->repetitions;
+        if (i == 0 || runs[i].series != runs[i - 1].series) {
+            series = &history->series[history->count++];
+            *series = (struct history_series){ .runs = history->runs + i,
+                                               .values = history->values + i,
+                                               .shares_name = runs[i].shares_name,
+                                               .repetitions = { repetitions, repetitions } };
+        }
+        history->runs[i] = runs[i].entry;
+        history->values[i] = runs[i].entry->value;
+        series->count++;
+        series->repetitions[0] =
+            repetitions < series->repetitions[0] ? repetitions : series->repetitions[0];
+        series->repetitions[1] =
+            repetitions > series->repetitions[1] ? repetitions : series->repetitions[1];
+    }
+}
+
+enum status history_make(struct history *history, const struct history_file *file,
+                         const struct history_rule *rule, history_wanted *wanted, void *context)
+{
+    enum status status = STATUS_OK;
+    size_t room = (size_t)file->count + 1;
+    struct placed *runs = calloc(room, sizeof *runs);
+    double since;
+    int count = 0;
+
+    *history = (struct history){ .rule = *rule };
+    history->runs = calloc(room, sizeof *history->runs);
+    history->values = calloc(room, sizeof *history->values);
+    history->changes = calloc(2 * room, sizeof *history->changes);
+    history->series = calloc(room, sizeof *history->series);
+    if (runs == NULL || history->runs == NULL || history->values == NULL ||
+        history->changes == NULL || history->series == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d runs", file->count);
+    if (!(history->rule.error > 0))
+        history->rule.error = HISTORY_ERROR;
+    TRY(resolve_since(&since, file, rule->since));
+    for (int i = 0; i < file->count; i++) {
+        const struct history_entry *entry = &file->entries[i];
+        if (entry->seconds >= since &&
+            (rule->machine == NULL || strstr(entry->machine, rule->machine) != NULL) &&
+            (wanted == NULL || wanted(context, entry->row)))
+            runs[count++].entry = entry;
+    }
+    if (count == 0)
+        FAIL(STATUS_BAD_USAGE, "%s: %s", file->path,
+             file->count == 0
+                 ? "there is no run in it; add some with chokepoint history add"
+                 : "no run is of that machine, since then, with a row that matches the filter");
+    qsort(runs, (size_t)count, sizeof *runs, to_group);
+    sort_runs(runs, count);
+    take_series(history, runs, count);
+    TRY(judge_all(history));
+
+out:
+    free(runs);
+    if (status != STATUS_OK)
+        history_release(history);
+    return status;
+}
+
+void history_release(struct history *history)
+{
+    free(history->series);
+    free(history->runs);
+    free(history->values);
+    free(history->changes);
+    *history = (struct history){ .rule = history->rule };
+}

@@ -1,0 +1,558 @@
+#include "harness/desk/compare/history/history_file.h"
+
+#include "harness/base/hash.h"
+#include "harness/base/system/atomic_file.h"
+#include "harness/base/system/write_all.h"
+#include "harness/desk/compare/comparison.h"
+#include "harness/desk/compare/location.h"
+#include "harness/text/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- Texts, each once --- */
+
+struct text {
+    struct text *next;
+    char bytes[];
+};
+
+enum { BUCKETS = 1 << 14 };
+
+struct texts {
+    struct text *buckets[BUCKETS];
+    const char *date; /* the last one that was read, and its seconds: that of many lines in a row */
+    double seconds;
+};
+
+/* The same pointer for the same text; NULL: no memory is left. */
+static const char *text_once(struct texts *texts, const char *bytes)
+{
+    size_t size = strlen(bytes) + 1;
+    struct text **bucket = &texts->buckets[hash_add(HASH_EMPTY, bytes, size) % BUCKETS], *text;
+
+    for (text = *bucket; text != NULL; text = text->next)
+        if (strcmp(text->bytes, bytes) == 0)
+            return text->bytes;
+    text = malloc(sizeof *text + size);
+    if (text == NULL)
+        return NULL;
+    memcpy(text->bytes, bytes, size);
+    text->next = *bucket;
+    *bucket = text;
+    return text->bytes;
+}
+
+static void texts_close(struct texts *texts)
+{
+    for (int i = 0; texts != NULL && i < BUCKETS; i++)
+        for (struct text *text = texts->buckets[i], *next; text != NULL; text = next) {
+            next = text->next;
+            free(text);
+        }
+    free(texts);
+}
+
+/* --- Lines --- */
+
+/* Members that are texts, and whether a line must have them. */
+static const struct member {
+    const char *name;
+    size_t offset;
+    bool must;
+} members[] = {
+    { "date", offsetof(struct history_entry, date), true },
+    { "commit", offsetof(struct history_entry, commit), false },
+    { "machine", offsetof(struct history_entry, machine), false },
+    { "row", offsetof(struct history_entry, row), true },
+    { "metric", offsetof(struct history_entry, metric), true },
+    { "statistic", offsetof(struct history_entry, statistic), false },
+    { "unit", offsetof(struct history_entry, unit), false },
+    { "work", offsetof(struct history_entry, work), false },
+};
+
+static const char **text_at(struct history_entry *entry, const struct member *member)
+{
+    return (const char **)((char *)entry + member->offset);
+}
+
+/* Why the object is no entry; NULL: it is one. Texts stay with the object. */
+static const char *entry_of(struct history_entry *entry, const cJSON *object,
+                            const struct texts *texts)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "value"),
+                *repetitions = cJSON_GetObjectItemCaseSensitive(object, "repetitions");
+    double unit = 1;
+
+    if (!cJSON_IsObject(object))
+        return "not a JSON object";
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const char *text = json_text_of(object, members[i].name);
+        *text_at(entry, &members[i]) = text;
+        if (members[i].must && text[0] == '\0')
+            return "it lacks a date, a row or a metric";
+    }
+    entry->seconds = texts->date != NULL && strcmp(texts->date, entry->date) == 0
+                         ? texts->seconds
+                         : benchmark_date(entry->date);
+    if (isnan(entry->seconds))
+        return "its date is not like 2026-11-20T21:21:34+00:00";
+    if (benchmark_metric_is_time(entry->metric))
+        unit = benchmark_time_unit(entry->unit);
+    if (isnan(unit))
+        return "its unit is none of ns, us, ms, s";
+    entry->value = cJSON_IsNumber(value) ? value->valuedouble * unit : NAN;
+    if (!isfinite(entry->value) || (benchmark_metric_is_time(entry->metric) && !(entry->value > 0)))
+        return "its value is not a number, or a time that is not above 0";
+    entry->repetitions = cJSON_IsNumber(repetitions) && repetitions->valuedouble >= 0 &&
+                                 repetitions->valuedouble < 1e9
+                             ? repetitions->valueint
+                             : 0;
+    return NULL;
+}
+
+static bool is_conflict(const char *line)
+{
+    return strncmp(line, "<<<<<<<", 7) == 0 || strncmp(line, "=======", 7) == 0 ||
+           strncmp(line, ">>>>>>>", 7) == 0;
+}
+
+/* Why the line is no entry; NULL: it is one, or NULL texts in it where memory is out. */
+static const char *parse_line(struct history_entry *entry, const char *line, size_t length,
+                              struct texts *texts)
+{
+    cJSON *object = strlen(line) == length ? cJSON_ParseWithOpts(line, NULL, 1) : NULL;
+    const char *why = is_conflict(line) ? "left by a merge conflict"
+                      : object == NULL  ? "not JSON"
+                                        : entry_of(entry, object, texts);
+
+    for (size_t i = 0; why == NULL && i < ARRAY_SIZE(members); i++)
+        *text_at(entry, &members[i]) = text_once(texts, *text_at(entry, &members[i]));
+    if (why == NULL) {
+        texts->date = entry->date;
+        texts->seconds = entry->seconds;
+    }
+    cJSON_Delete(object);
+    return why;
+}
+
+/* --- Entries, each once --- */
+
+/* Open addressing: numbers of entries + 1. */
+struct entry_set {
+    int *slots;
+    size_t size; /* a power of 2 */
+};
+
+/* Texts are compared by their pointers, which are those of one file. */
+static uint64_t hash_entry(const struct history_entry *entry)
+{
+    const void *same[] = { entry->date, entry->commit, entry->machine,
+                           entry->row,  entry->metric, entry->work };
+
+    return hash_add(HASH_EMPTY, same, sizeof same);
+}
+
+static bool is_same(const struct history_entry *one, const struct history_entry *other)
+{
+    return one->date == other->date && one->commit == other->commit &&
+           one->machine == other->machine && one->row == other->row &&
+           one->metric == other->metric && one->work == other->work;
+}
+
+/* The entry that was there already; NULL: it is new. */
+static const struct history_entry *entry_set_add(struct entry_set *set,
+                                                 const struct history_entry *entries, int index)
+{
+    size_t slot = hash_entry(&entries[index]) & (set->size - 1);
+
+    for (; set->slots[slot] != 0; slot = (slot + 1) & (set->size - 1))
+        if (is_same(&entries[set->slots[slot] - 1], &entries[index]))
+            return &entries[set->slots[slot] - 1];
+    set->slots[slot] = index + 1;
+    return NULL;
+}
+
+static enum status entry_set_open(struct entry_set *known, size_t most)
+{
+    enum status status = STATUS_OK;
+
+    for (known->size = 16; known->size < 2 * most; known->size *= 2) continue;
+    known->slots = calloc(known->size, sizeof *known->slots);
+    if (known->slots == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a history of %zu lines", most);
+
+out:
+    return status;
+}
+
+/* --- The whole file --- */
+
+static void note_damage(struct history_file *history, long line, const char *why)
+{
+    if (history->damaged < HISTORY_DAMAGES)
+        history->damages[history->damaged] = (struct history_damage){ line, why };
+    history->damaged++;
+}
+
+/* Parses the lines of `text`, which changes; room for `more` further entries stays. */
+static enum status parse(struct history_file *history, struct entry_set *known, char *text,
+                         size_t bytes, size_t more)
+{
+    enum status status = STATUS_OK;
+    size_t lines = 1;
+    long number = 1;
+
+    for (size_t i = 0; i < bytes; i++) lines += text[i] == '\n';
+    history->entries = calloc(lines + more, sizeof *history->entries);
+    history->texts = calloc(1, sizeof(struct texts));
+    if (history->entries == NULL || history->texts == NULL || lines + more > INT_MAX)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a history of %zu lines", lines);
+    TRY(entry_set_open(known, lines + more));
+    for (char *line = text, *end; line < text + bytes; line = end + 1, number++) {
+        struct history_entry *entry = &history->entries[history->count];
+        const char *why;
+        end = memchr(line, '\n', (size_t)(text + bytes - line));
+        end = end != NULL ? end : text + bytes;
+        *end = '\0';
+        if (line + strspn(line, " \t\r") == end)
+            continue;
+        why = parse_line(entry, line, (size_t)(end - line), history->texts);
+        if (why != NULL) {
+            note_damage(history, number, why);
+            continue;
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+            if (*text_at(entry, &members[i]) == NULL)
+                FAIL(STATUS_OUT_OF_MEMORY, "no memory left for line %ld", number);
+        entry->line = number;
+        history->count += entry_set_add(known, history->entries, history->count) == NULL;
+    }
+
+out:
+    return status;
+}
+
+/* The bytes of an open file, with a '\0' after them and room for one more; *text is malloc'd. */
+static enum status read_text(int descriptor, const char *path, char **text, size_t *bytes)
+{
+    enum status status = STATUS_OK;
+    size_t room = 1 << 16;
+    ssize_t got = 1;
+
+    *bytes = 0;
+    *text = malloc(room + 2);
+    while (*text != NULL && got != 0) {
+        char *longer = NULL;
+        got = read(descriptor, *text + *bytes, room - *bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            FAIL(STATUS_IO, "%s cannot be read: %s", path, strerror(errno));
+        *bytes += (size_t)got;
+        if (*bytes < room)
+            continue;
+        room *= 2;
+        longer = realloc(*text, room + 2);
+        if (longer == NULL)
+            free(*text);
+        *text = longer;
+    }
+    if (*text == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to read %s", path);
+    (*text)[*bytes] = '\0';
+
+out:
+    return status;
+}
+
+/* False: errno says why. */
+static bool lock(int descriptor, int operation)
+{
+    while (flock(descriptor, operation) != 0)
+        if (errno != EINTR)
+            return false;
+    return true;
+}
+
+enum status history_file_read(struct history_file *history, const char *path)
+{
+    enum status status = STATUS_OK;
+    struct entry_set known = { NULL, 0 };
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = NULL;
+    size_t bytes;
+
+    *history = (struct history_file){ .path = path };
+    if (descriptor < 0)
+        FAIL(STATUS_IO, "%s cannot be opened: %s%s", path, strerror(errno),
+             errno == ENOENT ? "; history add makes it" : "");
+    lock(descriptor, LOCK_SH); /* Where there are no locks, half a line may be seen. */
+    TRY(read_text(descriptor, path, &text, &bytes));
+    TRY(parse(history, &known, text, bytes, 0));
+
+out:
+    if (descriptor >= 0)
+        close(descriptor);
+    free(known.slots);
+    free(text);
+    if (status != STATUS_OK)
+        history_file_release(history);
+    return status;
+}
+
+void history_file_release(struct history_file *history)
+{
+    texts_close(history->texts);
+    free(history->entries);
+    *history = (struct history_file){ .count = 0 };
+}
+
+void history_file_damages(const struct history_file *history, char *text, size_t size)
+{
+    size_t length = (size_t)snprintf(text, size, "%d damaged line%s: ", history->damaged,
+                                     history->damaged == 1 ? "" : "s");
+
+    for (int i = 0; i < history->damaged && i < HISTORY_DAMAGES && length < size; i++)
+        length +=
+            (size_t)snprintf(text + length, size - length, "%sline %ld (%s)", i > 0 ? ", " : "",
+                             history->damages[i].line, history->damages[i].why);
+    if (history->damaged > HISTORY_DAMAGES && length < size)
+        snprintf(text + length, size - length, " and %d more", history->damaged - HISTORY_DAMAGES);
+}
+
+/* --- Adding --- */
+
+/* The best of the repetitions, or the number that stands for them (location.h). */
+static double value_of(const struct benchmark_row *row, bool largest)
+{
+    double best = row->count > 0 ? row->values[0] : row->median;
+
+    for (int i = 1; i < row->count; i++)
+        best = largest ? fmax(best, row->values[i]) : fmin(best, row->values[i]);
+    return best;
+}
+
+/* Adds the line of an entry to `to`. */
+static enum status print_entry(FILE *to, const struct history_entry *entry)
+{
+    enum status status = STATUS_OK;
+    struct json json = { false };
+    cJSON *object = json_object(&json, NULL, NULL);
+    char *text = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const char *value = *text_at((struct history_entry *)entry, &members[i]);
+        if (value[0] != '\0')
+            json_text(&json, object, members[i].name, value);
+    }
+    json_number(&json, object, "value", entry->value);
+    json_integer(&json, object, "repetitions", entry->repetitions);
+    text = json.out_of_memory ? NULL : cJSON_PrintUnformatted(object);
+    if (text == NULL || fprintf(to, "%s\n", text) < 0)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the line of %.100s", entry->row);
+
+out:
+    cJSON_free(text);
+    cJSON_Delete(object);
+    return status;
+}
+
+/* Prints the rows of one file that are not in the history yet, and puts them there. */
+static enum status add_file(struct history_file *history, struct entry_set *known,
+                            const struct benchmark_file *file, const char *metric,
+                            const char *commit, FILE *to, struct history_added *added)
+{
+    enum status status = STATUS_OK;
+    char date[64], own_commit[160], machine[1024];
+    const struct compare_rule rule = { .metric = metric };
+
+    benchmark_file_context(file, "date", date, sizeof date);
+    if (isnan(benchmark_date(date)))
+        FAIL(STATUS_BAD_INPUT,
+             "%s has no date like 2026-11-20T21:21:34+00:00 in its context, so its place in a "
+             "history is "
+             "not known",
+             file->path);
+    benchmark_file_context(file, "commit", own_commit, sizeof own_commit);
+    compare_machine(file, machine, sizeof machine);
+    for (int i = 0; i < file->count; i++) {
+        const struct benchmark_row *row = &file->rows[i];
+        uint64_t work = workload_fingerprint(&row->work);
+        char work_text[24] = "";
+        const struct history_entry *there;
+        struct history_entry *entry = &history->entries[history->count];
+        if (isnan(row->median)) {
+            added->unmeasured++;
+            continue;
+        }
+        if (work != 0)
+            snprintf(work_text, sizeof work_text, "%016" PRIx64, work);
+        *entry = (struct history_entry){
+            .date = date,
+            .commit = commit != NULL ? commit : own_commit,
+            .machine = machine,
+            .row = row->name,
+            .metric = metric,
+            .statistic = row->count > 1 ? "best" : "median",
+            .unit = benchmark_metric_is_time(metric) ? "us" : "",
+            .work = work_text,
+            .seconds = benchmark_date(date),
+            .value = value_of(row, compare_larger_is_better(&rule)),
+            .repetitions = row->count > 0 ? row->count : row->repetitions,
+        };
+        for (size_t j = 0; j < ARRAY_SIZE(members); j++) {
+            const char **text = text_at(entry, &members[j]);
+            *text = text_once(history->texts, *text);
+            if (*text == NULL)
+                FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
+        }
+        there = entry_set_add(known, history->entries, history->count);
+        if (there != NULL) {
+            added->known++;
+            added->differing += there->value != entry->value;
+            continue;
+        }
+        history->count++;
+        added->added++;
+        TRY(print_entry(to, entry));
+    }
+
+out:
+    return status;
+}
+
+/* Keeps half a line aside, and takes it off the file. */
+static enum status set_aside(int descriptor, const char *path, const char *half, size_t bytes,
+                             size_t kept, struct history_added *added)
+{
+    enum status status = STATUS_OK;
+    char aside[PATH_MAX];
+    int other = -1;
+
+    snprintf(aside, sizeof aside, "%s.cut", path);
+    other = open(aside, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (other < 0 || !write_all(other, half, bytes) || !write_all(other, "\n", 1) ||
+        fsync(other) != 0)
+        ATOMIC_FILE_FAIL(aside, errno);
+    if (ftruncate(descriptor, (off_t)kept) != 0)
+        ATOMIC_FILE_FAIL(path, errno);
+    snprintf(added->cut, sizeof added->cut, "%.127s", aside);
+
+out:
+    if (other >= 0)
+        close(other);
+    return status;
+}
+
+/* Makes the file, and the text read from it, end with a whole line; *bytes is its size before and after. */
+static enum status mend_end(int descriptor, const char *path, char *text, size_t *bytes,
+                            struct history_added *added)
+{
+    enum status status = STATUS_OK;
+    const char *last = memrchr(text, '\n', *bytes);
+    size_t whole = last != NULL ? (size_t)(last + 1 - text) : 0;
+    cJSON *object = NULL;
+
+    if (whole == *bytes)
+        goto out;
+    object = cJSON_ParseWithOpts(text + whole, NULL, 1);
+    if (object == NULL) {
+        TRY(set_aside(descriptor, path, text + whole, *bytes - whole, whole, added));
+        *bytes = whole;
+    } else {
+        if (!write_all(descriptor, "\n", 1))
+            ATOMIC_FILE_FAIL(path, errno);
+        text[(*bytes)++] = '\n';
+    }
+
+out:
+    cJSON_Delete(object);
+    return status;
+}
+
+/* Writes all lines; on failure the file has again the `bytes` that it had. */
+static enum status append(int descriptor, const char *path, const char *lines, size_t count,
+                          size_t bytes)
+{
+    enum status status = STATUS_OK;
+    int error = 0;
+
+    if (count == 0)
+        goto out;
+    if (!write_all(descriptor, lines, count) || fsync(descriptor) != 0)
+        error = errno;
+    if (error != 0 && ftruncate(descriptor, (off_t)bytes) != 0)
+        FAIL(STATUS_IO, "cannot write %s: %s; it may end with a part of the new lines", path,
+             strerror(error));
+    if (error != 0)
+        ATOMIC_FILE_FAIL(path, error);
+
+out:
+    return status;
+}
+
+static enum status open_locked(int *descriptor, const char *path)
+{
+    enum status status = STATUS_OK;
+    struct stat facts;
+
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
+        FAIL(STATUS_IO, "cannot add to %s: it is %s; give a file", path,
+             S_ISDIR(facts.st_mode) ? "a folder" : "not a regular file");
+    *descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (*descriptor < 0)
+        ATOMIC_FILE_FAIL(path, errno);
+    if (!lock(*descriptor, LOCK_EX))
+        FAIL(STATUS_IO, "cannot lock %s: %s; choose a folder whose file system has locks", path,
+             strerror(errno));
+
+out:
+    return status;
+}
+
+enum status history_file_add(const char *path, const struct benchmark_file *files, int count,
+                             const char *metric, const char *commit, struct history_added *added)
+{
+    enum status status = STATUS_OK;
+    struct history_file history = { .path = path };
+    struct entry_set known = { NULL, 0 };
+    char *text = NULL, *lines = NULL;
+    size_t bytes = 0, more = 0, length = 0;
+    int descriptor = -1;
+    FILE *to = open_memstream(&lines, &length);
+
+    *added = (struct history_added){ .added = 0 };
+    if (to == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a history");
+    TRY(open_locked(&descriptor, path));
+    TRY(read_text(descriptor, path, &text, &bytes));
+    TRY(mend_end(descriptor, path, text, &bytes, added));
+    for (int i = 0; i < count; i++) more += (size_t)files[i].count;
+    TRY(parse(&history, &known, text, bytes, more + 1));
+    for (int i = 0; i < count; i++)
+        TRY(add_file(&history, &known, &files[i], metric, commit, to, added));
+    if (fflush(to) != 0)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the lines of a history");
+    TRY(append(descriptor, path, lines, length, bytes));
+
+out:
+    if (to != NULL)
+        fclose(to);
+    if (descriptor >= 0)
+        close(descriptor);
+    free(lines);
+    free(text);
+    free(known.slots);
+    history_file_release(&history);
+    return status;
+}

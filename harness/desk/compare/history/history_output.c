@@ -1,0 +1,353 @@
+#include "harness/desk/compare/history/history_output.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/desk/compare/comparison_output.h"
+#include "harness/desk/compare/history/change_points.h"
+#include "harness/text/json.h"
+#include "harness/text/page_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HISTORY_SCHEMA = 1, SPARKLINE = 16, NAME = 256, DAY = 10, COMMIT = 12 };
+
+/* --- Cells --- */
+
+void history_sparkline(char *text, const double *values, int count, int columns, bool utf8)
+{
+    static const char *const heights[2][8] = {
+        { "_", ".", ":", "-", "=", "+", "*", "#" },
+        { "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588" },
+    };
+    double points[128], least = INFINITY, most = -INFINITY;
+
+    columns = count < columns ? count : columns;
+    for (int i = 0; i < columns; i++) {
+        int from = (int)((long)count * i / columns), end = (int)((long)count * (i + 1) / columns);
+        points[i] = stats_median(values + from, end - from);
+        least = fmin(least, points[i]);
+        most = fmax(most, points[i]);
+    }
+    text[0] = '\0';
+    for (int i = 0; i < columns; i++) {
+        double share = most > least ? (points[i] - least) / (most - least) : 0.5;
+        text = stpcpy(text, heights[utf8][share > 0 ? (int)fmin(7, 8 * share) : 0]);
+    }
+}
+
+/* The row's name, and what tells it from another of the same name. */
+static void print_name(char text[NAME], const struct history_series *series)
+{
+    const struct history_entry *run = series->runs[0];
+    size_t length = (size_t)snprintf(text, NAME, "%.180s", run->row);
+
+    if (strcmp(run->metric, BENCHMARK_TIME) != 0)
+        length += (size_t)snprintf(text + length, NAME - length, " %.40s", run->metric);
+    if (series->shares_name)
+        snprintf(text + length, NAME - length, " (work %.6s, %.8s)",
+                 run->work[0] != '\0' ? run->work : "unknown", run->statistic);
+}
+
+static void print_spread(char text[COMPARISON_CELL], double spread)
+{
+    if (isnan(spread))
+        snprintf(text, COMPARISON_CELL, "-");
+    else
+        snprintf(text, COMPARISON_CELL, "%.1f%%", 100 * spread);
+}
+
+static void print_needed(char text[COMPARISON_CELL], int runs)
+{
+    if (runs == 0)
+        snprintf(text, COMPARISON_CELL, "-");
+    else if (runs > RUNS_MOST)
+        snprintf(text, COMPARISON_CELL, "over %d", RUNS_MOST);
+    else
+        snprintf(text, COMPARISON_CELL, "%d", runs);
+}
+
+/* --- Changes --- */
+
+static const enum ink verdict_inks[HISTORY_VERDICTS] = {
+    [HISTORY_SLOWER] = INK_BAD, [HISTORY_FASTER] = INK_GOOD
+};
+
+static struct page_rows *changes_open(void)
+{
+    static const struct column columns[] = {
+        { "row", PAGE_CUT, 0 }, { "first run", -DAY, 0 }, { "commit", -COMMIT, 2 },
+        { "runs", 5, 1 },       { "before", 9, 0 },       { "after", 9, 0 },
+        { "change", 8, 0 },     { "verdict", -8, 0 },
+    };
+
+    return page_rows_open(columns, ARRAY_SIZE(columns));
+}
+
+/* The change that began state number `state`. Only the last one has a verdict. */
+static void add_change(struct page_rows *rows, const struct history_series *series, int state)
+{
+    const struct history_entry *run = series->runs[series->changes[state - 1]];
+    int end = state < series->change_count ? series->changes[state] : series->count;
+    double before = history_state_median(series, state - 1),
+           after = history_state_median(series, state);
+    bool is_last = state == series->change_count;
+    enum ink ink = is_last ? verdict_inks[series->verdict] : INK_PLAIN;
+    char name[NAME], day[DAY + 1], commit[COMMIT + 1], runs[16], values[2][QUANTITY_SIZE],
+        change[COMPARISON_CELL];
+    const char *cells[] = { name,      day,
+                            commit,    runs,
+                            values[0], values[1],
+                            change,    is_last ? history_verdict_name(series->verdict) : "" };
+    const enum ink inks[] = { INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_PLAIN,
+                              INK_PLAIN, INK_PLAIN, ink,       ink };
+
+    print_name(name, series);
+    snprintf(day, sizeof day, "%s", run->date);
+    snprintf(commit, sizeof commit, "%s", run->commit[0] != '\0' ? run->commit : "-");
+    snprintf(runs, sizeof runs, "%d", end - series->changes[state - 1]);
+    comparison_print_value(values[0], run->metric, before);
+    comparison_print_value(values[1], run->metric, after);
+    comparison_print_percent(change, (after - before) / fabs(before));
+    page_rows_add(rows, cells, inks);
+}
+
+/* Whether two series stand under one heading. */
+static bool is_same_machine(const struct history *history, int one, int other)
+{
+    return one >= 0 && other < history->count &&
+           history->series[one].runs[0]->machine == history->series[other].runs[0]->machine;
+}
+
+/* Changes of the series from .. end - 1: all, or only the last of those that have a verdict. */
+static void print_changes(const struct page *page, const struct history *history, int from, int end,
+                          bool is_check)
+{
+    struct page_rows *rows = changes_open();
+
+    for (int i = from; i < end; i++) {
+        const struct history_series *series = &history->series[i];
+        int state = is_check ? series->change_count : 1;
+        if (is_check && series->verdict != HISTORY_SLOWER && series->verdict != HISTORY_FASTER)
+            continue;
+        for (; state <= series->change_count; state++) add_change(rows, series, state);
+    }
+    if (page_rows_count(rows) > 0) {
+        if (!is_check)
+            page_heading(page, "Changes");
+        page_rows_print(page, rows);
+    } else {
+        page_rows_close(rows);
+    }
+}
+
+/* --- Pages --- */
+
+static void print_machine(const struct page *page, const struct history *history, int first)
+{
+    const char *machine = history->series[first].runs[0]->machine;
+
+    page_heading(page, machine[0] != '\0' ? machine : "unknown machine");
+}
+
+/* "12 rows: 1 slower, 11 same". */
+static void print_counts(char *text, size_t size, const struct history *history)
+{
+    size_t length =
+        (size_t)snprintf(text, size, "%d row%s", history->count, history->count == 1 ? "" : "s");
+    const char *separator = ": ";
+
+    for (int i = 0; i < HISTORY_VERDICTS; i++) {
+        if (history->counts[i] == 0 || length >= size)
+            continue;
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%d %s", separator, history->counts[i],
+                             history_verdict_name((enum history_verdict)i));
+        separator = ", ";
+    }
+}
+
+/* How many runs it takes to see a change, over the rows. */
+static void print_runs_needed(const struct page *page, const struct history *history)
+{
+    double *needed = calloc((size_t)history->count + 1, sizeof *needed);
+    char half[COMPARISON_CELL], most[COMPARISON_CELL], range[96] = "";
+    int count = 0;
+
+    for (int i = 0; needed != NULL && i < history->count; i++)
+        if (history->series[i].runs_needed > 0)
+            needed[count++] = history->series[i].runs_needed;
+    if (count > 0) {
+        stats_sort(needed, count);
+        print_needed(half, (int)needed[count / 2]);
+        print_needed(most, (int)needed[count - 1]);
+        if (strcmp(half, most) != 0)
+            snprintf(range, sizeof range, " in half of the rows, and %.40s in all", most);
+        page_paragraph(
+            page, INK_PLAIN,
+            "By the noise of these rows, comparing two versions takes %s runs of each to see a "
+            "change of %.0f%%%s.",
+            half, 100 * HISTORY_SEEN, range);
+    }
+    free(needed);
+}
+
+/* The best of more repetitions is smaller, so runs should have as many. */
+static void print_repetitions(const struct page *page, const struct history *history)
+{
+    int count = 0;
+
+    for (int i = 0; i < history->count; i++)
+        count += history->series[i].repetitions[1] > 2 * history->series[i].repetitions[0];
+    if (count > 0)
+        page_paragraph(
+            page, INK_DOUBTFUL,
+            "%d row%s runs of which one has more than twice the repetitions of another: the best "
+            "of more repetitions is better by itself.",
+            count, count == 1 ? " has" : "s have");
+}
+
+static void add_row(const struct page *page, struct page_rows *rows,
+                    const struct history_series *series)
+{
+    const char *metric = series->runs[0]->metric;
+    char name[NAME], runs[16], first[QUANTITY_SIZE], last[QUANTITY_SIZE], median[QUANTITY_SIZE],
+        spread[COMPARISON_CELL], line[3 * SPARKLINE + 1], needed[COMPARISON_CELL];
+    const char *cells[] = { name, runs, first, last, median, spread, line, needed };
+
+    print_name(name, series);
+    snprintf(runs, sizeof runs, "%d", series->count);
+    comparison_print_value(first, metric, series->values[0]);
+    comparison_print_value(last, metric, series->values[series->count - 1]);
+    comparison_print_value(median, metric, stats_median(series->values, series->count));
+    print_spread(spread, series->spread);
+    history_sparkline(line, series->values, series->count, SPARKLINE,
+                      page->markdown || console_is_utf8());
+    print_needed(needed, series->runs_needed);
+    page_rows_add(rows, cells, NULL);
+}
+
+void history_page(const struct page *page, const struct history *history)
+{
+    static const struct column columns[] = {
+        { "row", PAGE_CUT, 0 }, { "runs", 5, 0 },
+        { "first", 9, 2 },      { "last", 9, 0 },
+        { "median", 9, 0 },     { "spread", 7, 0 },
+        { "course", -16, 3 },   { "runs to see 3%", 14, 1 },
+    };
+    char counts[160];
+
+    for (int from = 0, end; from < history->count; from = end) {
+        struct page_rows *rows = page_rows_open(columns, ARRAY_SIZE(columns));
+        print_machine(page, history, from);
+        for (end = from; end == from || is_same_machine(history, from, end); end++)
+            add_row(page, rows, &history->series[end]);
+        page_rows_print(page, rows);
+        print_changes(page, history, from, end, false);
+    }
+    print_counts(counts, sizeof counts, history);
+    page_summary(page, "%s", counts);
+    print_runs_needed(page, history);
+    print_repetitions(page, history);
+}
+
+void history_check_page(const struct page *page, const struct history *history)
+{
+    char counts[160];
+
+    for (int from = 0, end; from < history->count; from = end) {
+        int changed = 0;
+        for (end = from; end == from || is_same_machine(history, from, end); end++)
+            changed += history->series[end].verdict == HISTORY_SLOWER ||
+                       history->series[end].verdict == HISTORY_FASTER;
+        if (changed > 0)
+            print_machine(page, history, from);
+        print_changes(page, history, from, end, true);
+    }
+    print_counts(counts, sizeof counts, history);
+    page_summary(page, "%s", counts);
+    if (history->counts[HISTORY_SHORT] < history->count)
+        page_paragraph(
+            page, INK_PLAIN,
+            "Changes of up to %.3g%% do not count. Where nothing changed, such a check "
+            "raises an alarm with a probability of at most %.3g%%, which is %.2g%% per row.",
+            100 * history->rule.threshold, 100 * history->rule.error, 100 * history->series_error);
+    if (history->counts[HISTORY_SHORT] > 0)
+        page_paragraph(page, INK_PLAIN, "A row is judged from its run number %d on.",
+                       CHANGE_RUNS_LEAST);
+    print_repetitions(page, history);
+    if (history->counts[HISTORY_SLOWER] > 0)
+        page_paragraph(page, INK_BAD, "Not passed: %d slower", history->counts[HISTORY_SLOWER]);
+}
+
+/* --- JSON --- */
+
+static void add_changes(struct json *json, cJSON *to, const struct history_series *series)
+{
+    cJSON *changes = json_array(json, to, "changes");
+
+    for (int state = 1; state <= series->change_count; state++) {
+        const struct history_entry *run = series->runs[series->changes[state - 1]];
+        double before = history_state_median(series, state - 1),
+               after = history_state_median(series, state);
+        cJSON *change = json_object(json, changes, NULL);
+        json_integer(json, change, "run", series->changes[state - 1]);
+        json_text(json, change, "date", run->date);
+        json_text(json, change, "commit", run->commit);
+        json_number(json, change, "before", before);
+        json_number(json, change, "after", after);
+        json_number(json, change, "change", (after - before) / fabs(before));
+    }
+}
+
+static void add_series(struct json *json, cJSON *to, const struct history_series *series)
+{
+    const struct history_entry *run = series->runs[0];
+    cJSON *object = json_object(json, to, NULL);
+
+    json_text(json, object, "machine", run->machine);
+    json_text(json, object, "row", run->row);
+    json_text(json, object, "metric", run->metric);
+    json_text(json, object, "time_unit", benchmark_metric_is_time(run->metric) ? "us" : NULL);
+    json_text(json, object, "statistic", run->statistic);
+    json_text(json, object, "work", run->work);
+    json_text(json, object, "verdict", history_verdict_name(series->verdict));
+    json_number(json, object, "change", series->change);
+    json_integer(json, object, "runs", series->count);
+    json_number(json, object, "first", series->values[0]);
+    json_number(json, object, "last", series->values[series->count - 1]);
+    json_number(json, object, "median", stats_median(series->values, series->count));
+    json_number(json, object, "spread", series->spread);
+    if (series->runs_needed > 0 && series->runs_needed <= RUNS_MOST)
+        json_integer(json, object, "runs_to_see_3_percent", series->runs_needed);
+    else
+        json_number(json, object, "runs_to_see_3_percent", NAN);
+    json_numbers(json, object, "values", series->values, series->count, 6);
+    add_changes(json, object, series);
+}
+
+enum status history_json(const struct history *history, const struct history_file *file,
+                         char **text)
+{
+    struct json json = { false };
+    cJSON *root = json_object(&json, NULL, NULL), *counts, *rows;
+    enum status status;
+
+    json_integer(&json, root, "schema", HISTORY_SCHEMA);
+    json_text(&json, root, "file", file->path);
+    json_number(&json, root, "threshold", history->rule.threshold);
+    json_number(&json, root, "error", history->rule.error);
+    json_number(&json, root, "row_error", history->series_error);
+    json_integer(&json, root, "damaged_lines", file->damaged);
+    json_bool(&json, root, "passed", history->counts[HISTORY_SLOWER] == 0);
+    counts = json_object(&json, root, "counts");
+    for (int i = 0; i < HISTORY_VERDICTS; i++)
+        json_integer(&json, counts, history_verdict_name((enum history_verdict)i),
+                     history->counts[i]);
+    rows = json_array(&json, root, "rows");
+    for (int i = 0; i < history->count; i++) add_series(&json, rows, &history->series[i]);
+    status = json_print(&json, root, text);
+    cJSON_Delete(root);
+    return status;
+}

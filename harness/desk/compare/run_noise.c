@@ -1,0 +1,149 @@
+#include "harness/desk/compare/run_noise.h"
+
+#include "harness/base/figures/statistics.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Replaces each of `count` values by its distance from their mean. */
+static void centre(double *values, int count)
+{
+    double mean = 0;
+
+    for (int i = 0; i < count; i++) mean += values[i] / count;
+    for (int i = 0; i < count; i++) values[i] -= mean;
+}
+
+static double sum_of_squares(const double *values, int count)
+{
+    double sum = 0;
+
+    for (int i = 0; i < count; i++) sum += values[i] * values[i];
+    return sum;
+}
+
+/* The squares of one side of one row, after the part that its runs have in common is taken off. */
+static double own_squares(const double *logs, const double *centres, int count)
+{
+    double mean = 0, sum = 0;
+
+    for (int i = 0; i < count; i++) mean += (logs[i] - centres[i]) / count;
+    for (int i = 0; i < count; i++) sum += pow(logs[i] - centres[i] - mean, 2);
+    return sum;
+}
+
+/* The centres take a share of 1 / rows out of what each row varies by on its own. */
+static double own_variance(const struct run_noise *noise, const double *logs, int base, int after)
+{
+    double sum = own_squares(logs, noise->centres, base) +
+                 own_squares(logs + base, noise->centres + base, after);
+
+    return sum / noise->freedom * noise->rows / (noise->rows - 1);
+}
+
+/* By how much the later of two neighbours is larger, or new where one of them is base. */
+static double step(const double *centres, int base, int earlier, int later)
+{
+    double difference = centres[later] - centres[earlier];
+
+    return later < base && earlier >= base ? -difference : difference;
+}
+
+/* Half the variance of the differences between neighbours: what one run varies by beside what drifts.
+ * Those between base and new have the sides' own difference in them, which is their mean and falls out.
+ * `centres` are the runs' distances from the mean of all runs. */
+static double common_of_neighbours(const double *centres, int base, int files, const int *turns)
+{
+    double mean = 0, squares = 0;
+    int across = 0;
+
+    for (int t = 0; t + 1 < files; t++) {
+        if ((turns[t] < base) == (turns[t + 1] < base))
+            continue;
+        mean += step(centres, base, turns[t], turns[t + 1]);
+        across++;
+    }
+    mean /= across;
+    for (int t = 0; t + 1 < files; t++) {
+        bool crosses = (turns[t] < base) != (turns[t + 1] < base);
+        squares += pow(step(centres, base, turns[t], turns[t + 1]) - (crosses ? mean : 0), 2);
+    }
+    return squares / (files - 2) / 2;
+}
+
+/* `distances` is a copy of the logarithms, which changes; `column` has room for one value per row. */
+static void learn_centres(struct run_noise *noise, double *distances, double *column, int files)
+{
+    for (int row = 0; row < noise->rows; row++) centre(distances + row * files, files);
+    for (int file = 0; file < files; file++) {
+        for (int row = 0; row < noise->rows; row++) column[row] = distances[row * files + file];
+        noise->centres[file] = stats_median(column, noise->rows);
+    }
+}
+
+/* Also takes the sides' own difference out of the centres. */
+static double learn_common(struct run_noise *noise, int base, int after, const int *turns)
+{
+    double neighbours =
+        turns != NULL ? common_of_neighbours(noise->centres, base, base + after, turns) : 0;
+
+    centre(noise->centres, base);
+    centre(noise->centres + base, after);
+    return turns != NULL ? neighbours
+                         : sum_of_squares(noise->centres, base + after) / noise->freedom;
+}
+
+enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
+                            int after, const int *turns)
+{
+    enum status status = STATUS_OK;
+    int files = base + after;
+    double *distances = NULL, *column = NULL;
+
+    *noise = (struct run_noise){ .freedom = files - (base > 0) - (after > 0) };
+    if (rows < RUN_NOISE_ROWS_LEAST || noise->freedom < 1)
+        goto out;
+    noise->centres = calloc((size_t)files, sizeof *noise->centres);
+    distances = calloc((size_t)rows * (size_t)files, sizeof *distances);
+    column = calloc((size_t)rows, sizeof *column);
+    if (noise->centres == NULL || distances == NULL || column == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows of %d files", rows, files);
+    noise->rows = rows;
+    memcpy(distances, logs, (size_t)rows * (size_t)files * sizeof *logs);
+    learn_centres(noise, distances, column, files);
+    noise->common = learn_common(noise, base, after, turns);
+    for (int row = 0; row < rows; row++)
+        column[row] = own_variance(noise, logs + row * files, base, after);
+    noise->prior = student_prior(column, rows, noise->freedom);
+    /* The centres are medians of the rows' own parts as well, and vary by those. */
+    if (noise->prior.freedom > 0)
+        noise->common =
+            fmax(0, noise->common - STATS_MEDIAN_VARIANCE * noise->prior.variance / rows);
+
+out:
+    free(distances);
+    free(column);
+    return status;
+}
+
+void run_noise_release(struct run_noise *noise)
+{
+    free(noise->centres);
+    *noise = (struct run_noise){ .rows = 0 };
+}
+
+double run_noise_variance(const struct run_noise *noise, const double *logs, int base, int after,
+                          double least, double *freedom)
+{
+    double own = own_variance(noise, logs, base, after), own_freedom;
+
+    own = fmax(least,
+               student_variance(&noise->prior, own, noise->freedom, noise->rows, &own_freedom));
+    *freedom = noise->freedom;
+    if (noise->common + own > 0)
+        *freedom = pow(noise->common + own, 2) /
+                   (pow(noise->common, 2) / noise->freedom + pow(own, 2) / own_freedom);
+    return noise->common + own;
+}

@@ -1,0 +1,340 @@
+#include "harness/desk/compare/traces/trace_change.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/desk/compare/workload.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SETTINGS_TEXT = 1024 };
+
+static const double OTHER_CORES_MOST = 0.2;
+
+/* A normal value is farther from its mean in 1% of cases. */
+static const double NORMAL_99 = 2.576;
+
+/* --- What the files say of themselves --- */
+
+static enum status add_difference(struct trace_change *change, const char *name, const char *base,
+                                  const char *new)
+{
+    enum status status = STATUS_OK;
+    size_t count = (size_t)change->difference_count + 1;
+    struct trace_difference *row =
+        reallocarray(change->differences, count, sizeof *change->differences);
+
+    if (row == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu differences", count);
+    change->differences = row;
+    row += change->difference_count++;
+    *row = (struct trace_difference){
+        .name = strdup(name),
+        .side = { base != NULL ? strdup(base) : NULL, new != NULL ? strdup(new) : NULL },
+    };
+    if (row->name == NULL || (base != NULL && row->side[SIDE_BASE] == NULL) ||
+        (new != NULL && row->side[SIDE_NEW] == NULL))
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu differences", count);
+
+out:
+    return status;
+}
+
+/* Members that differ from file to file, and those that are compared by what is in them. */
+static bool is_compared(const char *key)
+{
+    static const char *const others[] = { "baseTimeNanoseconds", "traceName",    "trace_id",
+                                          "deviceProperties",    "chokepoint",   "traceEvents",
+                                          "displayTimeUnit",     "schemaVersion" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (strcmp(key, others[i]) == 0)
+            return false;
+    return true;
+}
+
+/* A number, text or truth: objects and lists hold more than a line can. */
+static const char *scalar_of(const struct trace_file *trace, const char *key)
+{
+    const char *json = trace_file_metadata(trace, key);
+
+    return json != NULL && json[0] != '{' && json[0] != '[' ? json : NULL;
+}
+
+static bool is_equal(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static enum status compare_members(struct trace_change *change)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *base = change->sides[SIDE_BASE].traces[0],
+                            *new = change->sides[SIDE_NEW].traces[0];
+
+    for (int side = 0; side < SIDES; side++) {
+        const struct trace_file *trace = side == SIDE_BASE ? base : new;
+        for (int64_t i = 0; i < trace->metadata_count; i++) {
+            const char *key = trace->metadata[i].key, *first = scalar_of(base, key),
+                       *second = scalar_of(new, key);
+            if (!is_compared(key) || is_equal(first, second) ||
+                (side == SIDE_NEW && trace_file_metadata(base, key) != NULL))
+                continue;
+            TRY(add_difference(change, key, first, second));
+        }
+    }
+
+out:
+    return status;
+}
+
+static double number_of(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static struct untraced untraced_of(const cJSON *root)
+{
+    double spread = number_of(root, "tracing_spread");
+
+    return (struct untraced){
+        .step_ns = 1e3 * number_of(root, "step_time_us"),
+        .spread = spread > 0 ? spread : 0,
+        .windows = fmax(1, number_of(root, "windows")),
+    };
+}
+
+bool trace_change_has_untraced(const struct trace_change *change)
+{
+    return change->untraced[SIDE_BASE].step_ns > 0 && change->untraced[SIDE_NEW].step_ns > 0;
+}
+
+/* A trace is of one stretch of steps. The medians of the windows must differ the same way: by
+ * STEP_LEAST, and by more than their own noise. The range of n <= 10 windows is about sqrt(n) standard deviations
+ * (Tippett, Biometrika 17, 1925), and a median's error 1.25 of those over sqrt(n). */
+static bool is_confirmed(const struct trace_change *change)
+{
+    const struct untraced *base = &change->untraced[SIDE_BASE], *new = &change->untraced[SIDE_NEW];
+    double noise =
+        NORMAL_99 * 1.2533 * hypot(base->spread / base->windows, new->spread / new->windows);
+    double moved;
+
+    if (!trace_change_has_untraced(change))
+        return true;
+    moved = log(new->step_ns / base->step_ns);
+    return (moved > 0) == (change->step.change_ns > 0) &&
+           fabs(moved) >= fmax(log(1 + STEP_LEAST), noise);
+}
+
+/* Facts that our own traces state. */
+static enum status compare_ours(struct trace_change *change)
+{
+    enum status status = STATUS_OK;
+    cJSON *roots[SIDES] = { NULL };
+    struct workload works[SIDES] = { { .memory = NAN }, { .memory = NAN } };
+    char text[SETTINGS_TEXT];
+
+    for (int side = 0; side < SIDES; side++) {
+        const char *json = trace_file_metadata(change->sides[side].traces[0], "chokepoint");
+        roots[side] = json != NULL ? cJSON_Parse(json) : NULL;
+        works[side].settings =
+            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(roots[side], "settings"));
+        change->other_cores[side] = number_of(roots[side], "other_programs_cores");
+        change->untraced[side] = untraced_of(roots[side]);
+    }
+    change->confirmed = is_confirmed(change);
+    if (workload_differs(&works[SIDE_BASE], &works[SIDE_NEW], text, sizeof text))
+        TRY(add_difference(change, "settings", text, NULL));
+
+out:
+    for (int side = 0; side < SIDES; side++) cJSON_Delete(roots[side]);
+    return status;
+}
+
+static enum status compare_devices(struct trace_change *change)
+{
+    const struct trace_file *base = change->sides[SIDE_BASE].traces[0],
+                            *new = change->sides[SIDE_NEW].traces[0];
+    const char *first = base->device_count > 0 ? base->devices[0].name : NULL,
+               *second = new->device_count > 0 ? new->devices[0].name : NULL;
+
+    return is_equal(first, second) ? STATUS_OK : add_difference(change, "device", first, second);
+}
+
+/* --- Findings --- */
+
+const struct finding *trace_change_only(const struct trace_change *change, int side, int64_t i)
+{
+    const struct finding *finding = &change->sides[side].findings[0].items[i];
+    const struct findings *others = &change->sides[SIDES - 1 - side].findings[0];
+
+    return finding->severity == SEVERITY_INFORMATION || findings_find(others, finding->id) != NULL
+               ? NULL
+               : finding;
+}
+
+const struct finding *trace_change_cause(const struct trace_change *change)
+{
+    const struct step_change *step = &change->step;
+    int side = step->change_ns > 0 ? SIDE_NEW : SIDE_BASE;
+    const struct findings *findings = &change->sides[side].findings[0];
+    const struct finding *cause = NULL;
+    double most_ns = STEP_CHANGE_LEAST * (double)step->step_ns[side];
+    bool stands_out = step->pace.stands_out;
+
+    for (int64_t i = 0; i < step->count; i++) stands_out = stands_out || step->parts[i].stands_out;
+    for (int64_t i = 0; step->differs && !stands_out && i < findings->count; i++) {
+        const struct finding *finding = trace_change_only(change, side, i);
+        if (finding == NULL || !(finding->lost_ns_per_step >= most_ns))
+            continue;
+        cause = finding;
+        most_ns = finding->lost_ns_per_step;
+    }
+    return cause;
+}
+
+/* --- Words --- */
+
+void part_change_name(char text[PART_TEXT], const struct part_change *part)
+{
+    bool by_cause = part->kind == PART_IDLE || part->kind == PART_HOST;
+
+    snprintf(text, PART_TEXT, "%s%s%s", by_cause ? part_kind_name(part->kind) : "",
+             by_cause ? ": " : "", part->name);
+}
+
+/* Whether it moves the step the way that the step moved. */
+static bool explains(const struct step_change *step, int64_t change_ns)
+{
+    return (change_ns > 0) == (step->change_ns > 0) && change_ns != 0;
+}
+
+static size_t add_words(char *text, size_t size, size_t length, const char *name, int64_t change_ns)
+{
+    int more = snprintf(text + length, size - length, "%s%s %s%s", length > 0 ? ", " : "", name,
+                        change_ns < 0 ? "-" : "+", quantity_time(fabs((double)change_ns)).text);
+
+    if (more < 0 || (size_t)more >= size - length) {
+        text[length] = '\0';
+        return size;
+    }
+    return length + (size_t)more;
+}
+
+void trace_change_words(char *text, size_t size, const struct trace_change *change)
+{
+    const struct step_change *step = &change->step;
+    bool pace = step->pace.stands_out && explains(step, step->pace.change_ns);
+    const struct finding *cause = trace_change_cause(change);
+    size_t length = 0;
+
+    text[0] = '\0';
+    if (cause != NULL)
+        add_words(text, size, length, cause->id,
+                  (step->change_ns > 0 ? 1 : -1) * llround(cause->lost_ns_per_step));
+    for (int64_t i = 0; i < step->count && length < size; i++) {
+        const struct part_change *part = &step->parts[i];
+        char name[PART_TEXT];
+        if (pace && llabs(step->pace.change_ns) >= llabs(part->change_ns)) {
+            pace = false;
+            length = add_words(text, size, length, "all computation", step->pace.change_ns);
+        }
+        if (!part->stands_out || !explains(step, part->change_ns) || length >= size)
+            continue;
+        part_change_name(name, part);
+        length = add_words(text, size, length, name, part->change_ns);
+    }
+}
+
+static size_t add_doubt(char *text, size_t size, size_t length, const char *doubt)
+{
+    int more = length < size
+                   ? snprintf(text + length, size - length, "%s%s", length > 0 ? " " : "", doubt)
+                   : 0;
+
+    return length + (size_t)more;
+}
+
+void trace_change_doubts(char *text, size_t size, const struct trace_change *change)
+{
+    static const char *const names[SIDES] = { "base", "new" };
+    const struct device_pace *pace = &change->step.pace;
+    char doubt[240], factor[QUANTITY_SIZE];
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int side = 0; side < SIDES; side++) {
+        if (!(change->other_cores[side] >= OTHER_CORES_MOST))
+            continue;
+        snprintf(doubt, sizeof doubt,
+                 "Other programs used %.2f cores while %s was recorded: what they cost is in its "
+                 "parts.",
+                 change->other_cores[side], names[side]);
+        length = add_doubt(text, size, length, doubt);
+    }
+    if (pace->parts == 0 || pace->other_work || fabs(log(pace->factor)) < log(1 + PACE_LEAST))
+        return;
+    quantity_factor(factor, pace->factor);
+    snprintf(doubt, sizeof doubt,
+             "Computation took %s as long by the same kernels (the median of %d parts): the device "
+             "itself ran %s, by its clock, its power or other programs.",
+             factor, pace->parts, pace->factor > 1 ? "slower" : "faster");
+    add_doubt(text, size, length, doubt);
+}
+
+/* --- Both files --- */
+
+static enum status read_side(struct trace_change *change, const char *const paths[SIDES], int side)
+{
+    enum status status = STATUS_OK;
+    struct diagnosis *diagnosis = &change->sides[side];
+
+    TRY(diagnosis_make(diagnosis, &paths[side], 1, NULL, NULL));
+    TRY(time_parts_make(&change->parts[side], &diagnosis->summaries[0]));
+    if (change->parts[side].window_ns == 0)
+        FAIL(STATUS_BAD_INPUT,
+             "%s shows no work of a device and no operators: there is nothing to compare",
+             paths[side]);
+
+out:
+    return status;
+}
+
+enum status trace_change_make(struct trace_change *change, const char *const paths[SIDES])
+{
+    enum status status = STATUS_OK;
+
+    memset(change, 0, sizeof *change);
+    for (int side = 0; side < SIDES; side++) TRY(read_side(change, paths, side));
+    TRY(step_change_make(
+        &change->step, change->parts,
+        (const struct summary *const[SIDES]){ change->sides[SIDE_BASE].summaries,
+                                              change->sides[SIDE_NEW].summaries }));
+    TRY(compare_ours(change));
+    if (!change->confirmed)
+        step_change_withdraw(&change->step);
+    TRY(compare_devices(change));
+    TRY(compare_members(change));
+
+out:
+    return status;
+}
+
+void trace_change_release(struct trace_change *change)
+{
+    for (int i = 0; i < change->difference_count; i++) {
+        free(change->differences[i].name);
+        for (int side = 0; side < SIDES; side++) free(change->differences[i].side[side]);
+    }
+    free(change->differences);
+    step_change_release(&change->step);
+    for (int side = 0; side < SIDES; side++) {
+        time_parts_release(&change->parts[side]);
+        diagnosis_release(&change->sides[side]);
+    }
+    memset(change, 0, sizeof *change);
+}

@@ -1,0 +1,54 @@
+/* From trace files to findings: several files that are the ranks of one run are judged together. */
+#ifndef HARNESS_DESK_DIAGNOSIS_DIAGNOSIS_H
+#define HARNESS_DESK_DIAGNOSIS_DIAGNOSIS_H
+
+#include "harness/base/status.h"
+#include "harness/desk/analysis/tables/spans.h"
+#include "harness/desk/diagnosis/finding.h"
+#include "harness/desk/diagnosis/ranks.h"
+#include "harness/desk/diagnosis/run_findings.h"
+
+#include <stdbool.h>
+
+struct summary;
+struct trace_file;
+
+/* What its tables show. Zeros: as many rows as is usual, by the time on the device. */
+struct table_choice {
+    enum span_order order; /* of operators, annotations and calls */
+    int rows;              /* of each table, at most; 0: as is usual; INT_MAX: all */
+};
+
+struct diagnosis {
+    int count;
+    const char **paths;         /* [count] of those that were read; the texts are the caller's */
+    struct trace_file **traces; /* [count] */
+    struct summary *summaries;  /* [count] */
+    struct findings *findings;  /* [count] */
+    int run_count; /* the first of them are the ranks of one run, two or more; 0: all stand alone */
+    struct table_choice tables; /* the caller's, zeros at first */
+
+    /* Of a run only. */
+    struct slow_rank slow;
+    struct rank_figures *ranks; /* [run_count] */
+    struct run_findings run;
+};
+
+/* Called for a file that cannot be read; status_last() says why. */
+typedef void diagnosis_skip(void *context);
+
+/* Reads and judges `count` files, at least one. IO, BAD_INPUT: a file cannot be read; the sentence says
+ * which. With `skip` that file is left out instead, and nothing may be left. OUT_OF_MEMORY. `paths` must
+ * live longer. Release in every case. */
+enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
+                           diagnosis_skip *skip, void *context);
+
+/* The part of the steps of trace number `which` in which its device worked: the union of kernels, copies and
+ * memsets (usage.h). NaN: the trace took no time. */
+double diagnosis_busy_share(const struct diagnosis *diagnosis, int which);
+
+int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank); /* its trace; -1: none */
+
+void diagnosis_release(struct diagnosis *diagnosis);
+
+#endif

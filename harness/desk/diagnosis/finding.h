@@ -1,0 +1,68 @@
+/* A finding: one thing that is wrong with a training run, and its cost. The data alone, for those who
+ * keep or print findings and do not make them (findings.h). */
+#ifndef HARNESS_DESK_DIAGNOSIS_FINDING_H
+#define HARNESS_DESK_DIAGNOSIS_FINDING_H
+
+#include "harness/desk/analysis/host/call_place.h"
+#include "harness/desk/diagnosis/headline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum severity { SEVERITY_INFORMATION, SEVERITY_MINOR, SEVERITY_MAJOR, SEVERITY_CRITICAL };
+
+const char *severity_name(enum severity severity); /* "major" */
+
+enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+
+const char *confidence_name(enum confidence confidence); /* "high" */
+
+/* The figure that a rule compared with its bounds. Where `good` is the larger one, more is better. */
+struct judged {
+    const char
+        *what; /* "lost share of a step"; NULL: nothing that has bounds, or nothing in this trace */
+    double value, good, bad; /* good up to `good`, bad from `bad` on */
+};
+
+struct finding {
+    const char *id, *title, *advice, *source; /* constants; source: of the threshold */
+    enum bottleneck bottleneck; /* of its rule; NONE: it says nothing of what limits the run */
+    enum severity severity;
+    enum confidence confidence;
+    double lost_ns_per_step; /* of the untraced step where the trace tells; NAN: not of time */
+    double predicted_gain;   /* step time before / after the advice; 1: none; NAN: cannot say */
+    bool of_whole;           /* the trace marks no steps: a step is all of it */
+    bool gain_is_least;      /* what the trace does not tell would add to the gain */
+    bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
+    bool shares_time;        /* another finding has the same time, whose fault it is */
+    /* Id of the finding that hides this one, whose numbers are of the step that is left when that one is fixed; NULL:
+     * of the step as it is. */
+    const char *once_fixed;
+    struct judged judged;
+    char evidence[480];      /* in numbers, a sentence */
+    struct call_place where; /* most of the cost comes from there */
+};
+
+/* A rule, whether or not it found something. */
+struct threshold {
+    const char *id, *source; /* constants */
+    bool found;
+    struct judged judged;
+};
+
+struct findings {
+    struct headline headline;
+    struct finding *items; /* in the order in which they matter (findings.c) */
+    int64_t count;
+    struct threshold *thresholds; /* of all rules, in the order of their tables; NULL: not kept */
+    int64_t threshold_count;
+    char healthy
+        [480]; /* why the trace is thought healthy; "": a finding that is not information stands,
+                        * or the trace does not tell */
+};
+
+const struct finding *findings_find(const struct findings *findings,
+                                    const char *id); /* NULL: it is not among them */
+void findings_release(struct findings *findings);
+
+#endif

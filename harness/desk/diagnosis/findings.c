@@ -1,0 +1,299 @@
+/* Rules are asked one after the other, and what they say is ordered. */
+#include "harness/desk/diagnosis/findings.h"
+
+#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/where.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct rule *const tables[] = {
+    rules_of_memory, rules_of_launches,  rules_of_loading, rules_of_host, rules_of_copies,
+    rules_of_device, rules_of_operators, rules_of_ranks,   rules_of_trace
+};
+
+const char *severity_name(enum severity severity)
+{
+    static const char *const names[] = { "information", "minor", "major", "critical" };
+
+    return (unsigned)severity < ARRAY_SIZE(names) ? names[severity] : "unknown";
+}
+
+const char *confidence_name(enum confidence confidence)
+{
+    static const char *const names[] = { "low", "medium", "high" };
+
+    return (unsigned)confidence < ARRAY_SIZE(names) ? names[confidence] : "unknown";
+}
+
+enum urgency {
+    INFORMS,
+    MAY_COST_TIME, /* a guess */
+    COSTS_LATER,   /* once another finding is fixed */
+    COSTS_LITTLE,
+    NAMES_THE_DEVICE, /* as the one that sets the pace */
+    SHARES_TIME,      /* with a finding that comes before */
+    COSTS_NO_TIME,
+    COSTS_AT_MOST,
+    COSTS_TIME,
+    ENDS_THE_RUN,
+    JUDGES_THE_TRACE, /* as one that does not tell */
+};
+
+/* Findings that inform, and name a bottleneck. */
+static enum urgency urgency_of_information(const struct finding *finding)
+{
+    if (finding->bottleneck == BOTTLENECK_NONE)
+        return INFORMS;
+    return finding->bottleneck == BOTTLENECK_DEVICE ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
+}
+
+/* Findings of memory cost no time. Those that end a run come first all the same, the others last. A cost that
+ * is only bounded may be none, and counts time that another finding explains. A guess comes after what is
+ * known. */
+static enum urgency urgency(const struct finding *finding, const struct facts *facts)
+{
+    if (finding->severity == SEVERITY_INFORMATION)
+        return urgency_of_information(finding);
+    if (isnan(finding->lost_ns_per_step))
+        return finding->severity >= SEVERITY_MAJOR ? ENDS_THE_RUN : COSTS_NO_TIME;
+    if (finding->confidence == CONFIDENCE_LOW)
+        return MAY_COST_TIME;
+    if (finding->once_fixed != NULL)
+        return COSTS_LATER;
+    if (finding->severity == SEVERITY_MINOR && finding->bottleneck != BOTTLENECK_DEVICE &&
+        facts_device_sets_pace(facts))
+        return COSTS_LITTLE;
+    if (finding->shares_time)
+        return SHARES_TIME;
+    return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
+}
+
+bool finding_comes_before(const struct finding *a, const struct finding *b,
+                          const struct facts *facts)
+{
+    enum urgency urgency_a = urgency(a, facts), urgency_b = urgency(b, facts);
+
+    if (urgency_a != urgency_b)
+        return urgency_a > urgency_b;
+    return !isnan(a->lost_ns_per_step) && a->severity > SEVERITY_INFORMATION &&
+           a->lost_ns_per_step > b->lost_ns_per_step;
+}
+
+/* Keeps the order; equals stay in the order of their tables. */
+static void insert(struct findings *findings, const struct finding *finding,
+                   const struct facts *facts)
+{
+    int64_t at = findings->count++;
+
+    while (at > 0 && finding_comes_before(finding, &findings->items[at - 1], facts)) {
+        findings->items[at] = findings->items[at - 1];
+        at--;
+    }
+    findings->items[at] = *finding;
+}
+
+/* Lost time is idle time, and a device whose work is missing from the trace only seems idle. */
+static void doubt(struct finding *finding, const struct facts *facts)
+{
+    if (facts->lacks_work && !isnan(finding->lost_ns_per_step) &&
+        finding->severity != SEVERITY_INFORMATION)
+        finding->confidence = CONFIDENCE_LOW;
+}
+
+/* A guess must not alarm anyone. */
+static void moderate(struct finding *finding)
+{
+    if (finding->confidence == CONFIDENCE_LOW && finding->severity > SEVERITY_MINOR)
+        finding->severity = SEVERITY_MINOR;
+}
+
+/* Scales the lost time from the traced step to the untraced one, which loses the same share. If the untraced
+ * step is unknown, or tracing changed the step much, confidence drops. */
+static void untrace(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+    bool known = cost->step_ns > 0 && facts->step_ns > 0;
+
+    if (isnan(finding->lost_ns_per_step) || finding->severity == SEVERITY_INFORMATION)
+        return;
+    if (known)
+        finding->lost_ns_per_step *= cost->step_ns / facts->step_ns;
+    if (finding->confidence == CONFIDENCE_HIGH &&
+        (!known || facts->summary->steps.count < 3 ||
+         !(fabs(trace_file_overhead(facts->summary->trace)) < 0.2)))
+        finding->confidence = CONFIDENCE_MEDIUM;
+}
+
+static bool any_costs(const struct findings *findings)
+{
+    for (int64_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity != SEVERITY_INFORMATION)
+            return true;
+    return false;
+}
+
+static void explain_health(struct findings *findings, const struct facts *facts)
+{
+    const struct usage *usage = &facts->summary->timeline.all;
+
+    if (!(facts_computing_share(facts) >= RULE_BUSY_GOOD) || facts_are_few(facts) ||
+        any_costs(findings))
+        return;
+    if (facts->summary->timeline.host_alone) {
+        snprintf(findings->healthy, sizeof findings->healthy,
+                 "operators take %.0f%% of %s; no known cause costs %.0f%% or more",
+                 100 * facts_computing_share(facts),
+                 facts_of_whole(facts) ? "the trace" : "the step", 100 * RULE_SHARE_LEAST);
+        return;
+    }
+    snprintf(
+        findings->healthy, sizeof findings->healthy,
+        "the device is busy for %.0f%% of %s; no known cause costs %.0f%% or more; exposed copies "
+        "take %.1f%% and exposed communication %.1f%%",
+        100 * facts->busy_ns / facts->step_ns, facts->has_steps ? "the step" : "the trace",
+        100 * RULE_SHARE_LEAST, 100 * (double)usage->copy_exposed_ns / facts->window_ns,
+        100 * (double)usage->communication_exposed_ns / facts->window_ns);
+}
+
+static size_t rule_count(void)
+{
+    size_t count = 0;
+
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) count++;
+    return count;
+}
+
+bool findings_about(struct finding_about *about, int number)
+{
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++)
+            if (number-- == 0) {
+                *about =
+                    (struct finding_about){ rule->id, rule->title, rule->advice, rule->source };
+                return true;
+            }
+    return false;
+}
+
+bool findings_about_named(struct finding_about *about, const char *id)
+{
+    for (int i = 0; findings_about(about, i); i++)
+        if (strcmp(about->id, id) == 0)
+            return true;
+    return false;
+}
+
+/* A finding as its rule leaves it; false: there is none. */
+static bool ask(struct finding *finding, const struct rule *rule, const struct facts *facts)
+{
+    *finding = (struct finding){ .id = rule->id,
+                                 .title = rule->title,
+                                 .advice = rule->advice,
+                                 .source = rule->source,
+                                 .bottleneck = rule->bottleneck,
+                                 .severity = SEVERITY_MINOR,
+                                 .confidence = CONFIDENCE_HIGH,
+                                 .lost_ns_per_step = NAN,
+                                 .predicted_gain = NAN,
+                                 .of_whole = facts_of_whole(facts) };
+    return !(facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) &&
+           rule->judge(finding, facts);
+}
+
+static enum status take(struct findings *findings, struct finding *finding,
+                        const struct facts *facts)
+{
+    enum status status = STATUS_OK;
+
+    untrace(finding, facts);
+    doubt(finding, facts);
+    moderate(finding);
+    TRY(where_find(finding, facts));
+    insert(findings, finding, facts);
+
+out:
+    return status;
+}
+
+/* A finding that takes half of the step or more makes all others small. Those that will be large when it is fixed are
+ * named too, after all that matter now. Their share and gain are of the step that is left. */
+static enum status find_hidden(struct findings *findings, const struct facts *facts)
+{
+    enum status status = STATUS_OK;
+    const struct finding *first = findings->count > 0 ? &findings->items[0] : NULL;
+    struct facts left = *facts;
+    const char *id;
+
+    if (first == NULL || first->severity != SEVERITY_CRITICAL || first->gain_is_most ||
+        !(first->predicted_gain > 1) || facts->summary->steps.count < IDLE_STEPS_LEAST)
+        return STATUS_OK;
+    id = first->id; /* `first` moves as findings are inserted */
+    left.step_ns /= first->predicted_gain;
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
+            struct finding finding;
+            size_t length;
+            if (findings_find(findings, rule->id) != NULL || !ask(&finding, rule, &left) ||
+                finding.severity == SEVERITY_INFORMATION || !(finding.predicted_gain > 1) ||
+                finding.confidence == CONFIDENCE_LOW)
+                continue;
+            finding.severity = SEVERITY_MINOR;
+            finding.confidence = CONFIDENCE_MEDIUM;
+            finding.once_fixed = id;
+            length = strlen(finding.evidence);
+            snprintf(finding.evidence + length, sizeof finding.evidence - length,
+                     "; once %s is fixed, that is %.0f%% of what is left of the step", id,
+                     100 * (1 - 1 / finding.predicted_gain));
+            TRY(take(findings, &finding, facts));
+        }
+
+out:
+    return status;
+}
+
+enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
+                          int64_t which)
+{
+    struct facts facts = facts_of(summaries, count, which);
+    enum status status = STATUS_OK;
+
+    memset(findings, 0, sizeof *findings);
+    findings->items = malloc(rule_count() * sizeof *findings->items);
+    findings->thresholds = malloc(rule_count() * sizeof *findings->thresholds);
+    if (findings->items == NULL || findings->thresholds == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu findings", rule_count());
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
+            struct finding finding;
+            bool found = ask(&finding, rule, &facts);
+            findings->thresholds[findings->threshold_count++] =
+                (struct threshold){ rule->id, rule->source, found, finding.judged };
+            if (found)
+                TRY(take(findings, &finding, &facts));
+        }
+    TRY(find_hidden(findings, &facts));
+    explain_health(findings, &facts);
+    findings->headline = headline_of(findings, &facts);
+
+out:
+    return status;
+}
+
+const struct finding *findings_find(const struct findings *findings, const char *id)
+{
+    for (int64_t i = 0; i < findings->count; i++)
+        if (strcmp(findings->items[i].id, id) == 0)
+            return &findings->items[i];
+    return NULL;
+}
+
+void findings_release(struct findings *findings)
+{
+    free(findings->items);
+    free(findings->thresholds);
+    memset(findings, 0, sizeof *findings);
+}

@@ -1,0 +1,34 @@
+/* Finds what is wrong with a training run, from its trace alone.
+ *
+ * Every finding is a row of a table of rules (rules.h): a condition on the summary, with the time that it
+ * costs and the evidence in numbers. A rule never sees what was configured. If the trace
+ * lacks what a rule needs, that rule says nothing. */
+#ifndef HARNESS_DESK_DIAGNOSIS_FINDINGS_H
+#define HARNESS_DESK_DIAGNOSIS_FINDINGS_H
+
+#include "harness/desk/analysis/summary.h"
+#include "harness/desk/diagnosis/finding.h"
+
+/* The findings of trace `which` among the `count` ranks of a run; a trace alone is 1 of 1. OUT_OF_MEMORY.
+ * Release in every case. */
+enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
+                          int64_t which);
+
+struct facts;
+
+/* The order of findings: what ends a run first, then by lost time; information last. */
+bool finding_comes_before(const struct finding *a, const struct finding *b,
+                          const struct facts *facts);
+
+/* A finding as it is known before any trace; the texts are constants. */
+struct finding_about {
+    const char *id, *title, *advice, *source; /* source: of the threshold */
+};
+
+/* That of rule `number`, from 0 on; false: there are fewer rules. */
+bool findings_about(struct finding_about *about, int number);
+
+/* That of the rule with this id; false: there is none. */
+bool findings_about_named(struct finding_about *about, const char *id);
+
+#endif

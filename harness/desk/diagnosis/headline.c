@@ -1,0 +1,135 @@
+#include "harness/desk/diagnosis/headline.h"
+
+#include "harness/base/status.h"
+#include "harness/desk/diagnosis/rules.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *bottleneck_name(enum bottleneck bottleneck)
+{
+    static const char *const names[] = {
+#define BOTTLENECK_NAME(id, name) [BOTTLENECK_##id] = name,
+        BOTTLENECKS(BOTTLENECK_NAME)
+#undef BOTTLENECK_NAME
+    };
+
+    return (unsigned)bottleneck < ARRAY_SIZE(names) ? names[bottleneck] : "unknown";
+}
+
+static const char *whole(const struct facts *facts)
+{
+    return facts_of_whole(facts) ? "the trace" : "the step";
+}
+
+/* The one that computes. */
+static const char *who(const struct facts *facts)
+{
+    return facts->summary->timeline.host_alone ? "host" : "device";
+}
+
+/* The first finding that says what limits the run; NULL: none does. */
+static const struct finding *first(const struct findings *findings)
+{
+    for (int64_t i = 0; i < findings->count; i++)
+        if (findings->items[i].bottleneck != BOTTLENECK_NONE)
+            return &findings->items[i];
+    return NULL;
+}
+
+/* A title within a sentence: "The device waits" begins small there, "GPU" and "fp32" stay as they are. */
+static void put_title(char *text, size_t size, const char *title)
+{
+    snprintf(text, size, "%s", title);
+    if (isupper((unsigned char)text[0]) && islower((unsigned char)text[1]))
+        text[0] = (char)tolower((unsigned char)text[0]);
+}
+
+/* The cost of a finding: ": at most 12% of the step"; nothing if it costs no time. */
+static void put_cost(char *text, size_t size, const struct finding *finding,
+                     const struct facts *facts, double share)
+{
+    text[0] = '\0';
+    if (share > 0)
+        snprintf(text, size, ": %s%.0f%% of %s", finding->gain_is_most ? "at most " : "",
+                 100 * share, whole(facts));
+}
+
+static void say_finding(struct headline *headline, const struct finding *finding,
+                        const struct facts *facts, double cost)
+{
+    double computing = facts_computing_share(facts);
+    bool busy = finding->bottleneck == BOTTLENECK_DEVICE && computing >= RULE_BUSY_GOOD;
+    char title[96], costs[48];
+
+    put_title(title, sizeof title, finding->title);
+    put_cost(costs, sizeof costs, finding, facts, cost);
+    if (busy)
+        snprintf(headline->text, sizeof headline->text,
+                 "The %s sets the pace, busy for %.0f%% of %s; %s%s%s.", who(facts),
+                 100 * computing, whole(facts),
+                 finding->confidence == CONFIDENCE_LOW ? "possible: " : "", title, costs);
+    else
+        snprintf(headline->text, sizeof headline->text, "%s%s%s.",
+                 finding->confidence == CONFIDENCE_LOW ? "Possible: " : "",
+                 finding->confidence == CONFIDENCE_LOW ? title : finding->title, costs);
+    headline->bottleneck = finding->bottleneck;
+    headline->share = busy ? computing : cost;
+}
+
+/* No rule has found a cause. */
+static void say_state(struct headline *headline, const struct facts *facts)
+{
+    double idle = 100 * (1 - facts_computing_share(facts));
+
+    if (facts->summary->operators.count > 0)
+        snprintf(headline->text, sizeof headline->text,
+                 "The host is in no operator for %.0f%% of %s, and no known cause explains it.",
+                 idle, whole(facts));
+    else if (facts->summary->timeline.work_count == 0)
+        snprintf(headline->text, sizeof headline->text,
+                 "The trace does not show what limits the run.");
+    else
+        snprintf(headline->text, sizeof headline->text,
+                 "The device is idle for %.0f%% of %s, and no known cause explains it.", idle,
+                 whole(facts));
+}
+
+static void say_pace(struct headline *headline, const struct facts *facts)
+{
+    headline->bottleneck = BOTTLENECK_DEVICE;
+    headline->share = facts_computing_share(facts);
+    snprintf(headline->text, sizeof headline->text,
+             "The %s sets the pace: it is busy for %.0f%% of %s.", who(facts),
+             100 * headline->share, whole(facts));
+}
+
+/* The lost time is of the untraced step where that is known (findings.c). */
+static double cost_share(const struct finding *finding, const struct facts *facts)
+{
+    double untraced_ns = facts->summary->trace->cost.step_ns;
+    double step_ns = untraced_ns > 0 ? untraced_ns : facts->step_ns;
+
+    return step_ns > 0 ? finding->lost_ns_per_step / step_ns : NAN;
+}
+
+struct headline headline_of(const struct findings *findings, const struct facts *facts)
+{
+    struct headline headline = { .bottleneck = BOTTLENECK_UNCLEAR, .share = NAN };
+    const struct finding *finding = first(findings);
+
+    if (finding == NULL)
+        say_state(&headline, facts);
+    else if (finding->severity > SEVERITY_INFORMATION)
+        say_finding(&headline, finding, facts, cost_share(finding, facts));
+    else if (finding->bottleneck == BOTTLENECK_DEVICE)
+        say_pace(&headline, facts);
+    else { /* The trace itself is what matters: it is too short, or of a device that is not read. */
+        headline.bottleneck = finding->bottleneck;
+        snprintf(headline.text, sizeof headline.text, "%s: %.*s.", finding->title,
+                 (int)strcspn(finding->evidence, ";"), finding->evidence);
+    }
+    return headline;
+}

@@ -1,0 +1,45 @@
+/* The bottleneck of a run, in a word that programs can read and in a sentence.
+ *
+ * The word is that of the first finding that says what limits the run: each rule has one. So the headline
+ * never contradicts the findings. If no finding does, a busy device is named as the one that sets the pace;
+ * otherwise the trace leaves it open. */
+#ifndef HARNESS_DESK_DIAGNOSIS_HEADLINE_H
+#define HARNESS_DESK_DIAGNOSIS_HEADLINE_H
+
+/* BOTTLENECK_NONE is that of rules about something else: a larger batch that fits, say. */
+#define BOTTLENECKS(X)                                                                             \
+    X(NONE, "none")                                                                                \
+    X(UNCLEAR, "unclear")         /* the trace is too short, or no known cause explains it */      \
+    X(UNSUPPORTED, "unsupported") /* a device or a profiler that is not read */                    \
+    X(DEVICE, "device")           /* what the device computes; where there is none, the host */    \
+    X(LAUNCHING, "launching")     /* and what each operator costs beside its work */               \
+    X(LOADING, "loading")                                                                          \
+    X(HOST_WORK, "host_work")                                                                      \
+    X(WAITING, "waiting") /* the host for the device, which then waits for the host */             \
+    X(COPIES, "copies")                                                                            \
+    X(COMMUNICATION, "communication")                                                              \
+    X(ALLOCATION, "allocation") /* and all else of memory */                                       \
+    X(FIRST_USE, "first_use")
+
+enum bottleneck {
+#define BOTTLENECK_ENUM(id, name) BOTTLENECK_##id,
+    BOTTLENECKS(BOTTLENECK_ENUM)
+#undef BOTTLENECK_ENUM
+};
+
+const char *bottleneck_name(enum bottleneck bottleneck); /* "first_use" */
+
+struct headline {
+    enum bottleneck bottleneck; /* never BOTTLENECK_NONE */
+    double
+        share; /* of a step, that it explains: the lost time, or the device's busy time; NAN: unknown */
+    char text[280]; /* a sentence */
+};
+
+struct facts;
+struct findings;
+
+/* For findings in their order, of these facts. */
+struct headline headline_of(const struct findings *findings, const struct facts *facts);
+
+#endif

@@ -1,0 +1,182 @@
+/* Figures of idle time, for the rules about the host. */
+#include "harness/desk/diagnosis/host_facts.h"
+
+#include "harness/base/figures/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const struct idle_time *facts_idle(const struct facts *facts)
+{
+    return &facts->summary->idle.all;
+}
+
+double facts_doing_ns(const struct facts *facts, enum host_doing doing)
+{
+    return (double)(facts_idle(facts)->free_ns[doing] + facts_idle(facts)->drained_ns[doing]) /
+           facts->steps;
+}
+
+double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, size_t count)
+{
+    const struct idle *idle = &facts->summary->idle;
+    double done = 0, free = 0, paced = idle->paced_ns - (double)idle->all.hidable.ns;
+
+    for (size_t i = 0; i < count; i++) {
+        done += (double)idle->host_ns[doings[i]];
+        free += (double)idle->all.free_ns[doings[i]];
+    }
+    return fmax(0, fmin(done, paced) - free) / facts->steps;
+}
+
+/* --- Loading --- */
+
+double facts_loading_ns(const struct facts *facts, int64_t step)
+{
+    const struct idle_time *time = &facts->summary->idle.steps[step];
+
+    return (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+}
+
+double facts_typical_loading_ns(const struct facts *facts)
+{
+    if (!facts->has_steps)
+        return facts_doing_ns(facts, HOST_LOADING);
+    return stats_median(facts->summary->idle.loadings, (int)facts->summary->steps.count);
+}
+
+/* If a loop waits for the device before it loads, a step takes the sum of both. Without the wait it would
+ * take the longer of the two, so that one is the bottleneck. */
+static bool loading_outlasts_device(const struct facts *facts)
+{
+    return facts_typical_loading_ns(facts) > facts->busy_ns;
+}
+
+enum { STEPS_TO_COMPARE = 3 }; /* a median of fewer means little */
+
+static double wait_without(const struct facts *facts, const struct epoch_borders *borders,
+                           int64_t step)
+{
+    return borders != NULL && epoch_borders_have(borders, step) ? 0 : facts_loading_ns(facts, step);
+}
+
+int64_t facts_waits_apart(const struct facts *facts, const struct epoch_borders *without)
+{
+    int64_t count = facts->summary->steps.count, first = -1, last = -1, apart = 0;
+    double longest = 0;
+
+    for (int64_t i = 0; i < count; i++) longest = fmax(longest, wait_without(facts, without, i));
+    for (int64_t i = 0; longest > 0 && i < count; i++) {
+        if (4 * wait_without(facts, without, i) < longest)
+            continue;
+        first = first < 0 ? i : first;
+        apart += last < 0 || i > last + 1;
+        last = i;
+    }
+    return 4 * (last - first) >= count ? apart : 0;
+}
+
+bool facts_loading_comes_again(const struct facts *facts)
+{
+    const struct steps *steps = &facts->summary->steps;
+
+    if (facts_waits_apart(facts, NULL) >= FACTS_WAITS_TO_REPEAT)
+        return true;
+    for (int64_t third = 0; third < 3; third++) {
+        int64_t end = (third + 1) * steps->count / 3;
+        double loading = 0, length = 0;
+        for (int64_t i = third * steps->count / 3; i < end; i++) {
+            loading += facts_loading_ns(facts, i);
+            length += (double)steps->items[i].duration_ns;
+        }
+        if (!(loading >= RULE_SHARE_LEAST * length))
+            return false;
+    }
+    return true;
+}
+
+int64_t facts_steps_that_wait(const struct facts *facts)
+{
+    int64_t count = facts->summary->steps.count, waiting = 0;
+    double sum = 0, most = 0;
+
+    for (int64_t i = 0; i < count; i++) sum += facts->summary->idle.loadings[i];
+    while (waiting < count && most < 2 * sum / 3)
+        most += facts->summary->idle.loadings[count - ++waiting];
+    return waiting;
+}
+
+static bool few_wait_for_most(const struct facts *facts)
+{
+    int64_t count = facts->summary->steps.count;
+
+    return count >= FACTS_STEPS_TO_REPEAT && 4 * facts_steps_that_wait(facts) <= count &&
+           facts_loading_comes_again(facts);
+}
+
+static bool idle_is_uneven(const struct facts *facts)
+{
+    int64_t count = facts->summary->steps.count;
+
+    return count >= STEPS_TO_COMPARE && facts->summary->idle.loadings[count - 1] > 0 &&
+           (facts_typical_loading_ns(facts) < RULE_SHARE_LEAST * facts->median_step_ns ||
+            few_wait_for_most(facts));
+}
+
+/* Of the host, whether the device works meanwhile or not. */
+static double typical_wait_ns(const struct facts *facts)
+{
+    const struct phases *phases = &facts->summary->phases;
+    double *waits = calloc((size_t)phases->step_count + 1, sizeof *waits), typical = NAN;
+
+    for (int64_t i = 0; waits != NULL && i < phases->step_count; i++)
+        waits[i] = (double)phases->steps[i][PHASE_DATA].host_ns;
+    if (waits != NULL && phases->step_count > 0)
+        typical = stats_median(waits, (int)phases->step_count);
+    free(waits);
+    return typical;
+}
+
+bool facts_loading_is_uneven(const struct facts *facts)
+{
+    return idle_is_uneven(facts) &&
+           (typical_wait_ns(facts) < RULE_SHARE_LEAST * facts->step_ns || few_wait_for_most(facts));
+}
+
+bool facts_loading_is_at_fault(const struct facts *facts)
+{
+    return loading_outlasts_device(facts) || idle_is_uneven(facts);
+}
+
+/* --- Launches and other work --- */
+
+bool facts_waits_for_launches(const struct facts *facts)
+{
+    double kernels = (double)facts->summary->launches.kernel_count;
+
+    return kernels >= FACTS_LAUNCHES_LEAST * facts->steps &&
+           2 * (double)facts_idle(facts)->drained_count >= kernels;
+}
+
+double facts_put_off_ns(const struct facts *facts, enum host_doing reason)
+{
+    return facts_doing_ns(facts, reason) >= RULE_SHARE_LEAST * facts->step_ns
+               ? (double)facts_idle(facts)->put_off[reason].ns / facts->steps
+               : 0;
+}
+
+double facts_saved_copies_ns(const struct facts *facts)
+{
+    const struct usage *usage = &facts->summary->timeline.all;
+    double copies = (double)usage->kind_ns[WORK_COPY];
+
+    return copies > 0 && facts_doing_ns(facts, HOST_SAVING) >= RULE_SHARE_LEAST * facts->step_ns
+               ? facts->summary->phases.means[PHASE_SAVE].device_ns *
+                     (double)usage->copy_exposed_ns / copies
+               : 0;
+}
+
+bool facts_working_is_at_fault(const struct facts *facts)
+{
+    return facts_doing_ns(facts, HOST_WORKING) > facts->busy_ns;
+}

@@ -1,0 +1,27 @@
+/* The types shorter than fp32 that a device's matrix units take, so that advice fits the card. */
+#ifndef HARNESS_DESK_DIAGNOSIS_MATRIX_TYPES_H
+#define HARNESS_DESK_DIAGNOSIS_MATRIX_TYPES_H
+
+#include <stdbool.h>
+
+struct event_device;
+
+struct matrix_types {
+    bool fp16, bf16, tf32; /* none: it has no matrix units, or they are not known */
+};
+
+/* Our own traces state them. Otherwise they follow from the compute capability that the trace gives: NVIDIA's
+ * matrix units take fp16 from 7.0 on, bf16 and tf32 from 8.0 on (CUDA C++ Programming Guide, "Arithmetic
+ * Instructions"; the GTX 16 series has 7.5 and no such units). ROCm gives 9.0 for gfx908 and gfx90a (MI100 to
+ * MI250), 9.4 for gfx942 (MI300) and 9.5 for gfx950 (MI350): all take fp16 and bf16 at four times the rate of fp32
+ * or more, but MI100 bf16 at twice; only gfx942 takes tf32 (xf32) as well (AMD's CDNA to CDNA 4 white papers).
+ * gfx906 (MI50) has 9.0 and no such units, but fewer compute units. `device` NULL: none. */
+struct matrix_types matrix_types_of(const struct event_device *device);
+
+/* The advice about products in fp32 there; NULL: nothing. */
+const char *matrix_types_advice(struct matrix_types types);
+
+/* "bf16, fp16 and tf32"; "" for none. */
+const char *matrix_types_text(struct matrix_types types);
+
+#endif

@@ -1,0 +1,175 @@
+#include "harness/desk/diagnosis/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct event_device *busiest(const struct summary *summary)
+{
+    const struct timeline *timeline = &summary->timeline;
+    const struct track_usage *most = NULL;
+
+    for (int64_t i = 0; i < timeline->device_count; i++)
+        if (most == NULL || timeline->devices[i].usage.busy_ns > most->usage.busy_ns)
+            most = &timeline->devices[i];
+    return most != NULL ? trace_file_device(summary->trace, most->device) : NULL;
+}
+
+/* A call without work and work without a call may be one pair whose numbers differ, so only the excess of
+ * such calls counts. */
+static bool lacks_work(const struct launches *launches)
+{
+    int64_t lost = launches->lost_count - launches->orphan_count;
+
+    return lost * 10 > launches->count + launches->lost_count;
+}
+
+struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
+{
+    const struct summary *summary = &ranks[which];
+    const struct span_row *optimizer =
+        spans_find(&summary->spans, summary->trace, "Optimizer.step#", true);
+    const struct span_row *forward = spans_find(&summary->spans, summary->trace, "forward", false);
+    struct facts facts = { .summary = summary, .ranks = ranks, .rank_count = count, .steps = 1 };
+
+    facts.device = busiest(summary);
+    facts.has_steps = summary->steps.count > 0;
+    if (facts.has_steps)
+        facts.steps = (double)summary->steps.count;
+    else if (optimizer != NULL)
+        facts.steps = (double)optimizer->count;
+    facts.window_ns = (double)(summary->idle.end_ns - summary->idle.start_ns);
+    facts.step_ns = facts.window_ns / facts.steps;
+    facts.median_step_ns = facts.has_steps ? summary->steps.median_ns : facts.step_ns;
+    facts.busy_ns = (double)summary->idle.busy_ns / facts.steps;
+    facts.launches = (double)summary->launches.count / facts.steps;
+    facts.lacks_work = lacks_work(&summary->launches);
+    facts.passes = forward != NULL ? (double)forward->count / facts.steps : 1;
+    return facts;
+}
+
+void finding_judges(struct finding *finding, const char *what, double value, double good,
+                    double bad)
+{
+    finding->judged = (struct judged){ what, value, good, bad };
+}
+
+bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns)
+{
+    return finding_costs_from(finding, facts, lost_ns, RULE_SHARE_LEAST);
+}
+
+bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
+                        double least)
+{
+    double share = facts->step_ns > 0 ? lost_ns / facts->step_ns : 0;
+
+    finding_judges(finding, "lost share of a step", share, least, RULE_SHARE_MAJOR);
+    if (!(share >= least))
+        return false;
+    finding->lost_ns_per_step = lost_ns;
+    finding->predicted_gain = share < 1 ? 1 / (1 - share) : NAN;
+    finding->severity = share < RULE_SHARE_MAJOR      ? SEVERITY_MINOR
+                        : share < RULE_SHARE_CRITICAL ? SEVERITY_MAJOR
+                                                      : SEVERITY_CRITICAL;
+    return true;
+}
+
+bool finding_costs_shared(struct finding *finding, const struct facts *facts, double own_ns,
+                          double shared_ns)
+{
+    size_t length = strlen(finding->evidence);
+    bool found = finding_costs(finding, facts, own_ns);
+
+    if ((found && finding->severity > SEVERITY_MINOR) ||
+        !(shared_ns >= RULE_SHARE_LEAST * facts->step_ns))
+        return found;
+    finding_costs(finding, facts, own_ns + shared_ns);
+    finding->severity = SEVERITY_MINOR;
+    finding->shares_time = true;
+    snprintf(finding->evidence + length, sizeof finding->evidence - length,
+             "; another finding has this time, too: either fix would save it");
+    return true;
+}
+
+void finding_informs(struct finding *finding)
+{
+    finding->severity = SEVERITY_INFORMATION;
+    finding->lost_ns_per_step = 0;
+    finding->predicted_gain = 1;
+}
+
+double facts_busy_share(const struct facts *facts)
+{
+    return facts->step_ns > 0 ? facts->busy_ns / facts->step_ns : 0;
+}
+
+double facts_device_share(const struct facts *facts)
+{
+    const struct idle *idle = &facts->summary->idle;
+    double all = (double)idle->busy_ns + idle->paced_ns;
+
+    if (facts->summary->steps.count < IDLE_STEPS_LEAST)
+        return facts_busy_share(facts);
+    return all > 0 ? (double)idle->busy_ns / all : 0;
+}
+
+double facts_computing_share(const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+
+    if (!summary->timeline.host_alone)
+        return facts_busy_share(facts);
+    return facts->window_ns > 0
+               ? (double)summary->idle.all.free_ns[HOST_OPERATOR] / facts->window_ns
+               : 0;
+}
+
+bool facts_device_sets_pace(const struct facts *facts)
+{
+    double computing = (double)facts->summary->timeline.all.kind_ns[WORK_COMPUTATION];
+
+    if (facts->summary->timeline.host_alone)
+        computing = facts_computing_share(facts) * facts->window_ns;
+    return facts->window_ns > 0 && computing >= RULE_PACE * facts->window_ns &&
+           !facts_are_few(facts);
+}
+
+bool facts_are_few(const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+    int64_t count =
+        summary->timeline.host_alone ? summary->operators.count : summary->timeline.work_count;
+    bool filled = facts_busy_share(facts) >= RULE_BUSY_GOOD &&
+                  facts->busy_ns * facts->steps >= RULE_WORK_LEAST * RULE_SHORT_KERNEL_NS;
+
+    return !facts->has_steps && count < RULE_WORK_LEAST && !filled;
+}
+
+bool facts_are_foreign(const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+
+    if (trace->event_count == 0 && trace->frame_count == 0 && trace->other_count > 0)
+        return true;
+    return facts->summary->timeline.work_count == 0 && trace->unread_device != NULL;
+}
+
+bool facts_of_whole(const struct facts *facts)
+{
+    return !facts->has_steps && facts->steps < 2;
+}
+
+struct step_text step_text(const struct facts *facts)
+{
+    struct step_text step;
+
+    snprintf(step.text, sizeof step.text, facts_of_whole(facts) ? "the trace's %s" : "a %s step",
+             quantity_time(facts->step_ns).text);
+    return step;
+}
+
+const char *facts_per(const struct facts *facts)
+{
+    return facts_of_whole(facts) ? "in total" : "per step";
+}

@@ -1,0 +1,122 @@
+/* The rules behind findings: a table of rows, and what all of them look at.
+ *
+ * A rule is a condition on a summary. It says what its finding costs in time of the traced step, gives the
+ * evidence, and may set what else it knows; the engine (findings.c) turns the cost into severity, untraced
+ * time and predicted gain, and orders. */
+#ifndef HARNESS_DESK_DIAGNOSIS_RULES_H
+#define HARNESS_DESK_DIAGNOSIS_RULES_H
+
+#include "harness/base/figures/quantity.h"
+#include "harness/desk/analysis/summary.h"
+#include "harness/desk/diagnosis/findings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A smaller share of a step is not a finding: torch_tb_profiler's bound for the share of data loading
+ * (data.py). */
+#define RULE_SHARE_LEAST 0.05
+
+/* From these shares of a step on a finding is major, and critical: a device that is busy for less than half of
+ * the time is TensorBoard's bound. Below the first it is minor. */
+#define RULE_SHARE_MAJOR    0.15
+#define RULE_SHARE_CRITICAL 0.5
+
+/* A device that is busy for a smaller share of a step waits for its host, and is not called healthy. */
+#define RULE_BUSY_GOOD 0.7
+
+/* A device that computes for a larger share of a step sets its pace: all that others could still gain is
+ * minor (finding_costs()). */
+#define RULE_PACE (1 - RULE_SHARE_MAJOR)
+
+/* Fewer kernels and copies, without steps around them, show no pattern. */
+enum { RULE_WORK_LEAST = 10 };
+
+/* A kernel that takes longer has enough work: starting and ending it, a few us, no longer count. */
+#define RULE_SHORT_KERNEL_NS 1e5
+
+/* The subject of all rules: a summary, and its figures per step of the trace as it is, in ns. */
+struct facts {
+    const struct summary *summary;
+    const struct summary *ranks; /* of the same run, this one among them */
+    int64_t rank_count;
+    const struct event_device *device; /* that did most of the work; NULL: not described */
+    bool has_steps;
+    double steps; /* in the window; 1 where the trace marks none, or what its optimizer calls say */
+    double window_ns;
+    double step_ns, busy_ns;
+    double launches; /* that caused work */
+    bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
+    double passes;   /* forward passes per step; 1 where none is marked */
+    double median_step_ns;
+};
+
+struct rule {
+    const char *id, *title, *advice, *source; /* source: of the threshold */
+
+    /* Returns false if there is nothing to say. Otherwise sets the evidence and, if time is lost, how much
+     * (finding_costs()). All other members are preset as for a finding that costs time. */
+    bool (*judge)(struct finding *finding, const struct facts *facts);
+
+    enum bottleneck
+        bottleneck; /* that the finding says the run has; NONE: it says nothing of that */
+};
+
+/* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
+extern const struct rule rules_of_memory[], rules_of_launches[], rules_of_loading[],
+    rules_of_host[], rules_of_copies[], rules_of_device[], rules_of_operators[], rules_of_ranks[],
+    rules_of_trace[];
+
+struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
+
+/* Sets the lost time, and with it severity and gain: by RULE_SHARE_MAJOR and RULE_SHARE_CRITICAL.
+ * False: below RULE_SHARE_LEAST. */
+bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns);
+
+/* The same with another least share. */
+bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
+                        double least);
+
+/* For time that two fixes can take out of the step, either of them alone. The finding whose fault it is has it; the
+ * other one costs `own_ns`, and `shared_ns` that the first one has, too. Where its own would be minor at most, it is
+ * found with the shared time, as minor. */
+bool finding_costs_shared(struct finding *finding, const struct facts *facts, double own_ns,
+                          double shared_ns);
+
+/* What else a rule compares with bounds, for the table of thresholds (finding.h). */
+void finding_judges(struct finding *finding, const char *what, double value, double good,
+                    double bad);
+
+/* For a finding that only informs: it costs nothing and gains nothing. */
+void finding_informs(struct finding *finding);
+
+/* The part of a step in which the device works; 0: the trace took no time. */
+double facts_busy_share(const struct facts *facts);
+
+/* The part of what the device takes less that a step takes less: all of it where the host waits for the device, and
+ * less where the host sets the pace (idle.h). Without steps the busy share. */
+double facts_device_share(const struct facts *facts);
+
+/* The busy share, where the host computes itself the part in which its loop is in operators. */
+double facts_computing_share(const struct facts *facts);
+
+/* True if the device, or a host that is alone, computes for RULE_PACE of a step or more. */
+bool facts_device_sets_pace(const struct facts *facts);
+
+/* True if the trace has so little work that shares of it mean nothing: no steps, and a handful of kernels
+ * (or operators, where the host computes) which do not fill the device either. */
+bool facts_are_few(const struct facts *facts);
+
+/* The whole that times are a share of: "a 2.09 ms step", or "the trace's 80.1 ms" if nothing marks steps;
+ * and what counts refer to: "per step", "in total". */
+struct step_text {
+    char text[48];
+};
+struct step_text step_text(const struct facts *facts);
+const char *facts_per(const struct facts *facts);
+/* True if the trace is of a device that is not read, or of another profiler: nothing can be said of it. */
+bool facts_are_foreign(const struct facts *facts);
+
+bool facts_of_whole(const struct facts *facts); /* nothing marks steps */
+
+#endif

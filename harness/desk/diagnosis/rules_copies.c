@@ -1,0 +1,245 @@
+/* Findings of copies between host and device, and on the device. */
+#include "harness/desk/analysis/timeline/intervals.h"
+#include "harness/desk/diagnosis/host_facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From the CUDA runtime's documentation (API synchronization behavior): a transfer from pageable memory of
+ * up to 64 KB is staged at once; a larger one may hold the host up. */
+enum { SMALL_BYTES = 65536 };
+
+/* Copies of one direction, per step. */
+struct copies {
+    double count, bytes, ns;
+    double pageable_ns; /* of large ones */
+};
+
+static bool is_large(const struct kernel_row *row)
+{
+    return row->bytes == 0 || row->bytes / row->count > SMALL_BYTES;
+}
+
+static struct copies copies_of(const struct facts *facts, const char *direction)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    struct copies copies = { 0, 0, 0, 0 };
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        if (row->kind != WORK_COPY ||
+            strstr(trace_file_name(facts->summary->trace, row->name), direction) == NULL)
+            continue;
+        copies.count += (double)row->count / facts->steps;
+        copies.bytes += (double)row->bytes / facts->steps;
+        copies.ns += (double)row->total_ns / facts->steps;
+        if (row->pageable && is_large(row))
+            copies.pageable_ns += (double)row->total_ns / facts->steps;
+    }
+    return copies;
+}
+
+static struct copies copies_between(const struct facts *facts)
+{
+    struct copies in = copies_of(facts, "HtoD"), out = copies_of(facts, "DtoH");
+
+    return (struct copies){ in.count + out.count, in.bytes + out.bytes, in.ns + out.ns,
+                            in.pageable_ns };
+}
+
+/* The share of all copy time in which no kernel runs. */
+static double exposed_share(const struct facts *facts)
+{
+    const struct usage *usage = &facts->summary->timeline.all;
+
+    return usage->kind_ns[WORK_COPY] > 0
+               ? (double)usage->copy_exposed_ns / (double)usage->kind_ns[WORK_COPY]
+               : 0;
+}
+
+/* Idle time while the host is in a copy's call, or that it would not have without them. */
+static double idle_in_calls(const struct facts *facts)
+{
+    static const enum host_doing copying = HOST_COPYING;
+
+    return facts_doing_ns(facts, copying) + facts_paced_ns(facts, &copying, 1);
+}
+
+/* Traces of AMD devices do not state how many bytes a copy moves. */
+static bool are_many_small(const struct copies *copies)
+{
+    return copies->count >= 8 && copies->bytes > 0 && copies->bytes / copies->count <= SMALL_BYTES;
+}
+
+static bool judge_pageable_copy(struct finding *finding, const struct facts *facts)
+{
+    struct copies copies = copies_between(facts);
+
+    if (!(copies.pageable_ns > 0))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "copies from pageable memory take %s of %s, %.0f%% of that while no kernel runs; the "
+             "device is idle for %s while the host is in such calls",
+             quantity_time(copies.pageable_ns).text, step_text(facts).text,
+             100 * exposed_share(facts), quantity_time(idle_in_calls(facts)).text);
+    return finding_costs(finding, facts,
+                         copies.pageable_ns * exposed_share(facts) + idle_in_calls(facts));
+}
+
+static bool judge_small_copies(struct finding *finding, const struct facts *facts)
+{
+    struct copies copies = copies_between(facts);
+
+    if (!are_many_small(&copies))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g copies %s between host and device, of %s on average; they take %s, and the "
+             "device is idle for %s while the host is in their calls",
+             copies.count, facts_per(facts), quantity_bytes(copies.bytes / copies.count).text,
+             quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
+    return finding_costs(finding, facts, copies.ns * exposed_share(facts) + idle_in_calls(facts));
+}
+
+/* Copies that go on beside all else still take their own time. */
+static bool judge_exposed_copy(struct finding *finding, const struct facts *facts)
+{
+    struct copies copies = copies_between(facts);
+    double exposed = (copies.ns - copies.pageable_ns) * exposed_share(facts);
+
+    if (are_many_small(&copies))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "copies between host and device take %s of %s, %.0f%% of that while no "
+             "kernel runs",
+             quantity_time(copies.ns).text, step_text(facts).text, 100 * exposed_share(facts));
+    return finding_costs(finding, facts,
+                         fmin(exposed - facts_saved_copies_ns(facts), facts->step_ns - copies.ns));
+}
+
+/* --- Round trips --- */
+
+enum { TRIP_BYTES = 1024 }; /* a smaller copy is a number that is read, not an operand */
+
+struct trips {
+    int64_t count, ns;
+};
+
+static bool is_copy(const struct facts *facts, const struct work *work, const char *direction)
+{
+    return work->kind == WORK_COPY && work->event->bytes >= TRIP_BYTES &&
+           strstr(trace_file_name(facts->summary->trace, work->event->name), direction) != NULL;
+}
+
+/* A round trip is a copy to the host that is followed at once by a copy to the device, with kernels before
+ * and after both in the same step. */
+static struct trips find_trips(const struct facts *facts)
+{
+    const struct timeline *timeline = &facts->summary->timeline;
+    const struct steps *steps = &facts->summary->steps;
+    struct trips trips = { 0, 0 };
+    int64_t step = 0;
+
+    for (int64_t i = 1; i + 2 < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        const struct trace_event *around;
+        if (!is_copy(facts, work, "DtoH") || !is_copy(facts, work + 1, "HtoD") ||
+            work[-1].kind != WORK_COMPUTATION || work[2].kind != WORK_COMPUTATION ||
+            work->call == NULL || work[2].call == NULL)
+            continue;
+        while (step + 1 < steps->count &&
+               steps->items[step + 1].event->start_ns <= work->call->start_ns)
+            step++;
+        around = steps->count > 0 ? steps->items[step].event : NULL;
+        if (around == NULL || work[2].call->start_ns >= around->end_ns)
+            continue;
+        trips.count++;
+        trips.ns += work[1].event->end_ns - work->event->start_ns;
+    }
+    return trips;
+}
+
+static bool judge_host_round_trip(struct finding *finding, const struct facts *facts)
+{
+    struct trips trips = find_trips(facts);
+
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "data goes to the host and back between two kernels %.3g times %s, which takes %s of %s "
+        "while nothing else runs",
+        (double)trips.count / facts->steps, facts_per(facts),
+        quantity_time((double)trips.ns / facts->steps).text, quantity_time(facts->step_ns).text);
+    return finding_costs(finding, facts, (double)trips.ns / facts->steps);
+}
+
+/* --- Copies on the device --- */
+
+/* Time in which the device copies to itself and computes nothing. A message to other ranks beside such a copy hides
+ * nothing of it: what is computed next waits for the copy. */
+static enum status find_uncovered(struct intervals *uncovered, const struct facts *facts)
+{
+    const struct timeline *timeline = &facts->summary->timeline;
+    struct intervals copying = { .items = NULL }, computing = { .items = NULL };
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        const struct trace_event *event = work->event;
+        if (work->kind == WORK_COMPUTATION)
+            TRY(intervals_add(&computing, event->start_ns, event->end_ns));
+        else if (work->kind == WORK_COPY &&
+                 strstr(trace_file_name(timeline->trace, event->name), "DtoD") != NULL)
+            TRY(intervals_add(&copying, event->start_ns, event->end_ns));
+    }
+    intervals_merge(&copying);
+    intervals_merge(&computing);
+    TRY(intervals_without(uncovered, &copying, &computing));
+
+out:
+    intervals_release(&copying);
+    intervals_release(&computing);
+    return status;
+}
+
+/* Without memory there is no such finding. */
+static bool judge_device_copies(struct finding *finding, const struct facts *facts)
+{
+    struct copies copies = copies_of(facts, "DtoD");
+    struct intervals uncovered = { .items = NULL };
+    double ns = 0;
+
+    if (!(copies.count > 0))
+        return false;
+    if (find_uncovered(&uncovered, facts) == STATUS_OK)
+        for (int64_t i = 0; i < uncovered.count; i++)
+            ns += (double)(uncovered.items[i].end_ns - uncovered.items[i].start_ns) / facts->steps;
+    intervals_release(&uncovered);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g copies %s from the device to itself, of %s in all; nothing is computed during "
+             "%s of them, in %s",
+             copies.count, facts_per(facts), quantity_bytes(copies.bytes).text,
+             quantity_time(ns).text, step_text(facts).text);
+    return finding_costs(finding, facts, ns);
+}
+
+const struct rule rules_of_copies[] = {
+    { "host_round_trip", "Data goes to the host and back within a step",
+      "do the operation on the device, or before the step", "5% of a step", judge_host_round_trip,
+      BOTTLENECK_COPIES },
+    { "pageable_copy", "Copies from pageable memory",
+      "pin the host memory (pin_memory=True) and copy asynchronously (non_blocking=True)",
+      "nsys analyze, cuda_memcpy_async: any; 5% of a step, 15% is bad", judge_pageable_copy,
+      BOTTLENECK_COPIES },
+    { "small_copies", "Many small copies",
+      "put all tensors of a batch into one buffer and copy that at once",
+      "8 copies per step of up to 64 KiB; 5% of a step", judge_small_copies, BOTTLENECK_COPIES },
+    { "device_copies", "Data is copied on the device",
+      "use it where it is: gradient_as_bucket_view=True in DistributedDataParallel, views instead "
+      "of clone() and contiguous()",
+      "5% of a step", judge_device_copies, BOTTLENECK_COPIES },
+    { "exposed_copy", "Copies do not overlap with compute",
+      "copy the next batch on its own stream while the current one is computed",
+      "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad", judge_exposed_copy,
+      BOTTLENECK_COPIES },
+    { 0 },
+};

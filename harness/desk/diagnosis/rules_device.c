@@ -1,0 +1,425 @@
+/* Findings of what the device works on. */
+#include "harness/desk/diagnosis/rules.h"
+
+#include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/diagnosis/matrix_types.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- Kernels by name --- */
+
+static bool has_one(const char *name, const char *const *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* What kernels in types of 16 bits and less, or on matrix units, have in their names. Those of Composable Kernel name
+ * the type of sums as well, so they do not tell. */
+static bool names_short_type(const char *name)
+{
+    static const char *const units[] = { "bf16",     "half",   "h884",     "s884", "1688",
+                                         "16816",    "tf32",   "tensorop", "hmma", "wmma",
+                                         "BFloat16", "h16816", "fp16",     "f16",  "e4m3",
+                                         "Float16",  "Half",   "ck::" };
+
+    return has_one(name, units, ARRAY_SIZE(units));
+}
+
+static bool names_no_short_type(const char *name)
+{
+    return !names_short_type(name);
+}
+
+/* True for products in fp32 without matrix units, by the names that cuBLAS, cuDNN, CUTLASS and we give, and for
+ * those of Tensile and MIOpen. The names of kernels on matrix units are those of torch_tb_profiler's
+ * tensor_core.py, and newer ones. */
+static bool is_fp32_product(const char *name)
+{
+    static const char *const fp32[] = { "sgemm",  "scudnn", "f32f32", "gemm_f32", "float",
+                                        "simt_s", "_SB_",   "_S_B_",  "_fp32" };
+
+    return name_is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
+           !names_short_type(name);
+}
+
+static bool is_elementwise(const char *name)
+{
+    static const char *const parts[] = { "elementwise", "bias_add_", "residual_add_" };
+
+    return has_one(name, parts, ARRAY_SIZE(parts)) || strncmp(name, "gelu_", 5) == 0;
+}
+
+/* Softmax kernels of attention. Those of a loss, or of the choice of experts, are small. */
+static bool is_softmax(const char *name)
+{
+    static const char *const others[] = { "log_softmax", "LogSoftMax", "topk", "Topk" };
+
+    return (strstr(name, "softmax") != NULL || strstr(name, "SoftMax") != NULL) &&
+           !has_one(name, others, ARRAY_SIZE(others));
+}
+
+enum { KERNEL_NAME_MOST = 100 };
+
+/* Kernels per step. */
+struct share {
+    double count, ns;
+};
+
+static struct share kernels_that(const struct facts *facts, bool (*are)(const char *name))
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    struct share share = { 0, 0 };
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        if (row->kind != WORK_COMPUTATION ||
+            !are(trace_file_name(facts->summary->trace, row->name)))
+            continue;
+        share.count += (double)row->count / facts->steps;
+        share.ns += (double)row->total_ns / facts->steps;
+    }
+    return share;
+}
+
+/* How many characters of a kernel's name to print: without its arguments, and not more than fit a sentence. */
+static int name_length(const char *name)
+{
+    static const char nameless[] = "(anonymous namespace)";
+    const char *end = name;
+
+    while (*end != '\0' && end - name < KERNEL_NAME_MOST) {
+        if (strncmp(end, nameless, sizeof nameless - 1) == 0)
+            end += sizeof nameless - 1;
+        else if (*end == '(')
+            break;
+        else
+            end++;
+    }
+    return (int)(end - name);
+}
+
+static bool is_any(const char *name)
+{
+    return name != NULL;
+}
+
+/* --- Rules: saving device time shortens a step only as far as the device is busy --- */
+
+static bool is_cpu(const struct event_device *device)
+{
+    return device != NULL && device->shares_host_cores == 1;
+}
+
+/* Only our names tell the sides. */
+static bool has_sides(const char *name, int least)
+{
+    int m, n, k;
+
+    return sscanf(name, "gemm_f32_%*2[nt]_%dx%dx%d", &m, &n, &k) != 3 ||
+           (m >= least && n >= least && k >= least);
+}
+
+/* A product with a side shorter than the 16 rows of a tile leaves matrix units mostly empty (Intel AMX's
+ * tiles; NVIDIA's mma has m16n8k16). */
+static bool is_fp32_product_of_tiles(const char *name)
+{
+    return is_fp32_product(name) && has_sides(name, 16);
+}
+
+static bool is_large_fp32_product(const char *name)
+{
+    return is_fp32_product(name) && has_sides(name, 64);
+}
+
+/* A CPU's matrix units gain what large products lose there; kernels that are not products convert each value, and
+ * smaller products are too short to gain. Measured on two cores of a Xeon with AMX, over models of width 32 to 384:
+ * products with all sides of 64 or more were 2.4 to 3.9 times as fast in bf16, smaller ones 0.7 to 2.6, and the other
+ * kernels 0.65 to 0.9 times. */
+static double lost_on_cpu(const struct facts *facts)
+{
+    double large = kernels_that(facts, is_large_fp32_product).ns;
+    double others = kernels_that(facts, is_any).ns - kernels_that(facts, name_is_product).ns;
+
+    return 0.6 * large - 0.3 * others;
+}
+
+/* On a GPU half of the products' time is lost, because matrix units are at least twice as fast as fp32
+ * (bf16_matrix_units is defined so), and the other kernels would move half the bytes, but those of short types. */
+static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts)
+{
+    struct share products = kernels_that(facts, is_fp32_product_of_tiles);
+    struct share all = kernels_that(facts, is_any);
+    struct share long_ones = kernels_that(facts, names_no_short_type);
+    struct matrix_types types = matrix_types_of(facts->device);
+
+    if (matrix_types_advice(types) == NULL || !(products.ns >= 0.1 * all.ns))
+        return false;
+    finding->advice = matrix_types_advice(types);
+    finding->confidence = CONFIDENCE_MEDIUM;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "%.0f%% of kernel time is in fp32 matrix products on %.60s, which has matrix units for "
+        "%s; the device is busy for %.0f%% of %s",
+        100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
+        100 * facts_busy_share(facts), step_text(facts).text);
+    return finding_costs(finding, facts,
+                         (is_cpu(facts->device) ? lost_on_cpu(facts) : 0.5 * long_ones.ns) *
+                             facts_device_share(facts));
+}
+
+/* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
+ * Training Guide), so up to 7 tokens per sample are no waste. */
+static bool judge_padding_waste(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+    double tokens = 0, padded = 0, samples = 0, waste;
+
+    for (int64_t i = 0; i < trace->step_count; i++) {
+        const struct event_step *step = &trace->steps[i];
+        if (step->tokens < 0 || step->padded_tokens < 0 || step->samples < 0)
+            return false;
+        tokens += (double)step->tokens;
+        padded += (double)step->padded_tokens;
+        samples += (double)step->samples;
+    }
+    waste = padded - 7 * samples;
+    if (!(waste > 0))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.0f%% of the computed tokens are padding: %.4g of %.4g per step",
+             100 * padded / (tokens + padded), padded / facts->steps,
+             (tokens + padded) / facts->steps);
+    return finding_costs(finding, facts,
+                         waste / (tokens + padded) * facts->busy_ns * facts_device_share(facts));
+}
+
+/* Two kernels that are fused into one read and write half as much. */
+static bool judge_unfused_ops(struct finding *finding, const struct facts *facts)
+{
+    const struct host_operators *operators = &facts->summary->operators;
+    bool alone = facts->summary->timeline.host_alone;
+    struct share share = kernels_that(facts, is_elementwise);
+
+    if (alone) {
+        share.count = (double)operators->elementwise_count / facts->steps;
+        share.ns = operators->elementwise_ns / facts->steps;
+    }
+    if (share.count < 10)
+        return false;
+    finding->confidence = CONFIDENCE_LOW;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g %s %s do one element-wise operation each; they take %s of %s", share.count,
+             alone ? "operators" : "kernels", facts_per(facts), quantity_time(share.ns).text,
+             quantity_time(facts->step_ns).text);
+    return finding_costs(finding, facts, 0.5 * share.ns * (alone ? 1 : facts_device_share(facts)));
+}
+
+/* Where a step has several updates, one would do. A single one may take 15% of a step. */
+static bool judge_optimizer_overhead(struct finding *finding, const struct facts *facts)
+{
+    const double good = 0.15;
+    bool alone = facts->summary->timeline.host_alone;
+    const struct trace_file *trace = facts->summary->trace;
+    const struct spans *spans = &facts->summary->spans;
+    const struct span_row *optimizer = spans_find(spans, trace, "optimizer", false);
+    double ns, updates, lost;
+    size_t length;
+
+    if (optimizer == NULL)
+        optimizer = spans_find(spans, trace, "Optimizer.step#", true);
+    if (optimizer == NULL)
+        return false;
+    ns = (double)(alone ? optimizer->host_total_ns : optimizer->device_total_ns) / facts->steps;
+    updates = (double)optimizer->count / facts->steps;
+    lost = ns - good * facts->step_ns;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the optimizer takes %s of %s time in %s: %.0f%%, where 15%% is enough",
+             quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
+             100 * ns / facts->step_ns);
+    length = strlen(finding->evidence);
+    if (facts->has_steps && updates > 1.5) {
+        lost = fmax(lost, ns * (1 - 1 / updates));
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; it updates the weights %.3g times per step", updates);
+    }
+    return finding_costs(finding, facts, lost * (alone ? 1 : facts_device_share(facts)));
+}
+
+/* Where operators are all that the trace shows, what is done with the scores between two products: masks,
+ * scales, a softmax. A fused operator does that too, in registers. */
+static bool judge_naive_operators(struct finding *finding, const struct facts *facts)
+{
+    const struct host_operators *operators = &facts->summary->operators;
+    double ns = (double)operators->attention_ns / facts->steps;
+
+    finding->gain_is_most = true;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g times %s a softmax stands between two batched products (aten::bmm); what is "
+             "done with the scores, stored in memory, takes %s of %s",
+             (double)operators->attention_count / facts->steps, facts_per(facts),
+             quantity_time(ns).text, step_text(facts).text);
+    return finding_costs(finding, facts, ns);
+}
+
+/* On a CPU fused attention always saves memory, but time only where the scores are larger than its cache (from
+ * about a thousand tokens on), which a trace does not show. So neither lost time nor a gain is stated there. */
+static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
+{
+    struct share share = kernels_that(facts, is_softmax);
+    double ns = share.ns * facts_device_share(facts);
+
+    finding->confidence = CONFIDENCE_MEDIUM;
+    if (facts->summary->timeline.host_alone)
+        return judge_naive_operators(finding, facts);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g softmax kernels %s, over scores stored in memory, take %s of %s", share.count,
+             facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
+    if (is_cpu(facts->device))
+        return facts->step_ns > 0 && ns / facts->step_ns >= RULE_SHARE_LEAST;
+    return finding_costs(finding, facts, ns);
+}
+
+/* Kernels of less than 10 us, which other rules call bound by launches, are left out, and kernels beside
+ * others (kernel_table.h). A kernel may have few blocks because it has little to do: what it would gain is
+ * the time of its empty SMs at most. */
+static bool judge_small_grid(struct finding *finding, const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    const struct kernel_row *longest = NULL;
+    const char *name;
+    double count = 0, ns = 0, filled = 0;
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        count += (double)row->small_count / facts->steps;
+        ns += (double)row->small_ns / facts->steps;
+        filled += row->small_filled_ns / facts->steps;
+        if (row->small_ns > (longest != NULL ? longest->small_ns : 0))
+            longest = row;
+    }
+    if (longest == NULL)
+        return false;
+    name = trace_file_name(facts->summary->trace, longest->name);
+    finding->gain_is_most = true;
+    finding->confidence = CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g kernels %s of 10 us or more have fewer blocks than half the device's SMs, %.2g "
+             "per SM on average; they take %s of %s, the longest is %.*s",
+             count, facts_per(facts), filled / ns, quantity_time(ns).text, step_text(facts).text,
+             name_length(name), name);
+    return finding_costs(finding, facts, (ns - filled) * facts_device_share(facts));
+}
+
+static bool judge_device_wait(struct finding *finding, const struct facts *facts)
+{
+    double stalled = (double)facts->summary->idle.all.stalled_ns / facts->steps;
+
+    finding->confidence = CONFIDENCE_LOW;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the device is idle for %s of %s although work is queued, in gaps of 30 us "
+             "or more",
+             quantity_time(stalled).text, step_text(facts).text);
+    return finding_costs(finding, facts, stalled);
+}
+
+/* For information only: other rules say what costs the time. */
+static bool judge_low_utilisation(struct finding *finding, const struct facts *facts)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+    double idle = (double)time->idle_ns;
+    int64_t most_ns = 0;
+    enum host_doing most = HOST_OUTSIDE;
+
+    if (facts->summary->timeline.work_count == 0 || facts->lacks_work || !(idle > 0))
+        return false;
+    finding_judges(finding, "busy share of a step", facts_busy_share(facts), RULE_BUSY_GOOD, 0.5);
+    if (!(facts_busy_share(facts) < 0.5))
+        return false;
+    for (int i = 0; i < HOST_DOING_COUNT; i++)
+        if (time->free_ns[i] + time->drained_ns[i] > most_ns) {
+            most_ns = time->free_ns[i] + time->drained_ns[i];
+            most = (enum host_doing)i;
+        }
+    if ((double)time->unknown_ns > 0.5 * idle)
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is busy for %.0f%% of %s; for %.0f%% of its idle time the trace does "
+                 "not show what the host did",
+                 100 * facts_busy_share(facts), step_text(facts).text,
+                 100 * (double)time->unknown_ns / idle);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is busy for %.0f%% of %s; during its idle time work was queued for "
+                 "%.0f%%, and the host spent %.0f%% of it %s%s",
+                 100 * facts_busy_share(facts), step_text(facts).text,
+                 100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
+                 most == HOST_OUTSIDE || most == HOST_WORKING ? "" : "in ",
+                 most == HOST_OUTSIDE     ? "outside of any event"
+                 : most == HOST_WORKING   ? "without launching anything"
+                 : most == HOST_FIRST_USE ? "things that it does once"
+                                          : host_doing_name(most));
+    finding_informs(finding);
+    return true;
+}
+
+static bool judge_device_bound(struct finding *finding, const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    struct share all = kernels_that(facts, is_any), products = kernels_that(facts, name_is_product);
+    const char *name;
+
+    if (!(facts_busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0 || facts_are_few(facts))
+        return false;
+    name = trace_file_name(facts->summary->trace, kernels->rows[0].name);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "the device is busy for %.0f%% of %s; %.0f%% of kernel time is in matrix products; the "
+        "kernel that takes longest is %.*s, with %.0f%% of the busy time",
+        100 * facts_busy_share(facts), facts->has_steps ? "the step" : "the trace",
+        all.ns > 0 ? 100 * products.ns / all.ns : 0, name_length(name), name,
+        100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
+    finding_informs(finding);
+    return true;
+}
+
+const struct rule rules_of_device[] = {
+    { "fp32_matmul", "fp32 matrix products leave the matrix units unused",
+      "train in bf16, or fp16 where the device has no bf16, with fp32 master weights (autocast), "
+      "or "
+      "allow tf32",
+      "torch_tb_profiler: matrix units unused; a tenth of kernel time", judge_fp32_matmul,
+      BOTTLENECK_DEVICE },
+    { "padding_waste", "The device computes on padding",
+      "batch sequences of similar length, up to a number of tokens per batch", "5% of a step",
+      judge_padding_waste, BOTTLENECK_DEVICE },
+    { "naive_attention", "Attention stores its scores in memory",
+      "use fused attention (scaled_dot_product_attention), whose memory is linear", "5% of a step",
+      judge_naive_attention, BOTTLENECK_DEVICE },
+    { "optimizer_overhead", "The optimizer takes a large part of the step",
+      "update all tensors in one kernel (fused=True or foreach=True), or accumulate gradients",
+      "10 to 15% of a step is good", judge_optimizer_overhead, BOTTLENECK_DEVICE },
+    { "unfused_ops", "Element-wise operations run as one kernel each",
+      "fuse them with each other and into the matrix products (torch.compile)", "5% of a step",
+      judge_unfused_ops, BOTTLENECK_DEVICE },
+    { "small_grid", "Kernels leave most of the device's SMs without a block",
+      "give them more to do at once (a larger batch), cut them finer (split-k, smaller tiles, a "
+      "split "
+      "along the sequence), or run them beside each other (streams, a graph with branches)",
+      "fewer blocks than half the SMs; torch_tb_profiler: blocks per SM below 1", judge_small_grid,
+      BOTTLENECK_DEVICE },
+    { "device_wait", "The device is idle although work is queued",
+      "look for waits between streams, and for other programs on the device or its cores",
+      "HolisticTraceAnalysis: other idle time, from 30 us", judge_device_wait, BOTTLENECK_UNCLEAR },
+    { "low_utilisation", "The device is idle for most of the time",
+      "look at what the host does while the device is idle", "nsys analyze, gpu_time_util: 50%",
+      judge_low_utilisation, BOTTLENECK_NONE },
+    { "device_bound", "The device is the bottleneck",
+      "look at the longest kernels: their type, their size, what could be fused",
+      "busy for 70% of a step or more; below, look at the host", judge_device_bound,
+      BOTTLENECK_DEVICE },
+    { 0 },
+};

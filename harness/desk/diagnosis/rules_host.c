@@ -1,0 +1,304 @@
+/* Findings of a loop whose host does something else than giving the device work. */
+#include "harness/desk/diagnosis/host_facts.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/desk/analysis/names/event_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Waits in the loop --- */
+
+/* The time in calls that launch, without copies that wait in them, or the kernels that launches wait for. */
+static double launching_ns(const struct facts *facts)
+{
+    const struct host_activity *host = &facts->summary->host;
+    const struct trace_file *trace = facts->summary->trace;
+    double ns = (double)facts->summary->launches.host_ns;
+
+    if (host->launches_wait)
+        return fmax(0, ns - facts->busy_ns * facts->steps);
+    for (int64_t i = 0; i < host->wait_count; i++)
+        if (!name_is_wait(trace_file_name(trace, host->waits[i]->name)))
+            ns -= (double)(host->waits[i]->end_ns - host->waits[i]->start_ns);
+    return fmax(0, ns);
+}
+
+/* Idle time that no wait causes, and that stays without them. */
+static double idle_of_others(const struct facts *facts)
+{
+    static const enum host_doing others[] = { HOST_LOGGING, HOST_SAVING, HOST_ALLOCATING,
+                                              HOST_FIRST_USE, HOST_CAPTURING };
+    double idle = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) idle += facts_doing_ns(facts, others[i]);
+    return idle;
+}
+
+/* Without the waits, a step takes what the host does otherwise or what the device takes, whichever is longer. */
+static bool judge_blocking_launches(struct finding *finding, const struct facts *facts)
+{
+    double launching = launching_ns(facts) / facts->steps;
+    double host =
+        launching + facts_doing_ns(facts, HOST_LOADING) + facts_doing_ns(facts, HOST_WORKING);
+
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the host waits until the device has no work left, %.0f times %s with its %.0f "
+             "launches; launching takes %s of %s, and the device works for %s",
+             (double)facts_idle(facts)->drained_count / facts->steps, facts_per(facts),
+             facts->launches, quantity_time(launching).text, step_text(facts).text,
+             quantity_time(facts->busy_ns).text);
+    return finding_costs(finding, facts,
+                         facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts));
+}
+
+/* What waits put off, without waits whose reason is at fault itself; per step. */
+struct waited {
+    double own_ns;
+    double shared_ns; /* loading and other work that are at fault themselves */
+};
+
+static struct waited put_off_by_waits(const struct facts *facts)
+{
+    const struct idle_time *time = facts_idle(facts);
+    struct put_off waits = time->put_off[HOST_WAITING];
+    const struct put_off *logged = &time->put_off[HOST_LOGGING];
+    double others = 0;
+
+    if (!(facts_put_off_ns(facts, HOST_LOGGING) > 0)) {
+        waits.ns += logged->ns;
+        waits.loading_ns += logged->loading_ns;
+        waits.working_ns += logged->working_ns;
+    }
+    if (facts_loading_is_at_fault(facts))
+        others += (double)waits.loading_ns;
+    if (facts_working_is_at_fault(facts))
+        others += (double)waits.working_ns;
+    others = fmin(others, (double)waits.ns);
+    return (struct waited){ ((double)waits.ns - others) / facts->steps, others / facts->steps };
+}
+
+static bool judge_host_sync(struct finding *finding, const struct facts *facts)
+{
+    const struct idle_time *time = facts_idle(facts);
+    struct waited waited = put_off_by_waits(facts);
+    double waits = (double)time->drained_count / facts->steps;
+
+    if (time->drained_count == 0)
+        return false;
+    if (facts_waits_for_launches(facts))
+        return judge_blocking_launches(finding, facts);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "the host waits until the device has no work left, %.3g time%s %s; it then works for "
+        "%s, %s of which could overlap with the device's %s",
+        waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
+        quantity_time((double)time->idle_ns / facts->steps).text,
+        quantity_time((double)(time->put_off[HOST_WAITING].ns + time->put_off[HOST_LOGGING].ns) /
+                      facts->steps)
+            .text,
+        quantity_time(facts->busy_ns).text);
+    /* The time until the host notices that its wait is over counts as well, but no more than what it does
+     * then: a thread that lost its core once shows no pattern. */
+    return finding_costs_shared(
+        finding, facts,
+        waited.own_ns + fmin(waited.own_ns, (double)time->drained_ns[HOST_WAITING] / facts->steps),
+        waited.shared_ns);
+}
+
+static double say_idle(struct finding *finding, const struct facts *facts, enum host_doing doing,
+                       const char *what)
+{
+    double idle = facts_doing_ns(facts, doing);
+
+    if (facts->summary->timeline.host_alone)
+        snprintf(finding->evidence, sizeof finding->evidence, "the loop %s for %s of %s", what,
+                 quantity_time(idle).text, step_text(facts).text);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is idle for %s of %s while the loop %s", quantity_time(idle).text,
+                 step_text(facts).text, what);
+    return idle;
+}
+
+static double say_put_off(struct finding *finding, const struct facts *facts,
+                          enum host_doing reason)
+{
+    double put_off = facts_put_off_ns(facts, reason);
+    size_t length = strlen(finding->evidence);
+
+    if (put_off > 0)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 ", and for %s more, in which the loop does what it put off meanwhile",
+                 quantity_time(put_off).text);
+    return put_off;
+}
+
+static bool judge_logging_gap(struct finding *finding, const struct facts *facts)
+{
+    double idle = say_idle(finding, facts, HOST_LOGGING, "logs");
+
+    return finding_costs(finding, facts, idle + say_put_off(finding, facts, HOST_LOGGING));
+}
+
+static bool judge_save_pause(struct finding *finding, const struct facts *facts)
+{
+    double idle = say_idle(finding, facts, HOST_SAVING, "saves");
+    double copies = facts_saved_copies_ns(facts);
+    double put_off = say_put_off(finding, facts, HOST_SAVING);
+    size_t length = strlen(finding->evidence);
+
+    if (copies > 0)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; its copies take %s", quantity_time(copies).text);
+    return finding_costs(finding, facts, idle + copies + put_off);
+}
+
+/* --- Other work --- */
+
+enum { NAMES_MOST = 3 };
+
+/* Adds what took most of the other work, by name, and how much of it has none. */
+static void name_work(struct finding *finding, const struct facts *facts)
+{
+    const struct pause_table *pauses = &facts->summary->pauses;
+    size_t length = strlen(finding->evidence), size = sizeof finding->evidence;
+    double work = facts_doing_ns(facts, HOST_WORKING), unnamed = work;
+
+    for (int64_t i = 0; i < pauses->count; i++)
+        unnamed -= (double)pauses->rows[i].ns / facts->steps;
+    for (int64_t i = 0; i < pauses->count && i < NAMES_MOST && length < size; i++) {
+        double ns = (double)pauses->rows[i].ns / facts->steps;
+        if (ns < RULE_SHARE_LEAST * work)
+            break;
+        length += (size_t)snprintf(finding->evidence + length, size - length, "%s %s in %.60s",
+                                   i == 0 ? ";" : ",", quantity_time(ns).text,
+                                   trace_file_name(facts->summary->trace, pauses->rows[i].name));
+    }
+    if (unnamed > RULE_SHARE_LEAST * work && length < size)
+        snprintf(finding->evidence + length, size - length, "; for %s nothing is recorded",
+                 quantity_time(unnamed).text);
+}
+
+/* Where the host waits for the device, and the device's work would cover what the host does then, the wait is
+ * at fault. */
+static bool judge_host_work(struct finding *finding, const struct facts *facts)
+{
+    bool alone = facts->summary->timeline.host_alone;
+    static const enum host_doing working = HOST_WORKING;
+    double work = facts_doing_ns(facts, HOST_WORKING);
+    double lost = work + facts_paced_ns(facts, &working, 1);
+
+    if (alone) {
+        finding->title = "The loop does other work than its operators";
+        finding->advice = "do it before the loop, in the loader's workers, or with operators";
+    }
+    if (!facts_working_is_at_fault(facts))
+        lost -= (double)facts_idle(facts)->hidable.working_ns / facts->steps;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             alone ? "for %s of %s the loop runs no operator, in pauses of over %s"
+                   : "the device is idle for %s of %s while the host launches nothing, in pauses "
+                     "of over %s",
+             quantity_time(work).text, step_text(facts).text,
+             quantity_time((double)facts->summary->host.pause_ns).text);
+    name_work(finding, facts);
+    return finding_costs(finding, facts, lost);
+}
+
+/* --- Steps of different lengths --- */
+
+#define UNEVEN 0.1 /* standard deviation over mean */
+
+/* The time that a step took, and how much of it is explained. */
+struct step_figures {
+    double *length, *explained, *blocks;
+    int count;
+};
+
+/* Idle time whose cause has a rule of its own, and messages, which wait for other ranks. */
+static double explained_ns(const struct facts *facts, int64_t step)
+{
+    static const enum host_doing doings[] = { HOST_LOADING, HOST_LOGGING, HOST_SAVING,
+                                              HOST_ALLOCATING };
+    const struct idle_time *time = &facts->summary->idle.steps[step];
+    double ns = (double)facts->summary->steps.items[step].part_ns[STEP_COMMUNICATION];
+
+    for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
+        ns += (double)(time->free_ns[doings[i]] + time->drained_ns[doings[i]]);
+    return ns;
+}
+
+/* A host that runs ahead of its device spends no even time per step, so the device's work says how long a
+ * step took: from the end of the last step's work to the end of its own. False: a step has no work. */
+static bool measure_steps(struct step_figures *figures, const struct facts *facts)
+{
+    const struct steps *steps = &facts->summary->steps;
+
+    for (int64_t i = 1; i < steps->count; i++) {
+        const struct step *last = &steps->items[i - 1], *step = &steps->items[i];
+        int at = figures->count++;
+        if (last->work_end_ns == 0 || step->work_end_ns <= last->work_end_ns)
+            return false;
+        figures->length[at] = (double)(step->work_end_ns - last->work_end_ns);
+        figures->explained[at] = explained_ns(facts, i);
+        figures->blocks[at] = (double)step->blocks;
+    }
+    return true;
+}
+
+static bool judge_uneven_steps(struct finding *finding, const struct facts *facts)
+{
+    int64_t steps = facts->summary->steps.count;
+    double *values =
+        steps >= FACTS_STEPS_TO_REPEAT ? calloc((size_t)steps * 3, sizeof *values) : NULL;
+    struct step_figures figures;
+    bool found = false;
+
+    if (values == NULL)
+        return false;
+    figures = (struct step_figures){ values, values + steps, values + 2 * steps, 0 };
+    if (facts->summary->first_uses.times.count == 0 && measure_steps(&figures, facts)) {
+        double cv = stats_cv(figures.length, figures.count);
+        finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);
+        found = cv > UNEVEN && !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
+                stats_deviation(figures.explained, figures.count) <
+                    stats_deviation(figures.length, figures.count) / 2;
+        snprintf(
+            finding->evidence, sizeof finding->evidence,
+            "the standard deviation of %d steps is %.0f%% of their mean; half of them take %s or "
+            "less, the longest %s, for the same work, and neither loading nor logging, saving, "
+            "allocating or messages explain it",
+            figures.count, 100 * cv,
+            quantity_time(stats_median(figures.length, figures.count)).text,
+            quantity_time(stats_percentile(figures.length, figures.count, 100)).text);
+    }
+    free(values);
+    finding_informs(finding);
+    return found;
+}
+
+const struct rule rules_of_host[] = {
+    { "host_sync", "The host waits for the device in every step",
+      "read results every few steps, or copy them asynchronously and read them later; avoid "
+      ".item() and synchronisation in the loop",
+      "the step takes host plus device time, where it could take the longer of the two",
+      judge_host_sync, BOTTLENECK_WAITING },
+    { "host_work", "The device waits while the host does other work",
+      "do it on the device or in the loader's workers, or launch work that the device does "
+      "meanwhile",
+      "5% of a step; a pause is 5 times the median time between launches", judge_host_work,
+      BOTTLENECK_HOST_WORK },
+    { "logging_gap", "The step waits while the loop logs",
+      "let a background thread write the log, from results that were copied asynchronously",
+      "5% of a step", judge_logging_gap, BOTTLENECK_HOST_WORK },
+    { "save_pause", "The step waits while a checkpoint is saved",
+      "copy the state to pinned memory and write it in the background", "5% of a step",
+      judge_save_pause, BOTTLENECK_HOST_WORK },
+    { "uneven_steps", "The steps take different times, and the trace does not show why",
+      "look outside the program: other programs, clocks and limits of power and heat (chokepoint "
+      "doctor)",
+      "step times should vary by less than 10%", judge_uneven_steps, BOTTLENECK_NONE },
+    { 0 },
+};

@@ -1,0 +1,299 @@
+/* Findings of launching: what the host spends to give the device its work, and what it does for that only
+ * once. */
+#include "harness/desk/diagnosis/host_facts.h"
+
+#include "harness/desk/analysis/names/event_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- What is done once --- */
+
+/* Steps include what happens before their first work; without steps, the window begins with that work. */
+static double idle_for_first_uses(const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+    int64_t start_ns =
+        facts->has_steps ? summary->steps.items[0].event->start_ns : summary->idle.start_ns;
+
+    return (double)intervals_within_ns(&facts->summary->first_uses.idle, start_ns,
+                                       summary->idle.end_ns);
+}
+
+/* Adds "3 graphs are captured" to a list; nothing for none of them. */
+static void list(char *text, size_t size, int64_t count, const char *one, const char *many)
+{
+    size_t length = strlen(text);
+
+    if (count > 0 && length < size)
+        snprintf(text + length, size - length, "%s%lld %s", length > 0 ? ", " : "",
+                 (long long)count, count == 1 ? one : many);
+}
+
+static bool judge_initialisation(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+    const struct first_uses *uses = &facts->summary->first_uses;
+    char what[200] = "";
+    size_t length;
+
+    if (uses->times.count == 0)
+        return false;
+    list(what, sizeof what, uses->launches,
+         "kernel is launched for the first time in a call of over 1 ms",
+         "kernels are launched for the first time in a call of over 1 ms");
+    list(what, sizeof what, uses->compilations, "compilation", "compilations");
+    list(what, sizeof what, uses->captures, "capture of a graph", "captures of graphs");
+    list(what, sizeof what, uses->instantiated, "instantiation", "instantiations");
+    list(what, sizeof what, uses->loads, "module loaded", "modules loaded");
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "%s; meanwhile, and in the operators around such calls, the device is idle for %s of %s",
+        what, quantity_time(idle_for_first_uses(facts)).text,
+        facts->has_steps ? "the steps" : "the trace");
+    length = strlen(finding->evidence);
+    if (uses->longest != NULL)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; the longest takes %s: %.60s%s%.80s",
+                 quantity_time((double)(uses->longest->end_ns - uses->longest->start_ns)).text,
+                 trace_file_name(trace, uses->longest->name), uses->kernel != NULL ? " for " : "",
+                 uses->kernel != NULL ? trace_file_name(trace, uses->kernel->name) : "");
+    return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
+}
+
+static bool judge_graph_recapture(struct finding *finding, const struct facts *facts)
+{
+    const struct captures *captures = &facts->summary->captures;
+    double idle = (double)intervals_within_ns(&captures->idle, facts->summary->idle.start_ns,
+                                              facts->summary->idle.end_ns) /
+                  facts->steps;
+
+    if (!captures->again)
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%lld graphs are captured in %.0f steps; meanwhile the device is idle for %s of %s",
+             (long long)captures->count, facts->steps, quantity_time(idle).text,
+             step_text(facts).text);
+    return finding_costs(finding, facts, idle);
+}
+
+/* --- Launching --- */
+
+enum { LATE_CALLS_LEAST = 10 }; /* fewer show no pattern */
+
+/* A GPU leaves the host its cores, so such calls are the host's. Kernels of a device that shares them may take the
+ * core of any call. */
+static bool device_shares_cores(const struct facts *facts)
+{
+    return facts->device != NULL && facts->device->shares_host_cores == 1;
+}
+
+/* A call that takes a few microseconds and now and then ten times as long has lost its core meanwhile:
+ * a trace has no row for that, and PyTorch's does not tell how many threads there are. Where most calls
+ * are long, something else is the matter. */
+static bool calls_are_late(const struct facts *facts)
+{
+    const struct launches *launches = &facts->summary->launches;
+
+    return launches->late_call_count >= LATE_CALLS_LEAST &&
+           launches->late_call_count * 4 <= launches->count;
+}
+
+/* Only the rule about late calls counts their time, of which the device's queue hides a part. */
+static double late_calls_ns(const struct facts *facts)
+{
+    double idle = facts_doing_ns(facts, HOST_LAUNCHING) + facts_doing_ns(facts, HOST_OPERATOR) +
+                  facts_doing_ns(facts, HOST_OUTSIDE) + facts_doing_ns(facts, HOST_WORKING);
+
+    return calls_are_late(facts)
+               ? fmin((double)facts->summary->launches.late_call_ns, idle * facts->steps)
+               : 0;
+}
+
+/* Idle time in which the host launches, or prepares its next launch as it usually does (pauses.h), whether or
+ * not it waited before, and without late calls. Queued work that began late counts too: it waited for its
+ * launch to reach the device. */
+static double lost_to_launches(const struct facts *facts)
+{
+    const struct idle_time *time = facts_idle(facts);
+    static const enum host_doing doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
+    double lost = -(double)time->hidable.launching_ns;
+
+    for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
+        lost += (double)(time->free_ns[doings[i]] + time->drained_ns[doings[i]]);
+    lost = fmax(0, lost) + (double)facts->summary->idle.late_ns;
+    return fmax(0, (lost - late_calls_ns(facts)) / facts->steps) +
+           facts_paced_ns(facts, doings, ARRAY_SIZE(doings));
+}
+
+/* The share of launches whose kernel is shorter than the call that launches it. */
+static double short_share(const struct facts *facts)
+{
+    const struct launches *launches = &facts->summary->launches;
+
+    return launches->count > 0 ? (double)launches->short_count / (double)launches->count : 0;
+}
+
+/* Where graphs launch most of the work, "capture the step" is no advice. */
+static bool graphs_do_most(const struct facts *facts)
+{
+    const struct launches *launches = &facts->summary->launches;
+
+    return launches->work_count >= 2 * launches->count;
+}
+
+static void launch_evidence(struct finding *finding, const struct facts *facts, const char *more)
+{
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%s%.0f launches %s, whose call takes %s (the median); %.0f%% of them launch a kernel "
+             "that is "
+             "shorter than the call; the device is idle for %s of %s while the host launches, or "
+             "prepares "
+             "that in operators and between them",
+             more, facts->launches, facts_per(facts),
+             quantity_time((double)facts->summary->launches.call_median_ns).text,
+             100 * short_share(facts), quantity_time(lost_to_launches(facts)).text,
+             quantity_time(facts->step_ns).text);
+}
+
+static bool judge_launch_bound(struct finding *finding, const struct facts *facts)
+{
+    if (facts->launches < FACTS_LAUNCHES_LEAST || facts_waits_for_launches(facts))
+        return false;
+    launch_evidence(finding, facts, "");
+    if (graphs_do_most(facts))
+        finding->advice = "capture what is still launched outside of graphs, fuse it, or capture "
+                          "larger graphs";
+    return finding_costs(finding, facts, lost_to_launches(facts));
+}
+
+static bool judge_oversubscribed_host(struct finding *finding, const struct facts *facts)
+{
+    const struct launches *launches = &facts->summary->launches;
+    int cores = facts->device != NULL ? facts->device->host_cores : 0;
+    char of_cores[64] = "";
+
+    if (!calls_are_late(facts))
+        return false;
+    if (cores > 0)
+        snprintf(of_cores, sizeof of_cores, "; the process may run on %d core%s", cores,
+                 cores == 1 ? "" : "s");
+    finding->confidence = device_shares_cores(facts) ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "%lld of %lld launches took over %s in their call while the device had nothing else to "
+        "do, %s longer than the others on average%s",
+        (long long)launches->late_call_count, (long long)launches->count,
+        quantity_time(LAUNCH_LONG_CALL_NS).text,
+        quantity_time((double)launches->late_call_ns / (double)launches->late_call_count).text,
+        of_cores);
+    return finding_costs(finding, facts, late_calls_ns(facts) / facts->steps);
+}
+
+/* Kernels and copies per step that the optimizer launches. */
+static double optimizer_work(const struct facts *facts)
+{
+    return facts->summary->phases.means[PHASE_OPTIMIZER].work_count;
+}
+
+/* The device time for starting and ending kernels that a step would save if it ran once over its batch
+ * instead of in passes over pieces. That time per kernel is taken from the shortest kernel; since part of
+ * it may be work, no more than a call of the host counts. For matrix products it is known if their work is
+ * stated. The optimizer runs once per step already, and multiplies nothing. */
+static double busy_lost_to_passes(const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    const struct launches *launches = &facts->summary->launches;
+    double shortest = (double)launches->host_ns / fmax(1, (double)launches->count);
+    double count = 0, products = 0, product_ns = facts->summary->product_fixed_ns;
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        if (row->kind != WORK_COMPUTATION || (double)row->count < facts->passes * facts->steps)
+            continue;
+        shortest = fmin(shortest, (double)row->total_ns / (double)row->count);
+        if (name_is_product(trace_file_name(facts->summary->trace, row->name)))
+            products += (double)row->count;
+        else
+            count += (double)row->count;
+    }
+    if (isnan(product_ns))
+        product_ns = shortest;
+    count = fmax(0, count / facts->steps - optimizer_work(facts));
+    products /= facts->steps;
+    return (1 - 1 / facts->passes) * (count * shortest + products * product_ns);
+}
+
+/* The idle time that would be saved: that of launches, and that between queued kernels. The optimizer's part
+ * remains. */
+static double idle_lost_to_passes(const struct facts *facts)
+{
+    double between = (double)(facts_idle(facts)->queued_ns - facts_idle(facts)->stalled_ns -
+                              facts->summary->idle.late_ns) /
+                     facts->steps;
+
+    double optimizer = fmin(1, optimizer_work(facts) / fmax(1, facts->launches));
+
+    return (1 - optimizer) * (lost_to_launches(facts) + (1 - 1 / facts->passes) * fmax(0, between));
+}
+
+/* A tracer makes calls longer but not kernels, so the time that it adds to a step is idle time, as far as
+ * there is any. The result is in time of the traced step, like that of other rules. */
+static double lost_to_passes(const struct facts *facts)
+{
+    double idle = idle_lost_to_passes(facts), busy = busy_lost_to_passes(facts);
+    double untraced = facts->summary->trace->cost.step_ns;
+    double idle_at_all = facts->step_ns - facts->busy_ns;
+
+    if (!(untraced > 0 && untraced < facts->step_ns))
+        return idle + busy;
+    if (idle_at_all > 0)
+        idle *= fmax(0, untraced - facts->busy_ns) / idle_at_all;
+    busy *= fmin(1, untraced / facts->busy_ns);
+    return (idle + busy) * facts->step_ns / untraced;
+}
+
+/* A step that runs the same kernels several times, each time on a piece of its batch. */
+static bool judge_small_kernels(struct finding *finding, const struct facts *facts)
+{
+    char more[120];
+    int length;
+
+    if (!facts->has_steps || facts->passes < 2 || short_share(facts) < 0.25)
+        return false;
+    length =
+        snprintf(more, sizeof more, "every step runs the forward pass %.0f times; ", facts->passes);
+    if (isfinite(facts->summary->product_fixed_ns))
+        snprintf(more + length, sizeof more - (size_t)length,
+                 "a matrix product takes at least %s, however small it is; ",
+                 quantity_time(facts->summary->product_fixed_ns).text);
+    finding->gain_is_least = isnan(facts->summary->product_fixed_ns);
+    launch_evidence(finding, facts, more);
+    return finding_costs(finding, facts, lost_to_passes(facts));
+}
+
+const struct rule rules_of_launches[] = {
+    { "initialisation", "One-time initialisation",
+      "warm up before you measure or profile: it happens only once",
+      "a first call of 1 ms, 20 times HolisticTraceAnalysis' bound for long ones",
+      judge_initialisation, BOTTLENECK_FIRST_USE },
+    { "small_kernels", "Micro-batches are too small for the device",
+      "raise the micro-batch until memory is nearly full; accumulate gradients only beyond that",
+      "HolisticTraceAnalysis: kernels shorter than their launch", judge_small_kernels,
+      BOTTLENECK_LAUNCHING },
+    { "graph_recapture", "Graphs are captured again and again",
+      "keep a captured graph for each shape, and pad to a few lengths so that shapes are few",
+      "5% of a step, and a capture in every fifth step", judge_graph_recapture,
+      BOTTLENECK_FIRST_USE },
+    { "launch_bound", "The device waits for launches",
+      "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or raise the batch",
+      "HolisticTraceAnalysis: idle time by host wait", judge_launch_bound, BOTTLENECK_LAUNCHING },
+    { "oversubscribed_host", "The thread that launches loses its core",
+      "use no more threads than cores: fewer loader workers (num_workers), fewer threads per "
+      "worker (OMP_NUM_THREADS), and no other programs",
+      "HolisticTraceAnalysis: a launch call over 50 us is an outlier", judge_oversubscribed_host,
+      BOTTLENECK_LAUNCHING },
+    { 0 },
+};

@@ -1,0 +1,180 @@
+/* Findings of a loop that waits for its data. */
+#include "harness/base/figures/statistics.h"
+#include "harness/desk/diagnosis/epoch_borders.h"
+#include "harness/desk/diagnosis/host_facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The exposed loading that would be hidden if the host did not wait for the device. */
+static double loading_without_waits_ns(const struct facts *facts)
+{
+    return (double)facts_idle(facts)->hidable.loading_ns / facts->steps;
+}
+
+/* Loading that more workers would take out of the step, less `hidden`, and what they need for it themselves: they share
+ * the cores that are left. */
+static double lost_but(const struct facts *facts, double hidden)
+{
+    const struct event_device *device = facts->device;
+    static const enum host_doing loading = HOST_LOADING;
+    double exposed =
+        facts_doing_ns(facts, HOST_LOADING) - hidden + facts_paced_ns(facts, &loading, 1);
+    double rest = facts->step_ns - exposed;
+    int cores = device != NULL ? device->host_cores : 0;
+
+    if (cores > 0) {
+        double typical = facts_typical_loading_ns(facts);
+        cores -= device->shares_host_cores == 1 && cores > 1;
+        rest = fmax(rest, typical / cores);
+    }
+    return fmax(0, facts->step_ns - rest);
+}
+
+static double lost_to_loading(const struct facts *facts)
+{
+    return lost_but(facts, facts_loading_is_at_fault(facts) ? 0 : loading_without_waits_ns(facts));
+}
+
+static bool judge_data_loading(struct finding *finding, const struct facts *facts)
+{
+    double exposed = facts_doing_ns(facts, HOST_LOADING);
+
+    if (facts_loading_is_uneven(facts))
+        return false;
+    if (facts->summary->timeline.host_alone)
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the loop waits for data or prepares it for %s of %s", quantity_time(exposed).text,
+                 step_text(facts).text);
+    else
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "the device is idle for %s of %s while the loop waits for data or "
+                 "prepares it; its own work takes %s",
+                 quantity_time(exposed).text, step_text(facts).text,
+                 quantity_time(facts->busy_ns).text);
+    if (!finding_costs_shared(finding, facts, lost_to_loading(facts),
+                              lost_but(facts, 0) - lost_to_loading(facts)))
+        return false;
+    if (facts->summary->timeline.host_alone) /* Loading and computing share the cores. */
+        finding->predicted_gain = NAN;
+    return true;
+}
+
+/* A wait counts for the step that it is in; idle time, for the one that it begins in. `values` has room for three
+ * per step. */
+static struct epoch_borders find_borders_in(const struct facts *facts, double *values)
+{
+    const struct steps *steps = &facts->summary->steps;
+    int64_t count = steps->count;
+    double *sorted = values + count, *calls = sorted + count;
+
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = sorted[i] = (double)steps->items[i].part_ns[STEP_DATA_LOADING];
+        calls[i] = (double)facts->summary->phases.steps[i][PHASE_DATA].times;
+    }
+    stats_sort(sorted, (int)count);
+    return epoch_borders_find(&(struct step_waits){ .wait_ns = values,
+                                                    .sorted = sorted,
+                                                    .calls = calls,
+                                                    .usual_calls = stats_median(calls, (int)count),
+                                                    .count = count,
+                                                    .step_ns = facts->median_step_ns });
+}
+
+/* Without memory no border is found. */
+static struct epoch_borders find_borders(const struct facts *facts)
+{
+    struct epoch_borders borders = { .found = false };
+    double *values = calloc((size_t)facts->summary->steps.count * 3, sizeof *values);
+
+    if (values != NULL)
+        borders = find_borders_in(facts, values);
+    free(values);
+    return borders;
+}
+
+/* The part of all waiting that is at the borders, or elsewhere. */
+static double share_of_waiting(const struct facts *facts, const struct epoch_borders *borders,
+                               bool at_borders)
+{
+    double part = 0, all = 0;
+
+    for (int64_t i = 0; i < facts->summary->steps.count; i++) {
+        double wait = facts_loading_ns(facts, i);
+        all += wait;
+        part += epoch_borders_have(borders, i) == at_borders ? wait : 0;
+    }
+    return all > 0 ? part / all : 0;
+}
+
+/* Twice may be chance. */
+static bool come_again(struct finding *finding, const struct facts *facts,
+                       const struct epoch_borders *borders)
+{
+    int64_t times = facts_waits_apart(facts, borders);
+
+    if (times < 2)
+        return !borders->found && facts_loading_comes_again(facts);
+    if (times < FACTS_WAITS_TO_REPEAT && !(!borders->found && facts_loading_comes_again(facts)))
+        finding->confidence = CONFIDENCE_LOW;
+    return true;
+}
+
+static bool judge_uneven(struct finding *finding, const struct facts *facts, bool at_borders)
+{
+    int64_t count = facts->summary->steps.count, waiting;
+    struct epoch_borders borders;
+    size_t length;
+
+    if (count < FACTS_STEPS_TO_REPEAT || !facts_loading_is_uneven(facts))
+        return false;
+    borders = find_borders(facts);
+    finding->confidence = CONFIDENCE_MEDIUM;
+    if (at_borders ? !borders.found : !come_again(finding, facts, &borders))
+        return false;
+    waiting = facts_steps_that_wait(facts);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%lld of %lld steps account for most of the wait for data, up to %s each; the median "
+             "step waits %s of %s",
+             (long long)waiting, (long long)count,
+             quantity_time(facts->summary->idle.loadings[count - 1]).text,
+             quantity_time(facts_typical_loading_ns(facts)).text,
+             quantity_time(facts->median_step_ns).text);
+    length = strlen(finding->evidence);
+    if (at_borders)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; an epoch begins every %lld steps, and waits at random steps would look like "
+                 "that with a chance of %.2g%%",
+                 (long long)borders.steps, 100 * borders.chance);
+    else if (borders.found)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; %.0f%% of it is not where epochs begin",
+                 100 * share_of_waiting(facts, &borders, false));
+    return finding_costs(finding, facts,
+                         lost_to_loading(facts) * share_of_waiting(facts, &borders, at_borders));
+}
+
+static bool judge_data_jitter(struct finding *finding, const struct facts *facts)
+{
+    return judge_uneven(finding, facts, false);
+}
+
+static bool judge_epoch_gap(struct finding *finding, const struct facts *facts)
+{
+    return judge_uneven(finding, facts, true);
+}
+
+const struct rule rules_of_loading[] = {
+    { "data_loading", "The step waits for data",
+      "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
+      "torch_tb_profiler: data loading over 5% of a step", judge_data_loading, BOTTLENECK_LOADING },
+    { "data_jitter", "A few steps wait long for data",
+      "prefetch more batches, so that a slow one is ready in time",
+      "step times should vary by less than 10%", judge_data_jitter, BOTTLENECK_LOADING },
+    { "epoch_gap", "The device waits between epochs",
+      "keep the workers alive (persistent_workers=True) and prefetch the next epoch's batches",
+      "torch_tb_profiler: data loading over 5% of a step", judge_epoch_gap, BOTTLENECK_LOADING },
+    { 0 },
+};

@@ -1,0 +1,349 @@
+/* Findings of memory: what ends a run, and what wastes memory or time on allocating it. */
+#include "harness/desk/diagnosis/host_facts.h"
+
+#include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/timeline/intervals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The bytes that may be allocated on a device; 0: unknown. */
+static int64_t budget_of(const struct facts *facts, const struct memory_device *memory)
+{
+    const struct event_device *device = trace_file_device(facts->summary->trace, memory->device);
+
+    if (device == NULL)
+        return 0;
+    return device->memory_budget_bytes > 0 ? device->memory_budget_bytes : device->memory_bytes;
+}
+
+/* The device with the highest peak whose totals are the allocator's own. */
+static const struct memory_device *fullest(const struct facts *facts)
+{
+    const struct memory_curve *memory = &facts->summary->memory;
+    const struct memory_device *most = NULL;
+
+    for (int64_t i = 0; i < memory->device_count; i++)
+        if (memory->devices[i].stated && (most == NULL || memory->devices[i].peak > most->peak))
+            most = &memory->devices[i];
+    return most;
+}
+
+/* --- Activations --- */
+
+/* The part of the peak that is freed within a step: the category "activations" or, without categories, what
+ * comes and goes. */
+static int64_t activations_at_peak(const struct facts *facts, const struct memory_device *device,
+                                   bool *by_category)
+{
+    const struct memory_curve *memory = &facts->summary->memory;
+    int64_t least = device->peak;
+
+    *by_category = device->category_count > 0;
+    for (int64_t i = 0; i < device->category_count; i++) {
+        const struct memory_category *category = &memory->categories[device->first_category + i];
+        if (strcmp(trace_file_name(facts->summary->trace, category->name), "activations") == 0)
+            return category->at_peak;
+    }
+    if (*by_category)
+        return 0;
+    for (int64_t i = 0; i < device->point_count; i++) {
+        int64_t allocated = memory->points[device->first_point + i].allocated;
+        least = allocated < least ? allocated : least;
+    }
+    return device->peak - least;
+}
+
+static bool judge_activation_memory(struct finding *finding, const struct facts *facts)
+{
+    const struct memory_device *device = fullest(facts);
+    int64_t budget = device != NULL ? budget_of(facts, device) : 0, activations;
+    double share = budget > 0 ? (double)device->peak / (double)budget : 0;
+    bool by_category;
+
+    if (budget > 0)
+        finding_judges(finding, "peak share of memory", share, 0.9, 0.98);
+    if (!(share >= 0.9))
+        return false;
+    activations = activations_at_peak(facts, device, &by_category);
+    if (!((double)(device->peak - activations) < 0.9 * (double)budget))
+        return false;
+    finding->severity = share >= 0.98 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
+    finding->confidence = by_category ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the peak is %s, %.0f%% of the %s available; %s of it %s",
+             quantity_bytes((double)device->peak).text, 100 * share,
+             quantity_bytes((double)budget).text, quantity_bytes((double)activations).text,
+             by_category ? "are activations" : "come and go within the trace");
+    return true;
+}
+
+/* --- Headroom --- */
+
+/* The share of kernel time in kernels that are short on average. */
+static double short_share(const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    double all = 0, short_ns = 0;
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        double total_ns = (double)row->total_ns;
+        if (row->kind != WORK_COMPUTATION)
+            continue;
+        all += total_ns;
+        if (total_ns < RULE_SHORT_KERNEL_NS * (double)row->count)
+            short_ns += total_ns;
+    }
+    return all > 0 ? short_ns / all : 0;
+}
+
+static double loading_share(const struct facts *facts)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+
+    return (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]) /
+           facts->window_ns;
+}
+
+/* A larger batch helps where kernels are too short to fill the device. It does not where they are long, or
+ * where the loader sets the pace; and a device in the host's memory shares it with everything else. */
+static bool judge_memory_headroom(struct finding *finding, const struct facts *facts)
+{
+    const struct memory_device *device = fullest(facts);
+    int64_t budget = device != NULL ? budget_of(facts, device) : 0, held;
+    double brief = short_share(facts);
+
+    if (budget <= 0 || facts->device == NULL || facts->device->shares_host_cores == 1 ||
+        facts_are_few(facts))
+        return false;
+    held = device->reserved_peak > device->peak ? device->reserved_peak : device->peak;
+    if (!((double)held < 0.5 * (double)budget) || !(brief >= 0.5) || !(loading_share(facts) < 0.1))
+        return false;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "at its peak the allocator holds %s, %.3g%% of the %s available; %.0f%% of kernel time "
+        "is in kernels shorter than 100 us, which a larger batch would fill",
+        quantity_bytes((double)held).text, 100 * (double)held / (double)budget,
+        quantity_bytes((double)budget).text, 100 * brief);
+    finding_informs(finding);
+    return true;
+}
+
+/* --- Growth --- */
+
+struct growth {
+    int64_t steps, rises;
+    int64_t first, last; /* bytes at the ends of steps; the first step is left out */
+};
+
+static void take_level(struct growth *growth, int64_t level)
+{
+    if (growth->steps++ == 0)
+        growth->first = level;
+    else
+        growth->rises += level > growth->last;
+    growth->last = level;
+}
+
+static struct growth growth_of(const struct facts *facts, const struct memory_device *device)
+{
+    const struct summary *summary = facts->summary;
+    const struct memory_point *points = summary->memory.points + device->first_point;
+    struct growth growth = { 0, 0, 0, 0 };
+    int64_t at = 0;
+
+    for (int64_t step = 0; step < summary->steps.count; step++) {
+        int64_t end_ns = summary->steps.items[step].event->end_ns;
+        while (at < device->point_count && points[at].event->start_ns <= end_ns) at++;
+        if (step > 0 && at > 0)
+            take_level(&growth, points[at - 1].allocated);
+    }
+    return growth;
+}
+
+/* What is kept by each step may be a number, for a curve of the loss. Growth matters if it doubles the peak
+ * within so many steps. */
+static const double GROWTH_STEPS = 1e5;
+
+static bool judge_memory_growth(struct finding *finding, const struct facts *facts)
+{
+    const struct memory_device *device = fullest(facts);
+    struct growth growth;
+    int64_t budget;
+    double per_step, left;
+
+    if (device == NULL)
+        return false;
+    growth = growth_of(facts, device);
+    if (growth.steps < 5 || growth.rises < (growth.steps - 1) * 4 / 5 ||
+        growth.last <= growth.first)
+        return false;
+    per_step = (double)(growth.last - growth.first) / (double)(growth.steps - 1);
+    if (per_step * GROWTH_STEPS < (double)device->peak)
+        return false;
+    budget = budget_of(facts, device);
+    left = (double)(budget - device->peak) / per_step;
+    finding->severity = budget > 0 && left <= 1000 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "allocated memory at the end of a step grows by %s per step, in %lld of %lld steps",
+             quantity_bytes(per_step).text, (long long)growth.rises, (long long)(growth.steps - 1));
+    if (budget > 0) {
+        size_t length = strlen(finding->evidence);
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; the %s available are used up after %.0f more steps",
+                 quantity_bytes((double)budget).text, fmax(0, left));
+    }
+    return true;
+}
+
+/* --- Allocating --- */
+
+static bool judge_fragmentation(struct finding *finding, const struct facts *facts)
+{
+    const struct memory_device *device = fullest(facts);
+    int64_t budget = device != NULL ? budget_of(facts, device) : 0;
+    double ratio, unused;
+
+    if (budget == 0 || device->reserved_at_peak < 0 || device->peak <= 0)
+        return false;
+    ratio = (double)device->reserved_at_peak / (double)device->peak;
+    unused = (double)(device->reserved_at_peak - device->peak);
+    finding_judges(finding, "unused share of memory", unused / (double)budget, 0.1, 0.25);
+    if (!(ratio >= 1.2) || !(unused >= 0.1 * (double)budget))
+        return false;
+    finding->severity = unused >= 0.25 * (double)budget ? SEVERITY_MAJOR : SEVERITY_MINOR;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the allocator reserves %s for %s in use, %.2f times as much; %.0f%% of the "
+             "device's memory is reserved but unused",
+             quantity_bytes((double)device->reserved_at_peak).text,
+             quantity_bytes((double)device->peak).text, ratio, 100 * unused / (double)budget);
+    return true;
+}
+
+/* Calls of the window that allocate or release. */
+struct allocations {
+    int64_t count, releases;
+    int64_t ns, longest_ns[3];
+    int64_t steps; /* that have some */
+};
+
+static void take_allocation(struct allocations *all, const struct trace_event *event, bool releases)
+{
+    int64_t ns = event->end_ns - event->start_ns;
+
+    all->count++;
+    all->releases += releases;
+    all->ns = intervals_sum_ns(all->ns, ns);
+    for (size_t i = 0; i < ARRAY_SIZE(all->longest_ns); i++)
+        if (ns > all->longest_ns[i]) {
+            int64_t shorter = all->longest_ns[i];
+            all->longest_ns[i] = ns;
+            ns = shorter;
+        }
+}
+
+/* The host's events are sorted by thread, so a step in which several threads allocate comes up several
+ * times: `has` marks the steps that were counted. If it is NULL, there was no memory for it, and nothing is
+ * counted. */
+static struct allocations count_allocations(const struct facts *facts, bool *has)
+{
+    const struct summary *summary = facts->summary;
+    struct allocations all = { 0 };
+
+    if (has == NULL)
+        return all;
+    for (int64_t i = 0; i < summary->timeline.host_count; i++) {
+        const struct trace_event *event = summary->timeline.host[i];
+        const char *name = trace_file_name(summary->trace, event->name);
+        int64_t step;
+        if (!trace_event_is_call(event) || event->start_ns < summary->idle.start_ns ||
+            event->start_ns >= summary->idle.end_ns || !name_is_allocation(name))
+            continue;
+        take_allocation(&all, event, name_is_release(name));
+        step = steps_find(&summary->steps, event->start_ns);
+        if (step >= 0 && !has[step]) {
+            all.steps++;
+            has[step] = true;
+        }
+    }
+    return all;
+}
+
+static struct allocations allocations(const struct facts *facts)
+{
+    bool *has = calloc((size_t)facts->summary->steps.count + 1, sizeof *has);
+    struct allocations all = count_allocations(facts, has);
+
+    free(has);
+    return all;
+}
+
+/* A caching allocator fills its cache in the first steps, and libraries allocate at their first use. Churn
+ * goes on: it is in half of the steps or, if none are marked, memory is released again and again. */
+static bool goes_on(const struct facts *facts, const struct allocations *all)
+{
+    if ((double)all->count < 2 * facts->steps)
+        return false;
+    return facts->has_steps ? 2 * all->steps >= facts->summary->steps.count : all->releases >= 3;
+}
+
+/* The idle time in these calls, and what they put off, or launches between them, which take longer as well. */
+static double lost_to_allocations(const struct facts *facts, int64_t ns)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+    int64_t own = time->free_ns[HOST_ALLOCATING] + time->drained_ns[HOST_ALLOCATING];
+    int64_t between = time->free_ns[HOST_LAUNCHING] + time->free_ns[HOST_OPERATOR] +
+                      time->free_ns[HOST_OUTSIDE] + time->free_ns[HOST_WORKING];
+
+    return fmax((double)interval_earlier(ns, own + between) / facts->steps,
+                (double)interval_earlier(ns, own) / facts->steps +
+                    facts_put_off_ns(facts, HOST_ALLOCATING));
+}
+
+static bool judge_allocation_churn(struct finding *finding, const struct facts *facts)
+{
+    struct allocations all = allocations(facts);
+    int64_t ns =
+        all.ns - (all.longest_ns[0] - all.longest_ns[2]) -
+        (all.longest_ns[1] - all.longest_ns[2]); /* the two longest calls may be accidents */
+
+    if (!goes_on(facts, &all))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%.4g calls %s allocate or release memory; they take %s of %s",
+             (double)all.count / facts->steps, facts_per(facts),
+             quantity_time((double)ns / facts->steps).text, step_text(facts).text);
+    /* On a host's cores the launches between these calls take longer as well: 14 us each in
+     * allocation_churn, and 7 us after the fix. */
+    finding->gain_is_least = facts->device != NULL && facts->device->shares_host_cores == 1;
+    return finding_costs(finding, facts, lost_to_allocations(facts, ns));
+}
+
+const struct rule rules_of_memory[] = {
+    { "memory_growth", "Memory grows with every step: a leak",
+      "find what is kept alive: a loss with its graph, a list of outputs; detach it, or keep "
+      "numbers",
+      "in a steady state a step ends with as much memory as it began with", judge_memory_growth,
+      BOTTLENECK_ALLOCATION },
+    { "activation_memory", "Activations fill the device's memory",
+      "recompute them in backward (torch.utils.checkpoint), use a 16-bit type, or lower the batch",
+      "torch_tb_profiler: peak over 90% of the device's memory", judge_activation_memory,
+      BOTTLENECK_ALLOCATION },
+    { "allocation_churn", "Every step allocates device memory again",
+      "use a caching or stream-ordered allocator; allocate before the loop",
+      "cudaFree waits for the device (CUDA runtime's documentation)", judge_allocation_churn,
+      BOTTLENECK_ALLOCATION },
+    { "fragmentation", "The allocator reserves much more than is in use",
+      "use few allocation sizes, round them, or use expandable segments",
+      "reserved over allocated: 1.2, and a tenth of the device", judge_fragmentation,
+      BOTTLENECK_NONE },
+    { "memory_headroom", "A larger batch fits into the device's memory",
+      "raise the batch, and the learning rate with it, until kernels are long enough or memory is "
+      "used; with checkpointing, keep more activations",
+      "peak below 50% of the device's memory: a larger batch fits", judge_memory_headroom,
+      BOTTLENECK_NONE },
+    { 0 },
+};

@@ -1,0 +1,331 @@
+/* Findings of communication, in one rank's trace and between those of a run. */
+#include "harness/desk/diagnosis/ranks.h"
+#include "harness/desk/diagnosis/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- One rank --- */
+
+/* How long this rank waits for the slow one, which is another finding; 0: none is slow. */
+static double waits_ns(const struct facts *facts)
+{
+    struct rank_figures *figures = calloc((size_t)facts->rank_count, sizeof *figures);
+    int64_t which = facts->summary - facts->ranks;
+    struct slow_rank slow;
+    double ns = 0;
+
+    if (figures != NULL &&
+        ranks_compare(&slow, figures, facts->ranks, facts->rank_count) == STATUS_OK &&
+        slow_rank_matters(&slow) && figures[which].is_compared)
+        ns = figures[which].waits_ns;
+    free(figures);
+    return ns;
+}
+
+/* What reduces gradients in backward, per step, where the trace states its size. */
+struct reductions {
+    double count, bytes;
+};
+
+static struct reductions reductions(const struct facts *facts)
+{
+    const struct message_sum *sums = facts->summary->messages.backward;
+    struct reductions reductions = { 0, 0 };
+    static const enum message_kind reducing[] = { MESSAGE_ALL_REDUCE, MESSAGE_REDUCE_SCATTER };
+
+    for (size_t i = 0; i < ARRAY_SIZE(reducing); i++) {
+        reductions.count += (double)sums[reducing[i]].sized_count / facts->steps;
+        reductions.bytes += (double)sums[reducing[i]].bytes / facts->steps;
+    }
+    return reductions;
+}
+
+/* Forward sends no gradients: if it reduces as much as backward, both send activations, of a model that is
+ * split. */
+static bool model_is_split(const struct facts *facts)
+{
+    const struct messages *messages = &facts->summary->messages;
+
+    return 2 * (double)messages->elsewhere[MESSAGE_ALL_REDUCE].bytes / facts->steps >=
+           reductions(facts).bytes;
+}
+
+/* Buckets of DistributedDataParallel: bucket_cap_mb, and its first one, the smallest (PyTorch,
+ * torch/nn/parallel/distributed.py). */
+#define BUCKET_BYTES (25.0 * (1 << 20))
+#define SMALL_BYTES  (1.0 * (1 << 20))
+
+enum { MESSAGES_LEAST = 8 }; /* per step, as of small copies */
+
+static double bucket_count(const struct reductions *reductions)
+{
+    return fmax(1, ceil(reductions->bytes / BUCKET_BYTES));
+}
+
+/* The part of communication that nothing hides. */
+static double exposed_share(const struct facts *facts)
+{
+    const struct usage *usage = &facts->summary->timeline.all;
+    double all = (double)usage->kind_ns[WORK_COMMUNICATION];
+
+    return all > 0 ? (double)usage->communication_exposed_ns / all : 0;
+}
+
+/* The time that messages have whatever their size, of those that larger buckets would save; 0: they are few,
+ * large, or what they send is not known to be gradients. */
+static double lost_to_small_messages(const struct facts *facts)
+{
+    struct reductions sent = reductions(facts);
+
+    if (sent.count < MESSAGES_LEAST || !(sent.bytes <= SMALL_BYTES * sent.count) ||
+        model_is_split(facts))
+        return 0;
+    return fmax(0, sent.count - bucket_count(&sent)) * facts->summary->messages.fixed_ns *
+           exposed_share(facts);
+}
+
+static bool judge_small_messages(struct finding *finding, const struct facts *facts)
+{
+    const struct messages *messages = &facts->summary->messages;
+    struct reductions sent = reductions(facts);
+    double lost = lost_to_small_messages(facts);
+
+    if (!(lost > 0))
+        return false;
+    finding->confidence = CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "backward sends its gradients of %s in %.4g messages %s, of %s on average, where "
+             "buckets of %s would be %.0f; the shortest takes %s, of which %s do not depend on its "
+             "size; %.0f%% of communication does not overlap with compute",
+             quantity_bytes(sent.bytes).text, sent.count, facts_per(facts),
+             quantity_bytes(sent.bytes / sent.count).text, quantity_bytes(BUCKET_BYTES).text,
+             bucket_count(&sent), quantity_time(messages->shortest_ns).text,
+             quantity_time(messages->fixed_ns).text, 100 * exposed_share(facts));
+    return finding_costs(finding, facts, lost);
+}
+
+/* Compared with backward, which could hide it. Where the trace does not tell what backward computed, the share of
+ * the step is all there is to compare. */
+static void judge_share_of_backward(struct finding *finding, const struct facts *facts,
+                                    double exposed)
+{
+    const double good = 0.15, bad = 0.3;
+    double backward = (double)facts->summary->messages.backward_ns / facts->steps;
+    size_t length = strlen(finding->evidence);
+
+    if (!(backward > 0))
+        return;
+    finding_judges(finding, "exposed share of backward", exposed / (backward + exposed), good, bad);
+    snprintf(finding->evidence + length, sizeof finding->evidence - length,
+             "; without that, backward would be %.0f%% shorter",
+             100 * exposed / (backward + exposed));
+}
+
+static bool judge_exposed_communication(struct finding *finding, const struct facts *facts)
+{
+    const struct usage *usage = &facts->summary->timeline.all;
+    double exposed = (double)usage->communication_exposed_ns / facts->steps;
+    double waits = facts->rank_count > 1 ? fmin(exposed, waits_ns(facts)) : 0;
+    double rest = fmax(0, exposed - waits - lost_to_small_messages(facts));
+    char waiting[80] = "";
+    bool found;
+
+    if (waits > 0)
+        snprintf(waiting, sizeof waiting, ", %s of them waiting for the slow rank",
+                 quantity_time(waits).text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "communication takes %s of %s; %s of that does not overlap with compute%s",
+             quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
+             step_text(facts).text, quantity_time(exposed).text, waiting);
+    found = finding_costs_from(finding, facts, rest, 0.1);
+    judge_share_of_backward(finding, facts, exposed);
+    return found;
+}
+
+/* --- Replicated state --- */
+
+/* The gradients of all parameters. Each pass that reduces them sends a message at least; with fewer messages than passes,
+ * only the last pass of an update does (DistributedDataParallel.no_sync()). */
+static double gradient_bytes(const struct facts *facts)
+{
+    struct reductions sent = reductions(facts);
+
+    return sent.count >= facts->passes && facts->passes > 1 ? sent.bytes / facts->passes
+                                                            : sent.bytes;
+}
+
+/* Whether parameters come back after the update, which they do if each rank updates a part of them.
+ * DistributedDataParallel broadcasts too, but only buffers, which are small. */
+static bool update_is_shared(const struct facts *facts, double reduced_bytes)
+{
+    const struct messages *messages = &facts->summary->messages;
+    static const enum message_kind returning[] = { MESSAGE_ALL_GATHER, MESSAGE_BROADCAST };
+    double returned = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(returning); i++)
+        returned += (double)(messages->backward[returning[i]].bytes +
+                             messages->elsewhere[returning[i]].bytes) /
+                    facts->steps;
+    return messages->backward[MESSAGE_REDUCE_SCATTER].count > 0 ||
+           messages->elsewhere[MESSAGE_REDUCE_SCATTER].count > 0 || returned >= reduced_bytes / 4;
+}
+
+/* The states that an optimizer keeps for each parameter, by its name in "Optimizer.step#AdamW.step" or in its kernels;
+ * 0: not known. SGD may have one or none. */
+static int states_of(const char *name)
+{
+    static const struct {
+        const char *part;
+        int states;
+    } optimizers[] = { { "Adagrad", 1 }, { "RMSprop", 1 }, { "Adam", 2 }, { "adam", 2 },
+                       { "NAdam", 2 },   { "LAMB", 2 },    { "Lamb", 2 }, { "lamb", 2 } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(optimizers); i++)
+        if (strstr(name, optimizers[i].part) != NULL)
+            return optimizers[i].states;
+    return 0;
+}
+
+static int optimizer_states(const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+    const struct kernels *kernels = &facts->summary->kernels;
+    const struct span_row *row = spans_find(&facts->summary->spans, trace, "Optimizer.step#", true);
+    int states = row != NULL ? states_of(trace_file_name(trace, row->name)) : 0;
+
+    for (int64_t i = 0; i < kernels->count && states == 0; i++)
+        states = states_of(trace_file_name(trace, kernels->rows[i].name));
+    return states;
+}
+
+/* What the allocator says that the optimizer has at the peak; 0: it does not say. */
+static int64_t stated_state(const struct facts *facts)
+{
+    const struct memory_curve *memory = &facts->summary->memory;
+    int64_t most = 0;
+
+    for (int64_t i = 0; i < memory->category_count; i++)
+        if (strcmp(trace_file_name(facts->summary->trace, memory->categories[i].name),
+                   "optimizer") == 0 &&
+            memory->categories[i].at_peak > most)
+            most = memory->categories[i].at_peak;
+    return most;
+}
+
+/* Ranks that reduce their gradients to all of them, and get no parameters back, must each make the whole update,
+ * and so keep the whole state. Where the allocator does not state what that takes, it has the type of the
+ * parameters (torch/optim/adamw.py: zeros_like), and so of the gradients. */
+static bool judge_replicated_state(struct finding *finding, const struct facts *facts)
+{
+    const struct event_device *device = facts->device;
+    double reduced = gradient_bytes(facts), memory, state, freed;
+    double ranks = (double)facts->summary->trace->world_size;
+
+    if (device == NULL || !(ranks >= 2) || !(reduced > 0) || model_is_split(facts) ||
+        update_is_shared(facts, reduced))
+        return false;
+    memory = (double)(device->memory_budget_bytes > 0 ? device->memory_budget_bytes
+                                                      : device->memory_bytes);
+    state = (double)stated_state(facts);
+    finding->confidence = state > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    if (!(state > 0))
+        state = optimizer_states(facts) * reduced;
+    freed = state * (1 - 1 / ranks);
+    if (!(memory > 0) || !(state > 0))
+        return false;
+    finding_judges(finding, "replicated share of memory", freed / memory, 0.1, 0.25);
+    if (!(freed >= 0.1 * memory))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "each of %.0f ranks reduces gradients of %s per step and gets no parameters back, so "
+             "it updates all of them; the optimizer's state takes %s, %.0f%% of the %s available; "
+             "in equal parts it would take %s",
+             ranks, quantity_bytes(reduced).text, quantity_bytes(state).text, 100 * state / memory,
+             quantity_bytes(memory).text, quantity_bytes(state / ranks).text);
+    return true;
+}
+
+/* --- All ranks --- */
+
+static long long number_of(const struct facts *facts, int64_t which)
+{
+    const struct trace_file *trace = facts->ranks[which].trace;
+
+    return (long long)(trace->rank >= 0 ? trace->rank : which);
+}
+
+enum { NEAR_MOST = 8 }; /* ranks to name */
+
+/* " (as slow: ranks 5, 7)"; nothing if there are none. */
+static void name_near(char *text, size_t size, const struct facts *facts,
+                      const struct slow_rank *slow, const struct rank_figures *figures)
+{
+    size_t length;
+    int64_t named = 0;
+
+    text[0] = '\0';
+    if (slow->near == 0)
+        return;
+    length = (size_t)snprintf(text, size, " (as slow: rank%s", slow->near == 1 ? "" : "s");
+    for (int64_t i = 0; i < facts->rank_count && named < NEAR_MOST; i++)
+        if (i != slow->which && rank_is_slow(slow, &figures[i]))
+            length += (size_t)snprintf(text + length, size - length, "%s%lld",
+                                       named++ > 0 ? ", " : " ", number_of(facts, i));
+    if (slow->near > named)
+        length += (size_t)snprintf(text + length, size - length, " and %lld more",
+                                   (long long)(slow->near - named));
+    snprintf(text + length, size - length, ")");
+}
+
+/* The ranks share one step, and so a share of it: a rank that sees a longer one loses no more. */
+static bool judge_straggler(struct finding *finding, const struct facts *facts)
+{
+    struct rank_figures *figures = calloc((size_t)facts->rank_count, sizeof *figures);
+    struct slow_rank slow;
+    char near[240], does[160] = "";
+    bool found = figures != NULL &&
+                 ranks_compare(&slow, figures, facts->ranks, facts->rank_count) == STATUS_OK &&
+                 slow_rank_matters(&slow);
+
+    if (found) {
+        name_near(near, sizeof near, facts, &slow, figures);
+        if (slow_rank_does(&slow) != NULL)
+            snprintf(does, sizeof does, ", while it %s for %s, the others for %s",
+                     slow_rank_does(&slow), quantity_time(slow.part_ns).text,
+                     quantity_time(slow.part_typical_ns).text);
+        snprintf(finding->evidence, sizeof finding->evidence,
+                 "rank %lld%s communicates for %s %s, the others for %s (median): they wait for "
+                 "it%s; as fast as the next rank, it would make the step %s instead of %s",
+                 number_of(facts, slow.which), near, quantity_time(slow.least_ns).text,
+                 facts_per(facts), quantity_time(slow.typical_ns).text, does,
+                 quantity_time(slow.step_ns - slow.lost_ns).text, quantity_time(slow.step_ns).text);
+        found = finding_costs(finding, facts, slow.lost_ns / slow.step_ns * facts->step_ns);
+    }
+    free(figures);
+    return found;
+}
+
+const struct rule rules_of_ranks[] = {
+    { "straggler", "One rank keeps the others waiting",
+      "look at the trace of that rank: its loader, its samples, the clocks of its device",
+      "10% of a step", judge_straggler, BOTTLENECK_COMMUNICATION },
+    { "exposed_communication", "Exposed communication",
+      "start it in buckets during backward (DDP), compress gradients, or accumulate them",
+      "torch_tb_profiler: communication over 10% of a step; below 15% of backward is good, over "
+      "30% "
+      "bad",
+      judge_exposed_communication, BOTTLENECK_COMMUNICATION },
+    { "small_messages", "Gradients are sent in many small messages",
+      "send them in larger buckets: DistributedDataParallel(bucket_cap_mb=25) or more, larger "
+      "units of FSDP, or one flat buffer",
+      "buckets of DistributedDataParallel: 25 MiB, the first one 1 MiB; 5% of a step",
+      judge_small_messages, BOTTLENECK_COMMUNICATION },
+    { "replicated_state", "Every rank keeps the whole optimizer state",
+      "give each rank a part of it: ZeroRedundancyOptimizer, or FSDP (fully_shard)",
+      "a tenth of the device's memory, and a quarter is bad", judge_replicated_state,
+      BOTTLENECK_NONE },
+    { 0 },
+};

@@ -1,0 +1,163 @@
+/* Findings of the trace itself: what it cannot tell. */
+#include "harness/desk/diagnosis/rules.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool judge_unread_device(struct finding *finding, const struct facts *facts)
+{
+    const char *device = facts->summary->trace->unread_device;
+
+    if (!facts_are_foreign(facts))
+        return false;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "its rows are of %s; only those are read that PyTorch's profiler writes of GPUs (CUDA, "
+        "ROCm, XPU) and of the host",
+        device != NULL ? device : "kinds that are not known");
+    finding_informs(finding);
+    return true;
+}
+
+static bool judge_no_device_activity(struct finding *finding, const struct facts *facts)
+{
+    bool alone = facts->summary->timeline.host_alone;
+
+    if (facts->summary->timeline.work_count > 0 ||
+        (alone && facts_computing_share(facts) >= RULE_BUSY_GOOD))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "none of the %lld events is a kernel, a copy or a memset%s",
+             (long long)facts->summary->trace->event_count,
+             alone ? ", and no device is described or called" : "");
+    finding->severity = SEVERITY_MAJOR;
+    if (alone) { /* Nobody is at fault who computes on a host. */
+        finding->bottleneck = BOTTLENECK_NONE;
+        finding_informs(finding);
+    }
+    return true;
+}
+
+/* Adds a complaint. The advice of the first one becomes the finding's. */
+__attribute__((format(printf, 3, 4))) static void
+complain(struct finding *finding, const char *advice, const char *format, ...)
+{
+    size_t length = strlen(finding->evidence), size = sizeof finding->evidence;
+    va_list arguments;
+
+    if (length == 0)
+        finding->advice = advice;
+    else
+        length += (size_t)snprintf(finding->evidence + length, size - length, "; ");
+    if (length >= size)
+        return;
+    va_start(arguments, format);
+    vsnprintf(finding->evidence + length, size - length, format, arguments);
+    va_end(arguments);
+}
+
+enum { STEPS_LEAST = 3 };
+
+static void complain_of_recording(struct finding *finding, const struct trace_file *trace)
+{
+    if (trace->partial)
+        complain(finding, "let the profiler finish writing the file, and copy all of it",
+                 "the trace is incomplete: %.200s", trace->partial_reason);
+    if (trace->dropped_count > 0)
+        complain(finding, "record fewer steps, or give the profiler larger buffers",
+                 "the recorder dropped %lld record%s", (long long)trace->dropped_count,
+                 trace->dropped_count == 1 ? "" : "s");
+    if (trace->bad_count > 0)
+        complain(finding, "record the trace again", "%lld event%s broken",
+                 (long long)trace->bad_count, trace->bad_count == 1 ? " is" : "s are");
+}
+
+static void complain_of_steps(struct finding *finding, const struct facts *facts)
+{
+    static const char mark[] =
+        "call profiler.step() after every step, and record at least 3 of them";
+    const struct summary *summary = facts->summary;
+
+    if (facts->has_steps && summary->timeline.work_count > 0 && summary->steps.count < STEPS_LEAST)
+        complain(finding, "record at least 3 whole steps",
+                 "fewer than %d steps: too few to be steady", STEPS_LEAST);
+    if (facts->has_steps)
+        return;
+    if (summary->timeline.work_count > 0 || summary->operators.count > 0)
+        complain(finding, mark,
+                 facts_of_whole(facts)
+                     ? "no steps are marked (profiler.step()), so figures are for the whole trace"
+                     : "no steps are marked (profiler.step()), so the optimizer's calls count as "
+                       "steps");
+}
+
+static void complain_of_launches(struct finding *finding, const struct facts *facts)
+{
+    static const char host[] = "record the host too (ProfilerActivity.CPU), in whole steps";
+    const struct launches *launches = &facts->summary->launches;
+
+    if (launches->count == 0)
+        complain(finding, host,
+                 "the host's calls are missing, so the trace does not show why the device is idle");
+    else if (launches->orphan_count * 10 > facts->summary->timeline.work_count)
+        complain(finding, host,
+                 "for more than 10%% of the device's work the trace has no launch call");
+    if (facts->lacks_work)
+        complain(finding, "wait for the device before the profiler stops",
+                 "the work of %lld of %lld launches is missing, so the device only seems idle",
+                 (long long)launches->lost_count,
+                 (long long)(launches->count + launches->lost_count));
+}
+
+static void complain_of_messages(struct finding *finding, const struct facts *facts)
+{
+    const struct message_sum *sums = facts->summary->messages.backward;
+    const struct message_sum *all = &sums[MESSAGE_ALL_REDUCE],
+                             *parts = &sums[MESSAGE_REDUCE_SCATTER];
+
+    if (all->count + parts->count > 0 && all->sized_count + parts->sized_count == 0)
+        complain(finding, "record with PyTorch 2.3 or newer",
+                 "messages between ranks do not state their size, so it is not known whether they "
+                 "are too small, or what each rank keeps");
+}
+
+static bool judge_insufficient_data(struct finding *finding, const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+
+    finding->evidence[0] = '\0';
+    complain_of_recording(finding, summary->trace);
+    if (facts_are_few(facts) && summary->timeline.work_count > 0)
+        complain(finding, "record at least 3 whole steps",
+                 "%lld kernels and copies are too few to judge by",
+                 (long long)summary->timeline.work_count);
+    complain_of_steps(finding, facts);
+    if (summary->timeline.work_count > 0) {
+        complain_of_launches(finding, facts);
+        complain_of_messages(finding, facts);
+        if (summary->trace->device_count == 0)
+            complain(finding, "record with a profiler that describes the device, as PyTorch's does",
+                     "the device is not described, so its abilities and its memory are unknown");
+    }
+    finding_informs(finding);
+    if (facts_are_few(facts) && summary->timeline.work_count > 0)
+        finding->bottleneck = BOTTLENECK_UNCLEAR;
+    return finding->evidence[0] != '\0';
+}
+
+const struct rule rules_of_trace[] = {
+    { "unread_device", "This trace cannot be judged",
+      "use the profiler of the device's vendor (XProf for TPUs), or record with PyTorch's on a GPU",
+      "without device work there is nothing to judge", judge_unread_device,
+      BOTTLENECK_UNSUPPORTED },
+    { "no_device_activity", "The trace shows no device work",
+      "record the device as well (ProfilerActivity.CUDA); on GPUs, check that CUPTI is found",
+      "without device work there is nothing to judge", judge_no_device_activity,
+      BOTTLENECK_UNCLEAR },
+    { "insufficient_data", "The trace lacks information",
+      "record at least 3 whole steps, with the calls of the host", "the least that the rules need",
+      judge_insufficient_data, BOTTLENECK_NONE },
+    { 0 },
+};

@@ -1,0 +1,102 @@
+#include "harness/desk/diagnosis/run_findings.h"
+
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_known(const struct findings *ranks, int64_t before, const char *id)
+{
+    for (int64_t i = 0; i < before; i++)
+        if (findings_find(&ranks[i], id) != NULL)
+            return true;
+    return false;
+}
+
+/* A finding of rank `first`, which no rank before it has, over all ranks. *mean has the mean cost, ranks
+ * without the finding included. */
+static struct finding_spread gather(const struct findings *ranks, int64_t count, int64_t first,
+                                    const char *id, struct finding *mean)
+{
+    const struct finding *some = findings_find(&ranks[first], id), *worst = some;
+    struct finding_spread spread = { first, 0, NAN, NAN, false };
+    double sum = 0;
+
+    for (int64_t i = first; i < count; i++) {
+        const struct finding *finding = findings_find(&ranks[i], id);
+        if (finding == NULL)
+            continue;
+        spread.count++;
+        spread.least_ns = fmin(spread.least_ns, finding->lost_ns_per_step);
+        spread.most_ns = fmax(spread.most_ns, finding->lost_ns_per_step);
+        spread.differs = spread.differs || strcmp(finding->evidence, some->evidence) != 0;
+        sum += finding->lost_ns_per_step;
+        if (finding->severity > worst->severity ||
+            (finding->severity == worst->severity &&
+             finding->lost_ns_per_step > worst->lost_ns_per_step)) {
+            worst = finding;
+            spread.which = i;
+        }
+    }
+    spread.differs = spread.differs || spread.count < count;
+    *mean = *worst;
+    mean->lost_ns_per_step = sum / (double)count;
+    return spread;
+}
+
+/* Keeps the order by the mean cost. */
+static void insert(struct run_findings *run, const struct finding *mean,
+                   const struct finding_spread *spread, const struct facts *facts)
+{
+    int64_t at = run->findings.count++;
+
+    for (; at > 0 && finding_comes_before(mean, &run->findings.items[at - 1], facts); at--) {
+        run->findings.items[at] = run->findings.items[at - 1];
+        run->spreads[at] = run->spreads[at - 1];
+    }
+    run->findings.items[at] = *mean;
+    run->spreads[at] = *spread;
+}
+
+enum status run_findings_make(struct run_findings *run, const struct findings *ranks,
+                              const struct summary *summaries, int64_t count)
+{
+    enum status status = STATUS_OK;
+    struct facts facts = facts_of(summaries, count, 0);
+    int64_t room = 1;
+
+    *run = (struct run_findings){ .spreads = NULL };
+    for (int64_t i = 0; i < count; i++) room += ranks[i].count;
+    run->findings.items = calloc((size_t)room, sizeof *run->findings.items);
+    run->spreads = calloc((size_t)room, sizeof *run->spreads);
+    if (run->findings.items == NULL || run->spreads == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the findings of %lld ranks", (long long)count);
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < ranks[i].count; j++) {
+            const char *id = ranks[i].items[j].id;
+            struct finding mean;
+            struct finding_spread spread;
+            if (is_known(ranks, i, id))
+                continue;
+            spread = gather(ranks, count, i, id, &mean);
+            insert(run, &mean, &spread, &facts);
+        }
+    for (int64_t i = 0; i < run->findings.count; i++)
+        run->findings.items[i] =
+            *findings_find(&ranks[run->spreads[i].which], run->findings.items[i].id);
+    if (run->findings.count > 0)
+        facts = facts_of(summaries, count, run->spreads[0].which);
+    run->findings.headline = headline_of(&run->findings, &facts);
+
+out:
+    return status;
+}
+
+void run_findings_release(struct run_findings *run)
+{
+    findings_release(&run->findings);
+    free(run->spreads);
+    run->spreads = NULL;
+}

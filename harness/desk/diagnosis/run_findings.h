@@ -1,0 +1,28 @@
+/* The findings of a run of several ranks: each once, with how many ranks have it and what it costs them. */
+#ifndef HARNESS_DESK_DIAGNOSIS_RUN_FINDINGS_H
+#define HARNESS_DESK_DIAGNOSIS_RUN_FINDINGS_H
+
+#include "harness/base/status.h"
+#include "harness/desk/analysis/summary.h"
+#include "harness/desk/diagnosis/finding.h"
+
+/* Which ranks have a finding. */
+struct finding_spread {
+    int64_t which;            /* that of the finding: the rank that it costs most */
+    int64_t count;            /* of the ranks that have it */
+    double least_ns, most_ns; /* lost per step, of these; NAN: it costs no time */
+    bool differs;             /* not all ranks have it, or not all with the same evidence */
+};
+
+struct run_findings {
+    struct findings findings; /* each of the rank that it costs most, ordered by the mean cost */
+    struct finding_spread *spreads; /* [findings.count] */
+};
+
+/* From the findings of `count` ranks, at least one. The headline is that of the rank which the first finding
+ * is of. OUT_OF_MEMORY. Release in every case. */
+enum status run_findings_make(struct run_findings *run, const struct findings *ranks,
+                              const struct summary *summaries, int64_t count);
+void run_findings_release(struct run_findings *run);
+
+#endif

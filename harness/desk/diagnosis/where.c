@@ -1,0 +1,243 @@
+/* A finding's rule sums up time by kind; here the same time is gathered piece by piece and put to the tree of
+ * calls (call_sites.h). */
+#include "harness/desk/diagnosis/where.h"
+
+#include "harness/desk/analysis/host/call_sites.h"
+#include "harness/desk/analysis/names/event_names.h"
+
+#include <string.h>
+
+/* --- Costs --- */
+
+struct gathering {
+    const struct summary *summary;
+    struct costly_times *times;
+    unsigned doings; /* bits of enum host_doing */
+    bool pageable;   /* copies: only these */
+};
+
+/* Idle time while the host did one of these things. Pieces that touch are one time, of which there may be many. */
+static enum status take_piece(void *context, int64_t start_ns, int64_t end_ns,
+                              enum host_doing doing)
+{
+    struct gathering *gathering = context;
+    struct costly_times *times = gathering->times;
+    struct costly_time *last = times->count > 0 ? &times->items[times->count - 1] : NULL;
+
+    if ((gathering->doings >> doing & 1) == 0)
+        return STATUS_OK;
+    if (last == NULL || last->end_ns != start_ns)
+        return costly_times_add(times, start_ns, end_ns, (double)(end_ns - start_ns));
+    last->end_ns = end_ns;
+    last->cost_ns = (double)(end_ns - last->start_ns);
+    return STATUS_OK;
+}
+
+/* Only a gap that is the host's is split (idle.h). */
+static enum status take_gap(void *context, const struct idle_gap *gap)
+{
+    struct gathering *gathering = context;
+    const struct host_activity *host = &gathering->summary->host;
+    const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL;
+
+    if (gap->time.queued_ns > 0 || gap->time.unknown_ns > 0)
+        return STATUS_OK;
+    return host_activity_visit(host, call != NULL ? call->track : host->loop, gap->start_ns,
+                               gap->end_ns, take_piece, gathering);
+}
+
+/* A wait costs the idle time after it. */
+static enum status take_wait(void *context, const struct idle_gap *gap)
+{
+    struct gathering *gathering = context;
+    struct costly_times *times = gathering->times;
+    const struct host_activity *host = &gathering->summary->host;
+    const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL, *wait = NULL;
+
+    if (gap->time.drained_count == 0)
+        return STATUS_OK;
+    if (call != NULL)
+        wait = host_activity_wait(host, call->track, gap->start_ns);
+    if (wait == NULL && host->has_loop)
+        wait = host_activity_wait(host, host->loop, gap->start_ns);
+    if (wait == NULL)
+        return STATUS_OK;
+    if (times->count > 0 && times->items[times->count - 1].start_ns == wait->start_ns) {
+        times->items[times->count - 1].cost_ns += (double)gap->time.idle_ns;
+        return STATUS_OK;
+    }
+    return costly_times_add(times, wait->start_ns, wait->end_ns, (double)gap->time.idle_ns);
+}
+
+static enum status gather_gaps(struct gathering *gathering)
+{
+    const struct summary *summary = gathering->summary;
+
+    return idle_visit(&summary->timeline, &summary->steps, &summary->host, take_gap, gathering);
+}
+
+static enum status gather_waits(struct gathering *gathering)
+{
+    const struct summary *summary = gathering->summary;
+
+    return idle_visit(&summary->timeline, &summary->steps, &summary->host, take_wait, gathering);
+}
+
+static enum status gather_allocations(struct gathering *gathering)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = &gathering->summary->timeline;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        if (trace_event_is_call(event) &&
+            name_is_allocation(trace_file_name(timeline->trace, event->name)))
+            TRY(costly_times_add(gathering->times, event->start_ns, event->end_ns,
+                                 (double)(event->end_ns - event->start_ns)));
+    }
+
+out:
+    return status;
+}
+
+/* Copies cost their own time, at the place of their calls. */
+static enum status gather_copies(struct gathering *gathering)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = &gathering->summary->timeline;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        const char *name = trace_file_name(timeline->trace, work->event->name);
+        if (work->kind != WORK_COPY || work->call == NULL ||
+            (strstr(name, "HtoD") == NULL && strstr(name, "DtoH") == NULL) ||
+            (gathering->pageable && strstr(name, "Pageable") == NULL))
+            continue;
+        TRY(costly_times_add(gathering->times, work->call->start_ns, work->call->end_ns,
+                             (double)(work->event->end_ns - work->event->start_ns)));
+    }
+
+out:
+    return status;
+}
+
+static enum status gather_intervals(struct gathering *gathering, const struct intervals *intervals)
+{
+    enum status status = STATUS_OK;
+
+    for (int64_t i = 0; i < intervals->count; i++) {
+        const struct interval *item = &intervals->items[i];
+        TRY(costly_times_add(gathering->times, item->start_ns, item->end_ns,
+                             (double)(item->end_ns - item->start_ns)));
+    }
+
+out:
+    return status;
+}
+
+static enum status gather_first_uses(struct gathering *gathering)
+{
+    return gather_intervals(gathering, &gathering->summary->first_uses.idle);
+}
+
+static enum status gather_captures(struct gathering *gathering)
+{
+    return gather_intervals(gathering, &gathering->summary->captures.idle);
+}
+
+/* Outermost operators of the loop's thread, each with the cost that it and those in it have beside their work. */
+static enum status gather_operators(struct gathering *gathering)
+{
+    enum status status = STATUS_OK;
+    const struct timeline *timeline = &gathering->summary->timeline;
+    const struct host_activity *host = &gathering->summary->host;
+
+    for (int64_t i = 0, next; i < timeline->host_count; i = next) {
+        const struct trace_event *event = timeline->host[i];
+        int64_t own_ns = OPERATOR_OWN_NS;
+        next = i + 1;
+        if (event->kind != EVENT_KIND_OPERATOR || event->track != host->loop)
+            continue;
+        for (; next < timeline->host_count && timeline->host[next]->track == event->track &&
+               timeline->host[next]->start_ns < event->end_ns;
+             next++)
+            own_ns += OPERATOR_OWN_NS;
+        TRY(costly_times_add(gathering->times, event->start_ns, event->end_ns,
+                             (double)interval_earlier(own_ns, event->end_ns - event->start_ns)));
+    }
+
+out:
+    return status;
+}
+
+/* --- Findings --- */
+
+enum {
+    LOADS = 1 << HOST_LOADING,
+    LOGS = 1 << HOST_LOGGING,
+    SAVES = 1 << HOST_SAVING,
+    LAUNCHES = 1 << HOST_OUTSIDE | 1 << HOST_OPERATOR | 1 << HOST_LAUNCHING,
+    OTHER_WORK = 1 << HOST_WORKING,
+};
+
+static const struct {
+    const char *finding;
+    enum status (*gather)(struct gathering *gathering);
+    unsigned doings;
+    bool pageable;
+} costs[] = {
+    { "data_loading", gather_gaps, LOADS, false },
+    { "data_jitter", gather_gaps, LOADS, false },
+    { "epoch_gap", gather_gaps, LOADS, false },
+    { "logging_gap", gather_gaps, LOGS, false },
+    { "save_pause", gather_gaps, SAVES, false },
+    { "launch_bound", gather_gaps, LAUNCHES, false },
+    { "host_work", gather_gaps, OTHER_WORK, false },
+    { "host_sync", gather_waits, 0, false },
+    { "small_operators", gather_operators, 0, false },
+    { "allocation_churn", gather_allocations, 0, false },
+    { "pageable_copy", gather_copies, 0, true },
+    { "small_copies", gather_copies, 0, false },
+    { "exposed_copy", gather_copies, 0, false },
+    { "host_round_trip", gather_copies, 0, false },
+    { "initialisation", gather_first_uses, 0, false },
+    { "graph_recapture", gather_captures, 0, false },
+};
+
+enum status where_find(struct finding *finding, const struct facts *facts)
+{
+    enum status status = STATUS_OK;
+    struct costly_times times = { .items = NULL };
+    struct gathering gathering = { .summary = facts->summary, .times = &times };
+
+    for (size_t i = 0; i < ARRAY_SIZE(costs); i++) {
+        if (strcmp(finding->id, costs[i].finding) != 0)
+            continue;
+        gathering.doings = costs[i].doings;
+        gathering.pageable = costs[i].pageable;
+        /* Operators of a host that computes itself are its work. */
+        if (facts->summary->timeline.host_alone)
+            gathering.doings &= ~(unsigned)(1 << HOST_OPERATOR);
+        TRY(costly_times_make_room(&times, facts->summary->timeline.work_count));
+        TRY(costs[i].gather(&gathering));
+        TRY(call_sites_find(&finding->where, &facts->summary->calls, &times));
+    }
+
+out:
+    costly_times_release(&times);
+    return status;
+}
+
+enum status where_of_gap(struct call_place *place, const struct summary *summary,
+                         const struct idle_gap *gap)
+{
+    enum status status = STATUS_OK;
+    struct costly_times times = { .items = NULL };
+
+    TRY(costly_times_add(&times, gap->start_ns, gap->end_ns, (double)gap->time.idle_ns));
+    TRY(call_sites_find(place, &summary->calls, &times));
+
+out:
+    costly_times_release(&times);
+    return status;
+}

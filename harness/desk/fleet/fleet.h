@@ -1,0 +1,95 @@
+/* Which of many machines that should be alike is the odd one.
+ *
+ * Machines of a kind (the same device and processor) are compared, figure by figure. How much slower a
+ * machine is than the median is the logarithm of their ratio, so that rates and times are treated alike. The
+ * noise is 1.4826 times the median absolute deviation of these: a half of the machines may be odd without
+ * changing it (Hampel, "The influence curve and its role in robust estimation", J. Am. Stat. Assoc. 69,
+ * 1974). A figure is out if it is 5% slower or more, and by more of that noise than chance reaches once in a
+ * hundred healthy fleets, all figures of all machines together (Bonferroni): Student's t, because the noise of
+ * few machines is badly known. The median absolute deviation is worth 0.37 of the machines for that (its
+ * efficiency: Rousseeuw and Croux, "Alternatives to the median absolute deviation", J. Am. Stat. Assoc. 88,
+ * 1993).
+ *
+ * A figure that was taken while others used the machine is no verdict: the machine is to be measured again. */
+#ifndef HARNESS_DESK_FLEET_FLEET_H
+#define HARNESS_DESK_FLEET_FLEET_H
+
+#include "harness/desk/fleet/node.h"
+
+enum {
+    FLEET_NODES_LEAST = 5, /* fewer do not tell which is odd */
+    FLEET_OFF_PERCENT = 5
+};
+#define FLEET_FALSE_ALARMS 0.01 /* of healthy fleets */
+
+/* A figure of all machines of a kind. */
+struct fleet_figure {
+    int name, unit;
+    int count;                /* machines that have it */
+    double median, low, high; /* in `unit` */
+    double noise;             /* relative; NAN: fewer than FLEET_NODES_LEAST */
+    int worst;                /* the machine with the slowest, of `nodes` */
+};
+
+struct fleet_outlier {
+    int node;   /* of `nodes` */
+    int figure; /* of `figures` */
+    double value;
+    double off;        /* how much slower it is: 0.1 takes 10% longer, or does a tenth less */
+    double deviations; /* in units of the noise; INFINITY: all others are equal */
+    bool doubtful;     /* taken while others used the machine */
+};
+
+/* A setting that not all machines of a kind share: one of its values. */
+struct fleet_value {
+    int name, value;
+    int count;  /* machines that have it */
+    int *nodes; /* [count] */
+};
+
+/* A row that is low, or fails, on some machines. */
+struct fleet_status {
+    int name, value; /* "low" or "fail" */
+    int count;
+    int *nodes; /* [count] */
+    bool odd;   /* it fails there and not on most machines of the kind */
+};
+
+struct fleet_kind {
+    int name;
+    int count;
+    int *nodes; /* [count], of the fleet's */
+    struct fleet_figure *figures;
+    int figure_count;
+    struct fleet_outlier *outliers; /* the largest `off` first */
+    int outlier_count;
+    struct fleet_value *values; /* by setting; of a setting the commonest first */
+    int value_count;
+    struct fleet_status *statuses;
+    int status_count;
+};
+
+struct fleet {
+    struct fleet_names *names;
+    struct node *nodes;
+    int count;
+    struct fleet_kind *kinds; /* the commonest first */
+    int kind_count;
+    int *
+        out; /* [out_count] machines with an outlier that is not doubtful, or an odd row that fails */
+    int out_count;
+};
+
+/* Called for a file that cannot be read, with its path; status_last() says why. */
+typedef void fleet_skip(void *context, const char *path);
+
+/* Reads `count` files with `read`, skips those that cannot be read, and compares. One machine alone has only its
+ * own figures. BAD_INPUT: none could be read. OUT_OF_MEMORY. Release in every case. */
+enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const *paths, int count,
+                       fleet_skip *skip, void *context);
+void fleet_release(struct fleet *fleet);
+
+/* Compares the machines that are in `nodes`, one or more; fleet_make() does so once they are read. */
+enum status fleet_compare(struct fleet *fleet);
+
+#endif

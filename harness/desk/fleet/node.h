@@ -1,0 +1,70 @@
+/* What `doctor --format=json` or `bench` found on one machine, as far as machines can be compared.
+ *
+ * A figure is a row with a speed: its unit is a rate (B/s, FLOP/s, Hz), of which more is better, or a time
+ * (ns), of which less is. A setting is a text that machines of a fleet should share: the value of a row
+ * without a number, and facts of the context such as the kernel. Everything else (free memory, load,
+ * temperatures) changes by the minute: of it only the status is compared.
+ *
+ * Of `bench`, a figure is what a row's repetitions have in the median: its time, and its bytes and flops per
+ * second where it has them. So a row has up to three figures of its name, one per unit. */
+#ifndef HARNESS_DESK_FLEET_NODE_H
+#define HARNESS_DESK_FLEET_NODE_H
+
+#include "harness/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Texts of all nodes, each stored once, by number from 0. */
+struct fleet_names;
+struct fleet_names *fleet_names_open(void); /* NULL: no memory is left */
+void fleet_names_close(struct fleet_names *names);
+int fleet_names_add(struct fleet_names *names, const char *text); /* -1: no memory is left */
+const char *fleet_name(const struct fleet_names *names, int number);
+
+struct node_figure {
+    int name, unit;
+    double value;
+};
+
+struct node_setting {
+    int name, value;
+};
+
+struct node_status {
+    int name, value; /* of a row that is low or fails, and "low" or "fail" */
+};
+
+struct node {
+    char *path;
+    char label[128]; /* the host's name, with the number of the device where that is not 0 */
+    int kind;        /* the device and the processor: nodes of a kind are compared */
+    int fit;         /* "yes", "with care", "no" */
+    int date;
+    bool
+        disturbed; /* others used its cores or its host took some: its figures may be low for that reason */
+
+    struct node_figure *figures;
+    int figure_count;
+    struct node_setting *settings;
+    int setting_count;
+    struct node_status *statuses;
+    int status_count;
+};
+
+/* Reads a file of doctor, or of bench. IO: it cannot be read; BAD_INPUT: it is none; OUT_OF_MEMORY. Release in
+ * every case. */
+typedef enum status node_reader(struct node *node, struct fleet_names *names, const char *path);
+node_reader node_read, node_read_bench;
+void node_release(struct node *node);
+
+bool figure_is_speed(const char *unit); /* a row with that unit is a figure */
+bool figure_is_time(const char *unit);  /* less is better */
+
+/* "102 GFLOP/s", "306 ns"; `text` has QUANTITY_SIZE bytes. */
+void figure_print(char *text, double value, const char *unit);
+
+/* Two machines are alike by this text: "CPU device (AMD EPYC, 2 cores); AMD EPYC". */
+void node_kind(char *text, size_t size, const char *device_name, const char *cpu_model);
+
+#endif

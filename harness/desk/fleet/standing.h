@@ -1,0 +1,48 @@
+/* Whether a machine's figures are normal: each beside those of other machines with the same device and processor. */
+#ifndef HARNESS_DESK_FLEET_STANDING_H
+#define HARNESS_DESK_FLEET_STANDING_H
+
+#include "harness/desk/fleet/fleet.h"
+#include "harness/lab/doctor/checks/checks.h"
+#include "harness/text/json.h"
+#include "harness/text/page.h"
+
+/* A figure of the machine itself. The texts are the caller's, and live longer than its standing. */
+struct own_figure {
+    const char *name, *unit; /* a unit that figure_is_speed() knows */
+    double value;
+};
+
+struct standing {
+    struct own_figure figure;
+    int count;                       /* others that have this figure */
+    int rank;                        /* 1: faster than all of them; count + 1: slower than all */
+    double slowest, median, fastest; /* of the others, in the figure's unit */
+};
+
+struct standings {
+    struct standing *items; /* [count] figures that another has too */
+    int count;
+    int alone; /* figures that no other has */
+    int nodes; /* others of the kind, whatever figures they have */
+};
+
+/* `fleet` has the others; `kind` is as node.h has it: "device; processor". OUT_OF_MEMORY. Release in every case.
+ */
+enum status standings_make(struct standings *standings, const struct own_figure *figures, int count,
+                           const struct fleet *fleet, const char *kind);
+void standings_release(struct standings *standings);
+
+/* The same for those rows of doctor that are figures. */
+enum status standings_of_checks(struct standings *standings, const struct checks *checks,
+                                const struct fleet *fleet, const char *kind);
+
+/* `where` names the files: "results/". */
+void standings_page(const struct page *page, const struct standings *standings, const char *where);
+
+/* Adds "against": [{KEY, "unit", "rank", "of", "slowest", "median", "fastest"}]; `key` is what a figure is of:
+ * "check". */
+void standings_json(struct json *json, cJSON *root, const char *key,
+                    const struct standings *standings);
+
+#endif

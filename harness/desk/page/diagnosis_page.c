@@ -1,0 +1,371 @@
+#include "harness/desk/page/diagnosis_page.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/desk/analysis/summary.h"
+#include "harness/desk/page/diagnosis_ranks.h"
+#include "harness/desk/page/diagnosis_tables.h"
+#include "harness/desk/page/diagnosis_thresholds.h"
+#include "harness/desk/page/longest_gaps.h"
+#include "harness/desk/page/timeline_text.h"
+#include "scenarios/scenario.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct column shares[] = {
+    { "", -30, 0 }, { "time", 8, 0 }, { "share", 6, 0 }, { "", PAGE_CUT, 0 }
+};
+enum { BAR_START = 49 };
+
+/* A row of a whole that is made of parts; none for a part that is nothing. */
+static void print_share(const struct page *page, const char *name, double ns, double whole_ns)
+{
+    struct quantity_text time = quantity_time(ns);
+    int full = page->console.width - BAR_START;
+    char share[16], bar[BAR_SIZE] = "";
+    const char *const cells[] = { name, time.text, share, bar };
+
+    if (!(ns > 0))
+        return;
+    snprintf(share, sizeof share, "%.1f%%", 100 * ns / whole_ns);
+    if (full > 0)
+        page_bar(bar, ns / whole_ns, full);
+    page_row(page, shares, ARRAY_SIZE(shares), cells);
+}
+
+/* --- Input --- */
+
+/* The device of the trace: the first one that worked; without work, the first one that is described. */
+static const char *device_name(const struct summary *summary)
+{
+    const struct trace_file *trace = summary->trace;
+    const struct timeline *timeline = &summary->timeline;
+    const struct event_device *device = timeline->device_count > 0
+                                            ? trace_file_device(trace, timeline->devices[0].device)
+                                        : trace->device_count > 0 ? &trace->devices[0]
+                                                                  : NULL;
+
+    return device != NULL && device->name[0] != '\0' ? device->name : "a device without a name";
+}
+
+static void print_origin(const struct page *page, const struct summary *summary)
+{
+    const struct trace_file *trace = summary->trace;
+    char devices[48] = "", rank[64] = "";
+
+    if (summary->timeline.device_count > 1)
+        snprintf(devices, sizeof devices, ", the first of %lld devices",
+                 (long long)summary->timeline.device_count);
+    if (trace->rank >= 0 && trace->world_size > 1)
+        snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
+                 (long long)trace->world_size);
+    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of text%s", device_name(summary),
+                   devices, (long long)trace->event_count,
+                   quantity_bytes((double)trace->text_bytes).text, rank);
+}
+
+/* Reasons to doubt the figures below. */
+static void print_doubts(const struct page *page, const struct trace_file *trace)
+{
+    if (trace->partial)
+        page_paragraph(page, INK_DOUBTFUL, "Partial: %s. The page covers the part that was read.",
+                       trace->partial_reason);
+    if (trace->bad_count > 0)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "%lld event%s skipped as damaged; the first, at byte %lld: %s.",
+                       (long long)trace->bad_count, trace->bad_count == 1 ? " was" : "s were",
+                       (long long)trace->bad_offset, trace->bad_reason);
+    if (trace->stray_count > 0)
+        page_paragraph(
+            page, INK_DOUBTFUL,
+            "%lld event%s left out: more than a day from all others, so the time is damaged.",
+            (long long)trace->stray_count, trace->stray_count == 1 ? " is" : "s are");
+    if (trace->dropped_count > 0)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "The recorder dropped %lld record%s: its buffer was full.",
+                       (long long)trace->dropped_count, trace->dropped_count == 1 ? "" : "s");
+}
+
+/* --- Where the time went --- */
+
+/* The cost of tracing is printed only where it exceeds the spread of the windows: less cannot be told. */
+static void print_untraced(const struct page *page, const struct trace_file *trace)
+{
+    double overhead = trace_file_overhead(trace);
+    char cost[48] = "";
+
+    if (!(trace->cost.step_ns > 0))
+        return;
+    if (overhead > trace->cost.spread)
+        snprintf(cost, sizeof cost, "; tracing cost %.1f%%", 100 * overhead);
+    page_paragraph(page, INK_DIM, "Without a tracer a step took %s%s.",
+                   quantity_time(trace->cost.step_ns).text, cost);
+}
+
+/* Steps may overlap, or leave time between them, so the findings divide the whole by their number. */
+static void print_other_mean(const struct page *page, const struct facts *facts, double mean_ns)
+{
+    struct quantity_text mean = quantity_time(mean_ns), other = quantity_time(facts->step_ns);
+
+    if (strcmp(mean.text, other.text) != 0)
+        page_paragraph(page, INK_DIM,
+                       "From the start of the first step to the end of the last there are %s per "
+                       "step: the findings use that.",
+                       other.text);
+}
+
+static void print_step(const struct page *page, const struct summary *summary,
+                       const struct facts *facts)
+{
+    static const char *const names[STEP_PART_COUNT] = {
+        [STEP_KERNEL] = "kernels",        [STEP_COPY] = "copies",
+        [STEP_MEMSET] = "memsets",        [STEP_COMMUNICATION] = "communication",
+        [STEP_RUNTIME] = "runtime calls", [STEP_DATA_LOADING] = "data loading",
+        [STEP_HOST] = "other host work",  [STEP_OTHER] = "nothing recorded",
+    };
+    const struct steps *steps = &summary->steps;
+    struct quantity_text mean = quantity_time(steps->mean_ns);
+    char heading[160];
+
+    if (steps->count == 0) {
+        page_heading(page, "Step");
+        page_paragraph(page, INK_DIM, "The trace marks no steps (ProfilerStep#N).");
+        return;
+    }
+    if (steps->count == 1)
+        snprintf(heading, sizeof heading, "Step: %s, the only one", mean.text);
+    else
+        snprintf(heading, sizeof heading, "Step: %s, mean of %lld (%s to %s)", mean.text,
+                 (long long)steps->count, quantity_time((double)steps->min_ns).text,
+                 quantity_time((double)steps->max_ns).text);
+    page_heading(page, heading);
+    page_table(page, shares, ARRAY_SIZE(shares));
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        double ns = 0;
+        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
+        print_share(page, names[part], ns / (double)steps->count, steps->mean_ns);
+    }
+    print_other_mean(page, facts, steps->mean_ns);
+    print_untraced(page, summary->trace);
+}
+
+/* Communication counts where no computation runs, copies and memsets where no kernel does: so the parts
+ * sum to the span. */
+static void print_usage(const struct page *page, const struct summary *summary)
+{
+    static const char *const causes[IDLE_CAUSE_COUNT] = {
+        [IDLE_HOST_WAIT] = "idle: the host had not launched",
+        [IDLE_DEVICE_WAIT] = "idle: between queued work",
+        [IDLE_OTHER] = "idle: other",
+    };
+    const struct usage *usage = &summary->timeline.all;
+    double span_ns = (double)usage->span_ns;
+    char heading[160];
+
+    if (usage->work_count == 0) {
+        page_heading(page, "Device");
+        page_paragraph(page, INK_DOUBTFUL, "The trace holds no device work.");
+        return;
+    }
+    snprintf(heading, sizeof heading, "Device: busy %.1f%% of %s, from its first work to its last",
+             span_ns > 0 ? 100 * (double)usage->busy_ns / span_ns : 0, quantity_time(span_ns).text);
+    page_heading(page, heading);
+    page_table(page, shares, ARRAY_SIZE(shares));
+    print_share(page, "computation", (double)usage->kind_ns[WORK_COMPUTATION], span_ns);
+    print_share(page, "communication, exposed", (double)usage->communication_exposed_ns, span_ns);
+    print_share(page, "copies and memsets, exposed", (double)usage->memory_exposed_ns, span_ns);
+    for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
+        print_share(page, causes[cause], (double)usage->idle_cause_ns[cause], span_ns);
+}
+
+/* Whether the host is ahead of the device. */
+static void print_launches(const struct page *page, const struct launches *launches)
+{
+    if (launches->count == 0)
+        return;
+    page_paragraph(
+        page, INK_DIM,
+        "%lld launches: work starts %s after its launch on average (at most %s); the longest "
+        "queue on a stream: %lld.",
+        (long long)launches->count,
+        quantity_time((double)launches->delay_ns / (double)launches->count).text,
+        quantity_time((double)launches->delay_max_ns).text, (long long)launches->queue_max);
+}
+
+/* --- Findings --- */
+
+static enum ink severity_ink(enum severity severity)
+{
+    static const enum ink inks[] = { [SEVERITY_INFORMATION] = INK_DIM,
+                                     [SEVERITY_MINOR] = INK_DOUBTFUL,
+                                     [SEVERITY_MAJOR] = INK_BAD,
+                                     [SEVERITY_CRITICAL] = INK_BAD };
+
+    return inks[severity];
+}
+
+void diagnosis_cost(char *text, size_t size, const struct finding *finding,
+                    const struct diagnosis_whole *whole)
+{
+    bool costs = finding->lost_ns_per_step > 0, gains = finding->predicted_gain > 1;
+    char gain[QUANTITY_SIZE], cost[64] = "", share[96] = "", gained[48] = "";
+
+    if (costs && whole->ns > 0)
+        snprintf(share, sizeof share, ", %.0f%% of %s", 100 * finding->lost_ns_per_step / whole->ns,
+                 whole->text);
+    quantity_factor(gain, finding->predicted_gain);
+    if (costs)
+        snprintf(cost, sizeof cost, "%s %s%s%s",
+                 finding->confidence == CONFIDENCE_LOW ? "May cost" : "Costs",
+                 finding->gain_is_most ? "at most " : "",
+                 quantity_time(finding->lost_ns_per_step).text,
+                 finding->of_whole ? "" : " per step");
+    if (gains)
+        snprintf(gained, sizeof gained, "predicted gain %s%s%s; ",
+                 finding->once_fixed != NULL ? "then " : "",
+                 finding->gain_is_least  ? "at least "
+                 : finding->gain_is_most ? "at most "
+                                         : "",
+                 gain);
+    snprintf(text, size, "%s%s%s%s%s confidence.", cost, share, costs ? "; " : "", gained,
+             confidence_name(finding->confidence));
+    text[0] = (char)toupper((unsigned char)text[0]);
+}
+
+struct diagnosis_whole diagnosis_whole(const struct facts *facts)
+{
+    double untraced_ns = facts->summary->trace->cost.step_ns;
+    struct diagnosis_whole whole = { .ns = untraced_ns > 0 ? untraced_ns : facts->step_ns };
+    struct quantity_text time = quantity_time(whole.ns);
+
+    if (untraced_ns > 0)
+        snprintf(whole.text, sizeof whole.text, "the %s step without a tracer", time.text);
+    else if (facts_of_whole(facts))
+        snprintf(whole.text, sizeof whole.text, "the trace's %s", time.text);
+    else
+        snprintf(whole.text, sizeof whole.text, "the %s step", time.text);
+    return whole;
+}
+
+void diagnosis_headline(const struct page *page, const struct headline *headline)
+{
+    page_heading(page, "Bottleneck");
+    page_paragraph(page, INK_BOLD, "%s: %s", bottleneck_name(headline->bottleneck), headline->text);
+}
+
+static void print_scenario(const struct page *page, const char *finding)
+{
+    const struct scenario *scenario = scenario_showing(finding);
+
+    if (scenario != NULL)
+        page_detail(page, "See it in small: chokepoint explain %s; chokepoint run %s",
+                    scenario->name, scenario->name);
+}
+
+static void print_where(const struct page *page, const struct finding *finding)
+{
+    char place[CALL_PLACE_TEXT];
+
+    if (finding->where.kind == PLACE_UNKNOWN)
+        return;
+    call_place_text(place, sizeof place, &finding->where);
+    page_detail(page, "Where: %s (%.0f%% of this time)", place, 100 * finding->where.share);
+}
+
+void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
+                       const char *ranks, const struct diagnosis_whole *whole)
+{
+    char cost[224];
+
+    page_item(page, number, finding->id, finding->title, severity_ink(finding->severity),
+              severity_name(finding->severity));
+    if (ranks[0] != '\0')
+        page_detail(page, "%s", ranks);
+    page_detail(page, "%s", finding->evidence);
+    diagnosis_cost(cost, sizeof cost, finding, whole);
+    page_detail(page, "%s", cost);
+    print_where(page, finding);
+    if (finding->advice != NULL && finding->advice[0] != '\0')
+        page_detail(page, "Do: %s", finding->advice);
+    print_scenario(page, finding->id);
+}
+
+static void print_findings(const struct page *page, const struct facts *facts,
+                           const struct findings *findings)
+{
+    struct diagnosis_whole whole = diagnosis_whole(facts);
+
+    page_heading(page, "Findings");
+    if (findings->healthy[0] != '\0')
+        page_paragraph(page, INK_GOOD, "Healthy: %s", findings->healthy);
+    else if (findings->count == 0)
+        page_paragraph(page, INK_DIM, "None.");
+    for (int64_t i = 0; i < findings->count; i++)
+        diagnosis_finding(page, (int)i + 1, &findings->items[i], "", &whole);
+}
+
+/* --- The page --- */
+
+static void print_head(const struct page *page, const struct diagnosis *diagnosis, int which,
+                       const struct diagnosis_view *view)
+{
+    if (!view->unnamed)
+        page_title(page, diagnosis->paths[which]);
+    print_origin(page, &diagnosis->summaries[which]);
+    print_doubts(page, diagnosis->traces[which]);
+    if (!view->unnamed)
+        diagnosis_headline(page, &diagnosis->findings[which].headline);
+}
+
+static enum status print_whole(const struct page *page, const struct diagnosis *diagnosis,
+                               int which, const struct diagnosis_view *view)
+{
+    const struct summary *summary = &diagnosis->summaries[which];
+    const struct facts facts = facts_of(summary, 1, 0);
+    enum status status = STATUS_OK;
+
+    print_head(page, diagnosis, which, view);
+    print_step(page, summary, &facts);
+    print_usage(page, summary);
+    print_launches(page, &summary->launches);
+    if (view->timeline > 0)
+        TRY(timeline_text(page, summary, view->timeline));
+    if (!view->unnamed)
+        print_findings(page, &facts, &diagnosis->findings[which]);
+    longest_gaps_print(page, summary);
+    if (view->thresholds)
+        diagnosis_thresholds(page, &diagnosis->findings[which]);
+    diagnosis_tables(page, summary, &diagnosis->tables);
+
+out:
+    return status;
+}
+
+void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct facts facts = facts_of(diagnosis->summaries, 1, 0);
+
+    print_doubts(page, diagnosis->traces[0]);
+    diagnosis_headline(page, &diagnosis->findings[0].headline);
+    print_findings(page, &facts, &diagnosis->findings[0]);
+}
+
+enum status diagnosis_page(const struct page *page, const struct diagnosis *diagnosis,
+                           const struct diagnosis_view *view)
+{
+    enum status status = STATUS_OK;
+
+    if (view->only >= 0)
+        return print_whole(page, diagnosis, view->only, view);
+    if (diagnosis->run_count > 0)
+        TRY(diagnosis_ranks(page, diagnosis, view));
+    for (int i = diagnosis->run_count; i < diagnosis->count; i++) {
+        if (i > 0)
+            fputc('\n', page->console.stream);
+        TRY(print_whole(page, diagnosis, i, view));
+    }
+
+out:
+    return status;
+}

@@ -1,0 +1,45 @@
+/* A diagnosis for people: what was read, where the step's time went, what is wrong, and the tables that
+ * one looks at next. The ranks of a run have one page together (diagnosis_ranks.h). */
+#ifndef HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
+#define HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
+
+#include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/desk/diagnosis/rules.h"
+#include "harness/text/page.h"
+
+/* Printed beside the usual. */
+struct diagnosis_view {
+    int only;     /* the trace whose page it is; -1: one page for a run, else one for each trace */
+    int timeline; /* steps to draw (timeline_text.h), of a run those of its slow rank; 0: none */
+    bool thresholds;
+    bool unnamed; /* without what tells the answer: name of the file, headline and findings */
+};
+
+/* OUT_OF_MEMORY. */
+enum status diagnosis_page(const struct page *page, const struct diagnosis *diagnosis,
+                           const struct diagnosis_view *view);
+
+/* The findings of the first trace alone, after reasons to doubt them. */
+void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis);
+
+/* The time that costs are a share of: the untraced step where the trace states it, else the step of the
+ * findings' evidence, or the trace where nothing marks steps. */
+struct diagnosis_whole {
+    double ns;     /* 0: unknown */
+    char text[96]; /* "the 2.40 ms step" */
+};
+struct diagnosis_whole diagnosis_whole(const struct facts *facts);
+
+/* "Costs 840 us per step, 35% of the 2.40 ms step; predicted gain 1.50x; high confidence.", without what
+ * is not known. */
+void diagnosis_cost(char *text, size_t size, const struct finding *finding,
+                    const struct diagnosis_whole *whole);
+
+/* The most important sentence of a page. */
+void diagnosis_headline(const struct page *page, const struct headline *headline);
+
+/* A finding as an item. `ranks`: which ranks have it, a line before the evidence; "": none. */
+void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
+                       const char *ranks, const struct diagnosis_whole *whole);
+
+#endif

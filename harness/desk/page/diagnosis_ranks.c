@@ -1,0 +1,248 @@
+#include "harness/desk/page/diagnosis_ranks.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/desk/analysis/summary.h"
+#include "harness/desk/page/diagnosis_page.h"
+#include "harness/desk/page/timeline_text.h"
+#include "harness/text/page_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static long long rank_of(const struct diagnosis *diagnosis, int64_t which)
+{
+    return (long long)diagnosis->traces[which]->rank;
+}
+
+int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank)
+{
+    int next = -1;
+
+    for (int i = 0; i < diagnosis->run_count; i++)
+        if (diagnosis->traces[i]->rank > rank &&
+            (next < 0 || diagnosis->traces[i]->rank < diagnosis->traces[next]->rank))
+            next = i;
+    return next;
+}
+
+static bool is_of_the_run(const struct diagnosis *diagnosis, const char *id)
+{
+    const struct run_findings *run = &diagnosis->run;
+
+    for (int64_t i = 0; i < run->findings.count; i++)
+        if (strcmp(run->findings.items[i].id, id) == 0)
+            return !run->spreads[i].differs;
+    return false;
+}
+
+const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, int which)
+{
+    const struct findings *findings = &diagnosis->findings[which];
+
+    for (int64_t i = 0; i < findings->count; i++)
+        if (!is_of_the_run(diagnosis, findings->items[i].id))
+            return &findings->items[i];
+    return NULL;
+}
+
+/* --- A line per rank --- */
+
+static const struct column columns[] = {
+    { "rank", 5, 0 },    { "step", 8, 0 },    { "busy", 6, 3 },
+    { "compute", 8, 1 }, { "commun.", 8, 0 }, { "exposed", 8, 0 },
+    { "waits", 8, 0 },   { "data", 8, 2 },    { "first finding", PAGE_CUT, 0 },
+};
+
+static void add_rank(struct page_rows *rows, const struct diagnosis *diagnosis, int which)
+{
+    const struct rank_figures *figures = &diagnosis->ranks[which];
+    const struct finding *finding = diagnosis_rank_finding(diagnosis, which);
+    struct quantity_text step = quantity_time(figures->step_ns),
+                         compute = quantity_time(figures->compute_ns),
+                         communication = quantity_time(figures->communication_ns),
+                         exposed = quantity_time(figures->exposed_ns),
+                         waits = quantity_time(figures->waits_ns),
+                         loading = quantity_time(figures->part_ns[STEP_DATA_LOADING]);
+    enum ink inks[ARRAY_SIZE(columns)] = { INK_PLAIN };
+    char rank[24], busy[24];
+    const char *const cells[] = {
+        rank,         step.text,          busy,
+        compute.text, communication.text, exposed.text,
+        waits.text,   loading.text,       finding != NULL ? finding->id : "-"
+    };
+
+    snprintf(rank, sizeof rank, "%lld", rank_of(diagnosis, which));
+    snprintf(busy, sizeof busy, "%.1f%%", 100 * figures->busy_share);
+    if (slow_rank_matters(&diagnosis->slow) && rank_is_slow(&diagnosis->slow, figures))
+        inks[0] = INK_BAD;
+    page_rows_add(rows, cells, inks);
+}
+
+static void print_ranks(const struct page *page, const struct diagnosis *diagnosis)
+{
+    struct page_rows *rows = page_rows_open(columns, ARRAY_SIZE(columns));
+
+    page_heading(page, "Ranks: means per step");
+    for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
+         i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank))
+        add_rank(rows, diagnosis, i);
+    page_rows_print(page, rows);
+}
+
+/* --- The slow rank --- */
+
+static void print_slow(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct slow_rank *slow = &diagnosis->slow;
+    struct quantity_text step = quantity_time(slow->step_ns), lost = quantity_time(slow->lost_ns);
+    char near[64] = "", does[160] = "";
+
+    if (slow->which < 0) {
+        page_paragraph(page, INK_DIM,
+                       "The ranks cannot be compared: that takes two whole traces with "
+                       "communication.");
+        return;
+    }
+    if (!slow_rank_matters(slow)) {
+        page_paragraph(page, INK_PLAIN,
+                       "No rank is slow: as fast as the next one, the slowest, rank %lld, would "
+                       "make the %s step %s shorter.",
+                       rank_of(diagnosis, slow->which), step.text, lost.text);
+        return;
+    }
+    if (slow->near > 0)
+        snprintf(near, sizeof near, ", and %lld more %s as slow", (long long)slow->near,
+                 slow->near == 1 ? "is" : "are");
+    if (slow_rank_does(slow) != NULL)
+        snprintf(does, sizeof does, " It %s for %s per step, the others for %s.",
+                 slow_rank_does(slow), quantity_time(slow->part_ns).text,
+                 quantity_time(slow->part_typical_ns).text);
+    page_paragraph(page, INK_BOLD,
+                   "Rank %lld is the slowest%s: the others wait for it for %s per step "
+                   "(median).%s As fast as the next rank, it would make the step %s instead of %s.",
+                   rank_of(diagnosis, slow->which), near,
+                   quantity_time(slow->typical_ns - slow->least_ns).text, does,
+                   quantity_time(slow->step_ns - slow->lost_ns).text, step.text);
+}
+
+/* --- Reasons to doubt --- */
+
+/* Ranks of the world that no file is of. */
+static void print_missing(const struct page *page, const struct diagnosis *diagnosis)
+{
+    enum { NAMED_MOST = 8 };
+    int64_t world = diagnosis->traces[0]->world_size, missing = world - diagnosis->run_count,
+            named = 0;
+    char text[240] = "";
+    size_t length = 0;
+
+    if (missing <= 0)
+        return;
+    for (int64_t rank = 0; rank < world && named < NAMED_MOST; rank++)
+        if (diagnosis_rank(diagnosis, rank) < 0)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld",
+                                       named++ > 0 ? ", " : "", (long long)rank);
+    if (missing > named)
+        snprintf(text + length, sizeof text - length, " and %lld more",
+                 (long long)(missing - named));
+    page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", missing == 1 ? "" : "s", text);
+}
+
+static void print_doubts(const struct page *page, const struct diagnosis *diagnosis)
+{
+    print_missing(page, diagnosis);
+    for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
+         i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank)) {
+        const struct trace_file *trace = diagnosis->traces[i];
+        if (trace->partial)
+            page_paragraph(page, INK_DOUBTFUL, "Rank %lld is partial and not compared: %s.",
+                           rank_of(diagnosis, i), trace->partial_reason);
+        else if (trace->dropped_count > 0)
+            page_paragraph(page, INK_DOUBTFUL,
+                           "Rank %lld is not compared: its recorder dropped %lld record%s.",
+                           rank_of(diagnosis, i), (long long)trace->dropped_count,
+                           trace->dropped_count == 1 ? "" : "s");
+    }
+}
+
+/* --- Findings, each once --- */
+
+static void describe_spread(char *text, size_t size, const struct diagnosis *diagnosis,
+                            const struct finding_spread *spread)
+{
+    struct quantity_text least = quantity_time(spread->least_ns),
+                         most = quantity_time(spread->most_ns);
+    bool costs = spread->most_ns > 0;
+    char range[96] = "";
+
+    if (costs && strcmp(least.text, most.text) != 0)
+        snprintf(range, sizeof range, ", %s to %s", least.text, most.text);
+    else if (costs)
+        snprintf(range, sizeof range, ", %s", most.text);
+    if (spread->count == 1)
+        snprintf(text, size, "Rank %lld only:", rank_of(diagnosis, spread->which));
+    else
+        snprintf(text, size, "%lld of %d ranks%s; %s rank %lld:", (long long)spread->count,
+                 diagnosis->run_count, range, costs ? "most on" : "on",
+                 rank_of(diagnosis, spread->which));
+}
+
+static void print_findings(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct run_findings *run = &diagnosis->run;
+
+    page_heading(page, "Findings");
+    if (run->findings.count == 0)
+        page_paragraph(page, INK_DIM, "None.");
+    for (int64_t i = 0; i < run->findings.count; i++) {
+        const struct finding_spread *spread = &run->spreads[i];
+        struct facts facts = facts_of(&diagnosis->summaries[spread->which], 1, 0);
+        struct diagnosis_whole whole = diagnosis_whole(&facts);
+        char ranks[200] = "";
+        if (spread->differs)
+            describe_spread(ranks, sizeof ranks, diagnosis, spread);
+        diagnosis_finding(page, (int)i + 1, &run->findings.items[i], ranks, &whole);
+    }
+}
+
+/* --- The page --- */
+
+/* The slow rank's, or else that of the first file. */
+static enum status print_timeline(const struct page *page, const struct diagnosis *diagnosis,
+                                  int steps)
+{
+    int64_t which = slow_rank_matters(&diagnosis->slow) ? diagnosis->slow.which : 0;
+    enum status status = STATUS_OK;
+
+    if (steps == 0)
+        goto out;
+    fputc('\n', page->console.stream);
+    page_paragraph(page, INK_PLAIN, "Rank %lld:", rank_of(diagnosis, which));
+    TRY(timeline_text(page, &diagnosis->summaries[which], steps));
+
+out:
+    return status;
+}
+
+enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
+                            const struct diagnosis_view *view)
+{
+    enum status status = STATUS_OK;
+    char title[64];
+
+    snprintf(title, sizeof title, "%d of %lld ranks", diagnosis->run_count,
+             (long long)diagnosis->traces[0]->world_size);
+    page_title(page, title);
+    print_doubts(page, diagnosis);
+    diagnosis_headline(page, &diagnosis->run.findings.headline);
+    print_ranks(page, diagnosis);
+    print_slow(page, diagnosis);
+    TRY(print_timeline(page, diagnosis, view->timeline));
+    print_findings(page, diagnosis);
+    fputc('\n', page->console.stream);
+    page_paragraph(page, INK_DIM, "--rank=N prints the page of one rank, with its tables.");
+
+out:
+    return status;
+}

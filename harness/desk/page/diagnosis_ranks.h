@@ -1,0 +1,20 @@
+/* One page for the ranks of a run: what holds it back, a line per rank, which rank is slow, and each finding
+ * once. */
+#ifndef HARNESS_DESK_PAGE_DIAGNOSIS_RANKS_H
+#define HARNESS_DESK_PAGE_DIAGNOSIS_RANKS_H
+
+#include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/desk/page/diagnosis_page.h"
+#include "harness/text/page.h"
+
+/* OUT_OF_MEMORY. */
+enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
+                            const struct diagnosis_view *view);
+
+/* The traces by rank: the one of the least rank above `rank`; -1: there is none. */
+int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank);
+
+/* The first finding of a rank that it does not share with the whole run; NULL: none. */
+const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, int which);
+
+#endif

@@ -1,0 +1,212 @@
+#include "harness/desk/page/diagnosis_tables.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/desk/page/operator_tables.h"
+#include "harness/desk/page/table_cells.h"
+#include "harness/text/page_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- Kernels and copies --- */
+
+static bool is_kernel(const struct kernel_row *row)
+{
+    return row->kind == WORK_COMPUTATION || row->kind == WORK_COMMUNICATION;
+}
+
+static int64_t count_kernels(const struct kernels *kernels, bool wanted, int64_t *total_ns)
+{
+    int64_t count = 0;
+
+    *total_ns = 0;
+    for (int64_t i = 0; i < kernels->count; i++) {
+        if (is_kernel(&kernels->rows[i]) != wanted)
+            continue;
+        count++;
+        *total_ns += kernels->rows[i].total_ns;
+    }
+    return count;
+}
+
+/* Occupancy says nothing about the CPU device, which has no blocks but rows. */
+static bool has_occupancy(const struct trace_file *trace)
+{
+    for (int i = 0; i < trace->device_count; i++)
+        if (trace->devices[i].shares_host_cores == 1)
+            return false;
+    return true;
+}
+
+static const struct column kernel_columns[] = {
+    { "share", 6, 0 }, { "total", 8, 0 }, { "mean", 8, 0 },   { "max", 8, 3 },
+    { "calls", 6, 0 }, { "occ.", 4, 1 },  { "bl./SM", 6, 2 }, { "kernel", PAGE_CUT, 0 },
+};
+
+static void add_kernel(struct page_rows *rows, const struct trace_file *trace,
+                       const struct kernel_row *row, double all_ns)
+{
+    struct quantity_text total = quantity_time((double)row->total_ns),
+                         mean = quantity_time((double)row->total_ns / (double)row->count),
+                         longest = quantity_time((double)row->max_ns);
+    char share[CELL_SIZE], calls[CELL_SIZE], occupancy[CELL_SIZE] = "-", blocks[QUANTITY_SIZE],
+                                             name[NAME_SIZE];
+    const char *const cells[] = { share, total.text, mean.text, longest.text,
+                                  calls, occupancy,  blocks,    name };
+
+    cell_percent(share, (double)row->total_ns / all_ns);
+    cell_count(calls, row->count);
+    if (isfinite(row->occupancy_percent) && has_occupancy(trace))
+        snprintf(occupancy, sizeof occupancy, "%.0f%%", row->occupancy_percent);
+    quantity_print(blocks, has_occupancy(trace) ? row->blocks_per_sm : NAN, "");
+    cell_name(name, trace_file_name(trace, row->name));
+    page_rows_add(rows, cells, NULL);
+}
+
+static void print_kernels(const struct page *page, const struct summary *summary,
+                          const struct table_choice *choice)
+{
+    const struct kernels *kernels = &summary->kernels;
+    struct page_rows *rows;
+    int64_t total_ns, left, count = count_kernels(kernels, true, &total_ns);
+
+    if (count == 0)
+        return;
+    left = table_rows(choice, count);
+    table_heading(page, "Kernels", left, count);
+    rows = page_rows_open(kernel_columns, ARRAY_SIZE(kernel_columns));
+    for (int64_t i = 0; i < kernels->count && left > 0; i++) {
+        if (!is_kernel(&kernels->rows[i]))
+            continue;
+        add_kernel(rows, summary->trace, &kernels->rows[i], (double)total_ns);
+        left--;
+    }
+    page_rows_print(page, rows);
+}
+
+static const struct column copy_columns[] = {
+    { "total", 8, 0 }, { "mean", 8, 1 }, { "calls", 6, 0 },
+    { "bytes", 9, 0 }, { "GB/s", 6, 0 }, { "copy", PAGE_CUT, 0 },
+};
+
+static void add_copy(struct page_rows *rows, const struct trace_file *trace,
+                     const struct kernel_row *row)
+{
+    struct quantity_text total = quantity_time((double)row->total_ns),
+                         mean = quantity_time((double)row->total_ns / (double)row->count),
+                         bytes = quantity_bytes(row->bytes_ns > 0 ? (double)row->bytes : NAN);
+    char calls[CELL_SIZE], speed[QUANTITY_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { total.text, mean.text, calls, bytes.text, speed, name };
+
+    cell_count(calls, row->count);
+    quantity_print(speed, row->bytes_ns > 0 ? (double)row->bytes / (double)row->bytes_ns : NAN, "");
+    cell_name(name, trace_file_name(trace, row->name));
+    page_rows_add(rows, cells, NULL);
+}
+
+static void print_copies(const struct page *page, const struct summary *summary,
+                         const struct table_choice *choice)
+{
+    const struct kernels *kernels = &summary->kernels;
+    struct page_rows *rows;
+    int64_t total_ns, left, count = count_kernels(kernels, false, &total_ns);
+
+    if (count == 0)
+        return;
+    left = table_rows(choice, count);
+    table_heading(page, "Copies and memsets", left, count);
+    rows = page_rows_open(copy_columns, ARRAY_SIZE(copy_columns));
+    for (int64_t i = 0; i < kernels->count && left > 0; i++) {
+        if (is_kernel(&kernels->rows[i]))
+            continue;
+        add_copy(rows, summary->trace, &kernels->rows[i]);
+        left--;
+    }
+    page_rows_print(page, rows);
+}
+
+/* --- Memory --- */
+
+/* Categories are listed by what they have at the peak; those that never have anything are not shown. */
+static int64_t used_categories(const struct memory_curve *memory,
+                               const struct memory_device *device)
+{
+    int64_t count = 0;
+
+    while (count < device->category_count &&
+           (memory->categories[device->first_category + count].at_peak > 0 ||
+            memory->categories[device->first_category + count].peak > 0))
+        count++;
+    return count;
+}
+
+static const struct column memory_columns[] = {
+    { "at peak", 9, 0 },
+    { "share", 6, 0 },
+    { "own peak", 9, 0 },
+    { "category", PAGE_CUT, 0 },
+};
+
+static void add_category(struct page_rows *rows, const struct trace_file *trace,
+                         const struct memory_category *category, double peak)
+{
+    struct quantity_text at_peak = quantity_bytes((double)category->at_peak),
+                         own = quantity_bytes((double)category->peak);
+    char share[CELL_SIZE], name[NAME_SIZE];
+    const char *const cells[] = { at_peak.text, share, own.text, name };
+
+    cell_percent(share, peak > 0 ? (double)category->at_peak / peak : NAN);
+    cell_name(name, trace_file_name(trace, category->name));
+    page_rows_add(rows, cells, NULL);
+}
+
+/* "Memory of device 0: peak 5.2 MiB, 8.0 MiB reserved, of 16 GiB". */
+static void print_memory_heading(const struct page *page, const struct trace_file *trace,
+                                 const struct memory_device *device)
+{
+    const struct event_device *about = trace_file_device(trace, device->device);
+    int64_t room = about == NULL                    ? 0
+                   : about->memory_budget_bytes > 0 ? about->memory_budget_bytes
+                                                    : about->memory_bytes;
+    char heading[192], reserved[48] = "", of[48] = "";
+
+    if (device->reserved_at_peak > 0)
+        snprintf(reserved, sizeof reserved, ", %s reserved",
+                 quantity_bytes((double)device->reserved_at_peak).text);
+    if (room > 0)
+        snprintf(of, sizeof of, ", of %s", quantity_bytes((double)room).text);
+    snprintf(heading, sizeof heading, "Memory%s%s: peak %s%s%s",
+             device->device < 0 ? " of the host" : "",
+             device->stated ? "" : ", change since the trace began",
+             quantity_bytes((double)device->peak).text, reserved, of);
+    page_heading(page, heading);
+}
+
+static void print_memory(const struct page *page, const struct summary *summary,
+                         const struct table_choice *choice)
+{
+    const struct memory_curve *memory = &summary->memory;
+
+    for (int64_t i = 0; i < memory->device_count; i++) {
+        const struct memory_device *device = &memory->devices[i];
+        struct page_rows *rows;
+        print_memory_heading(page, summary->trace, device);
+        if (used_categories(memory, device) == 0)
+            continue;
+        rows = page_rows_open(memory_columns, ARRAY_SIZE(memory_columns));
+        for (int64_t j = 0; j < table_rows(choice, used_categories(memory, device)); j++)
+            add_category(rows, summary->trace, &memory->categories[device->first_category + j],
+                         (double)device->peak);
+        page_rows_print(page, rows);
+    }
+}
+
+void diagnosis_tables(const struct page *page, const struct summary *summary,
+                      const struct table_choice *choice)
+{
+    print_kernels(page, summary, choice);
+    print_copies(page, summary, choice);
+    operator_tables(page, summary, choice);
+    print_memory(page, summary, choice);
+}

@@ -1,0 +1,16 @@
+/* The tables of a diagnosis: kernels, copies, phases, operators and memory.
+ *
+ * Columns of operators have PyTorch's headings (key_averages().table()). "CUDA" stands for the device where
+ * PyTorch says so, on NVIDIA's and on AMD's; other devices, ours on the CPU among them, are "device". */
+#ifndef HARNESS_DESK_PAGE_DIAGNOSIS_TABLES_H
+#define HARNESS_DESK_PAGE_DIAGNOSIS_TABLES_H
+
+#include "harness/desk/analysis/summary.h"
+#include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/text/page.h"
+
+/* Those of which the trace has something; the first rows of each. */
+void diagnosis_tables(const struct page *page, const struct summary *summary,
+                      const struct table_choice *choice);
+
+#endif

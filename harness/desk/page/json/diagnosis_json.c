@@ -1,0 +1,422 @@
+#include "harness/desk/page/json/diagnosis_json.h"
+
+#include "harness/desk/analysis/tables/roofline.h"
+#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/page/json/memory_json.h"
+#include "harness/desk/page/json/ranks_json.h"
+#include "harness/desk/page/json/timeline_json.h"
+#include "scenarios/scenario.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SCHEMA = 1, OPERATORS_MOST = 100, DIGITS = 15 };
+
+/* Those that show the finding, the best one first. */
+static void add_scenarios(struct json *json, cJSON *to, const char *finding)
+{
+    const struct scenario *best = scenario_showing(finding);
+    cJSON *array = json_array(json, to, "scenarios");
+
+    if (best != NULL)
+        json_text(json, array, NULL, best->name);
+    for (int i = 0; scenarios[i] != NULL; i++)
+        if (scenarios[i] != best && scenario_shows(scenarios[i], finding))
+            json_text(json, array, NULL, scenarios[i]->name);
+}
+
+void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place)
+{
+    bool is_line = place->kind == PLACE_LINE;
+    char text[CALL_PLACE_TEXT];
+    cJSON *object;
+
+    if (place->kind == PLACE_UNKNOWN) {
+        json_text(json, to, name, NULL);
+        return;
+    }
+    object = json_object(json, to, name);
+    json_text(json, object, "kind", call_place_kind_name(place->kind));
+    json_text(json, object, "file", is_line ? place->file : NULL);
+    json_number(json, object, "line", is_line ? (double)place->line : (double)NAN);
+    json_number(json, object, "last_line", is_line ? (double)place->last_line : (double)NAN);
+    json_text(json, object, "function", place->function);
+    json_text(json, object, "call", place->call[0] != '\0' ? place->call : NULL);
+    json_number(json, object, "share", place->share);
+    call_place_text(text, sizeof text, place);
+    json_text(json, object, "text", text);
+}
+
+cJSON *finding_json(struct json *json, cJSON *array, const struct finding *finding)
+{
+    cJSON *object = json_object(json, array, NULL);
+
+    json_text(json, object, "id", finding->id);
+    json_text(json, object, "bottleneck", bottleneck_name(finding->bottleneck));
+    json_text(json, object, "severity", severity_name(finding->severity));
+    json_number(json, object, "lost_ns_per_step", finding->lost_ns_per_step);
+    json_number(json, object, "predicted_gain", finding->predicted_gain);
+    json_bool(json, object, "predicted_gain_at_least", finding->gain_is_least);
+    json_bool(json, object, "predicted_gain_at_most", finding->gain_is_most);
+    json_text(json, object, "once_fixed", finding->once_fixed);
+    json_text(json, object, "confidence", confidence_name(finding->confidence));
+    json_text(json, object, "evidence", finding->evidence);
+    json_text(json, object, "advice", finding->advice);
+    json_text(json, object, "title", finding->title);
+    json_bool(json, object, "of_whole", finding->of_whole);
+    place_json(json, object, "where", &finding->where);
+    add_scenarios(json, object, finding->id);
+    return object;
+}
+
+void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings)
+{
+    cJSON *array = json_array(json, to, name);
+
+    for (int64_t i = 0; i < findings->count; i++) finding_json(json, array, &findings->items[i]);
+}
+
+/* The file's own statements, and what could not be read of it. */
+static void add_origin(struct json *json, cJSON *object, const struct summary *summary)
+{
+    const struct trace_file *trace = summary->trace;
+    const struct event_device *device = facts_of(summary, 1, 0).device;
+    cJSON *to;
+
+    json_text(json, object, "partial_reason", trace->partial ? trace->partial_reason : NULL);
+    json_integer(json, object, "events", trace->event_count);
+    json_integer(json, object, "text_bytes", trace->text_bytes);
+    json_integer(json, object, "damaged_events", trace->bad_count);
+    json_number(json, object, "damaged_at_byte",
+                trace->bad_count > 0 ? (double)trace->bad_offset : (double)NAN);
+    json_text(json, object, "damaged_reason", trace->bad_count > 0 ? trace->bad_reason : NULL);
+    json_integer(json, object, "stray_events", trace->stray_count);
+    json_integer(json, object, "dropped_records", trace->dropped_count);
+    json_number(json, object, "rank", trace->rank >= 0 ? (double)trace->rank : (double)NAN);
+    json_number(json, object, "world_size",
+                trace->world_size >= 0 ? (double)trace->world_size : (double)NAN);
+    to = json_object(json, object, "device");
+    json_text(json, to, "name", device != NULL && device->name[0] != '\0' ? device->name : NULL);
+    json_integer(json, to, "count", summary->timeline.device_count);
+}
+
+static void add_usage(struct json *json, cJSON *object, const struct usage *usage)
+{
+    cJSON *idle;
+
+    json_integer(json, object, "span_ns", usage->span_ns);
+    json_integer(json, object, "busy_ns", usage->busy_ns);
+    json_integer(json, object, "idle_ns", usage->idle_ns);
+    json_integer(json, object, "compute_ns", usage->kind_ns[WORK_COMPUTATION]);
+    json_integer(json, object, "communication_ns", usage->kind_ns[WORK_COMMUNICATION]);
+    json_integer(json, object, "exposed_communication_ns", usage->communication_exposed_ns);
+    json_integer(json, object, "exposed_copy_ns", usage->copy_exposed_ns);
+    idle = json_object(json, object, "idle");
+    for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
+        json_integer(json, idle, idle_cause_name((enum idle_cause)cause),
+                     usage->idle_cause_ns[cause]);
+}
+
+/* The window in which idle time has causes, and these. */
+static void add_window(struct json *json, cJSON *object, const struct idle *idle, double busy_share)
+{
+    cJSON *to = json_object(json, object, "window"), *causes;
+    int64_t after_wait_ns = 0;
+
+    json_integer(json, to, "start_ns", idle->start_ns);
+    json_integer(json, to, "end_ns", idle->end_ns);
+    json_integer(json, to, "busy_ns", idle->busy_ns);
+    json_integer(json, to, "idle_ns", idle->all.idle_ns);
+    json_number(json, to, "busy_share", busy_share);
+    causes = json_object(json, to, "causes");
+    for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
+        json_integer(json, causes, gap_cause_name(cause), gap_cause_ns(&idle->all, cause));
+    for (int doing = 0; doing < HOST_DOING_COUNT; doing++)
+        after_wait_ns += idle->all.drained_ns[doing];
+    json_integer(json, to, "after_wait_ns", after_wait_ns);
+}
+
+static void add_parts(struct json *json, cJSON *to, const struct steps *steps)
+{
+    cJSON *parts = json_object(json, to, "parts");
+
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        double ns = 0;
+        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
+        json_number(json, parts, step_part_name((enum step_part)part), ns / (double)steps->count);
+    }
+}
+
+static void add_durations(struct json *json, cJSON *to, const struct steps *steps)
+{
+    double *durations = calloc((size_t)steps->count + 1, sizeof *durations);
+
+    if (durations == NULL) {
+        json->out_of_memory = true;
+        return;
+    }
+    for (int64_t i = 0; i < steps->count; i++) durations[i] = (double)steps->items[i].duration_ns;
+    json_numbers(json, to, "duration_ns", durations, steps->count, DIGITS);
+    free(durations);
+}
+
+static void add_steps(struct json *json, cJSON *object, const struct summary *summary)
+{
+    const struct steps *steps = &summary->steps;
+    const struct trace_cost *cost = &summary->trace->cost;
+    cJSON *to = json_object(json, object, "steps");
+    bool any = steps->count > 0;
+
+    json_integer(json, to, "count", steps->count);
+    json_number(json, to, "mean_ns", any ? steps->mean_ns : NAN);
+    json_number(json, to, "min_ns", any ? (double)steps->min_ns : NAN);
+    json_number(json, to, "max_ns", any ? (double)steps->max_ns : NAN);
+    json_number(json, to, "median_ns", any ? steps->median_ns : NAN);
+    json_number(json, to, "untraced_ns", cost->step_ns > 0 ? cost->step_ns : NAN);
+    add_parts(json, to, steps);
+    add_durations(json, to, steps);
+}
+
+static void add_phases(struct json *json, cJSON *object, const struct phases *phases)
+{
+    cJSON *array = json_array(json, object, "phases");
+
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        const struct phase_mean *mean = &phases->means[phase];
+        cJSON *to;
+        if (!phases->seen[phase])
+            continue;
+        to = json_object(json, array, NULL);
+        json_text(json, to, "name", phase_name((enum phase)phase));
+        json_number(json, to, "host_ns", mean->host_ns);
+        json_number(json, to, "device_ns", mean->device_ns);
+        json_number(json, to, "work_count", mean->work_count);
+    }
+}
+
+static void add_span(struct json *json, cJSON *array, const struct summary *summary,
+                     const struct span_row *row)
+{
+    cJSON *to = json_object(json, array, NULL);
+    bool memory = summary->spans.has_memory;
+
+    json_text(json, to, "name", trace_file_name(summary->trace, row->name));
+    json_bool(json, to, "is_call", row->is_call);
+    json_integer(json, to, "count", row->count);
+    json_integer(json, to, "replayed_count", row->replayed_count);
+    json_integer(json, to, "host_total_ns", row->host_total_ns);
+    json_integer(json, to, "host_self_ns", row->host_self_ns);
+    json_integer(json, to, "device_total_ns", row->device_total_ns);
+    json_integer(json, to, "device_self_ns", row->device_self_ns);
+    json_number(json, to, "host_bytes", memory ? (double)row->host_bytes : NAN);
+    json_number(json, to, "host_self_bytes", memory ? (double)row->host_self_bytes : NAN);
+    json_number(json, to, "device_bytes", memory ? (double)row->device_bytes : NAN);
+    json_number(json, to, "device_self_bytes", memory ? (double)row->device_self_bytes : NAN);
+    json_number(json, to, "flops", row->flops > 0 ? (double)row->flops : NAN);
+}
+
+/* Operators and calls, or annotations. */
+static enum status add_spans(struct json *json, cJSON *object, const struct summary *summary,
+                             const char *counted, const char *name, bool phases,
+                             const struct table_choice *choice)
+{
+    enum status status = STATUS_OK;
+    const struct spans *spans = &summary->spans;
+    const struct span_row **sorted = malloc(((size_t)spans->count + 1) * sizeof *sorted);
+    cJSON *array;
+    int64_t left = choice->rows > 0 ? choice->rows : OPERATORS_MOST, count = 0;
+
+    if (sorted == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)spans->count);
+    spans_sort(sorted, spans, choice->order);
+    for (int64_t i = 0; i < spans->count; i++) count += spans->rows[i].is_phase == phases;
+    json_integer(json, object, counted, count);
+    array = json_array(json, object, name);
+    for (int64_t i = 0; i < spans->count && left > 0; i++)
+        if (sorted[i]->is_phase == phases) {
+            add_span(json, array, summary, sorted[i]);
+            left--;
+        }
+
+out:
+    free(sorted);
+    return status;
+}
+
+static void add_kinds(struct json *json, cJSON *object, const struct summary *summary,
+                      const struct table_choice *choice)
+{
+    const struct operator_kinds *kinds = &summary->operator_kinds;
+    int64_t most = choice->rows > 0 ? choice->rows : OPERATORS_MOST;
+    cJSON *array;
+
+    json_integer(json, object, "operator_kind_count", kinds->count);
+    array = json_array(json, object, "operator_kinds");
+    for (int64_t i = 0; i < kinds->count && i < most; i++) {
+        const struct operator_kind *kind = &kinds->rows[i];
+        struct roofline roofline =
+            roofline_of(&summary->trace->ceilings, kind->flops, kind->bytes,
+                        (double)(kinds->device_ns > 0 ? kind->device_ns : kind->host_ns));
+        cJSON *to = json_object(json, array, NULL);
+        json_text(json, to, "name", kind->name);
+        json_text(json, to, "input_dims",
+                  kind->dims != 0 ? trace_file_name(summary->trace, kind->dims) : NULL);
+        json_integer(json, to, "count", kind->count);
+        json_integer(json, to, "device_ns", kind->device_ns);
+        json_integer(json, to, "host_ns", kind->host_ns);
+        json_number(json, to, "flops", kind->flops > 0 ? (double)kind->flops : NAN);
+        json_number(json, to, "bytes", kind->bytes > 0 ? (double)kind->bytes : NAN);
+        json_text(json, to, "bound", bound_name(roofline.bound));
+        json_number(json, to, "bound_share", roofline.share);
+    }
+}
+
+static void add_launches(struct json *json, cJSON *object, const struct launches *launches)
+{
+    cJSON *to = json_object(json, object, "launches");
+    double count = (double)launches->count; /* means of none are null */
+
+    json_integer(json, to, "count", launches->count);
+    json_number(json, to, "mean_host_ns", (double)launches->host_ns / count);
+    json_number(json, to, "mean_delay_ns", (double)launches->delay_ns / count);
+    json_integer(json, to, "max_delay_ns", launches->delay_max_ns);
+    json_integer(json, to, "short_count", launches->short_count);
+    json_integer(json, to, "queue_max", launches->queue_max);
+}
+
+/* Three numbers of a launch; null where the trace does not state them. */
+static void add_shape(struct json *json, cJSON *to, const char *name, const uint32_t shape[3])
+{
+    cJSON *array;
+
+    if (shape == NULL || shape[0] == 0) {
+        json_text(json, to, name, NULL);
+        return;
+    }
+    array = json_array(json, to, name);
+    for (int i = 0; i < 3; i++) json_integer(json, array, NULL, shape[i]);
+}
+
+static void add_launch_of(struct json *json, cJSON *to, const struct trace_file *trace,
+                          const struct trace_event *event)
+{
+    const struct event_kernel *kernel =
+        event->kind == EVENT_KIND_KERNEL && event->detail != NO_DETAIL
+            ? &trace->kernels[event->detail]
+            : NULL;
+
+    add_shape(json, to, "grid", kernel != NULL ? kernel->grid : NULL);
+    add_shape(json, to, "block", kernel != NULL ? kernel->block : NULL);
+}
+
+static void add_kernels(struct json *json, cJSON *to, const struct summary *summary)
+{
+    cJSON *array = json_array(json, to, "kernels");
+    double all_ns = 0;
+
+    for (int64_t i = 0; i < summary->kernels.count; i++)
+        all_ns += (double)summary->kernels.rows[i].total_ns;
+    for (int64_t i = 0; i < summary->kernels.count; i++) {
+        const struct kernel_row *row = &summary->kernels.rows[i];
+        cJSON *object = json_object(json, array, NULL);
+        bool moves = row->bytes_ns > 0;
+        json_text(json, object, "name", trace_file_name(summary->trace, row->name));
+        json_text(json, object, "kind", work_kind_name(row->kind));
+        json_integer(json, object, "count", row->count);
+        json_integer(json, object, "total_ns", row->total_ns);
+        json_number(json, object, "mean_ns", (double)row->total_ns / (double)row->count);
+        json_integer(json, object, "min_ns", row->min_ns);
+        json_integer(json, object, "max_ns", row->max_ns);
+        json_number(json, object, "share", (double)row->total_ns / all_ns);
+        json_number(json, object, "blocks_per_sm", row->blocks_per_sm);
+        json_number(json, object, "occupancy_percent", row->occupancy_percent);
+        json_number(json, object, "bytes", moves ? (double)row->bytes : NAN);
+        json_number(json, object, "gb_per_second",
+                    moves ? (double)row->bytes / (double)row->bytes_ns : NAN);
+        json_bool(json, object, "pageable", row->pageable);
+        add_launch_of(json, object, summary->trace, row->longest);
+    }
+}
+
+void headline_json(struct json *json, cJSON *object, const struct headline *headline)
+{
+    json_text(json, object, "bottleneck", bottleneck_name(headline->bottleneck));
+    json_number(json, object, "bottleneck_share", headline->share);
+    json_text(json, object, "headline", headline->text);
+}
+
+static void add_thresholds(struct json *json, cJSON *to, const struct findings *findings)
+{
+    cJSON *array = json_array(json, to, "thresholds");
+
+    for (int64_t i = 0; i < findings->threshold_count; i++) {
+        const struct threshold *threshold = &findings->thresholds[i];
+        const struct judged *judged = &threshold->judged;
+        cJSON *object = json_object(json, array, NULL);
+        bool any = judged->what != NULL;
+        json_text(json, object, "id", threshold->id);
+        json_bool(json, object, "found", threshold->found);
+        json_text(json, object, "figure", judged->what);
+        json_number(json, object, "value", any ? judged->value : NAN);
+        json_number(json, object, "good", any ? judged->good : NAN);
+        json_number(json, object, "bad", any ? judged->bad : NAN);
+        json_text(json, object, "source", threshold->source);
+    }
+}
+
+static enum status add_trace(struct json *json, cJSON *array, const struct diagnosis *diagnosis,
+                             int which, int timeline_steps)
+{
+    const struct summary *summary = &diagnosis->summaries[which];
+    cJSON *object = json_object(json, array, NULL);
+    enum status status = STATUS_OK;
+
+    json_text(json, object, "file", diagnosis->paths[which]);
+    json_bool(json, object, "partial", diagnosis->traces[which]->partial);
+    add_origin(json, object, summary);
+    add_usage(json, object, &summary->timeline.all);
+    add_window(json, object, &summary->idle, diagnosis_busy_share(diagnosis, which));
+    add_steps(json, object, summary);
+    add_phases(json, object, &summary->phases);
+    add_launches(json, object, &summary->launches);
+    add_kernels(json, object, summary);
+    TRY(add_spans(json, object, summary, "operator_count", "operators", false, &diagnosis->tables));
+    TRY(add_spans(json, object, summary, "annotation_count", "annotations", true,
+                  &diagnosis->tables));
+    add_kinds(json, object, summary, &diagnosis->tables);
+    TRY(memory_json(json, object, summary));
+    TRY(gaps_json(json, object, summary));
+    if (timeline_steps > 0)
+        TRY(timeline_json(json, object, summary, timeline_steps));
+    headline_json(json, object, &diagnosis->findings[which].headline);
+    add_thresholds(json, object, &diagnosis->findings[which]);
+    json_text(json, object, "healthy",
+              diagnosis->findings[which].healthy[0] != '\0' ? diagnosis->findings[which].healthy
+                                                            : NULL);
+    findings_json(json, object, "findings", &diagnosis->findings[which]);
+
+out:
+    return status;
+}
+
+enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int timeline_steps,
+                           char **text)
+{
+    struct json json = { false };
+    cJSON *root = json_object(&json, NULL, NULL), *array;
+    enum status status = STATUS_OK;
+
+    *text = NULL;
+    json_integer(&json, root, "schema", SCHEMA);
+    json_bool(&json, root, "is_run", diagnosis->run_count > 0);
+    ranks_json(&json, root, diagnosis);
+    array = json_array(&json, root, "traces");
+    for (int i = 0; i < diagnosis->count; i++)
+        if (only < 0 || i == only)
+            TRY(add_trace(&json, array, diagnosis, i, timeline_steps));
+    TRY(json_print(&json, root, text));
+
+out:
+    cJSON_Delete(root);
+    return status;
+}

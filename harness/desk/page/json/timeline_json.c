@@ -1,0 +1,202 @@
+#include "harness/desk/page/json/timeline_json.h"
+
+#include "harness/desk/analysis/excerpt.h"
+#include "harness/desk/diagnosis/where.h"
+#include "harness/desk/page/json/diagnosis_json.h"
+#include "harness/desk/page/longest_gaps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGITS = 15 }; /* of a double: nanoseconds stay whole */
+
+/* --- Gaps --- */
+
+static const char *work_name(const struct summary *summary, const struct work *work)
+{
+    return work != NULL ? trace_file_name(summary->trace, work->event->name) : NULL;
+}
+
+static enum status add_gap(struct json *json, cJSON *array, const struct summary *summary,
+                           const struct idle_gap *gap)
+{
+    enum status status = STATUS_OK;
+    struct call_place place;
+    cJSON *object = json_object(json, array, NULL), *causes;
+    int64_t step = steps_find(&summary->steps, gap->start_ns);
+    const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL;
+
+    json_integer(json, object, "start_ns", gap->start_ns);
+    json_integer(json, object, "duration_ns", gap->time.idle_ns);
+    json_number(json, object, "step",
+                step >= 0 ? (double)summary->steps.items[step].number : (double)NAN);
+    json_text(json, object, "cause", gap_cause_name(gap_cause_longest(&gap->time)));
+    causes = json_object(json, object, "causes");
+    for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
+        if (gap_cause_ns(&gap->time, cause) > 0)
+            json_integer(json, causes, gap_cause_name(cause), gap_cause_ns(&gap->time, cause));
+    json_bool(json, object, "after_wait", gap->time.drained_count > 0);
+    json_text(json, object, "before", work_name(summary, gap->before));
+    json_text(json, object, "after", work_name(summary, gap->after));
+    json_text(json, object, "call",
+              call != NULL ? trace_file_name(summary->trace, call->name) : NULL);
+    TRY(where_of_gap(&place, summary, gap));
+    place_json(json, object, "where", &place);
+
+out:
+    return status;
+}
+
+enum status gaps_json(struct json *json, cJSON *to, const struct summary *summary)
+{
+    cJSON *array = json_array(json, to, "gaps");
+    struct longest_gaps gaps;
+    enum status status = STATUS_OK;
+
+    TRY(longest_gaps_make(&gaps, summary));
+    for (int i = 0; i < gaps.count; i++) TRY(add_gap(json, array, summary, &gaps.items[i]));
+
+out:
+    return status;
+}
+
+/* --- Bars --- */
+
+struct drawing {
+    const struct summary *summary;
+    struct excerpt excerpt;
+    int *places;    /* of a name among those that are written, from 1; 0: not written yet */
+    double *column; /* of a row's bars */
+    cJSON *names;
+    int name_count;
+};
+
+static void add_names(struct json *json, struct drawing *drawing)
+{
+    const struct excerpt *excerpt = &drawing->excerpt;
+
+    for (int64_t i = 0; i < excerpt->bar_count; i++) {
+        uint32_t name = excerpt->bars[i].name;
+        if (name == 0 || drawing->places[name] > 0)
+            continue;
+        drawing->places[name] = ++drawing->name_count;
+        json_text(json, drawing->names, NULL, trace_file_name(drawing->summary->trace, name));
+    }
+}
+
+static double start_of(const struct drawing *drawing, const struct excerpt_bar *bar)
+{
+    return (double)(bar->start_ns - drawing->excerpt.start_ns);
+}
+
+static double duration_of(const struct drawing *drawing, const struct excerpt_bar *bar)
+{
+    (void)drawing;
+    return (double)(bar->end_ns - bar->start_ns);
+}
+
+static double name_of(const struct drawing *drawing, const struct excerpt_bar *bar)
+{
+    return bar->name != 0 ? drawing->places[bar->name] - 1 : (double)NAN;
+}
+
+static double count_of(const struct drawing *drawing, const struct excerpt_bar *bar)
+{
+    (void)drawing;
+    return (double)bar->count;
+}
+
+static double covered_of(const struct drawing *drawing, const struct excerpt_bar *bar)
+{
+    (void)drawing;
+    return (double)bar->covered_ns;
+}
+
+static void add_column(struct json *json, cJSON *object, const char *name, struct drawing *drawing,
+                       const struct excerpt_row *row,
+                       double (*value_of)(const struct drawing *, const struct excerpt_bar *))
+{
+    for (int64_t i = 0; i < row->bar_count; i++)
+        drawing->column[i] = value_of(drawing, &drawing->excerpt.bars[row->first_bar + i]);
+    json_numbers(json, object, name, drawing->column, row->bar_count, DIGITS);
+}
+
+/* The categories that the row has, in the order of their enum, and the place of each bar's among them. */
+static void add_categories(struct json *json, cJSON *object, struct drawing *drawing,
+                           const struct excerpt_row *row)
+{
+    const struct excerpt_bar *bars = drawing->excerpt.bars + row->first_bar;
+    cJSON *names = json_array(json, object, "categories");
+    int places[GAP_CAUSE_COUNT], count = 0;
+
+    for (int category = 0; category < GAP_CAUSE_COUNT; category++) {
+        bool seen = false;
+        for (int64_t i = 0; i < row->bar_count && !seen; i++) seen = bars[i].category == category;
+        places[category] = seen ? count++ : -1;
+        if (seen && row->kind != EXCERPT_STEP)
+            json_text(json, names, NULL, excerpt_category_name(row->kind, category));
+    }
+    for (int64_t i = 0; i < row->bar_count; i++)
+        drawing->column[i] = row->kind == EXCERPT_STEP ? (double)NAN : places[bars[i].category];
+    json_numbers(json, object, "category", drawing->column, row->bar_count, DIGITS);
+}
+
+static void add_row(struct json *json, cJSON *array, struct drawing *drawing,
+                    const struct excerpt_row *row)
+{
+    cJSON *object = json_object(json, array, NULL);
+    bool several = false;
+
+    for (int64_t i = 0; i < row->bar_count; i++)
+        several = several || drawing->excerpt.bars[row->first_bar + i].count > 1;
+    json_text(json, object, "kind", excerpt_kind_name(row->kind));
+    json_integer(json, object, "process", row->process);
+    json_integer(json, object, "thread", row->thread);
+    json_bool(json, object, "is_loop", row->is_loop);
+    json_integer(json, object, "depth", row->depth);
+    add_categories(json, object, drawing, row);
+    add_column(json, object, "start_ns", drawing, row, start_of);
+    add_column(json, object, "duration_ns", drawing, row, duration_of);
+    add_column(json, object, "name", drawing, row, name_of);
+    if (several) {
+        add_column(json, object, "count", drawing, row, count_of);
+        add_column(json, object, "covered_ns", drawing, row, covered_of);
+    } else {
+        json_text(json, object, "count", NULL);
+        json_text(json, object, "covered_ns", NULL);
+    }
+}
+
+enum status timeline_json(struct json *json, cJSON *to, const struct summary *summary, int steps)
+{
+    struct drawing drawing = { .summary = summary };
+    const struct excerpt *excerpt = &drawing.excerpt;
+    cJSON *object = json_object(json, to, "timeline"), *array;
+    enum status status = STATUS_OK;
+
+    TRY(excerpt_make(&drawing.excerpt, summary, steps));
+    drawing.places =
+        calloc((size_t)trace_file_name_count(summary->trace) + 1, sizeof *drawing.places);
+    drawing.column = calloc((size_t)excerpt->bar_count + 1, sizeof *drawing.column);
+    if (drawing.places == NULL || drawing.column == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld bars of a timeline",
+             (long long)excerpt->bar_count);
+    json_integer(json, object, "start_ns", excerpt->start_ns);
+    json_integer(json, object, "end_ns", excerpt->end_ns);
+    array = json_array(json, object, "steps");
+    for (int64_t i = 0; i < excerpt->step_count; i++)
+        json_integer(json, array, NULL, summary->steps.items[excerpt->first_step + i].number);
+    json_integer(json, object, "tracks_left_out", excerpt->tracks_left_out);
+    drawing.names = json_array(json, object, "names");
+    add_names(json, &drawing);
+    array = json_array(json, object, "rows");
+    for (int64_t i = 0; i < excerpt->row_count; i++)
+        add_row(json, array, &drawing, &excerpt->rows[i]);
+
+out:
+    free(drawing.places);
+    free(drawing.column);
+    excerpt_release(&drawing.excerpt);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* The order of events, for programs: the members "gaps" (LONGEST_GAPS at most, the longest first; idle.h) and
+ * "timeline" (bars to draw; excerpt.h) of docs/diagnosis.md. */
+#ifndef HARNESS_DESK_PAGE_JSON_TIMELINE_JSON_H
+#define HARNESS_DESK_PAGE_JSON_TIMELINE_JSON_H
+
+#include "harness/desk/analysis/summary.h"
+#include "harness/text/json.h"
+
+/* OUT_OF_MEMORY. */
+enum status gaps_json(struct json *json, cJSON *to, const struct summary *summary);
+
+/* `steps` steps are drawn, at least one. OUT_OF_MEMORY. */
+enum status timeline_json(struct json *json, cJSON *to, const struct summary *summary, int steps);
+
+#endif

@@ -1,0 +1,96 @@
+#include "harness/desk/page/longest_gaps.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/base/words/utf8.h"
+#include "harness/desk/diagnosis/where.h"
+#include "harness/desk/page/table_cells.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum status keep_gap(void *context, const struct idle_gap *gap)
+{
+    struct longest_gaps *longest = context;
+    int place = longest->count;
+
+    while (place > 0 && longest->items[place - 1].time.idle_ns < gap->time.idle_ns) place--;
+    if (place == LONGEST_GAPS)
+        return STATUS_OK;
+    if (longest->count < LONGEST_GAPS)
+        longest->count++;
+    memmove(&longest->items[place + 1], &longest->items[place],
+            (size_t)(longest->count - 1 - place) * sizeof longest->items[0]);
+    longest->items[place] = *gap;
+    return STATUS_OK;
+}
+
+enum status longest_gaps_make(struct longest_gaps *gaps, const struct summary *summary)
+{
+    gaps->count = 0;
+    return idle_visit(&summary->timeline, &summary->steps, &summary->host, keep_gap, gaps);
+}
+
+/* --- The page --- */
+
+static const struct column columns[] = {
+    { "idle", 8, 0 },         { "step", 6, 0 },      { "from (us in the file)", 21, 0 },
+    { "cause", PAGE_CUT, 0 }, { "", PAGE_BELOW, 0 },
+};
+
+enum { NAME_COLUMNS = 48 }; /* of a kernel name, which can be a thousand */
+
+static void name_work(char *text, size_t size, const struct summary *summary,
+                      const struct work *work, const char *otherwise)
+{
+    char name[NAME_SIZE];
+
+    cell_name(name, work != NULL ? trace_file_name(summary->trace, work->event->name) : otherwise);
+    snprintf(text, size, "%.*s%s", (int)utf8_cut(name, NAME_COLUMNS), name,
+             strlen(name) > NAME_COLUMNS ? "..." : "");
+}
+
+/* "Memcpy HtoD, then gemm; train.py:41 in log_loss". */
+static void describe(char *text, size_t size, const struct summary *summary,
+                     const struct idle_gap *gap)
+{
+    char before[NAME_COLUMNS + 8], after[NAME_COLUMNS + 8], where[CALL_PLACE_TEXT] = "";
+    struct call_place place;
+
+    name_work(before, sizeof before, summary, gap->before, "the start");
+    name_work(after, sizeof after, summary, gap->after, "the end");
+    if (where_of_gap(&place, summary, gap) == STATUS_OK && place.kind != PLACE_UNKNOWN)
+        call_place_text(where, sizeof where, &place);
+    snprintf(text, size, "after %s; before %s%s%s", before, after, where[0] != '\0' ? "; " : "",
+             where);
+}
+
+static void print_gap(const struct page *page, const struct summary *summary,
+                      const struct idle_gap *gap)
+{
+    struct quantity_text idle = quantity_time((double)gap->time.idle_ns);
+    int64_t step = steps_find(&summary->steps, gap->start_ns);
+    char number[24] = "-", from[CELL_SIZE], cause[64], text[640];
+    const char *const cells[] = { idle.text, number, from, cause, text };
+
+    if (step >= 0)
+        snprintf(number, sizeof number, "%" PRId64, summary->steps.items[step].number);
+    cell_stamp(from, gap->start_ns);
+    snprintf(cause, sizeof cause, "%s%s", gap_cause_name(gap_cause_longest(&gap->time)),
+             gap->time.drained_count > 0 ? ", after a wait" : "");
+    describe(text, sizeof text, summary, gap);
+    page_row(page, columns, ARRAY_SIZE(columns), cells);
+}
+
+void longest_gaps_print(const struct page *page, const struct summary *summary)
+{
+    struct longest_gaps gaps;
+
+    if (summary->timeline.work_count == 0 || longest_gaps_make(&gaps, summary) != STATUS_OK ||
+        gaps.count == 0)
+        return;
+    page_heading(page, "Gaps: the longest times without device work");
+    page_table(page, columns, ARRAY_SIZE(columns));
+    for (int i = 0; i < gaps.count && i < LONGEST_GAPS_ON_PAGE; i++)
+        print_gap(page, summary, &gaps.items[i]);
+}

@@ -1,0 +1,17 @@
+/* The tables of annotations and operators. */
+#ifndef HARNESS_DESK_PAGE_OPERATOR_TABLES_H
+#define HARNESS_DESK_PAGE_OPERATOR_TABLES_H
+
+#include "harness/desk/analysis/summary.h"
+#include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/text/page.h"
+
+/* Those of which the trace has something. Without memory for their order they are not printed, and the page
+ * says so. */
+void operator_tables(const struct page *page, const struct summary *summary,
+                     const struct table_choice *choice);
+
+/* How PyTorch would call the trace's device in the headings of its table: "CUDA", or "device". */
+const char *operator_device_word(const struct summary *summary);
+
+#endif

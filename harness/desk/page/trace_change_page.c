@@ -1,0 +1,446 @@
+#include "harness/desk/page/trace_change_page.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/desk/analysis/timeline/phases.h"
+#include "harness/desk/diagnosis/finding.h"
+#include "harness/desk/page/table_cells.h"
+#include "harness/text/page_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MOST = 20 };
+static const double ROW_LEAST = 0.001; /* of the longer step: smaller changes are one row */
+
+/* --- Cells --- */
+
+/* "+2.10 ms". */
+static void cell_change(char text[QUANTITY_SIZE + 2], double ns)
+{
+    snprintf(text, QUANTITY_SIZE + 2, "%s%s", ns < 0 ? "-" : "+", quantity_time(fabs(ns)).text);
+}
+
+/* "+26.6%"; "new" and "gone" where one side has nothing. */
+static void cell_relative(char text[CELL_SIZE], int64_t base_ns, int64_t new_ns)
+{
+    double change = base_ns > 0 ? (double)(new_ns - base_ns) / (double)base_ns : NAN;
+
+    if (base_ns == 0 || new_ns == 0)
+        snprintf(text, CELL_SIZE, "%s", base_ns == new_ns ? "-" : base_ns == 0 ? "new" : "gone");
+    else if (change >= 9.995)
+        snprintf(text, CELL_SIZE, "%.3gx", 1 + change);
+    else
+        snprintf(text, CELL_SIZE, "%+.1f%%", 100 * change);
+}
+
+static double longer_ns(const struct step_change *step)
+{
+    return fmax((double)step->step_ns[SIDE_BASE], (double)step->step_ns[SIDE_NEW]);
+}
+
+/* --- Why --- */
+
+static void print_step(const struct page *page, const struct trace_change *change)
+{
+    const struct step_change *step = &change->step;
+    char doubts[800];
+    const char *unit = step->per_sample ? "sample" : "step";
+    char moved[QUANTITY_SIZE + 2], relative[CELL_SIZE];
+
+    cell_change(moved, (double)step->change_ns);
+    cell_relative(relative, step->step_ns[SIDE_BASE], step->step_ns[SIDE_NEW]);
+    page_paragraph(page, INK_BOLD, "A %s takes %s, and took %s: %s, %s.", unit,
+                   quantity_time((double)step->step_ns[SIDE_NEW]).text,
+                   quantity_time((double)step->step_ns[SIDE_BASE]).text, moved, relative);
+    if (step->per_sample)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "A step has %.4g samples in base and %.4g in new, so times are per sample.",
+                       step->samples[SIDE_BASE], step->samples[SIDE_NEW]);
+    if (!change->parts[SIDE_BASE].has_steps || !change->parts[SIDE_NEW].has_steps)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "Nothing marks steps in %s: that whole trace counts as one step.",
+                       change->sides[change->parts[SIDE_BASE].has_steps].paths[0]);
+    trace_change_doubts(doubts, sizeof doubts, change);
+    if (doubts[0] != '\0')
+        page_paragraph(page, INK_DOUBTFUL, "%s", doubts);
+}
+
+/* "4.20 ms, and was 2.10 ms; 81% of the change; gemm_b, and was gemm_a". */
+static void describe(char *text, size_t size, const struct step_change *step,
+                     const struct part_change *part)
+{
+    static char names[SIDES][NAME_SIZE];
+    int length = snprintf(text, size, "%s, and was %s; %.0f%% of the change",
+                          quantity_time((double)part->ns[SIDE_NEW]).text,
+                          quantity_time((double)part->ns[SIDE_BASE]).text,
+                          100 * (double)part->change_ns / (double)step->change_ns);
+
+    if (part->kernels[SIDE_BASE] == NULL || part->kernels[SIDE_NEW] == NULL)
+        return;
+    for (int side = 0; side < SIDES; side++) cell_name(names[side], part->kernels[side]);
+    if (strcmp(part->kernels[SIDE_BASE], part->kernels[SIDE_NEW]) != 0)
+        snprintf(text + length, size - (size_t)length, "; mostly %s, and was %s", names[SIDE_NEW],
+                 names[SIDE_BASE]);
+}
+
+static void print_pace(const struct page *page, const struct step_change *step, int number)
+{
+    const struct device_pace *pace = &step->pace;
+    char moved[QUANTITY_SIZE + 2], text[160], factor[QUANTITY_SIZE];
+    bool other_blocks = fabs(log(pace->blocks)) >= log(1 + STEP_CHANGE_LEAST);
+
+    cell_change(moved, (double)pace->change_ns);
+    quantity_factor(factor, pace->factor);
+    snprintf(text, sizeof text, "the median of %d parts takes %s as long%s", pace->parts, factor,
+             step->per_sample ? ""
+             : other_blocks   ? ", by kernels of another size"
+                              : ", by other kernels");
+    page_item(page, number, "all computation", text, INK_BOLD, moved);
+}
+
+/* Why nothing is named. */
+static void print_nothing(const struct page *page, const struct trace_change *change)
+{
+    const struct step_change *step = &change->step;
+    const struct untraced *untraced = change->untraced;
+
+    if (!step->has_noise)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "Fewer than %d steps show no noise: nothing can be said to stand out.",
+                       STEP_BLOCKS_LEAST);
+    else if (!change->confirmed)
+        page_paragraph(
+            page, INK_DOUBTFUL,
+            "Untraced, a step took %s in new, and %s in base: within their noise, or not as "
+            "in the traces. So the change may be of these steps alone, and nothing is named.",
+            quantity_time(untraced[SIDE_NEW].step_ns).text,
+            quantity_time(untraced[SIDE_BASE].step_ns).text);
+    else if (!step->differs)
+        page_paragraph(page, INK_PLAIN,
+                       "The step changed by less than %.0f%%, so nothing is named.",
+                       100 * STEP_LEAST);
+    else
+        page_paragraph(page, INK_PLAIN,
+                       "No part stands out: each changed by less than its own noise from step to "
+                       "step, or by less than %.0f%% of a step.",
+                       100 * STEP_CHANGE_LEAST);
+}
+
+static void print_cause(const struct page *page, const struct trace_change *change,
+                        const struct finding *cause)
+{
+    bool longer = change->step.change_ns > 0;
+    char moved[QUANTITY_SIZE + 2], text[400];
+
+    cell_change(moved, (longer ? 1 : -1) * cause->lost_ns_per_step);
+    snprintf(text, sizeof text, "%s (a finding that is %s; no part stands out)", cause->title,
+             longer ? "new" : "gone");
+    page_item(page, 1, cause->id, text, INK_BOLD, moved);
+}
+
+static void print_why(const struct page *page, const struct trace_change *change)
+{
+    const struct step_change *step = &change->step;
+    const struct finding *cause = trace_change_cause(change);
+    bool pace = step->pace.stands_out;
+    int number = 0;
+
+    page_heading(page, "Why");
+    for (int64_t i = 0; i < step->count; i++) {
+        const struct part_change *part = &step->parts[i];
+        char name[PART_TEXT], moved[QUANTITY_SIZE + 2], text[3 * NAME_SIZE];
+        if (pace && llabs(step->pace.change_ns) >= llabs(part->change_ns)) {
+            print_pace(page, step, ++number);
+            pace = false;
+        }
+        if (!part->stands_out)
+            continue;
+        part_change_name(name, part);
+        cell_change(moved, (double)part->change_ns);
+        describe(text, sizeof text, step, part);
+        page_item(page, ++number, name, text, INK_BOLD, moved);
+    }
+    if (number == 0 && cause != NULL)
+        print_cause(page, change, cause);
+    else if (number == 0)
+        print_nothing(page, change);
+}
+
+/* --- Parts --- */
+
+static const struct column part_columns[] = {
+    { "base", 8, 0 },           { "new", 8, 0 },         { "change", 9, 0 }, { "relative", 8, 2 },
+    { "95% interval", -22, 3 }, { "part", PAGE_CUT, 0 },
+};
+
+static void add_row(struct page_rows *rows, const char *name, const int64_t ns[SIDES],
+                    const char *interval, bool stands_out)
+{
+    struct quantity_text base = quantity_time((double)ns[SIDE_BASE]),
+                         new = quantity_time((double)ns[SIDE_NEW]);
+    char change[QUANTITY_SIZE + 2], relative[CELL_SIZE];
+    const char *const cells[] = { base.text, new.text, change, relative, interval, name };
+    const enum ink inks[ARRAY_SIZE(cells)] = {
+        [2] = stands_out ? INK_BOLD : INK_PLAIN, [5] = stands_out ? INK_BOLD : INK_PLAIN
+    };
+
+    cell_change(change, (double)(ns[SIDE_NEW] - ns[SIDE_BASE]));
+    cell_relative(relative, ns[SIDE_BASE], ns[SIDE_NEW]);
+    page_rows_add(rows, cells, inks);
+}
+
+static void add_part(struct page_rows *rows, const struct part_change *part)
+{
+    char low[QUANTITY_SIZE + 2], high[QUANTITY_SIZE + 2], interval[2 * QUANTITY_SIZE + 8] = "-";
+    char name[PART_TEXT];
+
+    if (isfinite(part->low_ns)) {
+        cell_change(low, part->low_ns);
+        cell_change(high, part->high_ns);
+        snprintf(interval, sizeof interval, "%s to %s", low, high);
+    }
+    part_change_name(name, part);
+    add_row(rows, name, part->ns, interval, part->stands_out);
+}
+
+static void print_parts(const struct page *page, const struct step_change *step)
+{
+    struct page_rows *rows = page_rows_open(part_columns, ARRAY_SIZE(part_columns));
+    int64_t rest[SIDES] = { 0 }, left = 0;
+    char name[48];
+
+    page_heading(page, "Parts: they sum to the step");
+    for (int64_t i = 0; i < step->count; i++) {
+        const struct part_change *part = &step->parts[i];
+        if (part->stands_out ||
+            (i < ROWS_MOST && fabs((double)part->change_ns) >= ROW_LEAST * longer_ns(step))) {
+            add_part(rows, part);
+            continue;
+        }
+        for (int side = 0; side < SIDES; side++) rest[side] += part->ns[side];
+        left++;
+    }
+    snprintf(name, sizeof name, "%s%lld part%s", page_rows_count(rows) > 0 ? "the other " : "",
+             (long long)left, left == 1 ? "" : "s");
+    if (left > 0)
+        add_row(rows, name, rest, "-", false);
+    add_row(rows, step->per_sample ? "a sample" : "the step", step->step_ns, "-", false);
+    page_rows_print(page, rows);
+}
+
+/* --- Phases --- */
+
+static const struct column phase_columns[] = {
+    { "base", 8, 0 },     { "new", 8, 0 },          { "change", 9, 0 },
+    { "relative", 8, 0 }, { "phase", PAGE_CUT, 0 },
+};
+
+/* A host that computes itself has the time of a phase on the host. */
+static double phase_ns(const struct summary *summary, int phase)
+{
+    const struct phase_mean *mean = &summary->phases.means[phase];
+
+    return summary->timeline.host_alone ? mean->host_ns : mean->device_ns;
+}
+
+static void print_phases(const struct page *page, const struct trace_change *change)
+{
+    const struct summary *base = change->sides[SIDE_BASE].summaries,
+                         *new = change->sides[SIDE_NEW].summaries;
+    struct page_rows *rows = page_rows_open(phase_columns, ARRAY_SIZE(phase_columns));
+
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        int64_t ns[SIDES] = { llround(phase_ns(base, phase)), llround(phase_ns(new, phase)) };
+        struct quantity_text first = quantity_time((double)ns[SIDE_BASE]),
+                             second = quantity_time((double)ns[SIDE_NEW]);
+        char moved[QUANTITY_SIZE + 2], relative[CELL_SIZE];
+        const char *const cells[] = { first.text, second.text, moved, relative,
+                                      phase_name((enum phase)phase) };
+        if (ns[SIDE_BASE] == 0 && ns[SIDE_NEW] == 0)
+            continue;
+        cell_change(moved, (double)(ns[SIDE_NEW] - ns[SIDE_BASE]));
+        cell_relative(relative, ns[SIDE_BASE], ns[SIDE_NEW]);
+        page_rows_add(rows, cells, NULL);
+    }
+    if (page_rows_count(rows) == 0) {
+        page_rows_close(rows);
+        return;
+    }
+    page_heading(page, base->timeline.host_alone ? "Phases: time on the host per step"
+                                                 : "Phases: work of the device per step");
+    page_rows_print(page, rows);
+}
+
+/* --- The rest --- */
+
+static void print_findings(const struct page *page, const struct trace_change *change)
+{
+    static const char *const words[SIDES] = { "gone", "new" };
+    bool headed = false;
+
+    for (int side = SIDES - 1; side >= 0; side--)
+        for (int64_t i = 0; i < change->sides[side].findings[0].count; i++) {
+            const struct finding *finding = trace_change_only(change, side, i);
+            char name[96];
+            if (finding == NULL)
+                continue;
+            if (!headed)
+                page_heading(page, "Findings");
+            headed = true;
+            snprintf(name, sizeof name, "%s, %s", words[side], finding->id);
+            page_note(page, name, finding->evidence);
+        }
+}
+
+static void print_differences(const struct page *page, const struct trace_change *change)
+{
+    if (change->difference_count == 0)
+        return;
+    page_heading(page, "What differs");
+    for (int i = 0; i < change->difference_count; i++) {
+        const struct trace_difference *row = &change->differences[i];
+        char text[2048];
+        if (row->side[SIDE_NEW] == NULL && row->side[SIDE_BASE] != NULL &&
+            strcmp(row->name, "settings") == 0)
+            snprintf(text, sizeof text, "%s", row->side[SIDE_BASE]);
+        else
+            snprintf(text, sizeof text, "%s and %s",
+                     row->side[SIDE_BASE] != NULL ? row->side[SIDE_BASE] : "not stated",
+                     row->side[SIDE_NEW] != NULL ? row->side[SIDE_NEW] : "not stated");
+        page_note(page, row->name, text);
+    }
+}
+
+void trace_change_page(const struct page *page, const struct trace_change *change)
+{
+    page_title(page, change->sides[SIDE_NEW].paths[0]);
+    page_paragraph(page, INK_DIM, "against %s", change->sides[SIDE_BASE].paths[0]);
+    print_step(page, change);
+    print_why(page, change);
+    print_parts(page, &change->step);
+    print_phases(page, change);
+    print_findings(page, change);
+    print_differences(page, change);
+}
+
+/* --- JSON --- */
+
+static void two_integers(struct json *json, cJSON *to, const char *name,
+                         const int64_t values[SIDES])
+{
+    cJSON *array = json_array(json, to, name);
+
+    for (int side = 0; side < SIDES; side++) json_integer(json, array, NULL, values[side]);
+}
+
+static void part_json(struct json *json, cJSON *array, const struct part_change *part)
+{
+    cJSON *object = json_object(json, array, NULL), *interval, *kernels, *counts;
+
+    json_text(json, object, "kind", part_kind_name(part->kind));
+    json_text(json, object, "name", part->name);
+    two_integers(json, object, "ns", part->ns);
+    json_integer(json, object, "change_ns", part->change_ns);
+    interval = json_array(json, object, "interval_ns");
+    json_number(json, interval, NULL, part->low_ns);
+    json_number(json, interval, NULL, part->high_ns);
+    json_number(json, object, "probability", part->probability);
+    json_bool(json, object, "stands_out", part->stands_out);
+    counts = json_array(json, object, "count");
+    kernels = json_array(json, object, "kernels");
+    for (int side = 0; side < SIDES; side++) {
+        json_number(json, counts, NULL, part->count[side]);
+        json_text(json, kernels, NULL, part->kernels[side]);
+    }
+}
+
+static void pace_json(struct json *json, cJSON *to, const struct device_pace *pace)
+{
+    cJSON *object;
+
+    if (pace->parts == 0) {
+        json_text(json, to, "pace", NULL);
+        return;
+    }
+    object = json_object(json, to, "pace");
+    json_integer(json, object, "parts", pace->parts);
+    json_number(json, object, "factor", pace->factor);
+    json_number(json, object, "spread", pace->spread);
+    json_bool(json, object, "other_work", pace->other_work);
+    json_number(json, object, "blocks", pace->blocks);
+    json_integer(json, object, "change_ns", pace->change_ns);
+    json_bool(json, object, "stands_out", pace->stands_out);
+}
+
+static void phases_json(struct json *json, cJSON *to, const struct trace_change *change)
+{
+    cJSON *object = json_object(json, to, "phases_ns"), *array;
+
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        double base = phase_ns(change->sides[SIDE_BASE].summaries, phase),
+               new = phase_ns(change->sides[SIDE_NEW].summaries, phase);
+        if (base <= 0 && new <= 0)
+            continue;
+        array = json_array(json, object, phase_name((enum phase)phase));
+        json_number(json, array, NULL, base);
+        json_number(json, array, NULL, new);
+    }
+}
+
+static void findings_of(struct json *json, cJSON *to, const char *name,
+                        const struct trace_change *change, int side)
+{
+    cJSON *array = json_array(json, to, name);
+
+    for (int64_t i = 0; i < change->sides[side].findings[0].count; i++) {
+        const struct finding *finding = trace_change_only(change, side, i);
+        if (finding != NULL)
+            json_text(json, array, NULL, finding->id);
+    }
+}
+
+static void differences_json(struct json *json, cJSON *to, const struct trace_change *change)
+{
+    cJSON *array = json_array(json, to, "differences");
+
+    for (int i = 0; i < change->difference_count; i++) {
+        const struct trace_difference *row = &change->differences[i];
+        cJSON *object = json_object(json, array, NULL);
+        json_text(json, object, "name", row->name);
+        json_text(json, object, "base", row->side[SIDE_BASE]);
+        json_text(json, object, "new", row->side[SIDE_NEW]);
+    }
+}
+
+void trace_change_json(struct json *json, cJSON *array, const struct trace_change *change)
+{
+    const struct step_change *step = &change->step;
+    cJSON *object = json_object(json, array, NULL), *parts, *samples, *untraced;
+    char because[512], doubts[800];
+
+    json_text(json, object, "base", change->sides[SIDE_BASE].paths[0]);
+    json_text(json, object, "new", change->sides[SIDE_NEW].paths[0]);
+    json_text(json, object, "per", step->per_sample ? "sample" : "step");
+    two_integers(json, object, "steps", step->steps);
+    samples = json_array(json, object, "samples_per_step");
+    for (int side = 0; side < SIDES; side++) json_number(json, samples, NULL, step->samples[side]);
+    two_integers(json, object, "step_ns", step->step_ns);
+    json_integer(json, object, "change_ns", step->change_ns);
+    trace_change_words(because, sizeof because, change);
+    json_text(json, object, "because", because);
+    json_bool(json, object, "differs", step->differs);
+    untraced = json_array(json, object, "untraced_ns");
+    for (int side = 0; side < SIDES; side++)
+        json_number(json, untraced, NULL, change->untraced[side].step_ns);
+    trace_change_doubts(doubts, sizeof doubts, change);
+    json_text(json, object, "doubts", doubts);
+    pace_json(json, object, &step->pace);
+    parts = json_array(json, object, "parts");
+    for (int64_t i = 0; i < step->count; i++) part_json(json, parts, &step->parts[i]);
+    phases_json(json, object, change);
+    findings_of(json, object, "findings_gone", change, SIDE_BASE);
+    findings_of(json, object, "findings_new", change, SIDE_NEW);
+    differences_json(json, object, change);
+}

@@ -1,0 +1,70 @@
+/* The halves are sorted by thread and time; one pass with a stack then joins them. The stack is a chain
+ * through the halves themselves (`below`), so matching needs no memory of its own. */
+#include "harness/desk/read/kineto/event_pairs.h"
+
+#include <stdlib.h>
+
+void event_pairs_release(struct event_pairs *pairs)
+{
+    free(pairs->halves);
+    *pairs = (struct event_pairs){ NULL, 0, 0 };
+}
+
+enum status event_pairs_add(struct event_pairs *pairs, struct event_half half)
+{
+    enum status status = STATUS_OK;
+
+    if (pairs->count == pairs->room) {
+        int64_t room = pairs->room > 0 ? 2 * pairs->room : 64;
+        struct event_half *halves = realloc(pairs->halves, (size_t)room * sizeof *halves);
+        if (halves == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld beginnings and ends of events",
+                 (long long)room);
+        pairs->halves = halves;
+        pairs->room = room;
+    }
+    pairs->halves[pairs->count++] = half;
+
+out:
+    return status;
+}
+
+static bool same_thread(const struct event_half *a, const struct event_half *b)
+{
+    return a->process == b->process && a->thread == b->thread;
+}
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+    const struct event_half *a = left, *b = right;
+
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    if (a->at_ns != b->at_ns)
+        return a->at_ns < b->at_ns ? -1 : 1;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+void event_pairs_match(struct event_pairs *pairs)
+{
+    struct event_half *halves = pairs->halves;
+    int64_t top = -1;
+
+    if (pairs->count == 0)
+        return;
+    qsort(halves, (size_t)pairs->count, sizeof *halves, by_thread_and_time);
+    for (int64_t i = 0; i < pairs->count; i++) {
+        if (i > 0 && !same_thread(&halves[i - 1], &halves[i]))
+            top = -1;
+        if (!halves[i].is_end) {
+            halves[i].below = top;
+            top = i;
+        } else if (top >= 0) {
+            halves[top].end_ns = halves[i].at_ns;
+            halves[top].paired = halves[i].paired = true;
+            top = halves[top].below;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/* One event's JSON text, parsed. */
+#ifndef HARNESS_DESK_READ_KINETO_EVENT_PARSER_H
+#define HARNESS_DESK_READ_KINETO_EVENT_PARSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Text that lives until the next call on the parser, and as long as the event's; not ended by a zero. `bytes`
+ * NULL: absent. */
+struct event_text {
+    const char *bytes;
+    size_t length;
+};
+
+/* Whole numbers of an event's "args", by the names that profilers write. Both spellings of a name are one
+ * number. */
+#define EVENT_NUMBERS(X)                                                                           \
+    X(CORRELATION, "correlation")                                                                  \
+    X(EXTERNAL, "External id")                                                                     \
+    X(EXTERNAL_2021, "external id")                                                                \
+    X(STREAM, "stream")                                                                            \
+    X(DEVICE, "device")                                                                            \
+    X(BYTES, "bytes")                                                                              \
+    X(BYTES_MEMORY, "Bytes")                                                                       \
+    X(REGISTERS, "registers per thread")                                                           \
+    X(SHARED, "shared memory")                                                                     \
+    X(GRAPH, "graph id")                                                                           \
+    X(GRAPH_LAUNCH, "graph launch")                                                                \
+    X(DEVICE_TYPE, "Device Type")                                                                  \
+    X(DEVICE_ID, "Device Id")                                                                      \
+    X(ADDRESS, "Addr")                                                                             \
+    X(ALLOCATED, "Total Allocated")                                                                \
+    X(RESERVED, "Total Reserved")                                                                  \
+    X(CATEGORY_ALLOCATED, "Category Allocated")                                                    \
+    X(SAMPLES, "samples")                                                                          \
+    X(TOKENS, "tokens")                                                                            \
+    X(PADDED_TOKENS, "padded tokens")                                                              \
+    X(FLOPS, "flops")                                                                              \
+    X(SEQUENCE, "Sequence number")                                                                 \
+    X(FORWARD_THREAD, "Fwd thread id")                                                             \
+    X(MESSAGE_IN, "In msg nelems")                                                                 \
+    X(MESSAGE_OUT, "Out msg nelems")
+
+enum event_number {
+#define EVENT_NUMBER(id, name) EVENT_##id,
+    EVENT_NUMBERS(EVENT_NUMBER)
+#undef EVENT_NUMBER
+        EVENT_NUMBER_COUNT
+};
+
+struct event_extent { /* of a grid or block */
+    bool known;
+    uint32_t size[3];
+};
+
+struct event_fields {
+    char phase; /* of Chrome's format: 'X' complete, 'i' instant, 'M' metadata; 0: absent */
+    struct event_text name, category;
+    struct event_text pid, tid; /* without quotes where they are strings */
+    bool has_start, has_duration;
+    int64_t start_ns, duration_ns;
+    uint32_t present; /* a bit per event_number */
+    struct event_extent grid, block;
+    float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: absent */
+    struct event_text memory_category;                    /* "Category" */
+    struct event_text named;                 /* "name" of the arguments: of a process, say */
+    struct event_text dims;                  /* "Input Dims", a list, as JSON without strings */
+    struct event_text call_from, call_stack; /* "CallFrom", "Call stack" */
+    struct event_text collective, data_type; /* "Collective name", "dtype" */
+    int64_t numbers[EVENT_NUMBER_COUNT];     /* of those that are present */
+};
+
+struct event_parser;
+
+/* NULL: no memory. */
+struct event_parser *event_parser_open(void);
+void event_parser_close(struct event_parser *parser);
+
+/* Parses the event that begins at `bytes`, which are at most `most` and end in '\0', with JSON_SCAN_PADDING
+ * readable bytes from there on. If a key comes twice, its last value counts. Bare NaN and Infinity are read as
+ * null. NULL: `fields` are set, and *end is behind the event's last bracket. Otherwise the reason why this is
+ * not an event, a string constant. */
+const char *event_parse(struct event_parser *parser, const char *bytes, size_t most,
+                        struct event_fields *fields, const char **end);
+
+/* A device of "deviceProperties". Values that the file does not state are 0, or -1 where 0 means something. */
+struct event_device {
+    int64_t id;
+    char name[96];
+    int64_t memory_bytes;
+    int64_t memory_budget_bytes; /* that the step may reserve of them */
+    int multiprocessors, warp_lanes, threads_per_multiprocessor;
+    int compute_major, compute_minor; /* NVIDIA's compute capability, or the 9.0 of AMD's gfx90a */
+
+    /* In our own traces only, as the device's properties have them. */
+    char isa[64]; /* "sm_90"; "": unknown */
+    int host_cores, shares_host_cores;
+    int64_t launch_ns; /* host time of an eager launch */
+    int bf16_matrix_units, fp16_matrix_units, tf32,
+        fused_attention; /* 1: yes, 0: no, -1: unknown */
+};
+
+/* Reads at most `most` devices of that array's JSON text; returns how many. Any other text has none. The text
+ * ends as that of event_parse(), here and below. */
+int event_parse_devices(struct event_parser *parser, const char *bytes, size_t length,
+                        struct event_device *devices, int most);
+
+/* A number that is a member of the object `bytes`: a whole one, or any finite one. False: there is none,
+ * and *value is as it was. */
+bool event_parse_member(struct event_parser *parser, const char *bytes, size_t length,
+                        const char *key, int64_t *value);
+bool event_parse_fraction(struct event_parser *parser, const char *bytes, size_t length,
+                          const char *key, double *value);
+
+#endif

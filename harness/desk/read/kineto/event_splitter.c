@@ -1,0 +1,379 @@
+/* One loop over the bytes, with a state for each place in the file.
+ *
+ * A broken event must not swallow the events after it. Three rules find the end of a broken event, and none
+ * of them cuts an event that is valid JSON: a string ends at the end of its line; a closing bracket also
+ * closes whatever was opened inside; and a "{" inside an object that does not follow a colon cannot be a
+ * value, so it begins the next event. */
+#include "harness/desk/read/kineto/event_splitter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The bytes that matter within a string, and those that matter between the strings of an event. All others
+ * are skipped in a tight loop. */
+static const unsigned char ends_string[256] = { ['"'] = 1, ['\\'] = 1, ['\n'] = 1 };
+static const unsigned char is_structure[256] = {
+    ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1, [':'] = 1, [','] = 1,
+};
+
+void splitter_init(struct splitter *splitter, struct splitter_sink sink)
+{
+    memset(splitter, 0, sizeof *splitter);
+    splitter->sink = sink;
+}
+
+void splitter_release(struct splitter *splitter)
+{
+    free(splitter->held);
+    splitter->held = NULL;
+    splitter->held_room = 0;
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
+}
+
+/* --- Capturing --- */
+
+static void capture_begin(struct splitter *splitter, size_t at)
+{
+    splitter->capturing = true;
+    splitter->start = at;
+    splitter->captured_at = splitter->offset + (int64_t)at;
+    splitter->held_length = 0;
+    splitter->depth = 0;
+    splitter->nesting = 0;
+    splitter->last = ':';
+    splitter->too_deep = splitter->too_long = false;
+}
+
+/* An event may go on in the next piece, whose bytes take the place of these: copies what was captured so
+ * far. */
+static enum status capture_hold(struct splitter *splitter, const char *bytes, size_t end)
+{
+    enum status status = STATUS_OK;
+    size_t more = end - splitter->start, length = splitter->held_length + more;
+    size_t most =
+        splitter->place == SPLITTER_EVENT ? SPLITTER_EVENT_BYTES : SPLITTER_METADATA_BYTES;
+
+    if (splitter->too_long || length > most) {
+        splitter->too_long = true;
+        goto out;
+    }
+    if (length + SPLITTER_PADDING > splitter->held_room) {
+        size_t room = 2 * length + SPLITTER_PADDING;
+        char *held = realloc(splitter->held, room);
+        if (held == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for an event of %zu bytes", length);
+        splitter->held = held;
+        splitter->held_room = room;
+    }
+    memcpy(splitter->held + splitter->held_length, bytes + splitter->start, more);
+    splitter->held_length = length;
+
+out:
+    return status;
+}
+
+/* Hands on what was captured up to `end`: in place if it is all in this piece, else the copy. */
+static enum status capture_end(struct splitter *splitter, const char *bytes, size_t end)
+{
+    enum status status = STATUS_OK;
+    const char *text = bytes + splitter->start, *reason = NULL;
+    size_t length = end - splitter->start;
+    size_t most =
+        splitter->place == SPLITTER_EVENT ? SPLITTER_EVENT_BYTES : SPLITTER_METADATA_BYTES;
+
+    if (splitter->held_length > 0 || splitter->too_long) {
+        TRY(capture_hold(splitter, bytes, end));
+        if (!splitter->too_long)
+            memset(splitter->held + splitter->held_length, 0, SPLITTER_PADDING);
+        text = splitter->held;
+        length = splitter->held_length;
+    }
+    if (splitter->too_long || length > most)
+        reason = "it is longer than 16 MiB";
+    else if (splitter->too_deep)
+        reason = "its brackets are nested more than 64 deep";
+    splitter->capturing = false;
+    if (splitter->place == SPLITTER_EVENT)
+        TRY(splitter->sink.event(splitter->sink.context, reason == NULL ? text : NULL, length,
+                                 splitter->captured_at, reason));
+    else if (reason == NULL)
+        TRY(splitter->sink.metadata(splitter->sink.context, splitter->key, text, length));
+
+out:
+    splitter->capturing = false;
+    return status;
+}
+
+/* --- Nesting --- */
+
+/* Bit i of `nesting` tells whether the bracket at depth i is a "{". */
+static bool inside_object(const struct splitter *splitter)
+{
+    int level = splitter->depth - 1;
+
+    return level >= 0 && level < SPLITTER_DEPTH && (splitter->nesting >> level & 1) != 0;
+}
+
+static void nest(struct splitter *splitter, char bracket)
+{
+    if (splitter->depth < SPLITTER_DEPTH) {
+        uint64_t bit = UINT64_C(1) << splitter->depth;
+        splitter->nesting = bracket == '{' ? splitter->nesting | bit : splitter->nesting & ~bit;
+    } else {
+        splitter->too_deep = true;
+    }
+    if (splitter->depth < INT32_MAX)
+        splitter->depth++;
+}
+
+/* Closes everything up to and with the innermost open bracket of that kind. If there is none, nothing is
+ * closed. */
+static void unnest(struct splitter *splitter, char bracket)
+{
+    if (splitter->depth > SPLITTER_DEPTH) {
+        splitter->depth--;
+        return;
+    }
+    for (int level = splitter->depth; level-- > 0;) {
+        bool object = (splitter->nesting >> level & 1) != 0;
+        if (object == (bracket == '}')) {
+            splitter->depth = level;
+            return;
+        }
+    }
+}
+
+/* --- Places --- */
+
+static enum status before(struct splitter *splitter, char byte, size_t at)
+{
+    enum status status = STATUS_OK;
+    int64_t offset = splitter->offset + (int64_t)at;
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark */
+    char shown[8];
+
+    if (is_blank(byte) || (offset < 3 && byte == mark[offset]))
+        goto out;
+    if (byte != '{' && byte != '[') {
+        snprintf(shown, sizeof shown, byte > ' ' && byte < 0x7f ? "\"%c\"" : "0x%02x",
+                 (unsigned char)byte);
+        FAIL(STATUS_BAD_INPUT,
+             "this is not a trace: byte %lld is %s, but the JSON of a trace begins with { or [",
+             (long long)offset, shown);
+    }
+    splitter->object_form = byte == '{';
+    splitter->events_seen = byte == '[';
+    splitter->place = byte == '{' ? SPLITTER_OBJECT : SPLITTER_EVENTS;
+
+out:
+    return status;
+}
+
+static void object(struct splitter *splitter, char byte)
+{
+    if (byte == '"') {
+        splitter->in_string = true;
+        splitter->key_length = 0;
+    } else if (byte == ':') {
+        splitter->key[splitter->key_length] = '\0';
+        splitter->place = SPLITTER_VALUE;
+    } else if (byte == '}') {
+        splitter->place = SPLITTER_AFTER;
+    }
+}
+
+static void value(struct splitter *splitter, char byte, size_t at)
+{
+    if (byte == '[' && strcmp(splitter->key, "traceEvents") == 0) {
+        splitter->place = SPLITTER_EVENTS;
+        splitter->events_seen = true;
+        return;
+    }
+    capture_begin(splitter, at);
+    splitter->place = SPLITTER_METADATA;
+}
+
+static enum status metadata(struct splitter *splitter, const char *bytes, size_t at)
+{
+    enum status status = STATUS_OK;
+    char byte = bytes[at];
+
+    if (byte == '"') {
+        splitter->in_string = true;
+    } else if (byte == '{' || byte == '[') {
+        nest(splitter, byte);
+    } else if (splitter->depth > 0) {
+        if (byte == '}' || byte == ']')
+            unnest(splitter, byte);
+    } else if (byte == ',' || byte == '}') {
+        TRY(capture_end(splitter, bytes, at));
+        splitter->place = byte == ',' ? SPLITTER_OBJECT : SPLITTER_AFTER;
+    }
+
+out:
+    return status;
+}
+
+static void events(struct splitter *splitter, char byte, size_t at)
+{
+    if (byte == '{') {
+        capture_begin(splitter, at);
+        splitter->place = SPLITTER_EVENT;
+        nest(splitter, byte);
+        splitter->last = byte;
+    } else if (byte == ']') {
+        splitter->place = splitter->object_form ? SPLITTER_OBJECT : SPLITTER_AFTER;
+    } else if (byte == '"') {
+        splitter->in_string = true;
+        splitter->strays++;
+    } else if (byte != ',' && splitter->strays++ == 0) {
+        splitter->stray_at = splitter->offset + (int64_t)at;
+    }
+}
+
+static enum status event(struct splitter *splitter, const char *bytes, size_t at)
+{
+    enum status status = STATUS_OK;
+    char byte = bytes[at];
+
+    if (byte == '"') {
+        splitter->in_string = true;
+    } else if (byte == '{' && inside_object(splitter) && splitter->last != ':') {
+        /* The event was never closed: what was captured of it is no JSON, and here is the next. */
+        TRY(capture_end(splitter, bytes, at));
+        capture_begin(splitter, at);
+        nest(splitter, byte);
+    } else if (byte == '{' || byte == '[') {
+        nest(splitter, byte);
+    } else if (byte == '}' || byte == ']') {
+        unnest(splitter, byte);
+        if (splitter->depth == 0) {
+            TRY(capture_end(splitter, bytes, at + 1));
+            splitter->place = SPLITTER_EVENTS;
+        }
+    }
+    splitter->last = byte;
+
+out:
+    return status;
+}
+
+static enum status step(struct splitter *splitter, const char *bytes, size_t at)
+{
+    char byte = bytes[at];
+
+    switch (splitter->place) {
+    case SPLITTER_METADATA:
+        return metadata(splitter, bytes, at);
+    case SPLITTER_EVENT:
+        return event(splitter, bytes, at);
+    case SPLITTER_BEFORE:
+        return before(splitter, byte, at);
+    case SPLITTER_OBJECT:
+        object(splitter, byte);
+        break;
+    case SPLITTER_EVENTS:
+        if (!is_blank(byte))
+            events(splitter, byte, at);
+        break;
+    case SPLITTER_VALUE:
+    case SPLITTER_AFTER:
+        break;
+    }
+    return STATUS_OK;
+}
+
+/* --- Strings --- */
+
+/* Returns the place behind the end of a string, or the end of the piece if the string goes on in the next.
+ * A key of the outermost object is copied on the way. */
+static size_t skip_string(struct splitter *splitter, const char *bytes, size_t at, size_t count)
+{
+    size_t from = at;
+
+    while (at < count && splitter->in_string) {
+        if (splitter->escaped) {
+            splitter->escaped = false;
+            at++;
+            continue;
+        }
+        while (at < count && !ends_string[(unsigned char)bytes[at]]) at++;
+        if (at == count)
+            break;
+        if (bytes[at] == '\\')
+            splitter->escaped = true;
+        else
+            splitter->in_string = false;
+        at++;
+    }
+    if (splitter->place == SPLITTER_OBJECT) {
+        size_t length = at - from - (splitter->in_string ? 0 : 1);
+        size_t room = sizeof splitter->key - 1 - splitter->key_length;
+        length = length < room ? length : room;
+        memcpy(splitter->key + splitter->key_length, bytes + from, length);
+        splitter->key_length += length;
+    }
+    return at;
+}
+
+/* --- Pieces --- */
+
+/* Offers the event at *at to the sink, which mostly takes it at once. */
+static enum status whole_event(struct splitter *splitter, const char *bytes, size_t count,
+                               size_t *at, bool *taken)
+{
+    enum status status = STATUS_OK;
+    const char *end;
+
+    TRY(splitter->sink.whole_event(splitter->sink.context, bytes + *at, count - *at,
+                                   splitter->offset + (int64_t)*at, &end));
+    *taken = end != NULL;
+    if (*taken)
+        *at = (size_t)(end - bytes);
+
+out:
+    return status;
+}
+
+enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t count)
+{
+    enum status status = STATUS_OK;
+
+    splitter->start = 0;
+    for (size_t at = 0; at < count;) {
+        bool taken = false;
+        if (splitter->in_string) {
+            at = skip_string(splitter, bytes, at, count);
+            splitter->last = '"';
+            continue;
+        }
+        if (splitter->capturing)
+            while (at < count && !is_structure[(unsigned char)bytes[at]]) at++;
+        if (at == count)
+            break;
+        if (splitter->place == SPLITTER_EVENTS && bytes[at] == '{' &&
+            splitter->sink.whole_event != NULL)
+            TRY(whole_event(splitter, bytes, count, &at, &taken));
+        if (taken)
+            continue;
+        if (splitter->place == SPLITTER_VALUE && !is_blank(bytes[at])) {
+            value(splitter, bytes[at], at);
+            if (splitter->capturing)
+                continue; /* the byte begins the value */
+        } else {
+            TRY(step(splitter, bytes, at));
+        }
+        at++;
+    }
+    if (splitter->capturing)
+        TRY(capture_hold(splitter, bytes, count));
+    splitter->offset += (int64_t)count;
+
+out:
+    return status;
+}

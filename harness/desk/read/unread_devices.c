@@ -1,0 +1,59 @@
+#include "harness/desk/read/unread_devices.h"
+
+#include "harness/base/status.h"
+
+#include <string.h>
+
+/* By the category, how it begins: the names of Kineto's ActivityType.cpp, and of vendors' forks of it. Those of
+ * Intel's GPUs and of PrivateUse1 are read: their work is "kernel", "gpu_memcpy" and "gpu_memset". */
+static const struct {
+    const char *category, *device;
+} categories[] = {
+    { "mtia_", "an MTIA" },
+    { "hpu_op", "a Gaudi (HPU)" },
+    { "glow_runtime", "Glow" },
+    { "gcu_", "a GCU" },
+};
+
+/* By the name of a process, which an event without a time gives: XLA's profiler (JAX, PyTorch/XLA, TensorFlow 2)
+ * and TensorFlow 1's timeline, and the profilers of Ascend (torch_npu's trace_view.json) and Neuron. The first of these tells most. */
+static const struct {
+    const char *process, *device;
+} processes[] = {
+    { "/device:TPU:", "a TPU" },
+    { "device:GPU:", "a GPU, by XLA's or TensorFlow's profiler" },
+    { "Ascend Hardware", "an Ascend NPU" },
+    { "NeuronCore", "a Neuron device" },
+    { "/host:CPU", "a host, by XLA's or TensorFlow's profiler" },
+};
+
+static void note_category(const char **device, const struct event_fields *fields)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(categories); i++) {
+        size_t length = strlen(categories[i].category);
+        if (fields->category.length >= length &&
+            memcmp(fields->category.bytes, categories[i].category, length) == 0)
+            *device = categories[i].device;
+    }
+}
+
+static void note_process(const char **device, struct event_text name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(processes) && *device != processes[i].device; i++)
+        if (memmem(name.bytes, name.length, processes[i].process, strlen(processes[i].process)) !=
+            NULL) {
+            *device = processes[i].device;
+            return;
+        }
+}
+
+void unread_device_note(const char **device, const struct event_fields *fields)
+{
+    static const char process_name[] = "process_name";
+
+    if (fields->phase != 'M')
+        note_category(device, fields);
+    else if (fields->named.bytes != NULL && fields->name.length == sizeof process_name - 1 &&
+             memcmp(fields->name.bytes, process_name, fields->name.length) == 0)
+        note_process(device, fields->named);
+}

@@ -1,0 +1,17 @@
+/* Raises the clocks of a GPU before it is timed.
+ *
+ * An idle GPU runs at low clocks and leaves them only after some tens of milliseconds of work; a step
+ * bound by launches may never get there. So products of large matrices keep it busy first. The CPU
+ * device needs none of this: its clock is that of the host, which is busy anyway. */
+#ifndef HARNESS_LAB_BENCH_CLOCKS_H
+#define HARNESS_LAB_BENCH_CLOCKS_H
+
+#include "harness/lab/device/device.h"
+
+/* Keeps the device busy with products for about `seconds`, and waits for their end. */
+enum status clocks_raise_for(struct device *device, double seconds);
+
+/* Does so for 0.2 s on a device whose clocks rise with work. Does nothing on others. */
+enum status clocks_raise(struct device *device);
+
+#endif

@@ -1,0 +1,108 @@
+/* Streams. They are made non-blocking, so that nothing ever waits for the legacy default stream, which
+ * some library may use.
+ *
+ * How a host thread waits is left to the runtime (cudaDeviceScheduleAuto): where there are more cores
+ * than contexts it spins, as it does under PyTorch, and so takes a core from the loader's workers. */
+#include "harness/lab/device/cuda/cuda.h"
+#include "harness/lab/device/cuda/cuda_collective.h"
+#include "harness/lab/device/cuda/cuda_gemm.h"
+
+#include <stdlib.h>
+
+enum status cuda_stream_create(struct device *base, struct stream **result)
+{
+    enum status status = STATUS_OK;
+    struct cuda_device *device = (struct cuda_device *)base;
+    struct cuda_stream *stream = calloc(1, sizeof *stream);
+
+    if (stream == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a stream (%zu bytes)", sizeof *stream);
+    stream->base.device = base;
+    TRY(cuda_enter(device));
+    CUDA(cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking));
+    pthread_mutex_lock(&device->streams_lock);
+    stream->id = ++device->last_stream;
+    stream->next = device->streams;
+    device->streams = stream;
+    pthread_mutex_unlock(&device->streams_lock);
+    *result = &stream->base;
+
+out:
+    if (status != STATUS_OK)
+        free(stream);
+    return status;
+}
+
+void cuda_stream_destroy(struct stream *base)
+{
+    struct cuda_stream *stream = (struct cuda_stream *)base;
+    struct cuda_device *device = (struct cuda_device *)base->device;
+    struct relaxed relaxed;
+
+    if (cuda_enter(device) != STATUS_OK)
+        return;
+    cuda_capture_abandon(stream);
+    relaxed = cuda_capture_relax();
+    cudaStreamSynchronize(stream->handle);
+    gemm_forget_stream(device->gemms, stream);
+    cudaStreamDestroy(stream->handle);
+    (void)cudaGetLastError(); /* The stream is gone even if these calls failed. */
+    cuda_capture_restore(relaxed);
+    pthread_mutex_lock(&device->streams_lock);
+    for (struct cuda_stream **link = &device->streams; *link != NULL; link = &(*link)->next)
+        if (*link == stream) {
+            *link = stream->next;
+            break;
+        }
+    pthread_mutex_unlock(&device->streams_lock);
+    free(stream);
+}
+
+/* Does not wait. A stream that is being captured cannot be queried and counts as busy. */
+bool stream_all_idle(struct cuda_device *device)
+{
+    struct relaxed relaxed = cuda_capture_relax();
+    bool idle = true;
+
+    pthread_mutex_lock(&device->streams_lock);
+    for (struct cuda_stream *stream = device->streams; stream != NULL && idle;
+         stream = stream->next)
+        idle =
+            atomic_load(&stream->capture) == NULL && cudaStreamQuery(stream->handle) == cudaSuccess;
+    pthread_mutex_unlock(&device->streams_lock);
+    if (!idle)
+        (void)cudaGetLastError();
+    cuda_capture_restore(relaxed);
+    return idle;
+}
+
+enum status cuda_stream_synchronize(struct stream *base)
+{
+    enum status status = STATUS_OK;
+    struct cuda_stream *stream = (struct cuda_stream *)base;
+    struct cuda_device *device = (struct cuda_device *)base->device;
+    struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
+
+    TRY(cuda_enter(device));
+    TRY(capture_forbids(&stream->capture, "synchronising the stream"));
+    relaxed = cuda_capture_relax();
+    CUDA(cudaStreamSynchronize(stream->handle));
+    TRY(collectives_check(device->collectives));
+
+out:
+    cuda_capture_restore(relaxed);
+    return status;
+}
+
+enum status cuda_synchronize(struct device *base)
+{
+    enum status status = STATUS_OK;
+
+    TRY(cuda_enter((struct cuda_device *)base));
+    TRY(capture_forbids_thread("synchronising the device"));
+    CUDA(cudaDeviceSynchronize());
+    TRY(collectives_check(((struct cuda_device *)base)->collectives));
+
+out:
+    return status;
+}

@@ -1,0 +1,107 @@
+/* A plugin stays loaded until the program ends: names in traces point into it, and the libraries
+ * below it (OpenMP, CUDA) do not bear unloading. */
+#include "harness/lab/device/plugin.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FOLDERS = 2 };
+
+/* The folders that may hold plugins; "" after the last. */
+static void folders(char list[FOLDERS][PATH_MAX])
+{
+    const char *given = getenv("CHOKEPOINT_PLUGINS");
+    char program[PATH_MAX];
+    ssize_t length;
+
+    list[0][0] = list[1][0] = '\0';
+    if (given != NULL && *given != '\0') {
+        snprintf(list[0], PATH_MAX, "%s", given);
+        return;
+    }
+    length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    snprintf(list[0], PATH_MAX, "%s", program);
+    snprintf(list[1], PATH_MAX, "%s/../lib/chokepoint", program);
+}
+
+static enum status find(char *path, size_t size, const struct plugin_title *title)
+{
+    enum status status = STATUS_OK;
+    char list[FOLDERS][PATH_MAX];
+
+    folders(list);
+    for (int i = 0; i < FOLDERS && list[i][0] != '\0'; i++) {
+        int length = snprintf(path, size, "%s/libchokepoint_%s.so", list[i], title->file);
+        if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
+            return STATUS_OK;
+    }
+    FAIL(STATUS_NO_LIBRARY,
+         "%s has no plugin here: libchokepoint_%s.so is not in %s%s%s; %s, or set "
+         "CHOKEPOINT_PLUGINS to its folder",
+         title->who, title->file, list[0], list[1][0] != '\0' ? " nor in " : "", list[1],
+         title->advice);
+
+out:
+    return status;
+}
+
+enum status plugin_symbol(void **symbol, const struct plugin_title *title)
+{
+    enum status status = STATUS_OK;
+    char path[PATH_MAX];
+    void *library;
+
+    TRY(find(path, sizeof path, title));
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == NULL)
+        FAIL(STATUS_NO_LIBRARY, "the plugin of %s does not load: %s; install what is missing",
+             title->who, dlerror());
+    *symbol = dlsym(library, title->symbol); /* POSIX: how to get a function */
+    if (*symbol == NULL)
+        FAIL(STATUS_NO_LIBRARY, "%s is not a chokepoint plugin: it lacks %s", path, title->symbol);
+
+out:
+    return status;
+}
+
+enum status plugin_check_build(const char *build_id, const char *file)
+{
+    enum status status = STATUS_OK;
+
+    if (strcmp(build_id, CHOKEPOINT_BUILD_ID) != 0)
+        FAIL(STATUS_NO_LIBRARY,
+             "libchokepoint_%s.so was built from other sources (build id %s, the program's is %s); "
+             "build both again",
+             file, build_id, CHOKEPOINT_BUILD_ID);
+
+out:
+    return status;
+}
+
+enum status plugin_load(const struct device_driver **driver, const char *name)
+{
+    enum status status = STATUS_OK;
+    device_driver_fn *entry;
+    char who[64];
+
+    snprintf(who, sizeof who, "the %s device", name);
+    TRY(plugin_symbol((void **)&entry, &(struct plugin_title){
+                                           .file = name,
+                                           .who = who,
+                                           .advice = "build it (cuda needs the CUDA toolkit)",
+                                           .symbol = DEVICE_DRIVER_SYMBOL,
+                                       }));
+    TRY(plugin_check_build(entry()->build_id, name));
+    *driver = entry();
+
+out:
+    return status;
+}

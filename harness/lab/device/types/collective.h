@@ -1,0 +1,39 @@
+/* Collectives: what the devices of all ranks compute together. */
+#ifndef HARNESS_LAB_DEVICE_TYPES_COLLECTIVE_H
+#define HARNESS_LAB_DEVICE_TYPES_COLLECTIVE_H
+
+#include "harness/lab/device/types/dtype.h"
+
+#include <stdint.h>
+
+/* Id, and the name in records of communication (PyTorch's "Collective name"). */
+#define COLLECTIVES(X)                                                                             \
+    X(ALL_REDUCE, "allreduce")                                                                     \
+    X(REDUCE_SCATTER, "_reduce_scatter_base")                                                      \
+    X(ALL_GATHER, "_allgather_base")                                                               \
+    X(BROADCAST, "broadcast")
+
+enum collective_kind {
+#define COLLECTIVE_ID(id, name) COLLECTIVE_##id,
+    COLLECTIVES(COLLECTIVE_ID)
+#undef COLLECTIVE_ID
+        COLLECTIVE_COUNT
+};
+
+/* In place on `count` elements of device memory. Rank r's part of R ranks is the r-th of R equal ones:
+ * reduce-scatter leaves the sum in that part and anything in the others, all-gather takes that part of each
+ * rank; `count` must be a multiple of R for these two. Broadcast takes what rank 0 has.
+ *
+ * A sum has the same bits on every rank. The CPU device adds in fp32 and in the order of ranks, element by
+ * element, and rounds the sum to its type once, so each run has the same bits too. On CUDA the order is NCCL's: it
+ * depends on how the GPUs are connected, and on the algorithm, which NCCL chooses by the count among others
+ * (NVIDIA/nccl, issues 157 and 855). Where these are the same, runs agree, but for sums made in the switch (NVLS,
+ * issue 1497; NCCL_NVLS_ENABLE=0 does without). The sum of two ranks has one order only. */
+struct collective {
+    enum collective_kind kind;
+    void *data;
+    int64_t count;
+    enum dtype dtype; /* 0: fp32 */
+};
+
+#endif

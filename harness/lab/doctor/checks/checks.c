@@ -1,0 +1,79 @@
+#include "harness/lab/doctor/checks/checks.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *check_status_name(enum check_status status)
+{
+    static const char *const names[] = { "ok", "low", "fail", "n/a" };
+
+    return names[status];
+}
+
+void checks_add(struct checks *checks, const char *name, enum check_status status,
+                const char *expected, const char *advice, const char *format, ...)
+{
+    struct check *row = &checks->rows[checks->count];
+    va_list values;
+
+    if (checks->count == CHECKS_MAX)
+        return;
+    row->group = checks->group;
+    row->status = status;
+    snprintf(row->name, sizeof row->name, "%s", name);
+    snprintf(row->expected, sizeof row->expected, "%s", expected);
+    snprintf(row->advice, sizeof row->advice, "%s", status == CHECK_OK ? "" : advice);
+    va_start(values, format);
+    vsnprintf(row->value, sizeof row->value, format, values);
+    va_end(values);
+    row->number = checks->unit != NULL ? checks->number : NAN;
+    row->bound = checks->unit != NULL ? checks->bound : NAN;
+    row->unit = checks->unit;
+    checks->unit = NULL;
+    checks->count++;
+    checks->counts[status]++;
+    if (checks->added != NULL)
+        checks->added(checks->context);
+}
+
+void checks_number(struct checks *checks, double number, double bound, const char *unit)
+{
+    checks->number = number;
+    checks->bound = bound;
+    checks->unit = unit;
+}
+
+void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why)
+{
+    checks_add(checks, name, CHECK_NONE, expected, why, "unknown");
+}
+
+const struct check *checks_find(const struct checks *checks, const char *name)
+{
+    for (int i = 0; i < checks->count; i++)
+        if (strcmp(checks->rows[i].name, name) == 0)
+            return &checks->rows[i];
+    return NULL;
+}
+
+const char *checks_fitness(const struct checks *checks, char *names, size_t size)
+{
+    enum check_status worst = checks->counts[CHECK_FAIL] > 0  ? CHECK_FAIL
+                              : checks->counts[CHECK_LOW] > 0 ? CHECK_LOW
+                                                              : CHECK_OK;
+    size_t length = 0;
+    int named = 0;
+
+    snprintf(names, size, "%s", "");
+    for (int i = 0; i < checks->count && worst != CHECK_OK && length < size; i++) {
+        if (checks->rows[i].status != worst || named++ >= CHECKS_NAMED)
+            continue;
+        length += (size_t)snprintf(names + length, size - length, "%s%s", length > 0 ? ", " : "",
+                                   checks->rows[i].name);
+    }
+    if (named > CHECKS_NAMED && length < size)
+        snprintf(names + length, size - length, " and %d more", named - CHECKS_NAMED);
+    return worst == CHECK_OK ? "yes" : worst == CHECK_LOW ? "with care" : "no";
+}

@@ -1,0 +1,60 @@
+/* The rows of `doctor`: each is one thing that must be right for figures to mean something. */
+#ifndef HARNESS_LAB_DOCTOR_CHECKS_CHECKS_H
+#define HARNESS_LAB_DOCTOR_CHECKS_CHECKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* LOW: figures can be taken, with the doubt that the row names. FAIL: they would mislead. NONE: not
+ * known or not applicable here; the advice says why. */
+enum check_status { CHECK_OK, CHECK_LOW, CHECK_FAIL, CHECK_NONE, CHECK_STATUSES };
+const char *check_status_name(enum check_status status); /* "ok", "low", "fail", "n/a" */
+
+struct check {
+    const char *group; /* "host": the heading that it stands under */
+    char name[40];     /* "cpu_governor" */
+    enum check_status status;
+    char value[160], expected[160];
+    char advice[400]; /* what to do; "" if it is ok */
+
+    /* The value as a number, where it is one, and where it stops to be ok; else NaN and NULL. */
+    double number, bound;
+    const char *unit; /* "B/s", "ns", "B", "Hz", "cores", "%" ... */
+};
+
+enum { CHECKS_MAX = 128 };
+
+struct checks {
+    struct check rows[CHECKS_MAX];
+    int count;
+    int counts[CHECK_STATUSES];
+    const char *group;    /* of the rows that are added from now on */
+    double number, bound; /* of the next row, if `unit` is set */
+    const char *unit;
+
+    /* Called after each row, while the next one is measured; NULL: nobody is. */
+    void (*added)(void *context);
+    void *context;
+};
+
+/* Adds a row. `format` makes the value; `expected` is what would be ok. `advice` is dropped where the
+ * status is ok. Beyond CHECKS_MAX nothing is added. */
+void checks_add(struct checks *checks, const char *name, enum check_status status,
+                const char *expected, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* The number of the row that is added next: `bound` is where it stops to be ok, NaN if there is none. */
+void checks_number(struct checks *checks, double number, double bound, const char *unit);
+
+/* A row without a value: NONE, and the advice is `why`. */
+void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why);
+
+/* NULL: there is none of that name. */
+const struct check *checks_find(const struct checks *checks, const char *name);
+
+/* Whether a machine is fit to measure: "yes" where no row is bad, "with care" where some are low, "no"
+ * where one fails. `names` gets the rows in question, at most CHECKS_NAMED of them. */
+enum { CHECKS_NAMED = 6 };
+const char *checks_fitness(const struct checks *checks, char *names, size_t size);
+
+#endif

@@ -1,0 +1,34 @@
+/* The rows of `doctor`, for people and for programs. */
+#ifndef HARNESS_LAB_DOCTOR_CHECKS_CHECKS_OUTPUT_H
+#define HARNESS_LAB_DOCTOR_CHECKS_CHECKS_OUTPUT_H
+
+#include "harness/base/status.h"
+#include "harness/lab/doctor/checks/checks.h"
+#include "harness/text/json.h"
+#include "harness/text/page.h"
+
+/* Prints rows as they are added. Rows of a group in turn that are not applicable for the same reason
+ * become one line, so those wait for the row after them. */
+struct checks_printer {
+    struct page page;
+    const struct checks *checks;
+    int printed; /* how many rows are */
+};
+void checks_print_new(void *printer); /* a checks.added */
+
+/* "Fit to measure: with care (virtualisation)" */
+void checks_fitness_line(const struct checks *checks, char *text, size_t size);
+
+/* Prints the rows that are left, when there will be no more. */
+void checks_print_rows(struct checks_printer *printer);
+
+/* The same, then the counts, and whether the machine is fit to measure. */
+void checks_print_end(struct checks_printer *printer);
+
+/* Adds "fit": "yes" | "with care" | "no", and "checks": [{"name", "status", "value", "expected", "advice",
+ * "number", "bound", "unit"}]. The first five are text. Where the value is a number, it is there again in
+ * `unit`, and `bound` is where it stops to be ok, null if that is not one number; all three are null
+ * otherwise. */
+void checks_json(struct json *json, cJSON *root, const struct checks *checks);
+
+#endif

@@ -1,0 +1,28 @@
+/* The most that this host can do, measured without the device: the CPU device is compared with it. */
+#ifndef HARNESS_LAB_DOCTOR_HOST_HOST_LIMITS_H
+#define HARNESS_LAB_DOCTOR_HOST_HOST_LIMITS_H
+
+#include "harness/base/status.h"
+#include "harness/base/system/cpu_times.h"
+
+#include <stdint.h>
+
+struct host_limits {
+    double clock_hz;              /* of a core under load, NAN: not known for this architecture */
+    double flops_per_cycle;       /* fp32, of a core: vector width and fused multiply-adds */
+    double copy_bytes_per_second; /* of the C library's memcpy, one thread, bytes that cross */
+    double wake_ns;               /* a futex call that wakes nobody */
+    double round_trip_ns;         /* a byte to a sleeping thread and back, through two pipes */
+    struct cpu_loss loss;         /* while this was measured */
+};
+
+/* Takes about a quarter of a second. The copy is of `copy_bytes`. The fastest of several tries counts:
+ * the others were disturbed. OUT_OF_MEMORY; IO when a pipe or a thread is refused. */
+enum status host_limits_measure(struct host_limits *limits, int64_t copy_bytes);
+
+/* Floating point operations of fp32 that a core of this machine starts in a cycle, at least: two for each
+ * lane of a fused multiply-add, one such unit of 512 bits or two of 256 (Intel Optimization Reference
+ * Manual, 2.4 and 2.6; AMD Software Optimization Guide for Zen 4, 2.11), two of 128 on Armv8. */
+double host_flops_per_cycle(void);
+
+#endif

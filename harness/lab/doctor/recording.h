@@ -1,0 +1,11 @@
+/* Whether the device's activity can be recorded: the rights, and on a GPU a CUPTI that fits. */
+#ifndef HARNESS_LAB_DOCTOR_RECORDING_H
+#define HARNESS_LAB_DOCTOR_RECORDING_H
+
+#include "harness/lab/doctor/checks/checks.h"
+
+/* Opens the device called `name` once more, with a sink, launches some kernels and counts their records.
+ * It must be the last check, because the recording library may stay loaded. */
+void recording_check(struct checks *checks, const char *name);
+
+#endif

@@ -1,0 +1,294 @@
+#include "harness/lab/experiment/child/timing.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/base/random.h"
+#include "harness/lab/experiment/child/session.h"
+#include "harness/lab/experiment/child/window.h"
+#include "harness/lab/experiment/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ORDER_STREAM = 0x70616972 }; /* of random numbers: "pair" */
+
+struct timing {
+    struct session session;
+    struct device *device;
+    enum variant only; /* VARIANT_COUNT: both */
+    struct window_plan plan;
+    double pilot[METRIC_COUNT]; /* of the pilot that ran last */
+    bool apart; /* the device does not hold both runs of a pair: one comes after the other */
+    struct scenario_result so_far; /* what was measured, without the single steps */
+};
+
+static bool is_run(const struct timing *timing, enum variant variant)
+{
+    return timing->only == VARIANT_COUNT || timing->only == variant;
+}
+
+static bool is_fp32(const struct training_config *config)
+{
+    return config->model.precision == PRECISION_FP32;
+}
+
+static enum status send_scenario(struct timing *timing)
+{
+    struct session *session = &timing->session;
+    struct record *record = &session->record;
+    enum status status = STATUS_OK;
+
+    memset(record, 0, sizeof *record);
+    record->type = RECORD_SCENARIO;
+    record->device = *device_properties(timing->device);
+    record->balance = session->balance;
+    record->window_seconds = timing->plan.seconds;
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        TRY(knobs_print(&session->configs[v], record->settings[v], sizeof record->settings[v]));
+        record->fp32[v] = is_fp32(&session->configs[v]);
+    }
+    TRY(session_send(session));
+
+out:
+    return status;
+}
+
+/* Sends a repetition and keeps what the verdict so far needs of it. */
+static enum status send_repetition(struct timing *timing, enum variant variant, int index,
+                                   struct repetition *repetition)
+{
+    struct record *record = &timing->session.record;
+    enum status status = STATUS_OK;
+
+    memset(record, 0, sizeof *record);
+    record->type = RECORD_REPETITION;
+    record->variant = variant;
+    record->index = index;
+    record->repetition = *repetition;
+    *repetition = (struct repetition){ 0 };
+    TRY(session_send(&timing->session));
+    timing->so_far.repetitions[variant][index] = record->repetition;
+    timing->so_far.repetitions[variant][index].step_ns = NULL;
+    timing->so_far.repetitions[variant][index].step_count = 0;
+
+out:
+    record_release(record);
+    return status;
+}
+
+/* Whether the bottleneck costs anything on this machine. UNSUPPORTED, with both numbers, where it does not.
+ * The pilot of the settings before was the last. */
+static enum status check_cost(const struct timing *timing)
+{
+    const struct least_cost *least = &timing->session.scenario->least_cost;
+    double cost_us = timing->pilot[least->metric], step_us = timing->pilot[METRIC_STEP_TIME];
+    enum status status = STATUS_OK;
+
+    if (least->metric == METRIC_NONE || cost_us >= least->share * step_us)
+        return STATUS_OK;
+    FAIL(STATUS_UNSUPPORTED, "%s is %s, %.2g%% of a step's %s; the effect shows only from %g%% on",
+         metric_text(least->metric), quantity_time(cost_us * 1e3).text, 100 * cost_us / step_us,
+         quantity_time(step_us * 1e3).text, 100 * least->share);
+
+out:
+    return status;
+}
+
+/* The pair that does not count: it warms up files, pools and primitives, and its step times give the
+ * number of steps in a window. */
+static enum status run_pilot_pair(struct timing *timing)
+{
+    bool both = timing->only == VARIANT_COUNT;
+    const struct training_config *configs = &timing->session.configs[both ? 0 : timing->only];
+    double step_ns[VARIANT_COUNT];
+    int count = both ? VARIANT_COUNT : 1;
+    enum status status = STATUS_OK;
+
+    timing->plan.period = training_period(configs, count);
+    for (int i = 0; i < count; i++) {
+        TRY(window_pilot(timing->device, &configs[i], &timing->plan, timing->pilot));
+        step_ns[i] = timing->pilot[METRIC_STEP_TIME] * 1e3;
+        if (i == 0 && is_run(timing, VARIANT_BEFORE))
+            TRY(check_cost(timing));
+    }
+    window_plan_steps(&timing->plan, step_ns, count);
+
+out:
+    if (status != STATUS_OK)
+        status_context("first pair");
+    return status;
+}
+
+/* Which variant opens each of `pairs` pairs: each variant opens half of them, in shuffled order, so that
+ * drift within a pair affects both equally. */
+static void order_of_pairs(uint32_t *first, int pairs, struct random *random)
+{
+    for (int i = 0; i < pairs; i++) first[i] = (uint32_t)i % VARIANT_COUNT;
+    random_shuffle(random, first, (uint32_t)pairs);
+}
+
+/* Both runs in turns, or, once the device turned out too small for that, one after the other. */
+static enum status run_windows(struct timing *timing, struct window_run *runs, int count,
+                               int *failed)
+{
+    enum status status = STATUS_OK;
+
+    if (!timing->apart) {
+        status = window_pair(runs, count, timing->device, &timing->plan, failed);
+        timing->apart = status == STATUS_DEVICE_OUT_OF_MEMORY && count > 1;
+        if (!timing->apart)
+            goto out;
+        TRY(device_memory_trim(timing->device));
+    }
+    for (int i = 0; i < count; i++) {
+        status = window_pair(&runs[i], 1, timing->device, &timing->plan, failed);
+        *failed = i;
+        TRY(status);
+    }
+
+out:
+    return status;
+}
+
+static enum status run_pair(struct timing *timing, bool after_first, int index)
+{
+    struct repetition repetitions[VARIANT_COUNT] = { 0 };
+    struct window_run runs[VARIANT_COUNT] = { 0 };
+    enum variant variants[VARIANT_COUNT];
+    int count = 0, failed = -1;
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < VARIANT_COUNT; i++) {
+        enum variant variant = (i == 0) == after_first ? VARIANT_AFTER : VARIANT_BEFORE;
+        if (!is_run(timing, variant))
+            continue;
+        runs[count].name = variant_name(variant);
+        runs[count].config = &timing->session.configs[variant];
+        runs[count].repetition = &repetitions[count];
+        variants[count++] = variant;
+    }
+    TRY(run_windows(timing, runs, count, &failed));
+    for (int i = 0; i < count; i++)
+        TRY(send_repetition(timing, variants[i], index, &repetitions[i]));
+    timing->so_far.pairs = index + 1;
+
+out:
+    for (int i = 0; i < count; i++) free(repetitions[i].step_ns);
+    if (status != STATUS_OK && failed >= 0)
+        status_context("%s, repetition %d", variant_name(variants[failed]), index + 1);
+    else if (status != STATUS_OK)
+        status_context("repetition %d", index + 1);
+    return status;
+}
+
+/* The verdict that would be given if no more pairs came. It decides only whether more are measured: the
+ * parent gives the verdict that counts, from the same pairs. */
+static enum status verdict_so_far(struct timing *timing, enum verdict *verdict)
+{
+    enum status status = verdict_give(&timing->so_far);
+
+    *verdict = timing->so_far.verdict;
+    return status;
+}
+
+static enum status open_so_far(struct timing *timing, size_t pairs)
+{
+    const struct session *session = &timing->session;
+    struct scenario_result *so_far = &timing->so_far;
+    enum status status = STATUS_OK;
+
+    so_far->scenario = session->scenario;
+    so_far->protocol = *session->protocol;
+    so_far->device = *device_properties(timing->device);
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        so_far->fp32[v] = is_fp32(&session->configs[v]);
+        so_far->repetitions[v] = calloc(pairs, sizeof *so_far->repetitions[v]);
+        if (so_far->repetitions[v] == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu repetitions", pairs);
+    }
+
+out:
+    return status;
+}
+
+/* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided. One
+ * variant alone has no verdict, so nothing is added. */
+static enum status run_pairs(struct timing *timing)
+{
+    const struct protocol *protocol = timing->session.protocol;
+    int most = protocol->repetitions + protocol->extra, group = protocol->repetitions, done = 0;
+    struct random random = random_seed(protocol->seed, ORDER_STREAM);
+    enum verdict so_far = VERDICT_UNDECIDED;
+    uint32_t *first = malloc(((size_t)most + 1) * sizeof *first);
+    enum status status = STATUS_OK;
+
+    if (first == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the order of %d pairs", most);
+    TRY(open_so_far(timing, (size_t)most + 1));
+    while (so_far == VERDICT_UNDECIDED && done < most) {
+        if (group > most - done)
+            group = most - done;
+        order_of_pairs(first, group, &random);
+        for (int i = 0; i < group; i++, done++) TRY(run_pair(timing, first[i] != 0, done));
+        if (timing->only != VARIANT_COUNT)
+            break;
+        TRY(verdict_so_far(timing, &so_far));
+        group = EXTRA_PAIRS;
+    }
+
+out:
+    free(first);
+    return status;
+}
+
+static enum status open_device(struct timing *timing)
+{
+    const struct session *session = &timing->session;
+    enum status status = STATUS_OK;
+
+    TRY(session_open_device(session->protocol, (struct activity_sink){ 0 }, &timing->device));
+    timing->plan.seconds = fmax(session->protocol->window_seconds,
+                                device_properties(timing->device)->window_seconds_least);
+
+out:
+    return status;
+}
+
+static enum status run_timing(struct timing *timing)
+{
+    struct session *session = &timing->session;
+    bool holds = false;
+    enum status status = STATUS_OK;
+
+    TRY(open_device(timing));
+    TRY(session_settle(session, timing->device));
+    TRY(send_scenario(timing));
+    TRY(session_check_balance(session, &holds));
+    if (!holds)
+        goto out;
+    TRY(run_pilot_pair(timing));
+    TRY(run_pairs(timing));
+    TRY(session_send_text(session, RECORD_END, ""));
+
+out:
+    return status;
+}
+
+enum status timing_child(const struct scenario *scenario, const struct protocol *protocol,
+                         enum variant only, int descriptor)
+{
+    struct timing *timing = calloc(1, sizeof *timing);
+    enum status status = STATUS_OK;
+
+    if (timing == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to time %s", scenario->name);
+    session_start(&timing->session, scenario, protocol, descriptor);
+    timing->only = only;
+    status = session_end(&timing->session, run_timing(timing));
+    scenario_result_release(&timing->so_far);
+    device_close(timing->device);
+
+out:
+    free(timing);
+    return status;
+}

@@ -1,0 +1,236 @@
+#include "harness/lab/experiment/child/trace_run.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/base/system/cpu_times.h"
+#include "harness/lab/bench/clocks.h"
+#include "harness/lab/device/many_ranks.h"
+#include "harness/lab/experiment/child/session.h"
+#include "harness/lab/experiment/child/window.h"
+#include "harness/lab/experiment/rank_trace.h"
+#include "harness/lab/record/kineto.h"
+
+#include <limits.h>
+#include <math.h>
+
+enum { PILOT_STEPS = 3, SETTINGS_SIZE = 1024 };
+
+#define WARM_NS 2e7 /* of steps before the first window */
+
+/* Per step. */
+struct pace {
+    double us, launches;
+};
+
+/* --- How many steps --- */
+
+static void plan(struct trace_run *run, const struct pace *pace)
+{
+    const struct trace_need need = {
+        .step_us = pace->us,
+        .launches = pace->launches,
+        .period = run->period,
+        .alike = run->alike,
+        .quick = run->protocol->quick,
+    };
+
+    run->plan = trace_plan(&need);
+}
+
+/* The same with the step time that is known. */
+static void plan_as_measured(struct trace_run *run, double launches)
+{
+    const struct pace pace = { .us = run->step_time_us, .launches = launches };
+
+    plan(run, &pace);
+    for (int i = 0; i < run->plan.windows; i++) run->wait_us[i] = pace.us;
+}
+
+/* --- Windows --- */
+
+/* A window that was stopped has fewer steps than the plan, and says nothing. */
+static enum status time_window(const struct trace_run *run, struct training *training,
+                               int64_t steps, struct pace *pace)
+{
+    struct training_window window = { 0 };
+    enum status status = STATUS_OK;
+
+    TRY(training_window(training, steps, &window));
+    if (run->stop != NULL && *run->stop != 0)
+        FAIL(STATUS_INTERRUPTED, "stopped before all steps were recorded");
+    pace->us = (double)window.wall_ns / (double)steps / 1e3;
+    pace->launches = (double)window.counts.launches / (double)steps;
+
+out:
+    training_window_release(&window);
+    return status;
+}
+
+/* Opens a run and takes it past its first steps, in which graphs are captured and pools fill, and past
+ * those in which caches and clocks settle. `pace` is approximately that of the steps to come. */
+static enum status open_run(const struct trace_run *run, struct device *device,
+                            struct training **training, struct pace *pace)
+{
+    enum status status = STATUS_OK;
+
+    TRY(training_open(training, device, run->config));
+    training_stop_on(*training, run->stop);
+    TRY(training_run(*training, WINDOW_FIRST_STEPS));
+    TRY(clocks_raise(device));
+    TRY(time_window(run, *training, PILOT_STEPS, pace));
+    if (pace->us * 1e3 * PILOT_STEPS < WARM_NS)
+        TRY(time_window(run, *training, (int64_t)(WARM_NS / (pace->us * 1e3)), pace));
+
+out:
+    return status;
+}
+
+/* The largest minus the smallest, over the median. */
+static double spread(const double *values, int count)
+{
+    return count > 1 ? (stats_percentile(values, count, 100) - stats_percentile(values, count, 0)) /
+                           stats_median(values, count)
+                     : NAN;
+}
+
+/* --- Wait: no tracer is loaded --- */
+
+/* Keeps the error of a failure, which closing could replace. */
+static void close_run(struct training *training, struct device *device)
+{
+    struct status_error error = *status_last();
+
+    training_close(training);
+    device_close(device);
+    status_raise(&error);
+}
+
+enum status trace_run_wait(struct trace_run *run, struct device *device)
+{
+    struct training *training = NULL;
+    struct pace pace;
+    enum status status = STATUS_OK;
+
+    TRY(open_run(run, device, &training, &pace));
+    plan(run, &pace);
+    for (int i = 0; i < run->plan.windows; i++) {
+        TRY(time_window(run, training, run->plan.steps, &pace));
+        run->wait_us[i] = pace.us;
+    }
+
+out:
+    close_run(training, NULL);
+    return status;
+}
+
+/* --- Warm-up and active --- */
+
+static enum status run_traced_window(struct trace_run *run, struct training *training,
+                                     struct device *device, double *step_us)
+{
+    struct pace pace;
+    enum status status = STATUS_OK;
+
+    TRY(device_synchronize(device));
+    TRY(device_activity_flush(device)); /* Older records do not belong to this window. */
+    trace_begin(run->trace);
+    TRY(training_trace(training, run->trace));
+    TRY(time_window(run, training, run->plan.steps, &pace));
+    TRY(device_activity_flush(device));
+    *step_us = pace.us;
+
+out:
+    trace_end(run->trace);
+    return status;
+}
+
+/* `first` was read when the recording began. */
+static enum status write_trace(struct trace_run *run, const struct cpu_times *first)
+{
+    struct cpu_times last;
+    char settings[SETTINGS_SIZE], path[PATH_MAX];
+    enum status status = STATUS_OK;
+    struct kineto_about about = {
+        .name = run->name,
+        .settings = run->protocol->unnamed ? NULL : settings,
+        .device = &run->device,
+        .memory_budget = run->config->allocator.budget,
+        .peak_flops_per_second = run->ceilings.flops_per_second,
+        .copy_bytes_per_second = run->ceilings.bytes_per_second,
+        .steps = run->plan.steps,
+        .windows = run->plan.windows,
+        .rank = ranks_rank(),
+        .ranks = ranks_count(),
+        .step_time_us = stats_median(run->wait_us, run->plan.windows),
+        .traced_step_time_us = stats_median(run->traced_us, run->plan.windows),
+    };
+
+    about.spread = spread(run->traced_us, run->plan.windows);
+    if (!(run->step_time_us > 0))
+        about.spread = fmax(about.spread, spread(run->wait_us, run->plan.windows));
+    cpu_times_read(&last, "/");
+    about.other_cores = cpu_loss_between(first, &last).others;
+    TRY(knobs_print(run->config, settings, sizeof settings));
+    TRY(rank_trace_name(path, sizeof path, run->path, ranks_rank(), ranks_count()));
+    TRY(kineto_write(path, run->trace, &about));
+    TRY(ranks_wait()); /* Then all of them are there. */
+    run->tracing = (struct tracing){ .steps = about.steps,
+                                     .windows = about.windows,
+                                     .step_time_us = about.step_time_us,
+                                     .traced_step_time_us = about.traced_step_time_us,
+                                     .spread = about.spread,
+                                     .rows = trace_row_count(run->trace),
+                                     .dropped = trace_dropped(run->trace) };
+
+out:
+    return status;
+}
+
+/* Records the last window again while other programs disturbed it. */
+static enum status record_undisturbed(struct trace_run *run, struct training *training,
+                                      struct device *device)
+{
+    int windows = run->plan.windows;
+    double wait_us = stats_median(run->wait_us, windows);
+    enum status status = STATUS_OK;
+
+    for (int again = 0; again < TRACE_AGAIN_MOST; again++)
+        if (trace_window_is_disturbed(run->traced_us, windows, wait_us))
+            TRY(run_traced_window(run, training, device, &run->traced_us[windows - 1]));
+
+out:
+    return status;
+}
+
+/* If there are several windows, one more comes first and does not count: it touches the buffer's memory
+ * for the first time. The last window is the active one, and is timed like the others. */
+enum status trace_run_record(struct trace_run *run)
+{
+    struct device *device = NULL;
+    struct training *training = NULL;
+    struct pace pace;
+    struct cpu_times first;
+    double uncounted_us;
+    enum status status = STATUS_OK;
+
+    cpu_times_read(&first, "/");
+    TRY(trace_open(&run->trace, 0));
+    TRY(session_open_device(run->protocol, trace_sink(run->trace), &device));
+    TRY(open_run(run, device, &training, &pace));
+    if (run->step_time_us > 0)
+        plan_as_measured(run, pace.launches);
+    if (run->plan.windows > 1)
+        TRY(run_traced_window(run, training, device, &uncounted_us));
+    for (int i = 0; i < run->plan.windows; i++)
+        TRY(run_traced_window(run, training, device, &run->traced_us[i]));
+    TRY(record_undisturbed(run, training, device));
+    TRY(training_log_status(training)); /* or the trace would lack what the settings ask for */
+    TRY(write_trace(run, &first));
+
+out:
+    close_run(training, device);
+    trace_close(run->trace);
+    run->trace = NULL;
+    if (status != STATUS_OK)
+        status_context("tracing");
+    return status;
+}

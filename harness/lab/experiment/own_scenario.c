@@ -1,0 +1,83 @@
+/* As text: knob, before, after, metric, direction, check of the losses, then the settings of both. */
+#include "harness/lab/experiment/own_scenario.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const directions[] = { [SHRINKS] = "shrinks", [GROWS] = "grows" };
+
+enum status own_scenario_make(struct own_scenario *own, const char *name, const char *base,
+                              const struct own_change *change)
+{
+    enum status status = STATUS_OK;
+
+    if (strlen(base) >= sizeof own->base || strlen(change->knob) >= sizeof own->knob ||
+        strlen(change->before) >= sizeof own->before || strlen(change->after) >= sizeof own->after)
+        FAIL(STATUS_BAD_USAGE, "settings that are too long: %.80s...", base);
+    memset(own, 0, sizeof *own);
+    snprintf(own->base, sizeof own->base, "%s", base);
+    snprintf(own->knob, sizeof own->knob, "%s", change->knob);
+    snprintf(own->before, sizeof own->before, "%s", change->before);
+    snprintf(own->after, sizeof own->after, "%s", change->after);
+    own->scenario.name = name;
+    own->scenario.is_own = true;
+    own->scenario.title = own->scenario.symptom = own->scenario.cause = own->scenario.fix = "";
+    own->scenario.base = own->base;
+    own->scenario.knob = own->knob;
+    own->scenario.before = own->before;
+    own->scenario.after = own->after;
+    own->scenario.loss = change->loss;
+    own->scenario.expect[0] = (struct expectation){ .metric = change->metric,
+                                                    .direction = change->direction,
+                                                    .at_least = 1 };
+
+out:
+    return status;
+}
+
+void own_scenario_print(char text[OWN_SCENARIO_TEXT], const struct scenario *scenario)
+{
+    snprintf(text, OWN_SCENARIO_TEXT, "%s %s %s %s %s %s %s", scenario->knob, scenario->before,
+             scenario->after, metric_name(scenario->expect[0].metric),
+             directions[scenario->expect[0].direction], loss_checks[scenario->loss].name,
+             scenario->base);
+}
+
+static bool find_metric(const char *name, enum metric *metric)
+{
+    for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
+        if (strcmp(name, metric_name((enum metric)i)) == 0) {
+            *metric = (enum metric)i;
+            return true;
+        }
+    return false;
+}
+
+static bool find_loss(const char *name, enum loss_check *loss)
+{
+    for (int i = LOSS_IDENTICAL; i <= LOSS_16_BIT; i++)
+        if (strcmp(name, loss_checks[i].name) == 0) {
+            *loss = (enum loss_check)i;
+            return true;
+        }
+    return false;
+}
+
+enum status own_scenario_parse(struct own_scenario *own, const char *name, const char *text)
+{
+    enum status status = STATUS_OK;
+    char knob[96], before[64], after[64], metric[64], direction[16], loss[32];
+    struct own_change change = { knob, before, after, METRIC_STEP_TIME, SHRINKS, LOSS_IDENTICAL };
+    int base = 0;
+
+    if (sscanf(text, "%95s %63s %63s %63s %15s %31s %n", knob, before, after, metric, direction,
+               loss, &base) != 6 ||
+        base == 0 || !find_metric(metric, &change.metric) || !find_loss(loss, &change.loss) ||
+        (strcmp(direction, directions[SHRINKS]) != 0 && strcmp(direction, directions[GROWS]) != 0))
+        FAIL(STATUS_BAD_USAGE, "\"%.80s\" is of no scenario", text);
+    change.direction = strcmp(direction, directions[GROWS]) == 0 ? GROWS : SHRINKS;
+    TRY(own_scenario_make(own, name, text + base, &change));
+
+out:
+    return status;
+}

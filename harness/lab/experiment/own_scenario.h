@@ -1,0 +1,34 @@
+/* A scenario that is not in the list: one change, on any settings, that is made while the program runs. The change
+ * is of one knob, or of several at once: "loss_every,launch" from "1,eager" to "20,graph". It travels to a child as text on its command line. */
+#ifndef HARNESS_LAB_EXPERIMENT_OWN_SCENARIO_H
+#define HARNESS_LAB_EXPERIMENT_OWN_SCENARIO_H
+
+#include "scenarios/scenario.h"
+
+enum { OWN_SCENARIO_TEXT = 2048 };
+
+/* The members of `scenario` point into the others: do not copy it. */
+struct own_scenario {
+    struct scenario scenario;
+    char base[OWN_SCENARIO_TEXT - 320], knob[96], before[64], after[64];
+};
+
+/* The question is whether `metric` changes in `direction` at all. The losses must agree as `loss` says. */
+struct own_change {
+    const char *knob, *before, *after;
+    enum metric metric;
+    enum direction direction;
+    enum loss_check loss;
+};
+
+/* BAD_USAGE where a text is too long. `base` is as of knobs_print(). */
+enum status own_scenario_make(struct own_scenario *own, const char *name, const char *base,
+                              const struct own_change *change);
+
+/* The text reads back as the same scenario, but for its name. */
+void own_scenario_print(char text[OWN_SCENARIO_TEXT], const struct scenario *scenario);
+
+/* BAD_USAGE: the text is of no scenario. */
+enum status own_scenario_parse(struct own_scenario *own, const char *name, const char *text);
+
+#endif

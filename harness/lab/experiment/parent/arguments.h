@@ -1,0 +1,27 @@
+/* The command line of a child: `chokepoint exec NAME ...`. cli/exec.c reads it. */
+#ifndef HARNESS_LAB_EXPERIMENT_PARENT_ARGUMENTS_H
+#define HARNESS_LAB_EXPERIMENT_PARENT_ARGUMENTS_H
+
+#include "harness/lab/experiment/own_scenario.h"
+#include "harness/lab/experiment/protocol.h"
+#include "scenarios/scenario.h"
+
+enum { ARGUMENTS_MOST = 34 };
+
+struct arguments {
+    const char *list[ARGUMENTS_MOST]; /* from argv[1] on; ends with NULL */
+    char texts[ARGUMENTS_MOST][32];   /* numbers that the list points to: do not copy the struct */
+    char own[OWN_SCENARIO_TEXT];      /* a scenario that is in no list */
+};
+
+/* The arguments of a timing child. They point into `scenario` and `protocol`, which must live as long. */
+void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
+                    const struct protocol *protocol);
+
+/* The arguments of a tracing child, which measures itself what is given as 0. They also point into
+ * `path`. */
+void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
+                     const struct protocol *protocol, enum variant variant, const char *path,
+                     int jpeg_pixels, double step_time_us);
+
+#endif

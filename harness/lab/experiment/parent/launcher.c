@@ -1,0 +1,95 @@
+#include "harness/lab/experiment/parent/launcher.h"
+
+#include "harness/lab/device/many_ranks.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What `mpirun --version` says, and the options that let any number of ranks share this machine's cores, which
+ * they divide themselves. Intel's needs none. Reading another process's memory, which Open MPI does for large
+ * messages, is often forbidden in containers; and a rank that yields waits for its turn (mpi.c). */
+static const struct family {
+    const char *says;
+    const char *library; /* whose ranks it connects; NULL: it may be any */
+    const char *options[LAUNCHER_OPTIONS - 4];
+    const char *as_root; /* NULL: nothing */
+} families[] = {
+    { "Open MPI",
+      "Open MPI",
+      { "--oversubscribe", "--bind-to", "none", "--mca", "btl_vader_single_copy_mechanism", "none",
+        "--mca", "mpi_yield_when_idle", "0" },
+      "--allow-run-as-root" },
+    { "HYDRA", "MPICH", { "-bind-to", "none" }, NULL },
+    { "", NULL, { NULL }, NULL },
+};
+
+static bool find_in_path(const char *name, char path[PATH_MAX])
+{
+    const char *folder = getenv("PATH");
+
+    while (folder != NULL && *folder != '\0') {
+        size_t length = strcspn(folder, ":");
+        int printed = snprintf(path, PATH_MAX, "%.*s/%s", (int)length, folder, name);
+        if (printed > 0 && printed < PATH_MAX && access(path, X_OK) == 0)
+            return true;
+        folder += length + (folder[length] == ':');
+    }
+    return false;
+}
+
+static const struct family *family_of(const char *path)
+{
+    char command[PATH_MAX + 32], text[4096] = "";
+    const struct family *family = families;
+    FILE *pipe;
+
+    snprintf(command, sizeof command, "'%s' --version 2>/dev/null", path);
+    pipe = popen(command, "re");
+    if (pipe != NULL) {
+        text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
+        pclose(pipe);
+    }
+    while (strstr(text, family->says) == NULL) family++;
+    return family;
+}
+
+enum status launcher_find(struct launcher *launcher, int ranks)
+{
+    enum status status = STATUS_OK;
+    const struct family *family;
+    int count = 0;
+
+    if (ranks_are_started())
+        FAIL(STATUS_BAD_USAGE,
+             "mpirun or srun has started this process as one of several, which can start no "
+             "others: leave them out, as chokepoint starts its %d ranks itself, or have them start "
+             "chokepoint exec SCENARIO",
+             ranks);
+    TRY(ranks_load());
+    if (!find_in_path("mpirun", launcher->path) && !find_in_path("mpiexec", launcher->path))
+        FAIL(STATUS_NO_LIBRARY,
+             "%d ranks need MPI's launcher, and neither mpirun nor mpiexec is "
+             "in PATH; install openmpi-bin",
+             ranks);
+    family = family_of(launcher->path);
+    if (family->library != NULL && strcmp(family->library, ranks_library()) != 0)
+        FAIL(STATUS_NO_LIBRARY,
+             "%s is of %s, and chokepoint was built with %s: put the mpirun of %s first in PATH, "
+             "or build with -DMPI_C_COMPILER=, the mpicc of %s",
+             launcher->path, family->library, ranks_library(), ranks_library(), family->library);
+    launcher->words[count++] = launcher->path;
+    for (size_t i = 0; i < ARRAY_SIZE(family->options) && family->options[i] != NULL; i++)
+        launcher->words[count++] = family->options[i];
+    if (geteuid() == 0 && family->as_root != NULL)
+        launcher->words[count++] = family->as_root;
+    snprintf(launcher->ranks, sizeof launcher->ranks, "%d", ranks);
+    launcher->words[count++] = "-n";
+    launcher->words[count++] = launcher->ranks;
+    launcher->words[count] = NULL;
+
+out:
+    return status;
+}

@@ -1,0 +1,133 @@
+#include "harness/lab/experiment/parent/variant_diagnosis.h"
+
+#include "harness/desk/diagnosis/diagnosis.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The findings of all ranks are those of the run. */
+static void take_findings(struct variant_diagnosis *to, struct diagnosis *diagnosis)
+{
+    struct findings *from =
+        diagnosis->run_count > 0 ? &diagnosis->run.findings : &diagnosis->findings[0];
+
+    to->busy_share = diagnosis_busy_share(diagnosis, 0);
+    to->findings = *from;
+    memset(from, 0, sizeof *from);
+}
+
+/* Of rank `rank`; the first one's is `tracing->file`. */
+static enum status trace_path(char path[PATH_MAX], const char *folder,
+                              const struct tracing *tracing, int rank)
+{
+    enum status status = STATUS_OK;
+    const char *first = strstr(tracing->file, ".rank0.");
+    int stem = (int)(first != NULL ? first - tracing->file : 0), length;
+
+    if (tracing->ranks > 1 && first != NULL)
+        length = snprintf(path, PATH_MAX, "%s/%.*s.rank%d%s", folder, stem, tracing->file, rank,
+                          first + strlen(".rank0"));
+    else
+        length = snprintf(path, PATH_MAX, "%s/%s", folder, tracing->file);
+    if (length < 0 || length >= PATH_MAX)
+        FAIL(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, tracing->file);
+
+out:
+    return status;
+}
+
+static enum status diagnose(struct variant_diagnosis *to, const char *folder,
+                            const struct tracing *tracing)
+{
+    struct diagnosis diagnosis = { .count = 0 };
+    int ranks = tracing->ranks > 1 ? tracing->ranks : 1;
+    char(*names)[PATH_MAX] = calloc((size_t)ranks, sizeof *names);
+    const char **paths = calloc((size_t)ranks, sizeof *paths);
+    enum status status = STATUS_OK;
+
+    if (names == NULL || paths == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the traces of %d ranks", ranks);
+    for (int rank = 0; rank < ranks; rank++) {
+        TRY(trace_path(names[rank], folder, tracing, rank));
+        paths[rank] = names[rank];
+    }
+    TRY(diagnosis_make(&diagnosis, paths, ranks, NULL, NULL));
+    take_findings(to, &diagnosis);
+
+out:
+    diagnosis_release(&diagnosis);
+    free(names);
+    free(paths);
+    return status;
+}
+
+void variant_diagnosis_make(struct scenario_result *result)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        struct variant_diagnosis *to = &result->diagnoses[v];
+        if (result->tracing[v].file[0] == '\0')
+            continue;
+        to->made = diagnose(to, result->protocol.traces, &result->tracing[v]) == STATUS_OK;
+        if (!to->made)
+            snprintf(to->reason, sizeof to->reason, "%s", status_last()->text);
+    }
+}
+
+bool variant_diagnosis_complete(const struct scenario_result *result)
+{
+    return result->diagnoses[VARIANT_BEFORE].made && result->diagnoses[VARIANT_AFTER].made;
+}
+
+static bool is_listed(const struct accepted_finding list[SCENARIO_FINDINGS], const char *id,
+                      const struct device_properties *device)
+{
+    for (int i = 0; i < SCENARIO_FINDINGS && list[i].id != NULL; i++)
+        if (strcmp(list[i].id, id) == 0 && where_holds(list[i].where, device))
+            return true;
+    return false;
+}
+
+bool variant_diagnosis_expected(const struct scenario_result *result)
+{
+    const struct accepted_finding *accept = result->scenario->accept;
+
+    for (int i = 0; i < SCENARIO_FINDINGS && accept[i].id != NULL; i++)
+        if (where_holds(accept[i].where, &result->device))
+            return true;
+    return false;
+}
+
+const struct finding *variant_diagnosis_accepted(const struct scenario_result *result)
+{
+    const struct findings *before = &result->diagnoses[VARIANT_BEFORE].findings;
+
+    for (int64_t i = 0; i < before->count; i++)
+        if (is_listed(result->scenario->accept, before->items[i].id, &result->device))
+            return &before->items[i];
+    return NULL;
+}
+
+bool variant_diagnosis_accepted_first(const struct scenario_result *result)
+{
+    const struct finding *accepted = variant_diagnosis_accepted(result);
+
+    return accepted != NULL && accepted == result->diagnoses[VARIANT_BEFORE].findings.items;
+}
+
+bool variant_diagnosis_tolerates(const struct scenario_result *result, const char *id)
+{
+    return is_listed(result->scenario->tolerated_after, id, &result->device);
+}
+
+bool variant_diagnosis_tolerated_after(const struct scenario_result *result)
+{
+    const struct findings *after = &result->diagnoses[VARIANT_AFTER].findings;
+
+    for (int64_t i = 0; i < after->count; i++)
+        if (after->items[i].severity >= SEVERITY_MAJOR &&
+            !variant_diagnosis_tolerates(result, after->items[i].id))
+            return false;
+    return true;
+}

@@ -1,0 +1,60 @@
+/* Records: the messages of a child to its parent, one JSON object per line.
+ *
+ *   {"type":"scenario", ...}    first: the device, the settings, the balance
+ *   {"type":"repetition", ...}  one window of one variant
+ *   {"type":"tracing", ...}     the trace of one variant is written, and what tracing cost
+ *   {"type":"skipped", "text"}  last: the device cannot show the bottleneck
+ *   {"type":"error", "text"}    last: what failed
+ *   {"type":"end"}              last: all repetitions were sent
+ *
+ * Numbers keep at least 15 digits, so counts below 1e15 and fp32 losses come back as they were. A
+ * number that is not finite is written as null and read as NaN. The reader trusts nothing: a crashed
+ * child may have left half a line or anything else on the descriptor. */
+#ifndef HARNESS_LAB_EXPERIMENT_RECORDS_H
+#define HARNESS_LAB_EXPERIMENT_RECORDS_H
+
+#include "harness/lab/experiment/result.h"
+
+enum record_type {
+    RECORD_SCENARIO,
+    RECORD_REPETITION,
+    RECORD_TRACING,
+    RECORD_SKIPPED,
+    RECORD_ERROR,
+    RECORD_END,
+    RECORD_TYPE_COUNT
+};
+
+struct record {
+    enum record_type type;
+
+    /* SCENARIO */
+    struct device_properties device;
+    char settings[VARIANT_COUNT][1024];
+    bool fp32[VARIANT_COUNT]; /* whether the variant computes in fp32 */
+    struct balance_result balance;
+    double window_seconds;
+
+    /* REPETITION; a parsed record owns step_ns (malloc) */
+    enum variant variant;
+    int index; /* of the pair */
+    struct repetition repetition;
+
+    /* TRACING, without file and reason */
+    struct tracing tracing;
+
+    /* SKIPPED, ERROR */
+    char text[1024];
+};
+
+/* The record as a line without a newline, to be freed; NULL when memory is out. */
+char *record_print(const struct record *record);
+
+/* Writes the record as one whole line; nothing if `descriptor` is negative. IO, OUT_OF_MEMORY. */
+enum status record_write(int descriptor, const struct record *record);
+
+/* Reads a line. False if it is not a whole record of a known type; then there is nothing to release. */
+bool record_parse(struct record *record, const char *line);
+void record_release(struct record *record);
+
+#endif

@@ -1,0 +1,133 @@
+#include "harness/lab/result/result_file.h"
+
+#include "harness/base/system/atomic_file.h"
+#include "harness/lab/bench/device_context.h"
+#include "harness/lab/result/result_rows.h"
+#include "harness/lab/result/result_scenario.h"
+#include "harness/text/json.h"
+#include "harness/text/machine_context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct result_file {
+    struct result_folder folder;
+    char *path;
+    int written; /* scenarios in the file on disk */
+    struct json json;
+    cJSON *root, *benchmarks, *scenarios; /* the two belong to root */
+    int families;
+};
+
+static enum status save(struct result_file *file)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+
+    TRY(result_file_text(file, &text));
+    TRY(atomic_file_write(file->path, text, strlen(text)));
+    file->written = cJSON_GetArraySize(file->scenarios);
+    result_folder_replaced(&file->folder);
+
+out:
+    free(text);
+    return status;
+}
+
+static enum status try_to_save(const struct result_file *file)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+
+    TRY(result_file_text(file, &text));
+    TRY(atomic_file_try(file->path, text, strlen(text)));
+
+out:
+    free(text);
+    return status;
+}
+
+enum status result_file_open(struct result_file **file, const char *folder, bool traced,
+                             const struct device_properties *device,
+                             const struct device_health *health)
+{
+    enum status status = STATUS_OK;
+    struct result_file *opened = calloc(1, sizeof *opened);
+    struct machine machine;
+    cJSON *context, *ours;
+
+    *file = NULL;
+    if (opened == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
+    TRY(result_folder_open(&opened->folder, folder, traced));
+    if (asprintf(&opened->path, "%s%sresult.json", folder,
+                 folder[strlen(folder) - 1] == '/' ? "" : "/") < 0) {
+        opened->path = NULL;
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
+    }
+    machine_read(&machine, "");
+    opened->root = json_object(&opened->json, NULL, NULL);
+    context = json_object(&opened->json, opened->root, "context");
+    machine_context(&machine, &opened->json, context);
+    device_context(&opened->json, context, device, health);
+    opened->benchmarks = json_array(&opened->json, opened->root, "benchmarks");
+    ours = json_object(&opened->json, opened->root, "chokepoint");
+    json_integer(&opened->json, ours, "schema", RESULT_SCHEMA);
+    opened->scenarios = json_array(&opened->json, ours, "scenarios");
+    TRY(try_to_save(opened));
+    *file = opened;
+
+out:
+    if (status != STATUS_OK) {
+        status_context("the result file");
+        result_file_close(opened);
+    }
+    return status;
+}
+
+void result_file_close(struct result_file *file)
+{
+    if (file == NULL)
+        return;
+    result_folder_close(&file->folder, file->scenarios, file->written);
+    cJSON_Delete(file->root);
+    free(file->path);
+    free(file);
+}
+
+enum status result_file_add(struct result_file *file, const struct scenario_result *result)
+{
+    enum status status = STATUS_OK;
+
+    if (result_has_rows(result))
+        result_rows_add(&file->json, file->benchmarks, result, file->families++);
+    result_scenario_add(&file->json, file->scenarios, result);
+    if (file->folder.date[0] == '\0' || cJSON_GetArraySize(file->benchmarks) > 0)
+        TRY(save(file));
+
+out:
+    if (status != STATUS_OK)
+        status_context("the result file, with %s added", result->scenario->name);
+    return status;
+}
+
+const struct result_folder *result_file_folder(const struct result_file *file)
+{
+    return &file->folder;
+}
+
+int result_file_written(const struct result_file *file)
+{
+    return file->written;
+}
+
+const char *result_file_path(const struct result_file *file)
+{
+    return file->path;
+}
+
+enum status result_file_text(const struct result_file *file, char **text)
+{
+    return json_print(&file->json, file->root, text);
+}

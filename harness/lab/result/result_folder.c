@@ -1,0 +1,344 @@
+#include "harness/lab/result/result_folder.h"
+
+#include "harness/base/clock.h"
+#include "harness/base/system/atomic_file.h"
+#include "harness/base/system/write_all.h"
+#include "harness/text/benchmark_rows.h"
+#include "scenarios/scenario.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRACES "traces"
+
+enum {
+    FOLDERS_MOST = 1000, /* traces-2 to traces-1000 */
+    LOCK_FD = 10,        /* at least: below are those that a child process is given */
+    LOCK_WAIT_MS = 50,
+};
+
+/* For a run that was killed: its child keeps the lock until it is gone too, which takes a GPU a moment. */
+static const int64_t LOCK_PATIENCE_NS = 2000000000;
+
+/* --- Folders of traces --- */
+
+/* "traces", or "traces-" and a number: what a run calls them. */
+static bool is_traces(const char *name)
+{
+    size_t length = strlen(TRACES);
+
+    if (strncmp(name, TRACES, length) != 0)
+        return false;
+    if (name[length] == '\0')
+        return true;
+    return name[length] == '-' && name[length + 1] != '\0' &&
+           strspn(name + length + 1, "0123456789") == strlen(name + length + 1);
+}
+
+/* Whether a run calls a trace so, or what becomes one. */
+static bool is_trace(const char *name)
+{
+    for (int i = 0; scenarios[i] != NULL; i++)
+        for (int v = 0; v < VARIANT_COUNT; v++) {
+            char trace[128];
+            snprintf(trace, sizeof trace, "%s.%s.json.gz", scenarios[i]->name,
+                     variant_name((enum variant)v));
+            if (strcmp(name, trace) == 0 || atomic_file_is_temporary(name, trace))
+                return true;
+        }
+    return false;
+}
+
+/* The path of a scenario's trace as result.json has it, "traces/NAME"; NULL: none. */
+static const char *path_of(const cJSON *scenario, enum variant variant)
+{
+    const cJSON *traces = cJSON_GetObjectItemCaseSensitive(scenario, "traces");
+
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(traces, variant_name(variant)));
+}
+
+static bool is_named(const cJSON *all, int count, const char *traces, const char *name)
+{
+    const cJSON *scenario;
+    char path[NAME_MAX + 64];
+
+    snprintf(path, sizeof path, "%s/%s", traces, name);
+    cJSON_ArrayForEach(scenario, all)
+    {
+        if (count-- <= 0)
+            break;
+        for (int v = 0; v < VARIANT_COUNT; v++) {
+            const char *one = path_of(scenario, (enum variant)v);
+            if (one != NULL && strcmp(one, path) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Removes the traces that the first `count` of `all` do not name, and the folder if nothing is left. */
+static void remove_traces(const struct result_folder *folder, const char *traces, const cJSON *all,
+                          int count)
+{
+    int descriptor = openat(folder->descriptor, traces, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+
+    if (stream == NULL) {
+        if (descriptor >= 0)
+            close(descriptor);
+        return;
+    }
+    for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream))
+        if (is_trace(entry->d_name) && !is_named(all, count, traces, entry->d_name))
+            unlinkat(descriptor, entry->d_name, 0);
+    closedir(stream);
+    unlinkat(folder->descriptor, traces, AT_REMOVEDIR);
+}
+
+/* --- The results that are there --- */
+
+/* The folder of the traces in `all`. */
+static void name_traces(char traces[RESULT_TRACES_NAME], const cJSON *all)
+{
+    const cJSON *scenario;
+
+    traces[0] = '\0';
+    cJSON_ArrayForEach(scenario, all)
+    {
+        for (int v = 0; v < VARIANT_COUNT; v++) {
+            const char *path = path_of(scenario, (enum variant)v);
+            char name[RESULT_TRACES_NAME];
+            size_t length = path != NULL ? strcspn(path, "/") : sizeof name;
+            if (length >= sizeof name)
+                continue;
+            snprintf(name, sizeof name, "%.*s", (int)length, path);
+            if (is_traces(name))
+                memcpy(traces, name, sizeof name);
+        }
+    }
+}
+
+/* result.json in the folder; *root is NULL where it is no JSON. False and errno: it cannot be opened. */
+static bool read_result(cJSON **root, int folder)
+{
+    int descriptor = openat(folder, "result.json", O_RDONLY | O_CLOEXEC);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
+    char *text = NULL;
+    size_t room = 0;
+
+    *root = NULL;
+    if (file == NULL)
+        return false;
+    if (getdelim(&text, &room, '\0', file) > 0)
+        *root = cJSON_Parse(text);
+    fclose(file);
+    free(text);
+    return true;
+}
+
+/* A file that is not ours is refused: the rename would delete it. */
+static enum status read_older(struct result_folder *folder, cJSON **root)
+{
+    enum status status = STATUS_OK;
+    const char *date;
+
+    if (!read_result(root, folder->descriptor)) {
+        if (errno == ENOENT)
+            goto out;
+        FAIL(STATUS_IO, "cannot read %s/result.json: %s; choose another folder", folder->path,
+             strerror(errno));
+    }
+    if (benchmark_scenarios(*root) == NULL)
+        FAIL(STATUS_IO,
+             "%s/result.json is not a result of chokepoint run and would be lost; choose another "
+             "folder",
+             folder->path);
+    date = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
+        cJSON_GetObjectItemCaseSensitive(*root, "context"), "date"));
+    snprintf(folder->date, sizeof folder->date, "%s", date != NULL ? date : "an unknown date");
+    name_traces(folder->older, benchmark_scenarios(*root));
+
+out:
+    return status;
+}
+
+void result_folder_traces(char traces[RESULT_TRACES_NAME], const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cJSON *root = NULL;
+
+    traces[0] = '\0';
+    if (descriptor < 0)
+        return;
+    if (read_result(&root, descriptor))
+        name_traces(traces, benchmark_scenarios(root));
+    cJSON_Delete(root);
+    close(descriptor);
+}
+
+/* --- run.lock --- */
+
+static enum status lock_failed(const struct result_folder *folder, int error)
+{
+    return status_fail(STATUS_IO, __FILE__, __LINE__, "cannot write %s/run.lock: %s; %s",
+                       folder->path, strerror(error), atomic_file_advice(error));
+}
+
+/* A run that ended between our open() and our lock has removed the file. */
+static bool is_current(const struct result_folder *folder)
+{
+    struct stat ours, there;
+
+    return fstat(folder->lock, &ours) == 0 &&
+           fstatat(folder->descriptor, "run.lock", &there, 0) == 0 && ours.st_ino == there.st_ino &&
+           ours.st_dev == there.st_dev;
+}
+
+static enum status open_lock(struct result_folder *folder)
+{
+    enum status status = STATUS_OK;
+    int low = openat(folder->descriptor, "run.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+    folder->lock = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, LOCK_FD) : -1;
+    if (folder->lock < 0)
+        TRY(lock_failed(folder, errno));
+
+out:
+    if (low >= 0)
+        close(low);
+    return status;
+}
+
+/* Not every file system has locks. That is not the user's fault, and each file stays whole without. */
+static enum status take_lock(struct result_folder *folder)
+{
+    enum status status = STATUS_OK;
+    int64_t start_ns = clock_ns();
+
+    for (;;) {
+        TRY(open_lock(folder));
+        if (flock(folder->lock, LOCK_EX | LOCK_NB) == 0) {
+            if (is_current(folder))
+                break;
+        } else if (errno != EWOULDBLOCK && errno != EINTR) {
+            snprintf(folder->unlocked, sizeof folder->unlocked, "%s", strerror(errno));
+            break;
+        }
+        close(folder->lock);
+        folder->lock = -1; /* It is not ours. */
+        if (clock_ns() - start_ns > LOCK_PATIENCE_NS)
+            FAIL(STATUS_IO,
+                 "another run is under way in %s; wait for its end or choose another folder",
+                 folder->path);
+        poll(NULL, 0, LOCK_WAIT_MS);
+    }
+
+out:
+    return status;
+}
+
+/* Removes what a killed run listed, but nothing that result.json names. */
+static void remove_left(const struct result_folder *folder, const cJSON *all)
+{
+    char text[256] = "", *next = text, *name;
+
+    if (pread(folder->lock, text, sizeof text - 1, 0) <= 0)
+        return;
+    while ((name = strsep(&next, "\n")) != NULL)
+        if (is_traces(name))
+            remove_traces(folder, name, all, cJSON_GetArraySize(all));
+}
+
+static enum status list_what_may_be_left(const struct result_folder *folder)
+{
+    enum status status = STATUS_OK;
+    char text[sizeof folder->traces + sizeof folder->older + 2];
+    int length = snprintf(text, sizeof text, "%s\n%s\n", folder->traces, folder->older);
+
+    if (ftruncate(folder->lock, 0) != 0 || lseek(folder->lock, 0, SEEK_SET) < 0 ||
+        !write_all(folder->lock, text, (size_t)length))
+        TRY(lock_failed(folder, errno));
+
+out:
+    return status;
+}
+
+/* --- The whole --- */
+
+/* The first name that is free. It is listed before it is made. */
+static enum status make_traces(struct result_folder *folder)
+{
+    enum status status = STATUS_OK;
+    char name[sizeof folder->traces] = TRACES;
+
+    for (int i = 2; i <= FOLDERS_MOST; i++) {
+        if (faccessat(folder->descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+            memcpy(folder->traces, name, sizeof name);
+            TRY(list_what_may_be_left(folder));
+            if (mkdirat(folder->descriptor, name, 0777) == 0)
+                goto out;
+            folder->traces[0] = '\0';
+            if (errno != EEXIST)
+                FAIL(STATUS_IO, "cannot create the folder %s/%s: %s; %s", folder->path, name,
+                     strerror(errno), atomic_file_advice(errno));
+        }
+        snprintf(name, sizeof name, TRACES "-%d", i);
+    }
+    FAIL(STATUS_IO, "%s has %d folders of traces; choose another folder", folder->path,
+         FOLDERS_MOST);
+
+out:
+    return status;
+}
+
+enum status result_folder_open(struct result_folder *folder, const char *path, bool traced)
+{
+    enum status status = STATUS_OK;
+    cJSON *root = NULL;
+
+    *folder = (struct result_folder){ .path = path, .descriptor = -1, .lock = -1 };
+    TRY(atomic_file_create_folder(path));
+    folder->descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->descriptor < 0)
+        FAIL(STATUS_IO, "cannot open the folder %s: %s; choose another", path, strerror(errno));
+    TRY(take_lock(folder));
+    TRY(read_older(folder, &root));
+    if (folder->unlocked[0] == '\0')
+        remove_left(folder, benchmark_scenarios(root));
+    TRY(list_what_may_be_left(folder));
+    if (traced)
+        TRY(make_traces(folder));
+
+out:
+    cJSON_Delete(root);
+    return status;
+}
+
+void result_folder_replaced(struct result_folder *folder)
+{
+    if (folder->older[0] != '\0')
+        remove_traces(folder, folder->older, NULL, 0);
+    folder->older[0] = '\0';
+    folder->date[0] = '\0';
+}
+
+void result_folder_close(struct result_folder *folder, const cJSON *all, int count)
+{
+    if (folder->lock >= 0) {
+        if (folder->traces[0] != '\0')
+            remove_traces(folder, folder->traces, all, count);
+        unlinkat(folder->descriptor, "run.lock", 0); /* while it is locked, so that it is ours */
+        close(folder->lock);
+    }
+    if (folder->descriptor >= 0)
+        close(folder->descriptor);
+    folder->lock = folder->descriptor = -1;
+}

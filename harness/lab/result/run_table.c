@@ -1,0 +1,152 @@
+#include "harness/lab/result/run_table.h"
+
+#include "harness/lab/result/result_findings.h"
+#include "harness/lab/result/result_summary.h"
+#include "harness/lab/result/utilisation.h"
+#include "harness/text/page_rows.h"
+
+static const enum ink verdict_inks[VERDICT_COUNT] = {
+    [VERDICT_REPRODUCED] = INK_GOOD,    [VERDICT_NO_DIFFERENCE] = INK_GOOD,
+    [VERDICT_UNDECIDED] = INK_DOUBTFUL, [VERDICT_SKIPPED] = INK_DIM,
+    [VERDICT_NOT_REPRODUCED] = INK_BAD, [VERDICT_DIFFERENT] = INK_BAD,
+    [VERDICT_FAILED] = INK_BAD,
+};
+
+enum { COLUMNS = 6 };
+
+static struct page_rows *open_rows(const struct scenario_result *results)
+{
+    const struct column columns[COLUMNS] = {
+        { "", -22, 0 },
+        { summary_side(results, VARIANT_BEFORE), 8, 0 },
+        { summary_side(results, VARIANT_AFTER), 8, 0 },
+        { "effect", -12, 0 },
+        { "95% interval", -12, 0 },
+        { "", -9, 0 },
+    };
+
+    return page_rows_open(columns, COLUMNS);
+}
+
+/* A measure of which nothing is promised is dim. */
+static void add_row(struct page_rows *rows, const struct summary_row *row)
+{
+    const struct expectation_result *expectation = row->expectation;
+    bool unmet = expectation != NULL && summary_is_unmet(expectation);
+    enum ink ink = expectation != NULL ? INK_PLAIN : INK_DIM;
+    const enum ink inks[COLUMNS] = {
+        ink, ink, ink,
+        ink, ink, unmet && expectation->outcome == OUTCOME_NOT_MET ? INK_BAD : INK_DOUBTFUL,
+    };
+    const char *const cells[COLUMNS] = {
+        row->measure,       row->before,          row->after,
+        row->change.effect, row->change.interval, unmet ? outcome_name(expectation->outcome) : "",
+    };
+
+    page_rows_add(rows, cells, inks);
+}
+
+static void add_rows(struct page_rows *to, const struct scenario_result *result)
+{
+    struct summary_row rows[SUMMARY_ROWS];
+    int count = summary_rows(result, rows);
+
+    for (int i = 0; i < count; i++) add_row(to, &rows[i]);
+}
+
+/* A trace that was wanted and is not there: whoever looks for it shall not wonder. */
+static void print_missing_traces(const struct page *page, const struct scenario_result *result)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        if (result->tracing[v].reason[0] != '\0')
+            page_paragraph(page, INK_BAD, "no trace %s the fix: %s", variant_name((enum variant)v),
+                           result->tracing[v].reason);
+}
+
+static void print_remarks(const struct page *page, const struct scenario_result *result)
+{
+    char findings[FINDINGS_LINE], note[SUMMARY_NOTE_SIZE], shares[UTILISATION_LINE];
+
+    if (result->verdict == VERDICT_SKIPPED || result->verdict == VERDICT_FAILED)
+        page_paragraph(page, INK_PLAIN, "%s", result->reason);
+    if (utilisation_line(shares, result))
+        page_paragraph(page, INK_DIM, "%s", shares);
+    for (int i = 0; i < SUMMARY_NOTES; i++)
+        if (summary_notes[i](note, sizeof note, result))
+            page_paragraph(page, INK_DOUBTFUL, "%s", note);
+    print_missing_traces(page, result);
+    if (result_findings_line(findings, result))
+        page_paragraph(page, INK_PLAIN, "%s", findings);
+    if (result->damaged_samples > 0)
+        page_paragraph(page, INK_DOUBTFUL, "%lld samples could not be decoded and were replaced",
+                       (long long)result->damaged_samples);
+}
+
+static bool has_doubts(const struct scenario_result *result)
+{
+    return result->verdict == VERDICT_NOT_REPRODUCED || result->verdict == VERDICT_DIFFERENT ||
+           result->verdict == VERDICT_UNDECIDED;
+}
+
+/* Each expectation that was not met and why; where there is none, the verdict's own reason. */
+static void print_doubts(const struct page *page, const struct scenario_result *result)
+{
+    const char *name = result->scenario->name;
+    bool explained = false;
+
+    for (int i = 0; i < result->expectation_count; i++) {
+        if (!summary_is_unmet(&result->expectations[i]))
+            continue;
+        page_note(page, name, result->expectations[i].reason);
+        explained = true;
+    }
+    if (!explained || !result->losses_agree)
+        page_note(page, name, result->reason);
+}
+
+static void print_all_doubts(const struct page *page, const struct scenario_result *results,
+                             int count)
+{
+    bool headed = false;
+
+    for (int i = 0; i < count; i++) {
+        if (!has_doubts(&results[i]))
+            continue;
+        if (!headed)
+            page_heading(page, results[0].protocol.aa ? "Not the same" : "Expectations not met");
+        headed = true;
+        print_doubts(page, &results[i]);
+    }
+}
+
+/* The rows of all scenarios have one layout, and one heading on the console. */
+void run_table(const struct page *page, const struct scenario_result *results, int count)
+{
+    struct page_rows *rows;
+    char counts[160], change[128];
+    int row = 0;
+
+    if (count == 0)
+        return;
+    rows = open_rows(results);
+    for (int i = 0; i < count; i++) add_rows(rows, &results[i]);
+    page_rows_fit(page, rows);
+    if (!page->markdown)
+        page_rows_heading(page, rows);
+    for (int i = 0; i < count; i++) {
+        struct summary_row own[SUMMARY_ROWS];
+        int end = row + summary_rows(&results[i], own);
+        summary_change(change, sizeof change, &results[i]);
+        page_entry(page, results[i].scenario->name, change, verdict_inks[results[i].verdict],
+                   verdict_name(results[i].verdict));
+        if (page->markdown && end > row)
+            page_rows_heading(page, rows);
+        page_rows_range(page, rows, row, end);
+        print_remarks(page, &results[i]);
+        row = end;
+    }
+    page_rows_close(rows);
+    print_all_doubts(page, results, count);
+    summary_counts(counts, sizeof counts, results, count);
+    page_summary(page, "%s", counts);
+}

@@ -1,0 +1,103 @@
+#include "harness/lab/result/scenario_json.h"
+
+#include <math.h>
+
+enum { SCENARIOS_SCHEMA = 1, MOST_CORES = 1024 };
+
+/* A bound that is not set is null. */
+static void add_bound(struct json *json, cJSON *to, const char *name, double bound)
+{
+    json_number(json, to, name, bound > 0 ? bound : NAN);
+}
+
+void expectation_json(struct json *json, cJSON *object, const struct expectation *expectation)
+{
+    json_text(json, object, "metric", metric_name(expectation->metric));
+    json_text(json, object, "unit", metric_unit(expectation->metric));
+    json_text(json, object, "direction", expectation->direction == SHRINKS ? "shrinks" : "grows");
+    add_bound(json, object, "at_least", expectation->at_least);
+    add_bound(json, object, "at_most", expectation->at_most);
+    add_bound(json, object, "before_above", expectation->before_above);
+    add_bound(json, object, "after_below", expectation->after_below);
+    json_text(json, object, "where", wheres[expectation->where].name);
+    json_bool(json, object, "exact", expectation->exact);
+    json_bool(json, object, "is_cost", expectation->is_cost);
+}
+
+static void add_findings(struct json *json, cJSON *to, const char *name,
+                         const struct accepted_finding findings[SCENARIO_FINDINGS])
+{
+    cJSON *array = json_array(json, to, name);
+
+    for (int i = 0; i < SCENARIO_FINDINGS && findings[i].id != NULL; i++) {
+        cJSON *object = json_object(json, array, NULL);
+        json_text(json, object, "id", findings[i].id);
+        json_text(json, object, "where", wheres[findings[i].where].name);
+    }
+}
+
+/* The condition itself is asked, about devices that have everything else. */
+static void add_needs(struct json *json, cJSON *to, enum where needs)
+{
+    struct device_properties cpu = { .shares_host_cores = true,
+                                     .host_cores = 1,
+                                     .bf16_matrix_units = true,
+                                     .fused_attention = true };
+    const struct device_properties gpu = {
+        .is_gpu = true, .bf16_matrix_units = true, .tf32 = true, .fused_attention = true
+    };
+    cJSON *devices = json_array(json, to, "devices");
+
+    while (cpu.host_cores < MOST_CORES && !where_holds(needs, &cpu)) cpu.host_cores++;
+    if (where_holds(needs, &cpu))
+        json_text(json, devices, NULL, "cpu");
+    else
+        cpu.host_cores = 1;
+    if (where_holds(needs, &gpu))
+        json_text(json, devices, NULL, "cuda");
+    json_integer(json, to, "least_cores", cpu.host_cores);
+}
+
+static void add_scenario(struct json *json, cJSON *array, const struct scenario *scenario,
+                         bool is_core)
+{
+    cJSON *object = json_object(json, array, NULL), *expectations, *snippets;
+
+    json_text(json, object, "name", scenario->name);
+    json_text(json, object, "group", scenario_groups[scenario->group].name);
+    json_bool(json, object, "core", is_core);
+    json_text(json, object, "title", scenario->title);
+    json_text(json, object, "symptom", scenario->symptom);
+    json_text(json, object, "cause", scenario->cause);
+    json_text(json, object, "fix", scenario->fix);
+    json_text(json, object, "look", scenario->look);
+    json_text(json, object, "cost", scenario->cost);
+    snippets = json_object(json, object, "pytorch");
+    json_text(json, snippets, "before", scenario->pytorch.before);
+    json_text(json, snippets, "after", scenario->pytorch.after);
+    json_text(json, object, "settings", scenario->base);
+    json_text(json, object, "knob", scenario->knob);
+    json_text(json, object, "before", scenario->before);
+    json_text(json, object, "after", scenario->after);
+    add_needs(json, object, scenario->needs);
+    expectations = json_array(json, object, "expectations");
+    for (int i = 0; i < SCENARIO_EXPECTATIONS && !expectation_is_end(&scenario->expect[i]); i++)
+        expectation_json(json, json_object(json, expectations, NULL), &scenario->expect[i]);
+    add_findings(json, object, "findings", scenario->accept);
+    add_findings(json, object, "findings_after", scenario->tolerated_after);
+}
+
+enum status scenarios_json(char **text)
+{
+    struct json json = { false };
+    cJSON *root = json_object(&json, NULL, NULL), *array;
+    enum status status;
+
+    json_integer(&json, root, "schema", SCENARIOS_SCHEMA);
+    array = json_array(&json, root, "scenarios");
+    for (int i = 0; scenarios[i] != NULL; i++)
+        add_scenario(&json, array, scenarios[i], i < scenarios_core);
+    status = json_print(&json, root, text);
+    cJSON_Delete(root);
+    return status;
+}

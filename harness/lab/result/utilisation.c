@@ -1,0 +1,98 @@
+#include "harness/lab/result/utilisation.h"
+
+#include "harness/base/figures/statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static double median_of(const struct scenario_result *result, enum variant variant,
+                        enum metric metric)
+{
+    double *values = result->pairs > 0 ? malloc((size_t)result->pairs * sizeof *values) : NULL;
+    double median;
+
+    if (values == NULL)
+        return NAN;
+    for (int i = 0; i < result->pairs; i++)
+        values[i] = result->repetitions[variant][i].metric[metric];
+    median = stats_median(values, result->pairs);
+    free(values);
+    return median;
+}
+
+struct utilisation utilisation_make(const double metric[METRIC_COUNT],
+                                    const struct ceilings *ceilings, double busy_share)
+{
+    return (struct utilisation){
+        .busy_share = busy_share,
+        .mfu = ceiling_share(metric[METRIC_MODEL_FLOPS_PER_SECOND], ceilings->flops_per_second),
+        .bandwidth_share =
+            ceiling_share(metric[METRIC_OP_BYTES_PER_SECOND], ceilings->bytes_per_second),
+        .ceilings = *ceilings,
+    };
+}
+
+struct utilisation utilisation_of(const struct scenario_result *result, enum variant variant)
+{
+    const struct variant_diagnosis *diagnosis = &result->diagnoses[variant];
+    double medians[METRIC_COUNT];
+
+    for (int m = METRIC_FIRST; m < METRIC_COUNT; m++)
+        medians[m] = median_of(result, variant, (enum metric)m);
+    return utilisation_make(medians, &result->protocol.ceilings[variant],
+                            diagnosis->made ? diagnosis->busy_share : NAN);
+}
+
+static double known(double ceiling)
+{
+    return ceiling > 0 ? ceiling : NAN;
+}
+
+void utilisation_json(struct json *json, cJSON *to, const char *name,
+                      const struct utilisation *utilisation)
+{
+    const struct ceilings *ceilings = &utilisation->ceilings;
+    cJSON *object = json_object(json, to, name);
+
+    json_number(json, object, "busy_share", utilisation->busy_share);
+    json_number(json, object, "mfu", utilisation->mfu);
+    json_number(json, object, "peak_flops_per_second", known(ceilings->flops_per_second));
+    json_number(json, object, "bandwidth_share", utilisation->bandwidth_share);
+    json_number(json, object, "copy_bytes_per_second", known(ceilings->bytes_per_second));
+}
+
+static void print_share(char text[8], double share)
+{
+    if (isfinite(share))
+        snprintf(text, 8, share < 0.095 ? "%.1f%%" : "%.0f%%", 100 * fmin(share, 999));
+    else
+        snprintf(text, 8, "-");
+}
+
+bool utilisation_line(char text[UTILISATION_LINE], const struct scenario_result *result)
+{
+    const struct utilisation before = utilisation_of(result, VARIANT_BEFORE);
+    const struct utilisation after = utilisation_of(result, VARIANT_AFTER);
+    const struct {
+        const char *name;
+        double before, after;
+    } shares[] = {
+        { "device busy", before.busy_share, after.busy_share },
+        { "MFU", before.mfu, after.mfu },
+
+    };
+    char sides[2][8];
+    int length = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+        if (!isfinite(shares[i].before) && !isfinite(shares[i].after))
+            continue;
+        print_share(sides[0], shares[i].before);
+        print_share(sides[1], shares[i].after);
+        length += snprintf(text + length, UTILISATION_LINE - (size_t)length, "%s%s %s -> %s",
+                           length > 0 ? ", " : "", shares[i].name, sides[0], sides[1]);
+    }
+    return length > 0;
+}

@@ -1,0 +1,43 @@
+/* How well the steps of a variant use their device: shares, which say how far from its best they are.
+ *
+ * busy_share       the part of a step in which the device works, whatever at: the union of kernels, copies and
+ *                  memsets in the recorded trace, over its steps (usage.h). A tracer makes the host slower, so
+ *                  it is a little less than without.
+ * mfu              model FLOPs utilisation (Chowdhery et al., "PaLM", 2022, appendix B): the flops of forward
+ *                  and backward that the model asks for, each once, per second of the whole step, over the
+ *                  peak. Recomputation does not count, and padding does. The peak is not the vendor's: it is
+ *                  what the largest square product of the variant's precision reaches here (benches/gemm.c).
+ * bandwidth_share  the bytes that forward and backward must read and write (op_bytes_per_step), per second of
+ *                  the two, over those of a copy within the device, which are read and written too
+ *                  (benches/bw_copy.c). Above 1 where tensors stay in a cache.
+ *
+ * The parent measures both ceilings once per run, before the scenarios, on the idle device. */
+#ifndef HARNESS_LAB_RESULT_UTILISATION_H
+#define HARNESS_LAB_RESULT_UTILISATION_H
+
+#include "harness/lab/experiment/result.h"
+#include "harness/text/json.h"
+
+/* NaN: not measured, such as busy_share without a trace. */
+struct utilisation {
+    double busy_share, mfu, bandwidth_share;
+    struct ceilings ceilings;
+};
+
+/* From the metrics of one window, or of several. */
+struct utilisation utilisation_make(const double metric[METRIC_COUNT],
+                                    const struct ceilings *ceilings, double busy_share);
+
+/* The utilisation of a scenario's variant: medians over its repetitions. */
+struct utilisation utilisation_of(const struct scenario_result *result, enum variant variant);
+
+/* Adds {"busy_share", "mfu", "peak_flops_per_second", "bandwidth_share", "copy_bytes_per_second"} as `name`;
+ * null for what is not known. */
+void utilisation_json(struct json *json, cJSON *to, const char *name,
+                      const struct utilisation *utilisation);
+
+/* "device busy 43% -> 97%, MFU 12% -> 31%", without what was measured on neither side. False: nothing was. */
+enum { UTILISATION_LINE = 80 };
+bool utilisation_line(char text[UTILISATION_LINE], const struct scenario_result *result);
+
+#endif

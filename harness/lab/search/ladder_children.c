@@ -1,0 +1,125 @@
+#include "harness/lab/search/ladder_children.h"
+
+#include "harness/base/clock.h"
+#include "harness/lab/experiment/parent/variant_diagnosis.h"
+#include "harness/lab/experiment/parent/variant_traces.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A rung gets at least so much time, though the ladder's ends before; and at most as much, or a quarter of
+ * the ladder's if that is more: one that takes longer is left out. */
+static const double SECONDS_LEAST = 10, SECONDS_MOST = 30;
+
+/* Times as long are the windows of the last pass, whose gains are the smallest. */
+static const double LAST_WINDOWS = 2;
+
+enum status ladder_children_open(struct ladder_children *children)
+{
+    enum status status = STATUS_OK;
+    const char *set = getenv("TMPDIR"), *parent = set != NULL && set[0] != '\0' ? set : "/tmp";
+    char folder[PATH_MAX];
+
+    children->begin_ns = clock_ns();
+    if ((size_t)snprintf(folder, sizeof folder, "%s/chokepoint-ladder-XXXXXX", parent) >=
+        sizeof folder)
+        FAIL(STATUS_BAD_USAGE, "TMPDIR=%.60s...: the path is too long", parent);
+    if (mkdtemp(folder) == NULL)
+        FAIL(STATUS_IO, "cannot create a folder for traces in %.200s: %s; TMPDIR names another one",
+             parent, strerror(errno));
+    memcpy(children->folder, folder, sizeof folder);
+    children->protocol.traces = children->folder;
+
+out:
+    return status;
+}
+
+static void remove_trace(const struct ladder_children *children, const char *file)
+{
+    char path[PATH_MAX + 128];
+
+    snprintf(path, sizeof path, "%s/%s", children->folder, file);
+    unlink(path);
+}
+
+static enum status diagnose(void *context, const struct scenario *now, struct findings *findings,
+                            double *step_time_us)
+{
+    enum status status = STATUS_OK;
+    struct ladder_children *children = context;
+    struct scenario_result *result = calloc(1, sizeof *result);
+    struct variant_diagnosis *made;
+
+    if (result == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a diagnosis");
+    result->scenario = now;
+    result->protocol = children->protocol;
+    made = &result->diagnoses[VARIANT_BEFORE];
+    TRY(variant_trace_make(result, VARIANT_BEFORE, children->program, children->stop));
+    if (children->stop != NULL && *children->stop != 0)
+        FAIL(STATUS_INTERRUPTED, "interrupted while the settings were traced");
+    if (result->tracing[VARIANT_BEFORE].file[0] == '\0')
+        FAIL(STATUS_INTERNAL, "the settings could not be traced: %s",
+             result->tracing[VARIANT_BEFORE].reason);
+    variant_diagnosis_make(result);
+    remove_trace(children, result->tracing[VARIANT_BEFORE].file);
+    if (!made->made)
+        FAIL(STATUS_INTERNAL, "the trace could not be judged: %s", made->reason);
+    *findings = made->findings;
+    memset(&made->findings, 0, sizeof made->findings);
+    *step_time_us = result->tracing[VARIANT_BEFORE].step_time_us;
+
+out:
+    if (result != NULL)
+        scenario_result_release(result);
+    free(result);
+    return status;
+}
+
+static enum status compare(void *context, const struct scenario *rung, bool is_last_pass,
+                           double left, struct scenario_result *result)
+{
+    struct ladder_children *children = context;
+    struct protocol protocol = children->protocol;
+
+    protocol.traces = NULL;
+    if (is_last_pass)
+        protocol.window_seconds *= LAST_WINDOWS;
+    protocol.timeout_seconds =
+        fmin(fmax(SECONDS_MOST, children->budget_seconds / 4), fmax(left, SECONDS_LEAST));
+    return experiment_run_program(result, children->program, rung, &protocol, children->progress,
+                                  children->progress_context, children->stop);
+}
+
+static double seconds(void *context)
+{
+    const struct ladder_children *children = context;
+
+    return (double)(clock_ns() - children->begin_ns) * 1e-9;
+}
+
+static void report(void *context, const struct rung *rung)
+{
+    const struct ladder_children *children = context;
+
+    if (children->report != NULL)
+        children->report(children->report_context, rung);
+}
+
+struct ladder_probe ladder_children_probe(struct ladder_children *children)
+{
+    return (struct ladder_probe){ diagnose, compare, seconds, report, children };
+}
+
+void ladder_children_close(struct ladder_children *children)
+{
+    if (children->folder[0] == '\0')
+        return;
+    remove_trace(children, "ladder.before.json.gz"); /* of a child that was stopped */
+    rmdir(children->folder);
+    children->folder[0] = '\0';
+}

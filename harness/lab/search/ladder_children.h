@@ -1,0 +1,34 @@
+/* The rungs of a ladder in child processes: a tracing child for each diagnosis, and a timing child for each
+ * fix, as `run` starts them. A crash or a hang costs one rung. */
+#ifndef HARNESS_LAB_SEARCH_LADDER_CHILDREN_H
+#define HARNESS_LAB_SEARCH_LADDER_CHILDREN_H
+
+#include "harness/lab/experiment/parent/experiment.h"
+#include "harness/lab/search/ladder.h"
+
+#include <limits.h>
+
+struct ladder_children {
+    struct protocol protocol; /* `traces` is set by ladder_children_open() */
+    double budget_seconds;    /* of the ladder */
+    const char *program;      /* of the children */
+    const volatile sig_atomic_t *stop;
+    experiment_progress *progress; /* NULL: none */
+    void *progress_context;
+    void (*report)(void *context, const struct rung *rung); /* after each rung; NULL: none */
+    void *report_context;
+
+    int64_t begin_ns;
+    char folder[PATH_MAX]; /* of the traces; removed when closed */
+};
+
+/* Begins the time, and makes a folder for traces in TMPDIR. IO, BAD_USAGE. */
+enum status ladder_children_open(struct ladder_children *children);
+
+/* Returns INTERRUPTED once *stop is not 0; INTERNAL where a trace could not be made. */
+struct ladder_probe ladder_children_probe(struct ladder_children *children);
+
+/* All zeros are allowed. */
+void ladder_children_close(struct ladder_children *children);
+
+#endif

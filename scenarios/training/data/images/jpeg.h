@@ -1,0 +1,35 @@
+/* JPEG files in memory: decoding to a square RGB image, and encoding.
+ *
+ * Both are libjpeg-turbo's, through its TurboJPEG interface. A decoder or encoder belongs to one
+ * thread at a time and keeps its buffers, so that a stream of images costs no allocation. */
+#ifndef SCENARIOS_TRAINING_DATA_IMAGES_JPEG_H
+#define SCENARIOS_TRAINING_DATA_IMAGES_JPEG_H
+
+#include "harness/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct jpeg_decoder;
+
+enum status jpeg_decoder_open(struct jpeg_decoder **decoder);
+void jpeg_decoder_close(struct jpeg_decoder *decoder); /* NULL is allowed */
+
+/* Decodes the whole file, crops the middle square and resizes it to `size` x `size` RGB bytes by
+ * averaging areas. Grayscale and CMYK files become RGB. BAD_INPUT, with `name` in the sentence, when
+ * the file is not a JPEG, is truncated or damaged (whatever libjpeg warns about is damage), has chroma
+ * subsampled in a way that TurboJPEG does not know, or more than 178 million pixels. */
+enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, size_t bytes,
+                               const char *name, int size, uint8_t *rgb);
+
+struct jpeg_encoder;
+
+enum status jpeg_encoder_open(struct jpeg_encoder **encoder);
+void jpeg_encoder_close(struct jpeg_encoder *encoder); /* NULL is allowed */
+
+/* Encodes `rgb`, `height` rows of `width` pixels, with 4:2:0 chroma. *file belongs to the encoder and
+ * lives until its next image. `quality` is 1 to 100. */
+enum status jpeg_encode(struct jpeg_encoder *encoder, const uint8_t *rgb, int width, int height,
+                        int quality, const uint8_t **file, size_t *bytes);
+
+#endif

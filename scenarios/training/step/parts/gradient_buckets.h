@@ -1,0 +1,49 @@
+/* Gradients of all ranks, added up in buckets.
+ *
+ * Tensors go into buckets in the order in which backward finishes them, until a bucket is full, as in PyTorch's
+ * DistributedDataParallel; a tensor that is larger than a bucket has one alone. Every bucket is one all-reduce,
+ * on a stream of its own: overlapped ones are queued as soon as the last of their tensors is, the others after
+ * backward. The gradients are parts of the buckets (views), or are copied into them and back. Where each element is
+ * added in the order of ranks (collective.h), neither the buckets nor the moment change any bit.
+ *
+ * Where the optimizer's state is sharded, every bucket is a reduce-scatter: a rank gets the sums of its part of it, as
+ * in ZeRO (Rajbhandari et al., 2020, stage 1) and FSDP's SHARD_GRAD_OP. The parameters are in buckets of their own at
+ * the same places, and an all-gather brings the parts that other ranks have updated. A bucket is padded to equal
+ * parts, whose ends never cut a chunk of the optimizer. */
+#ifndef SCENARIOS_TRAINING_STEP_PARTS_GRADIENT_BUCKETS_H
+#define SCENARIOS_TRAINING_STEP_PARTS_GRADIENT_BUCKETS_H
+
+#include "scenarios/training/model/encoder.h"
+#include "scenarios/training/model/model_optimizer.h"
+
+struct gradient_buckets;
+
+/* For the parameters of `encoder`, which are fp32 where the state is sharded; *buckets is NULL where there is one
+ * rank. With views it moves the gradients, and where the state is sharded the parameters, so it comes before
+ * everybody who keeps their addresses. */
+enum status gradient_buckets_open(struct gradient_buckets **buckets,
+                                  const struct ranks_config *config, const struct encoder *encoder,
+                                  struct allocator *allocator, struct stream *compute);
+
+/* Waits for the stream's work. Before the encoder is closed; NULL is allowed. */
+void gradient_buckets_close(struct gradient_buckets *buckets);
+
+/* For the context of the passes that finish the gradients of an update; NULL for NULL. */
+const struct pass_listener *gradient_buckets_listener(const struct gradient_buckets *buckets);
+
+/* What this rank updates of each of the encoder's parameters; NULL: all of them, as for NULL. */
+const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buckets *buckets);
+
+/* After these passes: queues the buckets that are left, and makes the compute stream wait for all. */
+enum status gradient_buckets_finish(struct gradient_buckets *buckets);
+
+/* Bytes of the buckets that an update cannot hide behind backward: all that are queued after it, and those whose last
+ * gradient is the last work of backward. */
+int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets);
+
+/* Whether ranks wait for each other's parameters after an update; gradient_buckets_gather() then queues their coming,
+ * and makes the compute stream wait for it. */
+bool gradient_buckets_are_shared(const struct gradient_buckets *buckets);
+enum status gradient_buckets_gather(struct gradient_buckets *buckets);
+
+#endif

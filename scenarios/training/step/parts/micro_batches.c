@@ -1,0 +1,148 @@
+#include "scenarios/training/step/parts/micro_batches.h"
+
+#include <stdlib.h>
+
+struct micro_batches {
+    struct training_config config;
+    struct batch_layout layout;
+    const struct encoder *longest;
+    struct stream *stream;
+    struct trace *trace;       /* NULL: nothing is recorded */
+    struct encoder **shorter;  /* [tokens]: by length; NULL: not made yet */
+    const struct encoder **of; /* [accumulate]: those of the step */
+    int64_t tokens;            /* with data, in the step */
+};
+
+enum status micro_batches_open(struct micro_batches **opened, const struct training_config *config,
+                               const struct batch_layout *layout, const struct encoder *longest,
+                               struct stream *stream)
+{
+    enum status status = STATUS_OK;
+    struct micro_batches *made = calloc(1, sizeof *made);
+
+    *opened = NULL;
+    if (made == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a step's micro-batches");
+    made->config = *config;
+    made->layout = *layout;
+    made->longest = longest;
+    made->stream = stream;
+    made->shorter = calloc((size_t)config->model.tokens, sizeof(struct encoder *));
+    made->of = calloc((size_t)config->launch.accumulate, sizeof(struct encoder *));
+    if (made->shorter == NULL || made->of == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d micro-batches", config->launch.accumulate);
+    for (int i = 0; i < config->launch.accumulate; i++) made->of[i] = longest;
+    *opened = made;
+    made = NULL;
+
+out:
+    micro_batches_close(made);
+    return status;
+}
+
+void micro_batches_close(struct micro_batches *micro_batches)
+{
+    if (micro_batches == NULL)
+        return;
+    for (int i = 0; micro_batches->shorter != NULL && i < micro_batches->config.model.tokens; i++)
+        encoder_close(micro_batches->shorter[i]);
+    free(micro_batches->shorter);
+    free(micro_batches->of);
+    free(micro_batches);
+}
+
+/* The model at `tokens`, fewer than its full length. */
+static enum status shorter(struct micro_batches *micro_batches, int tokens,
+                           const struct encoder **found)
+{
+    enum status status = STATUS_OK;
+    struct encoder **encoder = &micro_batches->shorter[tokens];
+
+    if (*encoder == NULL) {
+        TRY(encoder_open_shorter(encoder, micro_batches->longest, &micro_batches->config, tokens,
+                                 micro_batches->stream));
+        TRY(program_trace((*encoder)->train, micro_batches->trace));
+    }
+    *found = *encoder;
+
+out:
+    return status;
+}
+
+enum status micro_batches_take(struct micro_batches *micro_batches, const int32_t *lengths)
+{
+    const struct batch_layout *layout = &micro_batches->layout;
+    enum status status = STATUS_OK;
+
+    micro_batches->tokens = batch_tokens(layout, lengths);
+    for (int i = 0; layout->tokens > 0 && i < micro_batches->config.launch.accumulate; i++) {
+        int tokens = batch_padded_length(layout, lengths, i);
+
+        if (tokens == micro_batches->config.model.tokens)
+            micro_batches->of[i] = micro_batches->longest;
+        else
+            TRY(shorter(micro_batches, tokens, &micro_batches->of[i]));
+    }
+
+out:
+    return status;
+}
+
+const struct encoder *micro_batch_encoder(const struct micro_batches *micro_batches, int micro)
+{
+    return micro_batches->of[micro];
+}
+
+struct token_counts micro_batches_tokens(const struct micro_batches *micro_batches)
+{
+    struct token_counts counts = { .tokens = micro_batches->tokens };
+    int64_t computed = 0;
+
+    for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
+        computed += micro_batches->of[i]->shape.rows;
+    if (micro_batches->config.data.kind == DATA_IMAGES)
+        counts.tokens = computed;
+    counts.padded_tokens = computed - counts.tokens;
+    return counts;
+}
+
+int64_t micro_batches_flops(const struct micro_batches *micro_batches)
+{
+    int64_t flops = 0;
+
+    for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
+        flops += program_flops(micro_batches->of[i]->train);
+    return flops;
+}
+
+int64_t micro_batches_model_flops(const struct micro_batches *micro_batches)
+{
+    int64_t flops = 0;
+
+    for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
+        flops += program_model_flops(micro_batches->of[i]->train);
+    return flops;
+}
+
+int64_t micro_batches_bytes(const struct micro_batches *micro_batches)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
+        bytes += program_bytes(micro_batches->of[i]->train);
+    return bytes;
+}
+
+enum status micro_batches_trace(struct micro_batches *micro_batches, struct trace *trace)
+{
+    enum status status = STATUS_OK;
+
+    micro_batches->trace = trace;
+    TRY(program_trace(micro_batches->longest->train, trace));
+    for (int i = 0; i < micro_batches->config.model.tokens; i++)
+        if (micro_batches->shorter[i] != NULL)
+            TRY(program_trace(micro_batches->shorter[i]->train, trace));
+
+out:
+    return status;
+}

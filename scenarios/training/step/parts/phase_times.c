@@ -1,0 +1,74 @@
+#include "scenarios/training/step/parts/phase_times.h"
+
+#include <stdlib.h>
+
+struct mark {
+    struct event *event;
+    enum timed_phase ended;
+};
+
+struct phase_times {
+    struct mark *marks; /* [most]; those from `count` on are not used */
+    int most, count;
+};
+
+enum status phase_times_open(struct phase_times **opened, struct device *device, int most)
+{
+    enum status status = STATUS_OK;
+    struct phase_times *times = calloc(1, sizeof *times);
+
+    *opened = NULL;
+    if (times == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the times of phases");
+    times->most = most;
+    times->marks = calloc((size_t)most, sizeof *times->marks);
+    if (times->marks == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d events", most);
+    for (int i = 0; i < most; i++) TRY(event_create(device, true, &times->marks[i].event));
+    *opened = times;
+    times = NULL;
+
+out:
+    phase_times_close(times);
+    return status;
+}
+
+void phase_times_close(struct phase_times *times)
+{
+    if (times == NULL)
+        return;
+    for (int i = 0; times->marks != NULL && i < times->most; i++)
+        event_destroy(times->marks[i].event);
+    free(times->marks);
+    free(times);
+}
+
+void phase_times_restart(struct phase_times *times)
+{
+    times->count = 0;
+}
+
+struct event *phase_times_next(struct phase_times *times, enum timed_phase ended)
+{
+    struct mark *mark = &times->marks[times->count++];
+
+    mark->ended = ended;
+    return mark->event;
+}
+
+enum status phase_times_read(const struct phase_times *times, struct phase_ns *ns)
+{
+    enum status status = STATUS_OK;
+    double sums[] = { [TIMED_OPTIMIZER] = 0 };
+
+    for (int i = 1; i < times->count; i++) {
+        double elapsed_ns = 0;
+        TRY(event_elapsed(times->marks[i - 1].event, times->marks[i].event, &elapsed_ns));
+        sums[times->marks[i].ended] += elapsed_ns;
+    }
+    *ns = (struct phase_ns){ sums[TIMED_FORWARD], sums[TIMED_BACKWARD], sums[TIMED_COMMUNICATION],
+                             sums[TIMED_OPTIMIZER] };
+
+out:
+    return status;
+}

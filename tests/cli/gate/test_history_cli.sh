@@ -1,0 +1,103 @@
+#!/bin/sh
+# `history` as a user and a gate meet it: exit codes, what is printed where, and what is refused.
+#
+# usage: test_history_cli.sh PROGRAM
+# command_line.sh sets what it documents.
+# shellcheck disable=SC1091,SC2154
+set -u
+
+program=$1
+# shellcheck source=tests/fixtures/command_line.sh
+. "$(dirname -- "$0")/../../fixtures/command_line.sh"
+
+history()
+{
+    "$program" history "$@"
+}
+
+# result DAY TIME: result.json of one row, measured on that day of March.
+result()
+{
+    printf '{"context": {"date": "2026-03-%02dT10:00:00+00:00", "num_cpus": 2, "host_name": "here"}, "benchmarks": [
+        {"name": "x", "run_type": "iteration", "real_time": %s, "cpu_time": 1, "time_unit": "us"}]}' "$1" "$2" >result.json
+}
+
+cd "$folder" || exit 1
+day=1
+for time in 1000 1010 995 1003 990 1006 1012 998 1001 1007 996 1004; do
+    result $day $time
+    expect 0 "a run is added" history add h.jsonl result.json
+    says out "1 row added"
+    day=$((day + 1))
+done
+expect 0 "the same run again" history add h.jsonl result.json
+says out "0 rows added, 1 there already"
+[ "$(wc -l <h.jsonl)" -eq 12 ] || fail "h.jsonl has not 12 lines"
+expect 0 "nothing changed" history check h.jsonl
+says out "1 row: 1 same"
+says out "at most 1%"
+for time in 1100 1110 1095 1103 1090; do
+    result $day $time
+    expect 0 "a slower run is added" history add h.jsonl result.json --commit=slow$day
+    day=$((day + 1))
+done
+expect 1 "slower" history check h.jsonl
+says out "slow13"
+says out "2026-03-13"
+says out "Not passed: 1 slower"
+expect 1 "slower, in JSON" history check h.jsonl --format=json
+says out '"verdict":	"slower"'
+expect 0 "a threshold above the change" history check h.jsonl --threshold=20%
+expect 0 "an accepted change" history check h.jsonl --since=slow13
+says out "1 too few runs"
+expect 0 "shown" env LC_ALL=C "$program" history show h.jsonl
+says out "runs to see 3%"
+says out "#"
+expect 0 "shown in blocks" env LC_ALL=C.UTF-8 "$program" history show h.jsonl
+says out "█"
+expect 0 "shown as Markdown" history show h.jsonl --format=markdown
+says out '**slower**'
+
+cp h.jsonl damaged.jsonl
+echo 'rubbish' >>damaged.jsonl
+expect 2 "a damaged line" history check damaged.jsonl
+says out "1 row: 1 slower"
+says err "1 damaged line: line 18 (not JSON)"
+expect 2 "no file" history check absent.jsonl
+says err "absent.jsonl cannot be opened"
+expect 2 "a folder" history show .
+says err "Is a directory"
+expect 2 "a folder to add to" history add . result.json
+says err "a folder"
+expect 2 "a full disk" history add /dev/full result.json
+says err "not a regular file"
+expect 2 "no history" history check
+expect 2 "no such action" history chek h.jsonl
+says err "did you mean check?"
+expect 2 "no results" history add h.jsonl
+says err "RESULT"
+expect 2 "another metric" history add h.jsonl result.json --metric=launches
+says err "no row has a value of launches"
+expect 2 "no such row" history check h.jsonl --filter=y
+expect 2 "no such machine" history check h.jsonl --machine=there
+expect 1 "the machine" history check h.jsonl --machine=here
+: >empty.jsonl
+expect 2 "an empty history" history check empty.jsonl
+says err "add some"
+if [ "$(id -u)" != 0 ]; then
+    : >closed.jsonl
+    chmod 400 closed.jsonl
+    expect 2 "no permission" history add closed.jsonl result.json
+    says err "cannot write closed.jsonl"
+fi
+# A limit on file sizes stands for a full disk: the first part of the line fits, and may not stay.
+size=$(wc -c <h.jsonl)
+result 28 1000
+sed "s/\"x\"/\"$(printf '%0600d' 0)\"/" result.json >long.json
+expect 2 "no room" sh -c "ulimit -f $((size / 512 + 1)); exec '$program' history add h.jsonl long.json"
+says err "cannot write h.jsonl"
+[ "$(wc -c <h.jsonl)" -eq "$size" ] || fail "h.jsonl has another size"
+expect 0 "room" history add h.jsonl long.json
+says out "1 row added"
+
+finish

@@ -1,0 +1,65 @@
+/* What bounds an operator: its arithmetic or its memory. */
+#include "harness/base/status.h"
+#include "harness/desk/analysis/tables/roofline.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <string.h>
+
+/* 1 TFLOP/s and 100 GB/s: the ridge is at 10 FLOP per byte. */
+static const struct trace_ceilings ceilings = { 1e12, 1e11 };
+
+static void the_limit_that_takes_longer_is_the_bound(void **state)
+{
+    static const struct {
+        int64_t flops, bytes;
+        double ns;
+        enum bound bound;
+        double share;
+    } cases[] = {
+        { 2000000, 100000, 4000, BOUND_COMPUTE, 0.5 }, /* 2 us of arithmetic, 1 us of memory */
+        { 500000, 100000, 4000, BOUND_MEMORY, 0.25 },  /* 0.5 us of arithmetic */
+        { 0, 100000, 1000, BOUND_MEMORY, 1 },          /* a copy */
+        { 0, 200000, 1000, BOUND_MEMORY, 2 },          /* from a cache */
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct roofline roofline =
+            roofline_of(&ceilings, cases[i].flops, cases[i].bytes, cases[i].ns);
+        assert_int_equal(roofline.bound, cases[i].bound);
+        assert_float_equal(roofline.share, cases[i].share, 1e-12);
+    }
+}
+
+static void without_a_limit_or_the_work_the_bound_is_unknown(void **state)
+{
+    static const struct {
+        struct trace_ceilings ceilings;
+        int64_t flops, bytes;
+        double ns;
+    } cases[] = {
+        { { 0, 1e11 }, 100, 100, 10 },  { { 1e12, 0 }, 100, 100, 10 },
+        { { -1, 1e11 }, 100, 100, 10 }, { { NAN, 1e11 }, 100, 100, 10 },
+        { { 1e12, 1e11 }, 100, 0, 10 }, { { 1e12, 1e11 }, 100, 100, 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct roofline roofline =
+            roofline_of(&cases[i].ceilings, cases[i].flops, cases[i].bytes, cases[i].ns);
+        assert_int_equal(roofline.bound, BOUND_UNKNOWN);
+        assert_null(bound_name(roofline.bound));
+        assert_true(isnan(roofline.share));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_limit_that_takes_longer_is_the_bound),
+        cmocka_unit_test(without_a_limit_or_the_work_the_bound_is_unknown),
+    };
+
+    return cmocka_run_group_tests_name("roofline", tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* How often a series that does not change is said to, and how soon one that does; and the probabilities
+ * behind that, against counting. tests/tools/change_rates.c prints more of the same. */
+#include "harness/base/figures/statistics.h"
+#include "harness/base/status.h"
+#include "harness/desk/compare/history/change_points.h"
+#include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/made_series.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { LONGEST = 205, SERIES = 10000 };
+
+#define ERROR 0.01
+
+/* Whether the last state is higher than the one before it by more than 2%, the threshold of `history`. */
+static bool is_alarm(const double *values, int count)
+{
+    int at[LONGEST / CHANGE_WINDOW + 1], found = change_points_find(values, count, ERROR, at), from;
+
+    assert_true(found >= 0);
+    if (found == 0)
+        return false;
+    from = found > 1 ? at[found - 2] : 0;
+    return stats_median(values + at[found - 1], count - at[found - 1]) >
+           1.02 * stats_median(values + from, at[found - 1] - from);
+}
+
+/* Alarms at the end of `series` series without a change, of 10 to 200 runs. */
+static int count_alarms(enum made_noise noise, int series)
+{
+    struct random random = random_seed(1, (uint64_t)noise);
+    double values[LONGEST];
+    int alarms = 0;
+
+    for (int i = 0; i < series; i++) {
+        int count = 10 + (int)random_below(&random, 191);
+        made_series(values, count, noise, 0.03, count, 0, &random);
+        alarms += is_alarm(values, count);
+    }
+    return alarms;
+}
+
+static void at_most_one_of_a_hundred_series_that_do_not_change_raises_an_alarm(void **state)
+{
+    int all = 0;
+    (void)state;
+
+    for (int noise = 0; noise < MADE_SHAPES; noise++) {
+        int alarms = count_alarms((enum made_noise)noise, SERIES / MADE_SHAPES + 1);
+        /* Three deviations of the count above its mean. */
+        double most = SERIES / MADE_SHAPES * ERROR;
+        if (alarms > most + 3 * sqrt(most))
+            fail_msg("%s: %d alarms", made_noise_names[noise], alarms);
+        all += alarms;
+    }
+    print_message("%d alarms in %d series\n", all, SERIES);
+    assert_in_range(all, SERIES / 500, SERIES / 100); /* A test that never alarms is none. */
+}
+
+static double share_found(int before, enum made_noise noise, int series)
+{
+    struct random random = random_seed(2, (uint64_t)noise);
+    double values[LONGEST];
+    int found = 0;
+
+    for (int i = 0; i < series; i++) {
+        bool seen = false;
+        made_series(values, before + 5, noise, 0.03, before, 0.05, &random);
+        for (int after = 1; after <= 5 && !seen; after++) seen = is_alarm(values, before + after);
+        found += seen;
+    }
+    return (double)found / series;
+}
+
+/* The limits are three deviations of a count below what change_rates measures on 10,000 series each. */
+static void a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs(void **state)
+{
+    enum { TRIALS = 2000 };
+    static const struct {
+        int before;
+        enum made_noise noise;
+        double share;
+    } cases[] = { { 20, MADE_NORMAL, 0.724 },   { 50, MADE_NORMAL, 0.845 },
+                  { 200, MADE_NORMAL, 0.907 },  { 50, MADE_HEAVY, 0.928 },
+                  { 50, MADE_OUTLIERS, 0.965 }, { 50, MADE_SKEWED, 0.89 } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        double share = share_found(cases[i].before, cases[i].noise, TRIALS);
+        double most = cases[i].share, deviation = sqrt(most * (1 - most) / TRIALS);
+        if (!(share >= most - 3 * deviation))
+            fail_msg("%d runs before, %s: %.1f%%", cases[i].before,
+                     made_noise_names[cases[i].noise], 100 * share);
+    }
+}
+
+/* Counts the choices of `left` more scores from scores[from...] whose sum reaches `wanted`. */
+static int count_choices(const double *scores, int count, int from, int left, double wanted,
+                         int *all)
+{
+    int reached = 0;
+
+    if (left == 0) {
+        ++*all;
+        return wanted <= 1e-9;
+    }
+    for (int i = from; i < count; i++)
+        reached += count_choices(scores, count, i + 1, left - 1, wanted - scores[i], all);
+    return reached;
+}
+
+static void the_chance_of_the_last_runs_is_that_of_counting_all_choices(void **state)
+{
+    struct random random = random_seed(3, 0);
+    (void)state;
+
+    for (int round = 0; round < 200; round++) {
+        double scores[12], wanted = 0;
+        int count = 6 + (int)random_below(&random, 7), all = 0, reached;
+        for (int i = 0; i < count; i++) scores[i] = ((int)random_below(&random, 64) - 32) / 16.0;
+        for (int i = count - 5; i < count; i++) wanted += scores[i];
+        reached = count_choices(scores, count, 0, 5, wanted, &all);
+        assert_true(fabs(change_chance(scores, count, 5) - (double)reached / all) < 1e-12);
+    }
+}
+
+/* The bound holds, and is not far from the truth. */
+static void the_chance_of_the_scan_bounds_what_drawing_shows(void **state)
+{
+    enum { RUNS = 100, DRAWS = 20000 };
+    struct random random = random_seed(4, 0);
+    static const double limits[] = { 2.5, 3, 3.5 };
+    int reached[ARRAY_SIZE(limits)] = { 0 };
+    (void)state;
+
+    for (int draw = 0; draw < DRAWS; draw++) {
+        double values[RUNS], mean = 0, sum = 0, largest = 0;
+        for (int i = 0; i < RUNS; i++) {
+            values[i] = (double)random_normal(&random);
+            mean += values[i] / RUNS;
+        }
+        for (int at = RUNS - 1; at >= 5; at--) {
+            sum += values[at] - mean;
+            if (RUNS - at >= 5)
+                largest = fmax(largest, sum / sqrt((double)at * (RUNS - at) / RUNS));
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(limits); i++) reached[i] += largest >= limits[i];
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+        double share = (double)reached[i] / DRAWS, chance = change_scan_chance(limits[i], RUNS, 5);
+        if (!(share <= chance + 3 * sqrt(chance / DRAWS) && chance <= 2 * share))
+            fail_msg("above %g: %g by the bound, %g drawn", limits[i], chance, share);
+    }
+}
+
+static void the_states_of_a_series_are_told_apart(void **state)
+{
+    struct random random = random_seed(5, 0);
+    double values[184];
+    int at[184 / CHANGE_WINDOW + 1];
+    (void)state;
+
+    made_series(values, 184, MADE_NORMAL, 0.01, 60, 0.1, &random);
+    for (int i = 120; i < 184; i++) values[i] += i < 180 ? -0.05 : 0.1;
+    assert_int_equal(change_points_find(values, 184, ERROR, at), 3);
+    assert_int_equal(at[0], 60);
+    assert_int_equal(at[1], 120);
+    assert_int_equal(at[2], 180);
+}
+
+static void a_series_of_equal_values_or_of_few_has_no_change(void **state)
+{
+    double values[60];
+    int at[13];
+    (void)state;
+
+    for (int i = 0; i < 60; i++) values[i] = 7;
+    assert_int_equal(change_points_find(values, 60, ERROR, at), 0);
+    assert_int_equal(change_points_find(values, 1, ERROR, at), 0);
+    assert_int_equal(change_points_find(values, 0, ERROR, at), 0);
+    for (int i = 0; i < 9; i++) values[i] = i < 4 ? 1 : 2;
+    assert_int_equal(change_points_find(values, 9, ERROR, at), 0);
+    for (int i = 0; i < 60; i++) values[i] = i < 55 ? 1 : 2;
+    assert_int_equal(change_points_find(values, 60, ERROR, at), 1);
+    assert_int_equal(at[0], 55);
+}
+
+static void one_outlier_however_large_is_no_change(void **state)
+{
+    struct random random = random_seed(6, 0);
+    double values[60];
+    int at[13];
+    (void)state;
+
+    made_series(values, 60, MADE_NORMAL, 0.03, 60, 0, &random);
+    values[59] = 1e6;
+    assert_int_equal(change_points_find(values, 60, ERROR, at), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_most_one_of_a_hundred_series_that_do_not_change_raises_an_alarm),
+        cmocka_unit_test(a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs),
+        cmocka_unit_test(the_chance_of_the_last_runs_is_that_of_counting_all_choices),
+        cmocka_unit_test(the_chance_of_the_scan_bounds_what_drawing_shows),
+        cmocka_unit_test(the_states_of_a_series_are_told_apart),
+        cmocka_unit_test(a_series_of_equal_values_or_of_few_has_no_change),
+        cmocka_unit_test(one_outlier_however_large_is_no_change),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,65 @@
+#include "tests/desk/diagnosis/found.h"
+
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct found found_judge_trace(struct analysed analysed)
+{
+    struct found found = { .analysed = analysed };
+
+    assert_int_equal(summary_make(&found.summary, found.analysed.trace), STATUS_OK);
+    assert_int_equal(findings_make(&found.findings, &found.summary, 1, 0), STATUS_OK);
+    return found;
+}
+
+struct found found_judge(const struct made_loop *loop)
+{
+    return found_judge_trace(made_loop(loop));
+}
+
+void found_forget(struct found *found)
+{
+    findings_release(&found->findings);
+    summary_release(&found->summary);
+    made_release(&found->analysed);
+}
+
+const struct finding *found_find(const struct found *found, const char *id)
+{
+    for (int64_t i = 0; i < found->findings.count; i++)
+        if (strcmp(found->findings.items[i].id, id) == 0)
+            return &found->findings.items[i];
+    return NULL;
+}
+
+const struct finding *found_own(const struct found *found, const char *id)
+{
+    const struct finding *finding = found_find(found, id);
+
+    return finding != NULL && !finding->shares_time && finding->once_fixed == NULL ? finding : NULL;
+}
+
+double found_lost_us(const struct made_loop *loop, const char *id)
+{
+    struct found found = found_judge(loop);
+    const struct finding *finding = found_own(&found, id);
+    double lost = finding != NULL ? finding->lost_ns_per_step / 1000 : 0;
+
+    found_forget(&found);
+    return lost;
+}
+
+/* Who reads a failure wants to know what was found instead. */
+void found_list(const struct found *found, char *text, size_t size)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int64_t i = 0; i < found->findings.count && length < size; i++) {
+        const struct finding *finding = &found->findings.items[i];
+        length += (size_t)snprintf(text + length, size - length, "\n  %s, %s: %s", finding->id,
+                                   severity_name(finding->severity), finding->evidence);
+    }
+}

@@ -1,0 +1,1305 @@
+/* Rules, each against a loop that has what it is about and one that nearly has. */
+#include "harness/desk/diagnosis/findings.h"
+#include "tests/desk/diagnosis/found.h"
+#include "tests/desk/diagnosis/made_loop.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void check(const char *id, const struct made_loop *loop, bool wanted)
+{
+    struct found found = found_judge(loop);
+    char text[4096];
+
+    found_list(&found, text, sizeof text);
+    if ((found_own(&found, id) != NULL) != wanted)
+        fail_msg("%s is %s; found:%s", id, wanted ? "missing" : "there", text);
+    found_forget(&found);
+}
+
+/* --- Every rule --- */
+
+#define DEVICE_COPY   "Memcpy DtoD (Device -> Device)"
+#define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
+#define OLD_GPU                                                                                    \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
+    "\"computeMajor\":6,\"computeMinor\":0}]"
+#define MI300                                                                                      \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"AMD Instinct MI300X\",\"totalGlobalMem\":"         \
+    "1073741824,\"computeMajor\":9,\"computeMinor\":4}]"
+#define UNITS(has)                                                                                 \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"totalGlobalMem\":" \
+    "1073741824,\"bf16MatrixUnits\":" has ",\"fp16MatrixUnits\":0,\"tf32\":0,\"hostCores\":2,"     \
+    "\"sharesHostCores\":1}]"
+
+#define ONE_SM                                                                                     \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"totalGlobalMem\":" \
+    "1073741824,\"numSms\":1,\"hostCores\":2,\"sharesHostCores\":1}]"
+
+#define LONE_GPU                                                                                   \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA A100\",\"totalGlobalMem\":1073741824}]"
+#define RANK_OF_4 LONE_GPU ",\"distributedInfo\":{\"rank\":0,\"world_size\":4}"
+
+/* The device is busy throughout, and nothing else is to be said of it. */
+#define LONG_BUSY .launches = 20, .call = 2, .kernel = 50
+#define BUSY      .steps = 10, LONG_BUSY
+
+/* With 500 us of backward; and with an optimizer that keeps two states per parameter. */
+#define BACKWARD BUSY, .backward = 500
+#define ADAM     BACKWARD, .message = 5, .optimizer_launches = 1, .optimizer_kernel = 20
+
+static const struct {
+    const char *id;
+    struct made_loop fires, misses;
+} cases[] = {
+    /* 800 us of loading, then 1000 of device work behind a wait: but for the wait, it would hide. */
+    { "host_sync",
+      { BUSY, .loading = 800, .wait_every = 1 },
+      { BUSY, .loading = 800, .wait_every = 20 } },
+    /* The same loop with more loading than the device works. */
+    { "data_loading",
+      { BUSY, .loading = 1500, .wait_every = 1 },
+      { BUSY, .loading = 800, .wait_every = 1 } },
+    { "data_loading", { BUSY, .loading = 1500 }, { BUSY, .loading = 900 } },
+    { "data_jitter",
+      { BUSY, .slow_every = 3, .slow_loading = 4000 },
+      { BUSY, .slow_every = 3, .slow_loading = 1000 } },
+    { "data_jitter", /* once is no pattern */
+      { LONG_BUSY, .steps = 12, .slow_every = 4, .slow_loading = 8000 },
+      { LONG_BUSY, .steps = 11, .slow_every = 6, .slow_loading = 8000 } },
+    { "data_loading",
+      { LONG_BUSY, .steps = 2, .slow_every = 2, .slow_loading = 4000 },
+      { LONG_BUSY, .steps = 5, .slow_every = 5, .slow_loading = 4000 } },
+    /* Every step waits for a little, and every third for much; or every one for much. */
+    { "data_jitter",
+      { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 80, .slow_every = 3,
+        .slow_loading = 6000 },
+      { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 1500, .slow_every = 3,
+        .slow_loading = 6000 } },
+    { "data_loading",
+      { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 1500, .slow_every = 3,
+        .slow_loading = 6000 },
+      { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 80, .slow_every = 3,
+        .slow_loading = 6000 } },
+    /* An epoch of ten steps has two borders in 20. Without their marks two waits might be anything. */
+    { "epoch_gap",
+      { LONG_BUSY, .steps = 20, .loading = 10, .epoch = 10, .slow_every = 10,
+        .slow_loading = 20000 },
+      { LONG_BUSY, .steps = 20, .loading = 10, .slow_every = 10, .slow_loading = 20000 } },
+    /* Every fifth step loads for 1500 us, 500 more than the device works, and the host waits in each:
+     * that is the loading's fault, and not the wait's, as it would be if every step loaded for 300. */
+    { "data_jitter",
+      { LONG_BUSY, .steps = 20, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 },
+      { LONG_BUSY, .steps = 20, .wait_every = 1, .loading = 300 } },
+    { "host_sync",
+      { LONG_BUSY, .steps = 20, .wait_every = 1, .loading = 300 },
+      { LONG_BUSY, .steps = 20, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 } },
+    /* There are borders, but the steps between them wait as long. */
+    { "epoch_gap",
+      { LONG_BUSY, .steps = 40, .wait_every = 1, .loading = 10, .epoch = 20, .slow_every = 20,
+        .slow_loading = 1500 },
+      { LONG_BUSY, .steps = 40, .wait_every = 1, .loading = 10, .epoch = 20, .slow_every = 5,
+        .slow_loading = 1500 } },
+    /* A second step waits soon after one of the borders; or one does between them. */
+    { "epoch_gap",
+      { LONG_BUSY, .wait_every = 1, .steps = 60, .slow_every = 20, .slow_step = 25,
+        .slow_loading = 20000 },
+      { LONG_BUSY, .wait_every = 1, .steps = 60, .slow_every = 20, .slow_step = 26,
+        .slow_loading = 20000 } },
+    /* The loop waits for a few first batches; or for eight, which more than new workers delay. */
+    { "epoch_gap",
+      { LONG_BUSY, .wait_every = 1, .steps = 49, .slow_every = 13, .slow_more = 2,
+        .slow_loading = 20000 },
+      { LONG_BUSY, .wait_every = 1, .steps = 49, .slow_every = 13, .slow_more = 7,
+        .slow_loading = 20000 } },
+    /* Nothing marks the borders: three waits are no chance, two might be anything. */
+    { "epoch_gap",
+      { LONG_BUSY, .wait_every = 1, .steps = 48, .slow_every = 16, .slow_loading = 20000 },
+      { LONG_BUSY, .wait_every = 1, .steps = 32, .slow_every = 16, .slow_loading = 20000 } },
+    /* Waits behind every other launch leave launching nothing to hide behind. */
+    { "launch_bound",
+      { .steps = 10,
+        .launches = 50,
+        .operator_time = 6,
+        .call = 4,
+        .kernel = 5,
+        .wait_launches = 3 },
+      { .steps = 10,
+        .launches = 50,
+        .operator_time = 6,
+        .call = 4,
+        .kernel = 5,
+        .wait_launches = 2 } },
+    /* A pause outlasts the device's work, or hides behind it. */
+    { "host_work", { BUSY, .pause = 1500 }, { BUSY, .pause = 900 } },
+    { "host_work",
+      { BUSY, .pause = 1500, .pause_name = "aten::randn" },
+      { BUSY, .pause = 900, .pause_name = "aten::randn" } },
+    { "host_work", { BUSY, .pause = 1500 }, { BUSY, .loading = 1500 } }, /* known by its name */
+    /* Behind a wait, the longer of both is at fault. */
+    { "host_work",
+      { BUSY, .wait_every = 1, .pause = 1500 },
+      { BUSY, .wait_every = 1, .pause = 800 } },
+    { "host_sync",
+      { BUSY, .wait_every = 1, .pause = 800 },
+      { BUSY, .wait_every = 1, .pause = 1500 } },
+    /* Usual is a pause of 20 us before each launch, so up to 100 us are; but 50 us are never long. */
+    { "host_work",
+      { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 90 },
+      { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 75 } },
+    { "host_work",
+      { .steps = 10, .launches = 20, .operator_time = 2, .call = 4, .kernel = 5, .pause = 60 },
+      { .steps = 10, .launches = 20, .operator_time = 2, .call = 4, .kernel = 5, .pause = 45 } },
+    /* A pause of 1.1 ms is none of launching, though every launch has one. */
+    { "host_work",
+      { .steps = 10, .launches = 12, .operator_time = 1100, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 12, .operator_time = 900, .call = 4, .kernel = 5 } },
+    { "launch_bound",
+      { .steps = 10, .launches = 12, .operator_time = 900, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 12, .operator_time = 1100, .call = 4, .kernel = 5 } },
+    { "launch_bound", /* as much idle time, all of it before the first launch */
+      { .steps = 10, .launches = 20, .operator_time = 100, .call = 2, .kernel = 20 },
+      { .steps = 10, .launches = 20, .call = 2, .kernel = 20, .pause = 2000 } },
+    /* A small copy from pageable memory whose call waits for the work before it, or does not. */
+    { "host_sync",
+      { BUSY, .copies = 1, .copy = 2, .copies_block = true, .copy_bytes = 4,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)", .pause = 800 },
+      { BUSY, .copies = 1, .copy = 2, .copy_call = 4, .copy_bytes = 4,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)", .pause = 800 } },
+    { "logging_gap",
+      { BUSY, .wait_every = 1, .logging = 300 },
+      { BUSY, .wait_every = 1, .logging = 30 } },
+    { "save_pause",
+      { BUSY, .wait_every = 1, .saving = 300 },
+      { BUSY, .wait_every = 1, .saving = 30 } },
+    /* 5 us of kernel behind 10 of operator and call, or behind 4. */
+    { "launch_bound",
+      { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 50, .operator_time = 2, .call = 2, .kernel = 5 } },
+    /* Few launches behind much of the host's own work are no matter of launching. */
+    { "launch_bound",
+      { .steps = 10, .launches = 12, .operator_time = 100, .call = 4, .kernel = 5 },
+      { .steps = 10, .launches = 8, .operator_time = 100, .call = 4, .kernel = 5 } },
+    { "launch_bound", /* the device keeps its queue, and takes its time between kernels */
+      { .steps = 10, .launches = 50, .call = 2, .kernel = 10, .stall = 3 },
+      { .steps = 10, .launches = 50, .call = 2, .kernel = 50, .stall = 3 } },
+    /* Every 25th call takes 400 us: none that the device waits for, none that is an outlier, all. */
+    { "oversubscribed_host",
+      { .steps = 10, .launches = 50, .call = 4, .kernel = 5, .late_every = 25, .late_call = 400 },
+      { LONG_BUSY, .steps = 40, .late_every = 25, .late_call = 400 } },
+    { "oversubscribed_host",
+      { .steps = 10, .launches = 50, .call = 4, .kernel = 5, .late_every = 25, .late_call = 80 },
+      { .steps = 10, .launches = 50, .call = 4, .kernel = 5, .late_every = 25, .late_call = 45 } },
+    { "oversubscribed_host",
+      { .steps = 10, .launches = 50, .call = 4, .kernel = 5, .late_every = 10, .late_call = 400 },
+      { .steps = 10, .launches = 50, .call = 400, .kernel = 5 } },
+    { "launch_bound", /* that is what the late calls cost, not the others */
+      { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 },
+      { .steps = 10,
+        .launches = 50,
+        .call = 4,
+        .kernel = 10,
+        .late_every = 10,
+        .late_call = 400 } },
+    { "launch_bound", /* where most calls are long, launching is */
+      { .steps = 10, .launches = 50, .call = 400, .kernel = 5 },
+      { .steps = 10, .launches = 50, .call = 400, .kernel = 450 } },
+    { "uneven_steps",
+      { LONG_BUSY, .steps = 20, .slow_every = 4, .slow_kernel = 80 },
+      { LONG_BUSY, .steps = 20, .slow_every = 4, .slow_kernel = 55 } },
+    { "uneven_steps", /* waits for data explain themselves; seven steps show little */
+      { LONG_BUSY, .steps = 8, .slow_every = 4, .slow_kernel = 80 },
+      { LONG_BUSY, .steps = 20, .slow_every = 4, .slow_loading = 4000 } },
+    { "uneven_steps",
+      { LONG_BUSY, .steps = 8, .slow_every = 4, .slow_kernel = 80 },
+      { LONG_BUSY, .steps = 7, .slow_every = 4, .slow_kernel = 80 } },
+    { "small_kernels",
+      { .steps = 10, .launches = 64, .passes = 16, .operator_time = 2, .call = 8, .kernel = 5 },
+      { .steps = 10, .launches = 64, .passes = 1, .operator_time = 2, .call = 8, .kernel = 5 } },
+    { "initialisation", { BUSY, .first_call = 4000 }, { BUSY, .first_call = 900 } },
+    { "pageable_copy",
+      { BUSY, .copies = 1, .copy = 200, .copy_call = 200, .copy_bytes = 1 << 20,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)" },
+      /* Small ones are staged at once. */
+      { BUSY, .copies = 1, .copy = 200, .copy_call = 2, .copy_bytes = 1 << 10,
+        .copy_name = "Memcpy HtoD (Pageable -> Device)" } },
+    { "exposed_copy",
+      { BUSY, .copies = 1, .copy = 300, .copy_call = 2, .copy_bytes = 1 << 20 },
+      { BUSY, .copies = 1, .copy = 30, .copy_call = 2, .copy_bytes = 1 << 20 } },
+    { "small_copies",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 },
+      { BUSY, .copies = 4, .copy = 50, .copy_call = 5, .copy_bytes = 1 << 10 } },
+    /* Copies that do not say how large they are may be large. */
+    { "small_copies",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 },
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5 } },
+    { "exposed_copy",
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5 },
+      { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 } },
+    /* Copies of 2000 us per step hide no more than the kernel beside them takes, however much is exposed. */
+    { "exposed_copy",
+      { .steps = 10,
+        .launches = 1,
+        .call = 2,
+        .kernel = 200,
+        .copies = 2,
+        .copy = 1000,
+        .copy_call = 2,
+        .copy_bytes = 1 << 20 },
+      { .steps = 10,
+        .launches = 1,
+        .call = 2,
+        .kernel = 60,
+        .copies = 2,
+        .copy = 1000,
+        .copy_call = 2,
+        .copy_bytes = 1 << 20 } },
+    { "device_copies",
+      { BUSY, .copies = 20, .copy = 10, .copy_call = 2, .copy_bytes = 1 << 20,
+        .copy_name = DEVICE_COPY },
+      { BUSY, .copies = 20, .copy = 2, .copy_call = 2, .copy_bytes = 1 << 20,
+        .copy_name = DEVICE_COPY } },
+    { "device_copies",
+      { BUSY, .copies = 20, .copy = 10, .copy_call = 2, .copy_name = DEVICE_COPY },
+      { BUSY, .copies = 20, .copy = 10, .copy_call = 2 } },
+    { "host_round_trip", { BUSY, .trips = 1 }, { BUSY, .copies = 2, .copy = 30, .copy_call = 2 } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = MATRIX_KERNEL },
+      { BUSY, .kernel_name = "ampere_bf16_s16816gemm_bf16_128x64_tn" } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "gemm_f32_nn_64x64x64", .about = UNITS("1") },
+      { BUSY, .kernel_name = "gemm_f32_nn_64x64x64", .about = UNITS("0") } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "gemm_f32_nt_64x64x64_b8", .about = UNITS("1") },
+      { BUSY, .kernel_name = "gemm_f32_nt_32x64x64_b8", .about = UNITS("1") } },
+    /* 600 us less 0.3 times what the other kernels take. */
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "gemm_f32_nn_64x64x64", .about = UNITS("1"), .optimizer_launches = 1,
+        .optimizer_kernel = 1400 },
+      { BUSY, .kernel_name = "gemm_f32_nn_64x64x64", .about = UNITS("1"), .optimizer_launches = 1,
+        .optimizer_kernel = 1800 } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = MATRIX_KERNEL },
+      { BUSY, .kernel_name = MATRIX_KERNEL, .about = OLD_GPU } },
+    /* An MI300, by Tensile; and Composable Kernel, which sums in fp32. */
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "Cijk_Ailk_Bljk_SB_MT128x128x16", .about = MI300 },
+      { BUSY, .kernel_name = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV", .about = MI300 } },
+    { "fp32_matmul",
+      { BUSY, .kernel_name = "Cijk_Alik_Bljk_S_B_Bias_HA_S_SAV", .about = MI300 },
+      { BUSY, .kernel_name = "ck::kernel_gemm<ck::f8_t, float>", .about = MI300 } },
+    { "padding_waste",
+      { BUSY, .samples = 8, .tokens = 300, .padded_tokens = 212 },
+      /* Rounding to 8 alone. */
+      { BUSY, .samples = 64, .tokens = 313, .padded_tokens = 199 } },
+    { "naive_attention",
+      { BUSY, .kernel_name = "softmax_forward_f32" },
+      { BUSY, .kernel_name = "cunn_LogSoftMaxForward" } },
+    { "naive_attention",
+      { BUSY, .kernel_name = "void softmax_warp_forward<float, float, 10, false, false>" },
+      { BUSY, .kernel_name = "void moe_topk_softmax_kernel<float, 64>" } },
+    { "optimizer_overhead",
+      { BUSY, .optimizer_launches = 10, .optimizer_kernel = 40 },
+      { BUSY, .optimizer_launches = 1, .optimizer_kernel = 150 } },
+    /* Three of four updates per step could go. */
+    { "optimizer_overhead",
+      { BUSY, .optimizer_launches = 1, .optimizer_kernel = 25, .updates = 4 },
+      { BUSY, .optimizer_launches = 4, .optimizer_kernel = 25 } },
+    { "unfused_ops",
+      { BUSY, .kernel_name = "vectorized_elementwise_kernel" },
+      { BUSY, .kernel_name = "bias_gelu_forward_f32" } },
+    /* Half of 108 SMs are 54. One that is shorter than 10 us is not all its work. */
+    { "small_grid", { BUSY, .grid = 53 }, { BUSY, .grid = 54 } },
+    { "small_grid",
+      { .steps = 10, .launches = 100, .call = 2, .kernel = 10, .grid = 8 },
+      { .steps = 10, .launches = 100, .call = 2, .kernel = 9, .grid = 8 } },
+    /* Neither the device nor the kernel tells; or the device has one SM. */
+    { "small_grid", { BUSY, .grid = 8 }, { BUSY } },
+    { "small_grid", { BUSY, .grid = 8 }, { BUSY, .grid = 8, .about = OLD_GPU } },
+    { "small_grid", { BUSY, .grid = 8 }, { BUSY, .grid = 1, .about = ONE_SM } },
+    { "device_wait", { BUSY, .stall = 40 }, { BUSY, .stall = 3 } },
+    { "device_bound",
+      { BUSY },
+      { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 } },
+    /* A single kernel is all there is of its time, and tells nothing. */
+    { "device_bound",
+      { .steps = 10, .launches = 1, .call = 2, .kernel = 50, .no_steps = true },
+      { .steps = 1, .launches = 9, .call = 2, .kernel = 50, .no_steps = true } },
+    { "insufficient_data",
+      { .steps = 1, .launches = 9, .call = 2, .kernel = 50, .no_steps = true },
+      { BUSY } },
+    { "low_utilisation",
+      { .steps = 10, .launches = 20, .operator_time = 40, .call = 2, .kernel = 20 },
+      { .steps = 10, .launches = 20, .operator_time = 15, .call = 2, .kernel = 20 } },
+    /* A whole trace that took no time was not idle either. */
+    { "low_utilisation",
+      { .steps = 1, .launches = 2, .operator_time = 40, .call = 2, .kernel = 2, .no_steps = true },
+      { .steps = 1, .launches = 1, .call = 2, .kernel = 0, .no_steps = true } },
+    { "exposed_communication", { BUSY, .communication = 300 }, { BUSY, .communication = 80 } },
+    /* As many bytes in fewer messages; or as many messages, of which DistributedDataParallel sends none smaller;
+     * or sent by forward too. */
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 },
+      { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 } },
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 1024 },
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 1025 } },
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 },
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256, .split = true } },
+    /* Their sizes are not stated; or they bring parameters. */
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 },
+      { BACKWARD, .messages = 40, .message = 12 } },
+    { "small_messages",
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256,
+        .collective = "_reduce_scatter_base" },
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256,
+        .collective = "_allgather_base" } },
+    /* What larger messages would save is no matter of overlap. */
+    { "exposed_communication",
+      { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 },
+      { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 } },
+    { "insufficient_data",
+      { BACKWARD, .messages = 4, .message = 12 },
+      { BACKWARD, .messages = 4, .message = 12, .message_kib = 256 } },
+    /* Two states of 200 MiB each, of which three of four ranks need none: 300 MiB of 1 GiB. Or 90 MiB. */
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 6144 } },
+    /* Ten messages are of the last of 16 passes alone, but may be two of each of five. */
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480, .passes = 16 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480, .passes = 5 } },
+    /* Gradients are divided; or parameters come back, or are the buffers of normalisations. */
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480,
+        .collective = "_reduce_scatter_base" } },
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480,
+        .returned = "_allgather_base" } },
+    /* Nobody knows what the optimizer keeps, or how many ranks there are; or forward sends as much. */
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { BACKWARD, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 } },
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .messages = 10, .message_kib = 20480, .about = LONE_GPU } },
+    { "replicated_state",
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
+      { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480, .split = true } },
+    { "activation_memory",
+      { BUSY, .allocated_kib = 600000, .peak_kib = 980000 },
+      { BUSY, .allocated_kib = 600000, .peak_kib = 900000 } },
+    /* Full, but not of what goes away within a step. */
+    { "activation_memory",
+      { BUSY, .allocated_kib = 900000, .peak_kib = 980000 },
+      { BUSY, .allocated_kib = 970000, .peak_kib = 980000 } },
+    { "memory_headroom",
+      { BUSY, .allocated_kib = 200000, .peak_kib = 500000 },
+      { BUSY, .allocated_kib = 200000, .peak_kib = 540000 } },
+    /* Reserved is as good as used: a cache that is in pieces has no room. */
+    { "memory_headroom",
+      { BUSY, .allocated_kib = 200000, .peak_kib = 300000, .reserved_kib = 500000 },
+      { BUSY, .allocated_kib = 200000, .peak_kib = 300000, .reserved_kib = 540000 } },
+    /* A larger batch helps neither long kernels, nor a loader, nor a CPU. */
+    { "memory_headroom",
+      { .steps = 10, .launches = 20, .call = 2, .kernel = 90, .allocated_kib = 1000 },
+      { .steps = 10, .launches = 20, .call = 2, .kernel = 110, .allocated_kib = 1000 } },
+    { "memory_headroom",
+      { BUSY, .allocated_kib = 1000, .wait_every = 1, .loading = 90 },
+      { BUSY, .allocated_kib = 1000, .wait_every = 1, .loading = 150 } },
+    { "memory_headroom",
+      { BUSY, .allocated_kib = 1000, .about = OLD_GPU },
+      { BUSY, .allocated_kib = 1000, .about = UNITS("1") } },
+    { "memory_growth",
+      { BUSY, .allocated_kib = 1000, .growth_kib = 10 },
+      { BUSY, .allocated_kib = 1000, .peak_kib = 5000 } },
+    /* Each step may keep a number. */
+    { "memory_growth",
+      { BUSY, .allocated_kib = 80000, .growth_kib = 1 },
+      { BUSY, .allocated_kib = 110000, .growth_kib = 1 } },
+    { "fragmentation",
+      { BUSY, .allocated_kib = 500000, .reserved_kib = 700000 },
+      { BUSY, .allocated_kib = 500, .reserved_kib = 2048 } },
+    { "allocation_churn",
+      { BUSY, .allocations = 20, .allocation = 100 },
+      { BUSY, .allocations = 1, .allocation = 100 } },
+    /* An allocator that fills itself in the first steps is none that allocates in every one. */
+    { "allocation_churn",
+      { BUSY, .allocations = 40, .allocation = 100, .allocating_steps = 6 },
+      { BUSY, .allocations = 40, .allocation = 100, .allocating_steps = 4 } },
+    { "allocation_churn",
+      { BUSY, .allocations = 4, .allocation = 1000, .no_steps = true },
+      { BUSY, .allocations = 4, .allocation = 2000, .no_steps = true, .allocating_steps = 2 } },
+    { "allocation_churn",
+      { BUSY, .allocations = 3, .allocation = 600, .long_allocation = 20000 },
+      { BUSY, .allocations = 3, .allocation = 10, .long_allocation = 20000 } },
+    { "no_device_activity", { .steps = 10, .loading = 100 }, { BUSY } },
+    { "insufficient_data", { LONG_BUSY, .steps = 2 }, { BUSY } },
+    { "insufficient_data", { BUSY, .no_calls = true }, { BUSY } },
+    { "insufficient_data", { BUSY, .lost = 2 }, { BUSY, .lost = 1 } },
+    { "insufficient_data", { BUSY, .no_steps = true }, { BUSY } },
+};
+
+static void every_rule_fires_and_has_a_near_miss(void **state)
+{
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        check(cases[i].id, &cases[i].fires, true);
+        check(cases[i].id, &cases[i].misses, false);
+    }
+}
+
+/* --- Cost, gain and evidence --- */
+
+static void the_first_finding_is_the_one_that_costs_most(void **state)
+{
+    static const struct {
+        const char *id;
+        struct made_loop loop;
+    } firsts[] = {
+        { "host_sync", { BUSY, .loading = 800, .wait_every = 1 } },
+        { "data_loading", { BUSY, .loading = 1500, .wait_every = 1 } },
+        /* A wait amid the step puts off a load; one in every fifth step puts off one load of
+         * five, where all are too long. */
+        { "host_sync",
+          { BUSY, .loading = 600, .wait_amid = 1, .optimizer_launches = 1,
+            .optimizer_kernel = 100 } },
+        { "data_loading",
+          { .steps = 10,
+            .loading = 600,
+            .launches = 20,
+            .call = 2,
+            .kernel = 20,
+            .wait_amid = 5,
+            .optimizer_launches = 1,
+            .optimizer_kernel = 100 } },
+        { "data_loading",
+          { BUSY, .loading = 1500, .wait_amid = 1, .optimizer_launches = 1,
+            .optimizer_kernel = 100 } },
+        { "host_sync",
+          { .steps = 10,
+            .launches = 50,
+            .operator_time = 6,
+            .call = 4,
+            .kernel = 5,
+            .wait_launches = 2 } },
+        { "launch_bound",
+          { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 } },
+        { "small_kernels",
+          { .steps = 10,
+            .launches = 64,
+            .passes = 16,
+            .operator_time = 2,
+            .call = 8,
+            .kernel = 5 } },
+        { "activation_memory",
+          { BUSY, .loading = 1500, .allocated_kib = 600000, .peak_kib = 980000 } },
+        { "memory_growth", { BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10 } },
+        { "data_loading",
+          { BUSY, .loading = 1500, .allocated_kib = 500000, .reserved_kib = 610000 } },
+        { "device_bound", { BUSY } },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
+        struct found found = found_judge(&firsts[i].loop);
+        assert_true(found.findings.count > 0);
+        assert_string_equal(found.findings.items[0].id, firsts[i].id);
+        found_forget(&found);
+    }
+}
+
+/* Both loops cost 1000 us of device work in every step. */
+static void a_wait_costs_the_shorter_of_host_and_device(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
+    struct found found = found_judge(&loop);
+    const struct finding *finding = found_find(&found, "host_sync");
+    (void)state;
+
+    /* Loading, and 2 us each of a call and of the wait's end. */
+    assert_non_null(finding);
+    assert_true(fabs(finding->lost_ns_per_step - 604e3) <= 3e3);
+    assert_true(fabs(finding->predicted_gain - 1604.0 / 1000) <= 0.01);
+    assert_int_equal(finding->severity, SEVERITY_MAJOR);
+    found_forget(&found);
+}
+
+/* The optimizer is launched after the wait, so the device is at work when the next load begins: 500 us of the
+ * 600 us are exposed, in nine of ten steps, and 2 us each of a call and of the wait's end. */
+static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
+{
+    const struct made_loop every_step = { BUSY, .loading = 600, .wait_amid = 1,
+                                          .optimizer_launches = 1, .optimizer_kernel = 100 };
+    struct found found = found_judge(&every_step);
+    const struct finding *finding = found_find(&found, "host_sync");
+    (void)state;
+
+    assert_non_null(finding);
+    assert_true(fabs(finding->lost_ns_per_step - 454e3) <= 3e3);
+    assert_null(found_own(&found, "data_loading"));
+    found_forget(&found);
+}
+
+/* Loading and the device's work take turns. Whose fault that is comes first; but the other's fix would gain the
+ * same, so it is named, too, after what has time of its own. */
+static void time_that_two_fixes_would_save_names_both(void **state)
+{
+    static const struct {
+        struct made_loop loop;
+        const char *first, *shared;
+        double lost_us;
+    } both[] = {
+        { { BUSY, .loading = 800, .wait_every = 1 }, "host_sync", "data_loading", 800 },
+        { { BUSY, .loading = 1500, .wait_every = 1 }, "data_loading", "host_sync", 1000 },
+    };
+    const struct made_loop little = { BUSY, .loading = 60, .wait_every = 1 };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
+        struct found found = found_judge(&both[i].loop);
+        const struct finding *finding = found_find(&found, both[i].shared);
+        assert_string_equal(found.findings.items[0].id, both[i].first);
+        assert_false(found.findings.items[0].shares_time);
+        assert_non_null(finding);
+        assert_true(finding->shares_time);
+        assert_int_equal(finding->severity, SEVERITY_MINOR);
+        assert_true(fabs(finding->lost_ns_per_step / 1000 - both[i].lost_us) <= 50);
+        assert_non_null(strstr(finding->evidence, "either fix would save it"));
+        found_forget(&found);
+    }
+    assert_true(found_lost_us(&little, "host_sync") > 0);
+    assert_true(found_lost_us(&little, "data_loading") == 0);
+}
+
+/* The wait for the first of three numbers is the long one, and loading follows the third. A pause after a wait
+ * amid the step is put off likewise. Where the wait is short, as its step is launched slowly, it covers little. */
+static void a_wait_covers_as_much_as_it_takes(void **state)
+{
+    const struct made_loop three = { BUSY, .loading = 600, .wait_every = 1, .reads = 3 };
+    const struct made_loop amid = { BUSY, .pause = 600, .wait_amid = 1, .optimizer_launches = 1,
+                                    .optimizer_kernel = 100 };
+    const struct made_loop slow = { .steps = 10,
+                                    .loading = 600,
+                                    .launches = 50,
+                                    .operator_time = 14,
+                                    .call = 4,
+                                    .kernel = 20,
+                                    .wait_every = 1 };
+    (void)state;
+
+    assert_true(fabs(found_lost_us(&three, "host_sync") - 610) <= 20);
+    assert_true(found_lost_us(&three, "data_loading") == 0);
+    assert_true(fabs(found_lost_us(&amid, "host_sync") - 454) <= 20);
+    assert_true(found_lost_us(&amid, "host_work") == 0);
+    assert_true(found_lost_us(&slow, "host_sync") <= 220);
+    assert_true(found_lost_us(&slow, "data_loading") >= 400);
+}
+
+/* The host takes 700 us, and the device 500 while the host already loads the next batch: the 200 us that it is
+ * idle are all in the pause, and either of the two would save them. Not so where the device sets the pace. */
+static void a_host_that_sets_the_pace_loses_time_to_all_that_it_does(void **state)
+{
+    struct made_loop loop = {
+        .steps = 20, .loading = 300, .pause = 300, .launches = 50, .call = 2, .kernel = 10
+    };
+    (void)state;
+
+    assert_true(fabs(found_lost_us(&loop, "host_work") - 200) <= 15);
+    assert_true(fabs(found_lost_us(&loop, "data_loading") - 200) <= 15);
+    loop.kernel = 15;
+    assert_true(found_lost_us(&loop, "host_work") == 0 &&
+                found_lost_us(&loop, "data_loading") == 0);
+}
+
+/* The step logs for 500 us, which no wait causes. */
+static void waits_for_launches_do_not_cost_what_the_loop_does_otherwise(void **state)
+{
+    struct made_loop loop = {
+        .steps = 10, .launches = 50, .call = 4, .kernel = 20, .wait_launches = 1
+    };
+    double without = found_lost_us(&loop, "host_sync");
+    (void)state;
+
+    loop.logging = 500;
+    assert_true(without > 0);
+    assert_true(fabs(found_lost_us(&loop, "host_sync") - without) <= 10);
+}
+
+/* Workers need cores: loading that takes one of two cores cannot be faster than it is. */
+static void loading_costs_what_workers_on_the_other_cores_would_save(void **state)
+{
+    static const struct {
+        const char *about;
+        double lost_us;
+    } devices[] = {
+        { NULL, 1500 }, /* nothing is known of the host: all of it */
+        { UNITS("0"), 1000 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+        struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1,
+                                  .about = devices[i].about };
+        struct found found = found_judge(&loop);
+        const struct finding *finding = found_find(&found, "data_loading");
+        assert_non_null(finding);
+        assert_true(fabs(finding->lost_ns_per_step / 1e3 - devices[i].lost_us) <= 10);
+        found_forget(&found);
+    }
+}
+
+static void lost_time_is_that_of_the_untraced_step(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
+    struct found found;
+    const struct finding *finding;
+    (void)state;
+
+    loop.about = UNITS("0") ",\"chokepoint\":{\"schema\":1,\"steps\":10,\"windows\":3,"
+                            "\"step_time_us\":802,\"traced_step_time_us\":1604}";
+    found = found_judge(&loop);
+    finding = found_find(&found, "host_sync");
+    assert_non_null(finding);
+    assert_true(fabs(finding->lost_ns_per_step - 302e3) <= 3e3);
+    assert_true(fabs(finding->predicted_gain - 1.604) <= 0.01);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM); /* tracing doubled the step */
+    found_forget(&found);
+}
+
+/* Sixteen passes over pieces, and one over all: the same work. */
+static void small_kernels_gain_what_one_pass_would(void **state)
+{
+    const struct made_loop whole = { .steps = 10,
+                                     .passes = 1,
+                                     .launches = 4,
+                                     .call = 26,
+                                     .kernel = 20,
+                                     .kernel_name = "sgemm",
+                                     .flops = { 64, 256 } };
+    const struct made_loop pieces = { .steps = 10,
+                                      .passes = 16,
+                                      .launches = 64,
+                                      .call = 26,
+                                      .kernel = 20,
+                                      .kernel_name = "sgemm",
+                                      .flops = { 4, 16 } };
+    (void)state;
+
+    for (int optimizer = 0; optimizer <= 60; optimizer += 30) { /* kernels, which stay */
+        struct made_loop loops[] = { pieces, whole };
+        struct found before, after;
+        const struct finding *finding;
+        double gain;
+        for (int i = 0; i < 2; i++) {
+            loops[i].optimizer_launches = optimizer;
+            loops[i].optimizer_kernel = 30;
+        }
+        before = found_judge(&loops[0]);
+        after = found_judge(&loops[1]);
+        finding = found_find(&before, "small_kernels");
+        assert_non_null(finding);
+        assert_null(found_find(&after, "small_kernels"));
+        assert_false(finding->gain_is_least);
+        gain = (double)before.summary.timeline.all.span_ns /
+               (double)after.summary.timeline.all.span_ns;
+        assert_true(fabs(finding->predicted_gain / gain - 1) <= 0.05);
+        found_forget(&before);
+        found_forget(&after);
+    }
+}
+
+/* Work that hardly differs does not tell what of it is fixed. */
+static void without_unequal_work_a_gain_is_a_bound(void **state)
+{
+    const struct made_loop loop = { .steps = 10,
+                                    .passes = 16,
+                                    .launches = 64,
+                                    .call = 34,
+                                    .kernel = 20,
+                                    .kernel_name = "sgemm",
+                                    .flops = { 12, 16 } };
+    struct found found = found_judge(&loop);
+    const struct finding *finding = found_find(&found, "small_kernels");
+    (void)state;
+
+    assert_non_null(finding);
+    assert_true(finding->gain_is_least);
+    found_forget(&found);
+}
+
+/* 27 blocks on 108 SMs: three quarters of the time, if each block's work could be spread. */
+static void empty_sms_cost_their_share_at_most(void **state)
+{
+    struct made_loop loop = { BUSY, .grid = 27 };
+    struct found found = found_judge(&loop);
+    const struct finding *finding = found_find(&found, "small_grid");
+    (void)state;
+
+    assert_non_null(finding);
+    assert_true(finding->gain_is_most);
+    assert_true(fabs(finding->lost_ns_per_step - 750e3) <= 5e3);
+    assert_true(fabs(finding->predicted_gain - 4) <= 0.1);
+    assert_int_equal(finding->severity, SEVERITY_CRITICAL);
+    found_forget(&found);
+}
+
+/* A bound counts time that an estimate explains, too. */
+static void a_bounded_cost_comes_after_an_estimated_one(void **state)
+{
+    struct made_loop loop = { BUSY, .grid = 1, .kernel_name = MATRIX_KERNEL };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    assert_true(found.findings.count >= 2);
+    assert_string_equal(found.findings.items[0].id, "fp32_matmul");
+    assert_string_equal(found.findings.items[1].id, "small_grid");
+    assert_true(found.findings.items[0].lost_ns_per_step <
+                found.findings.items[1].lost_ns_per_step);
+    found_forget(&found);
+}
+
+static void a_healthy_trace_says_why(void **state)
+{
+    struct made_loop busy = { BUSY }, waiting = { BUSY, .loading = 800, .wait_every = 1 };
+    struct made_loop blind = { .steps = 10, .loading = 100 };
+    struct found found = found_judge(&busy);
+    (void)state;
+
+    assert_non_null(strstr(found.findings.healthy, "busy for 100%"));
+    found_forget(&found);
+    found = found_judge(&waiting);
+    assert_string_equal(found.findings.healthy, "");
+    found_forget(&found);
+    found = found_judge(&blind);
+    assert_string_equal(found.findings.healthy, "");
+    found_forget(&found);
+}
+
+/* The device waits for 40 us before each of its kernels of 50, and nothing says why. */
+static void a_guess_is_never_alarming(void **state)
+{
+    struct made_loop loop = { BUSY, .stall = 40 };
+    struct found found = found_judge(&loop);
+    const struct finding *finding = found_find(&found, "device_wait");
+    (void)state;
+
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    assert_true(finding->predicted_gain > 1.7);
+    assert_int_equal(finding->severity, SEVERITY_MINOR);
+    found_forget(&found);
+}
+
+/* A trace without calls cannot say why the device is idle, and no rule guesses. */
+static void what_the_trace_lacks_is_not_guessed(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    for (int64_t i = 0; i < found.findings.count; i++)
+        assert_int_equal(found.findings.items[i].severity, SEVERITY_INFORMATION);
+    assert_non_null(strstr(found_find(&found, "insufficient_data")->evidence, "calls are missing"));
+    assert_non_null(
+        strstr(found_find(&found, "insufficient_data")->advice, "ProfilerActivity.CPU"));
+    assert_non_null(
+        strstr(found_find(&found, "low_utilisation")->evidence, "does not show what the host did"));
+    assert_non_null(strstr(found_find(&found, "low_utilisation")->evidence, "% of a "));
+    found_forget(&found);
+}
+
+static const struct judged *judged(const struct found *found, const char *id)
+{
+    for (int64_t i = 0; i < found->findings.threshold_count; i++)
+        if (strcmp(found->findings.thresholds[i].id, id) == 0)
+            return &found->findings.thresholds[i].judged;
+    return NULL;
+}
+
+/* 480 us beside 500 of backward, whether they are worth a finding or not; without the phase, of the step. */
+static void communication_is_judged_as_a_share_of_backward(void **state)
+{
+    static const struct {
+        struct made_loop loop;
+        double share, good, bad;
+    } shares[] = {
+        { { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 }, 0.49, 0.15, 0.3 },
+        { { BACKWARD, .messages = 40, .message = 1, .message_kib = 100 }, 0.074, 0.15, 0.3 },
+        { { BUSY, .communication = 250 }, 0.2, 0.1, 0.15 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+        struct found found = found_judge(&shares[i].loop);
+        const struct judged *of = judged(&found, "exposed_communication");
+        assert_non_null(of);
+        assert_float_equal(of->value, shares[i].share, 0.01);
+        assert_float_equal(of->good, shares[i].good, 0);
+        assert_float_equal(of->bad, shares[i].bad, 0);
+        found_forget(&found);
+    }
+}
+
+/* Without marks nothing is known to come again. */
+static void without_steps_nothing_is_said_of_a_step(void **state)
+{
+    (void)state;
+
+    for (int no_steps = 0; no_steps < 2; no_steps++) {
+        struct made_loop loop = { BUSY, .operator_time = 120, .communication = 800,
+                                  .no_steps = no_steps != 0 };
+        struct found found = found_judge(&loop);
+        const struct finding *finding = found_find(&found, "exposed_communication");
+        assert_non_null(finding);
+        assert_non_null(found_find(&found, "launch_bound"));
+        assert_int_equal(finding->of_whole, no_steps);
+        assert_non_null(strstr(finding->evidence, no_steps ? " of the trace's " : " ms step; "));
+        for (int64_t i = 0; i < found.findings.count; i++)
+            assert_true(!no_steps ||
+                        (strstr(found.findings.items[i].evidence, "per step") == NULL &&
+                         strstr(found.findings.items[i].evidence, " ms step") == NULL));
+        found_forget(&found);
+    }
+}
+
+/* PyTorch marks the optimizer's calls even where nobody calls profiler.step(). */
+static void the_optimizer_marks_steps_as_well(void **state)
+{
+    struct found found;
+    (void)state;
+
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 6; i++) {
+        int start = 1000 * i;
+        made_add_work("kernel", "gemm", 7, start + 50, start + 150, start + 40);
+        made_add_work("kernel", "adam", 7, start + 900, start + 920, start + 890);
+        made_add("user_annotation", "Optimizer.step#Adam.step", 100, 100, start + 850, start + 950,
+                 0);
+    }
+    found = found_judge_trace(made_analyse());
+    assert_non_null(strstr(found_find(&found, "insufficient_data")->evidence,
+                           "the optimizer's calls count as steps"));
+    for (int64_t i = 0; i < found.findings.count; i++)
+        assert_false(found.findings.items[i].of_whole);
+    found_forget(&found);
+}
+
+/* Of a device that was busy most of the work is missing, which makes it look idle. */
+static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
+{
+    struct made_loop loop = { BUSY, .loading = 100, .wait_every = 1, .lost = 8 };
+    struct found found = found_judge(&loop);
+    int64_t costs = 0;
+    (void)state;
+
+    for (int64_t i = 0; i < found.findings.count; i++) {
+        const struct finding *finding = &found.findings.items[i];
+        if (finding->severity == SEVERITY_INFORMATION)
+            continue;
+        assert_int_equal(finding->severity, SEVERITY_MINOR);
+        assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+        costs++;
+    }
+    assert_true(costs > 0);
+    assert_null(found_find(&found, "low_utilisation"));
+    assert_non_null(strstr(found_find(&found, "insufficient_data")->evidence,
+                           "the work of 160 of 200 launches is missing"));
+    found_forget(&found);
+}
+
+/* Two kernels whose first launches take 2 and 3 ms, the one after 7 in its operator. */
+static struct found judge_first_uses(const char *operator, bool launched_before)
+{
+    made_begin_with(OLD_GPU);
+    made_add_work("kernel", "known", 7, 10, 110, 0);
+    made_add("cpu_op", operator, 100, 100, 200, 9200, 0);
+    if (launched_before)
+        made_add_work("kernel", "known", 7, 1010, 1020, 1000);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 7200, 9200, 1);
+    made_add("kernel", "loaded", 0, 7, 9200, 9300, 1);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 9300, 12300, 2);
+    made_add("kernel", "compiled", 0, 7, 12300, 12400, 2);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "known", 7, 12400 + 100 * i, 12500 + 100 * i, 12310 + 100 * i);
+    return found_judge_trace(made_analyse());
+}
+
+static void what_is_done_for_the_first_time_adds_up(void **state)
+{
+    static const char loader[] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    static const struct {
+        const char *operator;
+        bool launched_before;
+        float lost_us;
+        const char *first;
+    } around[] = {
+        { "aten::sum", false, 12000, "initialisation" },
+        { "aten::sum", true, 5000, "host_work" },
+        { loader, false, 5000, "data_loading" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
+        struct found found = judge_first_uses(around[i].operator, around[i].launched_before);
+        const struct finding *finding = found_find(&found, "initialisation");
+        assert_string_equal(found.findings.items[0].id, around[i].first);
+        assert_float_equal((float)finding->lost_ns_per_step / 1e3F, around[i].lost_us, 1e-3);
+        assert_non_null(strstr(finding->evidence, "2 kernels are"));
+        assert_non_null(
+            strstr(finding->evidence, "the longest takes 3.00 ms: cudaLaunchKernel for compiled"));
+        if (!around[i].launched_before)
+            assert_null(found_find(&found, "launch_bound"));
+        found_forget(&found);
+    }
+}
+
+/* Steps of 100 us: in every `every`-th the host waits for the device, captures a graph for 30 us and
+ * instantiates it for 10, then launches it. */
+static struct found judge_captures(int every, int steps)
+{
+    int correlation = 0;
+
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < steps; i++) {
+        int start = 100 * i, launch = start;
+        char step[40];
+
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 100, 0);
+        if (i % every == 0) {
+            made_add("cuda_runtime", "cudaStreamSynchronize", 100, 100, start, start + 10,
+                     ++correlation);
+            made_add("cuda_runtime", "cudaStreamBeginCapture", 100, 100, start + 10, start + 11,
+                     ++correlation);
+            made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, start + 20, start + 22,
+                     ++correlation);
+            made_add("cuda_runtime", "cudaStreamEndCapture", 100, 100, start + 39, start + 40,
+                     ++correlation);
+            made_add("cuda_runtime", "cudaGraphInstantiate", 100, 100, start + 40, start + 50,
+                     ++correlation);
+            launch = start + 50;
+        }
+        made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, launch, launch + 2, ++correlation);
+        made_add("kernel", "work", 0, 7, launch + 2, start + 105, correlation);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+static void captures_that_come_again_are_named_and_no_other_finding_costs_their_time(void **state)
+{
+    static const struct {
+        int every, steps;
+        float lost_us; /* per step; 0: there is no such finding */
+    } loops[] = { { 1, 20, 40 }, { 2, 20, 20 }, { 3, 20, 0 }, { 6, 60, 0 } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
+        struct found found = judge_captures(loops[i].every, loops[i].steps);
+        const struct finding *finding = found_find(&found, "graph_recapture");
+
+        assert_true((finding != NULL) == (loops[i].lost_us > 0));
+        assert_true((found_find(&found, "initialisation") != NULL) == (finding == NULL));
+        if (finding != NULL) {
+            assert_float_equal((float)finding->lost_ns_per_step / 1e3F, loops[i].lost_us, 1e-3);
+            assert_ptr_equal(finding, &found.findings.items[0]);
+            assert_non_null(strstr(finding->evidence, i == 0 ? "20 graphs are captured in 20 steps"
+                                                             : "10 graphs are captured in 20"));
+        }
+        found_forget(&found);
+    }
+}
+
+/* A device that is busy, but for 5 ms in which the host does that. */
+static struct found judge_once(const char *category, const char *name)
+{
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "known", 7, 10 + 100 * i, 110 + 100 * i, 5 * i);
+    made_add(category, name, 100, 100, 2010, 7010, 0);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "known", 7, 7020 + 100 * i, 7120 + 100 * i, 7015 + 5 * i);
+    return found_judge_trace(made_analyse());
+}
+
+static void compiling_and_loading_modules_happen_once_however_late(void **state)
+{
+    static const struct {
+        const char *category, *name, *first;
+    } cases_once[] = {
+        { "user_annotation", "_compile.compile_inner (dynamo_timed)", "initialisation" },
+        { "user_annotation", "compile", "host_work" },
+        { "cpu_op", "Torch-Compiled Region: 0/0", "host_work" },
+        { "cuda_driver", "cuModuleLoadData", "initialisation" },
+        { "cuda_runtime", "hipModuleLoadDataEx", "initialisation" },
+        { "cuda_driver", "cuCtxGetDevice", "host_work" },
+        { "cuda_runtime", "cudaStreamSynchronize", NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases_once); i++) {
+        struct found found = judge_once(cases_once[i].category, cases_once[i].name);
+        const struct finding *first = &found.findings.items[0];
+        if (cases_once[i].first == NULL) {
+            assert_null(found_find(&found, "initialisation"));
+            assert_null(found_find(&found, "host_work"));
+        } else {
+            assert_string_equal(first->id, cases_once[i].first);
+            assert_non_null(strstr(first->evidence, cases_once[i].name));
+            assert_in_range((int64_t)first->lost_ns_per_step, 4990000, 5010000);
+        }
+        found_forget(&found);
+    }
+}
+
+/* One call that blocks makes the mean 80 us. */
+static void the_call_of_a_launch_takes_what_most_of_them_take(void **state)
+{
+    struct made_loop loop = {
+        .steps = 1, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5, .first_call = 3900
+    };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    assert_non_null(strstr(found_find(&found, "launch_bound")->evidence,
+                           "50 launches per step, whose call takes 4 us"));
+    found_forget(&found);
+}
+
+/* Twelve graphs per step, of so many kernels of 2 us each, and 50 us of an operator before each launch. */
+static void graphs_are_not_to_be_captured_as_graphs(void **state)
+{
+    (void)state;
+
+    for (int kernels = 1; kernels <= 3; kernels++) {
+        struct found found;
+        int correlation = 0;
+        made_begin_with(OLD_GPU);
+        for (int i = 0; i < 36; i++) {
+            int start = 100 * i;
+            made_add("cpu_op", "aten::op", 100, 100, start, start + 50, 0);
+            made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, start + 50, start + 60,
+                     ++correlation);
+            for (int kernel = 0; kernel < kernels; kernel++)
+                made_add("kernel", "work", 0, 7, start + 62 + 2 * kernel, start + 64 + 2 * kernel,
+                         correlation);
+        }
+        found = found_judge_trace(made_analyse());
+        assert_string_equal(found.findings.items[0].id, "launch_bound");
+        assert_true((strstr(found.findings.items[0].advice, "outside of graphs") != NULL) ==
+                    (kernels > 1));
+        found_forget(&found);
+    }
+}
+
+/* What took most is named, the longest first; the rest is recorded nowhere. */
+static void other_work_of_the_host_is_named(void **state)
+{
+    struct found found;
+    const char *evidence;
+    (void)state;
+
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 4; i++) {
+        int start = 10000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 10000, 0);
+        made_add("user_annotation", "augment", 100, 100, start, start + 4000, 0);
+        made_add("cpu_op", "aten::randn", 100, 100, start + 1000, start + 4000, 0);
+        made_add("cpu_op", "aten::normal_", 100, 100, start + 1000, start + 3900, 0);
+        made_add("cpu_op", "aten::tiny", 100, 100, start + 4100, start + 4200, 0);
+        for (int launch = 0; launch < 20; launch++)
+            made_add_work("kernel", "work", 7, start + 6001 + 200 * launch,
+                          start + 6201 + 200 * launch, start + 6000 + 3 * launch);
+    }
+    found = found_judge_trace(made_analyse());
+    assert_string_equal(found.findings.items[0].id, "host_work");
+    evidence = found.findings.items[0].evidence;
+    assert_non_null(strstr(evidence, "; 3.00 ms in aten::randn, "));
+    assert_non_null(strstr(evidence, " in augment; for 1.9"));
+    assert_non_null(strstr(evidence, " nothing is recorded"));
+    assert_null(strstr(evidence, "aten::normal_"));
+    assert_null(strstr(evidence, "aten::tiny"));
+    found_forget(&found);
+}
+
+/* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
+static struct found judge_host(const char *about)
+{
+    made_begin_with(about);
+    for (int i = 0; i < 6; i++) {
+        int start = 100 * i;
+        char step[40], memory[100];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        snprintf(memory, sizeof memory,
+                 "\"Device Type\":0,\"Device Id\":-1,\"Bytes\":1024,\"Total Allocated\":%d",
+                 1024 * (i + 1));
+        made_add("user_annotation", step, 100, 100, start, start + 100, 0);
+        made_add("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 100, start,
+                 start + 60, 0);
+        made_add("cpu_op", "aten::mm", 100, 100, start + 60, start + 85, 0);
+        made_add_instant("[memory]", start + 80, memory);
+        made_add("user_annotation", "log", 100, 100, start + 85, start + 95, 0);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+/* Who trains on the host needs no device to be told what the loop waits for. */
+static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
+{
+    struct found alone = judge_host("\"schemaVersion\":1"), beside = judge_host(OLD_GPU);
+    (void)state;
+
+    assert_string_equal(alone.findings.items[0].id, "memory_growth");
+    assert_string_equal(alone.findings.items[1].id, "data_loading");
+    assert_float_equal(alone.findings.items[1].lost_ns_per_step, 60000, 1e-6);
+    assert_true(isnan(alone.findings.items[1].predicted_gain));
+    assert_string_equal(alone.findings.items[2].id, "logging_gap");
+    assert_float_equal(alone.findings.items[2].lost_ns_per_step, 10000, 1e-6);
+    assert_string_equal(alone.findings.items[3].id, "no_device_activity");
+    assert_int_equal(alone.findings.count, 4);
+    found_forget(&alone);
+    /* With a device that was not recorded, nobody knows what it did meanwhile. */
+    assert_int_equal(found_find(&beside, "no_device_activity")->severity, SEVERITY_MAJOR);
+    assert_null(found_find(&beside, "data_loading"));
+    found_forget(&beside);
+}
+
+/* Ten steps: a kernel of 500 us; then, in a span of that name, a first copy that waits for it and twenty
+ * more of 30 us, in which the device works for 1 us each. */
+static struct found judge_copies_in(const char *span)
+{
+    int now = 0, correlation = 0;
+
+    made_begin();
+    for (int i = 0; i < 10; i++) {
+        int start = now, copies = now + 10;
+        char step[40];
+        made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, now, now + 5, ++correlation);
+        made_add("kernel", "kernel", 0, 7, now + 5, now + 505, correlation);
+        now = copies;
+        for (int j = 0; j <= 20; j++) {
+            int end = j == 0 ? start + 520 : now + 30;
+            made_add("cuda_runtime", "cudaMemcpy", 100, 100, now, end, ++correlation);
+            made_add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 0, 7, end - 5, end - 4,
+                     correlation);
+            now = end;
+        }
+        made_add("user_annotation", span, 100, 100, copies, now, 0);
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, now, 0);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+/* The device is idle because the state is being saved, not because the loop waits for a result. */
+static void waits_within_a_save_are_the_saves(void **state)
+{
+    struct found saved = judge_copies_in("save"), evaluated = judge_copies_in("evaluate");
+    (void)state;
+
+    assert_string_equal(saved.findings.items[0].id, "save_pause");
+    /* 10 us before the first copy, 29 before each of the others, 4 after the last; the copies; and the next launch,
+     * which is put off. */
+    assert_float_equal(saved.findings.items[0].lost_ns_per_step, (10 + 20 * 29 + 4 + 21 + 5) * 1e3,
+                       1e3);
+    assert_null(found_find(&saved, "host_sync"));
+    assert_null(found_find(&evaluated, "save_pause"));
+    found_forget(&saved);
+    found_forget(&evaluated);
+}
+
+/* A line with the loss can only be written once the loss is there, so the wait hides none of that time; loading
+ * the next batch in the meantime it would. */
+static void logging_after_a_wait_is_no_cost_of_the_wait(void **state)
+{
+    struct found plain = found_judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 200 });
+    struct found logs =
+        found_judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 200, .logging = 300 });
+    struct found loads = found_judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 500 });
+    double wanted = found_find(&plain, "host_sync")->lost_ns_per_step;
+    (void)state;
+
+    assert_true(found_find(&logs, "host_sync")->lost_ns_per_step == wanted);
+    assert_true(found_find(&loads, "host_sync")->lost_ns_per_step == wanted + 300e3);
+    assert_string_equal(logs.findings.items[0].id, "logging_gap");
+    found_forget(&plain);
+    found_forget(&logs);
+    found_forget(&loads);
+}
+
+/* A GPU gains time from fused attention, a CPU none. */
+static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
+{
+    struct made_loop loop = { BUSY, .kernel_name = "softmax_forward_f32", .optimizer_launches = 1,
+                              .optimizer_kernel = 500, .about = OLD_GPU };
+    struct found gpu = found_judge(&loop), cpu;
+    (void)state;
+
+    loop.about = UNITS("0");
+    cpu = found_judge(&loop);
+    assert_true(found_find(&gpu, "naive_attention")->predicted_gain > 1);
+    assert_true(isnan(found_find(&cpu, "naive_attention")->predicted_gain));
+    assert_true(isnan(found_find(&cpu, "naive_attention")->lost_ns_per_step));
+    assert_int_equal(found_find(&cpu, "naive_attention")->severity, SEVERITY_MINOR);
+    found_forget(&gpu);
+    found_forget(&cpu);
+}
+
+static void an_empty_trace_is_no_failure(void **state)
+{
+    struct made_loop loop = { .steps = 0, .no_calls = true };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    assert_string_equal(found.findings.items[0].id, "no_device_activity");
+    assert_int_equal(found.findings.items[0].severity, SEVERITY_MAJOR);
+    found_forget(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rule_fires_and_has_a_near_miss),
+        cmocka_unit_test(the_first_finding_is_the_one_that_costs_most),
+        cmocka_unit_test(a_wait_costs_the_shorter_of_host_and_device),
+        cmocka_unit_test(a_wait_amid_the_step_costs_the_load_that_it_put_off),
+        cmocka_unit_test(time_that_two_fixes_would_save_names_both),
+        cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
+        cmocka_unit_test(a_host_that_sets_the_pace_loses_time_to_all_that_it_does),
+        cmocka_unit_test(waits_for_launches_do_not_cost_what_the_loop_does_otherwise),
+        cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
+        cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
+        cmocka_unit_test(small_kernels_gain_what_one_pass_would),
+        cmocka_unit_test(without_unequal_work_a_gain_is_a_bound),
+        cmocka_unit_test(empty_sms_cost_their_share_at_most),
+        cmocka_unit_test(a_bounded_cost_comes_after_an_estimated_one),
+        cmocka_unit_test(a_healthy_trace_says_why),
+        cmocka_unit_test(a_guess_is_never_alarming),
+        cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
+        cmocka_unit_test(communication_is_judged_as_a_share_of_backward),
+        cmocka_unit_test(without_steps_nothing_is_said_of_a_step),
+        cmocka_unit_test(the_optimizer_marks_steps_as_well),
+        cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
+        cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
+        cmocka_unit_test(captures_that_come_again_are_named_and_no_other_finding_costs_their_time),
+        cmocka_unit_test(compiling_and_loading_modules_happen_once_however_late),
+        cmocka_unit_test(the_call_of_a_launch_takes_what_most_of_them_take),
+        cmocka_unit_test(graphs_are_not_to_be_captured_as_graphs),
+        cmocka_unit_test(other_work_of_the_host_is_named),
+        cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
+        cmocka_unit_test(waits_within_a_save_are_the_saves),
+        cmocka_unit_test(logging_after_a_wait_is_no_cost_of_the_wait),
+        cmocka_unit_test(on_a_cpu_fused_attention_is_promised_no_time),
+        cmocka_unit_test(an_empty_trace_is_no_failure),
+    };
+
+    return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+}

@@ -1,0 +1,401 @@
+/* The headline, and which finding comes first. */
+#include "tests/desk/diagnosis/found.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The device is busy throughout, and nothing else is to be said of it. */
+#define BUSY .steps = 10, .launches = 20, .call = 2, .kernel = 50
+
+#define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
+#define OLD_GPU                                                                                    \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
+    "\"computeMajor\":6,\"computeMinor\":0}]"
+
+static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
+{
+    static const struct {
+        struct made_loop loop;
+        const char *word;
+        double share; /* of a step; below 0: unknown */
+        const char *text;
+    } headlines[] = {
+        { { BUSY }, "device", 1, "The device sets the pace: it is busy for 100% of the step." },
+        { { BUSY, .loading = 1500, .wait_every = 1 },
+          "loading",
+          0.6,
+          "The step waits for data: 60% of the step." },
+        { { BUSY, .loading = 800, .wait_every = 1 },
+          "waiting",
+          0.44,
+          "The host waits for the device in every step: 45% of the step." },
+        { { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 },
+          "launching",
+          0.5,
+          "The device waits for launches: 50% of the step." },
+        { { BUSY, .kernel_name = MATRIX_KERNEL },
+          "device",
+          1,
+          "The device sets the pace, busy for 100% of the step; fp32 matrix products leave the "
+          "matrix units unused: 50% of the step." },
+        { { BUSY, .grid = 27 },
+          "device",
+          1,
+          "The device sets the pace, busy for 100% of the step; kernels leave most of the device's "
+          "SMs without a block: at most 75% of the step." },
+        { { BUSY, .communication = 800, .operator_time = 30 },
+          "communication",
+          0.44,
+          "Exposed communication: 44% of the step." },
+        { { BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10 },
+          "allocation",
+          -1,
+          "Memory grows with every step: a leak." },
+        /* A guess that is all there is. */
+        { { .steps = 10, .launches = 20, .call = 2, .kernel = 50, .stall = 40 },
+          "unclear",
+          0.44,
+          "Possible: the device is idle although work is queued: 44% of the step." },
+        { { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true },
+          "unclear",
+          -1,
+          "The device is idle for 60% of the step, and no known cause explains it." },
+        { { .steps = 10, .loading = 100 }, "unclear", -1, "The trace shows no device work." },
+        { { .steps = 1, .launches = 9, .call = 2, .kernel = 9, .no_steps = true },
+          "unclear",
+          -1,
+          "The trace lacks information: 9 kernels and copies are too few to judge by" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(headlines); i++) {
+        struct found found = found_judge(&headlines[i].loop);
+        const struct headline *headline = &found.findings.headline;
+        bool share_is_right = headlines[i].share < 0
+                                  ? isnan(headline->share)
+                                  : fabs(headline->share - headlines[i].share) <= 0.02;
+        if (strcmp(bottleneck_name(headline->bottleneck), headlines[i].word) != 0 ||
+            !share_is_right ||
+            strncmp(headline->text, headlines[i].text, strlen(headlines[i].text)) != 0)
+            fail_msg("case %zu: %s, %.3f: %s", i, bottleneck_name(headline->bottleneck),
+                     headline->share, headline->text);
+        found_forget(&found);
+    }
+}
+
+/* A device that computes for 86% of a step leaves others little to gain, one of 80% does not. */
+static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **state)
+{
+    static const struct {
+        struct made_loop loop;
+        const char *first, *second;
+    } cases_of_pace[] = {
+        { { BUSY, .loading = 150, .wait_every = 1 }, "device_bound", "host_sync" },
+        { { BUSY, .loading = 250, .wait_every = 1 }, "host_sync", "data_loading" },
+        /* What the device could save counts, even if it is as little; what costs much always does. */
+        { { BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
+            .optimizer_kernel = 50 },
+          "optimizer_overhead",
+          "device_bound" },
+        { { .steps = 10,
+            .launches = 64,
+            .passes = 16,
+            .call = 26,
+            .kernel = 25,
+            .kernel_name = "sgemm",
+            .about = OLD_GPU },
+          "small_kernels",
+          "device_bound" },
+        /* A guess comes last in any case. */
+        { { BUSY, .stall = 40, .grid = 27 }, "small_grid", "device_wait" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases_of_pace); i++) {
+        struct found found = found_judge(&cases_of_pace[i].loop);
+        char text[4096];
+        found_list(&found, text, sizeof text);
+        if (found.findings.count < 1 ||
+            strcmp(found.findings.items[0].id, cases_of_pace[i].first) != 0 ||
+            (cases_of_pace[i].second != NULL &&
+             (found.findings.count < 2 ||
+              strcmp(found.findings.items[1].id, cases_of_pace[i].second) != 0)))
+            fail_msg("case %zu: %s is not first; found:%s", i, cases_of_pace[i].first, text);
+        found_forget(&found);
+    }
+}
+
+/* Five kernels of 16 ms fill a device; five of 10 us may be anything, and that comes first. */
+static void a_handful_of_kernels_tells_if_they_fill_the_device(void **state)
+{
+    struct made_loop loop = {
+        .steps = 1, .launches = 5, .call = 2, .kernel = 16000, .no_steps = true
+    };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    assert_string_equal(found.findings.items[0].id, "device_bound");
+    assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_DEVICE);
+    found_forget(&found);
+    loop.kernel = 10;
+    found = found_judge(&loop);
+    assert_string_equal(found.findings.items[0].id, "insufficient_data");
+    assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_UNCLEAR);
+    assert_null(found_find(&found, "device_bound"));
+    found_forget(&found);
+}
+
+/* C++ puts a kernel's arguments behind its name, and may put it into no namespace. */
+static void a_kernel_is_named_without_its_arguments(void **state)
+{
+    struct made_loop loop = { BUSY, .kernel_name =
+                                        "void (anonymous namespace)::fill<float>(float*, int)" };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    assert_non_null(strstr(found_find(&found, "device_bound")->evidence,
+                           "is void (anonymous namespace)::fill<float>, with 100%"));
+    found_forget(&found);
+}
+
+/* --- Hosts that compute --- */
+
+/* Steps of 1000 us of a host alone: `count` times the operators of `names`, each of `time` us, at
+ * even distances: none of the pauses between them is longer than the others. */
+struct made_host {
+    const char *names[4];
+    int count, time;
+    bool no_steps;
+    int logging, pause; /* us at the end of each step: a span "log", nothing */
+};
+
+static struct found judge_host(const struct made_host *host)
+{
+    made_begin_with("\"schemaVersion\":1");
+    for (int i = 0; i < 4; i++) {
+        int now = 1000 * i, kinds = 0;
+        char step[40];
+        while (kinds < 4 && host->names[kinds] != NULL) kinds++;
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        if (!host->no_steps)
+            made_add("user_annotation", step, 100, 100, now, now + 1000, 0);
+        for (int j = 0; j < host->count; j++)
+            for (int k = 0; k < kinds; k++) {
+                made_add("cpu_op", host->names[k], 100, 100, now, now + host->time, 0);
+                now += (1000 - host->logging - host->pause) / (host->count * kinds);
+            }
+        if (host->logging > 0)
+            made_add("user_annotation", "log", 100, 100, now, now + host->logging, 0);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+static void a_host_alone_is_judged_by_its_operators(void **state)
+{
+    static const struct {
+        struct made_host host;
+        const char *word, *first, *text;
+    } hosts[] = {
+        { { { "aten::mm" }, 20, 45, false, 0, 0 },
+          "device",
+          "host_computes",
+          "The host sets the pace: it is busy for 90% of the step." },
+        { { { "aten::mm" }, 20, 50, true, 0, 0 },
+          "device",
+          "host_computes",
+          "The host sets the pace: it is busy for 100% of the trace." },
+        { { { "aten::mm" }, 20, 30, false, 0, 0 },
+          "unclear",
+          "no_device_activity",
+          "The host is in no operator for 40% of the step" },
+        { { { "aten::mm" }, 10, 30, false, 0, 600 },
+          "host_work",
+          "host_work",
+          "The loop does other work than its operators: " },
+        /* An operator's own cost is 5 us at most. */
+        { { { "aten::mm" }, 90, 10, false, 0, 0 },
+          "launching",
+          "small_operators",
+          "Operators cost more than what they compute: 45% of the step." },
+        { { { "aten::mm" }, 80, 12, false, 0, 0 },
+          "device",
+          "host_computes",
+          "The host sets the pace" },
+        { { { "aten::mm" }, 9, 4, false, 0, 0 },
+          "unclear",
+          "no_device_activity",
+          "The host is in no" },
+        /* As with a device: what costs little comes later. */
+        { { { "aten::mm" }, 9, 100, false, 100, 0 },
+          "device",
+          "host_computes",
+          "The host sets the" },
+        { { { "aten::mm" }, 9, 90, false, 100, 0 }, "host_work", "logging_gap", "The step waits" },
+        /* 25 us of scores and 45 of products; a softmax behind a layer is a choice; a fused operator. */
+        { { { "aten::bmm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0, 0 },
+          "device",
+          "naive_attention",
+          "The host sets the pace, busy for 100% of the step; attention stores its scores in "
+          "memory: at most 25% of the step." },
+        { { { "aten::mm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0, 0 },
+          "device",
+          "host_computes",
+          "The host sets the pace: " },
+        { { { "aten::bmm", "aten::_log_softmax", "aten::bmm" }, 10, 33, false, 0, 0 },
+          "device",
+          "host_computes",
+          "The host sets the pace: " },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+        struct found found = judge_host(&hosts[i].host);
+        const struct headline *headline = &found.findings.headline;
+        if (strcmp(bottleneck_name(headline->bottleneck), hosts[i].word) != 0 ||
+            strcmp(found.findings.items[0].id, hosts[i].first) != 0 ||
+            strncmp(headline->text, hosts[i].text, strlen(hosts[i].text)) != 0)
+            fail_msg("case %zu: %s, %s: %s", i, found.findings.items[0].id,
+                     bottleneck_name(headline->bottleneck), headline->text);
+        assert_true((found.findings.healthy[0] != '\0') ==
+                    (strcmp(hosts[i].first, "host_computes") == 0 && hosts[i].host.logging == 0));
+        found_forget(&found);
+    }
+}
+
+/* An activation of several operators. In place they are an optimizer's; small ones cost by their number. */
+static void activations_in_pieces_are_found_on_a_host_alone(void **state)
+{
+    static const struct {
+        struct made_host host;
+        bool found;
+    } cases[] = {
+        { { { "aten::mul", "aten::tanh", "aten::mm" }, 10, 33, false, 0, 0 }, true },
+        { { { "aten::mul_", "aten::addcmul_", "aten::mm" }, 10, 33, false, 0, 0 }, false },
+        { { { "aten::mul", "aten::tanh", "aten::mm" }, 4, 80, false, 0, 0 }, false },
+        { { { "aten::mul", "aten::tanh", "aten::mm" }, 70, 4, false, 0, 0 }, false },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct found found = judge_host(&cases[i].host);
+        if ((found_find(&found, "unfused_ops") != NULL) != cases[i].found)
+            fail_msg("case %zu", i);
+        found_forget(&found);
+    }
+}
+
+/* Another program takes the core for 4 ms, in one operator of a hundred. */
+static void interruptions_do_not_make_operators_large(void **state)
+{
+    struct found found;
+    int now = 0;
+    (void)state;
+
+    made_begin_with("\"schemaVersion\":1");
+    for (int i = 0; i < 400; i++) {
+        int time = i % 100 == 50 ? 4000 : 3;
+        made_add("cpu_op", "aten::add", 100, 100, now, now + time, 0);
+        now += time;
+    }
+    found = found_judge_trace(made_analyse());
+    assert_string_equal(found.findings.items[0].id, "small_operators");
+    found_forget(&found);
+}
+
+/* --- Devices that are not read --- */
+
+static void begin_steps_of_operators(const char *category)
+{
+    made_begin_with("\"deviceProperties\":[]");
+    for (int i = 0; i < 4; i++) {
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, 1000 * i, 1000 * (i + 1), 0);
+        for (int j = 0; j < 20; j++) {
+            int at = 1000 * i + 50 * j;
+            made_add("cpu_op", "aten::mm", 100, 100, at, at + 8, 0);
+            made_add(category, "work", 0, 7, at + 8, at + 48, 20 * i + j + 1);
+        }
+    }
+}
+
+/* Kineto's categories. Where the work is "kernel", as that of Intel's GPUs is, the device is read. */
+static void a_device_that_is_not_read_is_all_that_is_said(void **state)
+{
+    static const struct {
+        const char *category, *device;
+    } devices[] = {
+        { "mtia_ccp_events", "an MTIA" },
+        { "hpu_op", "Gaudi" },
+        { "kernel", NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+        struct found found;
+        begin_steps_of_operators(devices[i].category);
+        found = found_judge_trace(made_analyse());
+        if (devices[i].device != NULL) {
+            assert_int_equal(found.findings.count, 1);
+            assert_string_equal(found.findings.items[0].id, "unread_device");
+            assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_UNSUPPORTED);
+            assert_non_null(strstr(found.findings.headline.text, devices[i].device));
+        } else {
+            assert_null(found_find(&found, "unread_device"));
+            assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_DEVICE);
+        }
+        found_forget(&found);
+    }
+}
+
+/* XLA's profiler gives no categories, only names of processes. PyTorch's gives "python" and "GPU 0". */
+static void another_profiler_is_told_by_its_processes(void **state)
+{
+    static const struct {
+        const char *processes[2];
+        const char *category, *said;
+    } profilers[] = {
+        { { "/host:CPU", "/device:TPU:0" }, "", "a TPU" },
+        { { "/device:TPU:0", "/host:CPU" }, "", "a TPU" },
+        { { "/host:CPU", "/device:GPU:0 (NVIDIA A100)" }, "", "a GPU, by XLA's" },
+        { { "/host:CPU", "" }, "", "a host, by XLA's" },
+        { { "/job:localhost/replica:0/task:0/device:GPU:0 Compute", "" }, "Op", "TensorFlow's" },
+        { { "Python", "Ascend Hardware" }, "cpu_op", "an Ascend NPU" },
+        { { "some program", "" }, "its own", "not known" },
+        { { "python", "GPU 0" }, "cpu_op", NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(profilers); i++) {
+        struct found found;
+        made_begin();
+        for (int process = 0; process < 2; process++)
+            made_add_process(process, profilers[i].processes[process]);
+        for (int j = 0; j < 20; j++)
+            made_add(profilers[i].category, "fusion", 1, 3, 100 * j, 100 * j + 90, 0);
+        found = found_judge_trace(made_analyse());
+        assert_true((found_find(&found, "unread_device") != NULL) == (profilers[i].said != NULL));
+        if (profilers[i].said != NULL)
+            assert_non_null(strstr(found.findings.headline.text, profilers[i].said));
+        found_forget(&found);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_headline_is_the_first_finding_that_limits_the_run),
+        cmocka_unit_test(a_device_that_sets_the_pace_comes_before_what_costs_little),
+        cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
+        cmocka_unit_test(a_kernel_is_named_without_its_arguments),
+        cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
+        cmocka_unit_test(activations_in_pieces_are_found_on_a_host_alone),
+        cmocka_unit_test(interruptions_do_not_make_operators_large),
+        cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),
+        cmocka_unit_test(another_profiler_is_told_by_its_processes),
+    };
+
+    return cmocka_run_group_tests_name("headline", tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/* Advice by what a card can do: traces' devices, as their profilers describe them. */
+#include "harness/desk/diagnosis/matrix_types.h"
+#include "harness/desk/read/reader.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <string.h>
+
+static void advice_names_only_what_the_card_has(void **state)
+{
+    static const struct {
+        struct event_device device;
+        const char *types;
+    } cards[] = {
+        { { .name = "Quadro GP100", .compute_major = 6, .multiprocessors = 56 }, "" },
+        { { .name = "Tesla V100-DGXS-32GB", .compute_major = 7, .multiprocessors = 80 }, "fp16" },
+        { { .name = "Tesla T4", .compute_major = 7, .compute_minor = 5 }, "fp16" },
+        { { .name = "NVIDIA GeForce GTX 1660", .compute_major = 7, .compute_minor = 5 }, "" },
+        { { .name = "NVIDIA A100-SXM4-40GB", .compute_major = 8 }, "bf16, fp16 and tf32" },
+        { { .name = "NVIDIA H100", .compute_major = 9, .multiprocessors = 132 },
+          "bf16, fp16 and tf32" },
+        { { .name = "NVIDIA B300", .compute_major = 10, .compute_minor = 3 },
+          "bf16, fp16 and tf32" },
+        { { .name = "AMD Radeon VII", .compute_major = 9, .multiprocessors = 60 }, "" },
+        { { .name = "AMD Instinct MI100", .compute_major = 9, .multiprocessors = 120 },
+          "bf16 and fp16" },
+        /* An MI250 calls itself so. */
+        { { .name = "AMD Radeon Graphics", .compute_major = 9, .multiprocessors = 104 },
+          "bf16 and fp16" },
+        { { .name = "AMD Instinct MI300X",
+            .compute_major = 9,
+            .compute_minor = 4,
+            .multiprocessors = 304 },
+          "bf16, fp16 and tf32" },
+        { { .name = "AMD Instinct MI355X",
+            .compute_major = 9,
+            .compute_minor = 5,
+            .multiprocessors = 256 },
+          "bf16 and fp16" },
+        { { .name = "AMD Radeon RX 7900 XTX", .compute_major = 11, .multiprocessors = 48 }, "" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cards); i++) {
+        struct event_device device = cards[i].device;
+        struct matrix_types types;
+        const char *advice;
+        device.bf16_matrix_units = device.fp16_matrix_units = device.tf32 = -1;
+        types = matrix_types_of(&device);
+        advice = matrix_types_advice(types);
+        if (strcmp(matrix_types_text(types), cards[i].types) != 0)
+            fail_msg("%s: \"%s\"", device.name, matrix_types_text(types));
+        assert_true((advice == NULL) == (cards[i].types[0] == '\0'));
+        if (advice == NULL)
+            continue;
+        assert_true((strstr(advice, "in bf16") != NULL) == types.bf16);
+        assert_true((strstr(advice, "allow tf32") != NULL) == types.tf32);
+        assert_true((strstr(advice, "GradScaler") != NULL) == !types.bf16);
+    }
+    assert_null(matrix_types_advice(matrix_types_of(NULL)));
+}
+
+static void what_the_trace_states_counts(void **state)
+{
+    struct event_device device = {
+        .name = "CPU device", .bf16_matrix_units = 1, .fp16_matrix_units = 0, .tf32 = 0
+    };
+    (void)state;
+
+    assert_string_equal(matrix_types_text(matrix_types_of(&device)), "bf16");
+    device.bf16_matrix_units = 0;
+    assert_null(matrix_types_advice(matrix_types_of(&device)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(advice_names_only_what_the_card_has),
+        cmocka_unit_test(what_the_trace_states_counts),
+    };
+
+    return cmocka_run_group_tests_name("matrix types", tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+/* What is found when the traces of several ranks are judged together. */
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/ranks.h"
+#include "harness/desk/diagnosis/run_findings.h"
+#include "tests/desk/diagnosis/made_loop.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Computes for 1000 us and communicates. */
+static struct analysed rank_on_device(const char *about, int communication)
+{
+    struct made_loop loop = { .steps = 10,
+                              .launches = 20,
+                              .call = 2,
+                              .kernel = 50,
+                              .about = about,
+                              .communication = communication };
+
+    return made_loop(&loop);
+}
+
+/* A thread of the host communicates at the end of steps of 1000 us. */
+static struct analysed rank_on_host(const char *about, int communication)
+{
+    made_begin_with(about);
+    for (int i = 0; i < 4; i++) {
+        int start = 1000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        made_add("cpu_op", "aten::mm", 100, 100, start, start + 1000 - communication, 0);
+        made_add("user_annotation", "gloo:all_reduce", 100, 101, start + 1000 - communication,
+                 start + 1000, 0);
+    }
+    return made_analyse();
+}
+
+enum { RANKS_MOST = 64 };
+
+/* A run of ranks, by how long each communicates per step. */
+struct run {
+    struct analysed analysed[RANKS_MOST];
+    struct summary summaries[RANKS_MOST];
+    struct findings findings[RANKS_MOST];
+    struct rank_figures figures[RANKS_MOST];
+    struct slow_rank slow;
+    struct run_findings all;
+    int count;
+};
+
+static struct run make_run(struct analysed (*make)(const char *about, int communication),
+                           const int *communication, int count)
+{
+    struct run run = { .count = count };
+
+    for (int i = 0; i < count; i++) {
+        char about[80];
+        snprintf(about, sizeof about, "\"distributedInfo\":{\"rank\":%d,\"world_size\":%d}", i,
+                 count);
+        run.analysed[i] = make(about, communication[i]);
+        assert_int_equal(summary_make(&run.summaries[i], run.analysed[i].trace), STATUS_OK);
+    }
+    for (int i = 0; i < count; i++)
+        assert_int_equal(findings_make(&run.findings[i], run.summaries, count, i), STATUS_OK);
+    assert_int_equal(ranks_compare(&run.slow, run.figures, run.summaries, count), STATUS_OK);
+    assert_int_equal(run_findings_make(&run.all, run.findings, run.summaries, count), STATUS_OK);
+    return run;
+}
+
+static void release_run(struct run *run)
+{
+    run_findings_release(&run->all);
+    for (int i = 0; i < run->count; i++) {
+        findings_release(&run->findings[i]);
+        summary_release(&run->summaries[i]);
+        made_release(&run->analysed[i]);
+    }
+}
+
+/* Who communicates for less came last. */
+static void check_ranks(struct analysed (*make)(const char *about, int communication),
+                        const int *communication, int count, bool straggles, const char *who)
+{
+    struct run run = make_run(make, communication, count);
+
+    assert_int_equal(slow_rank_matters(&run.slow), straggles);
+    for (int i = 0; i < count; i++) {
+        const struct finding *straggler = findings_find(&run.findings[i], "straggler");
+        assert_int_equal(straggler != NULL, straggles);
+        if (straggler != NULL)
+            assert_non_null(strstr(straggler->evidence, who));
+    }
+    release_run(&run);
+}
+
+static void the_rank_that_others_wait_for_is_named(void **state)
+{
+    (void)state;
+
+    check_ranks(rank_on_device, (const int[]){ 500, 500, 60, 500 }, 4, true, "rank 2 ");
+    check_ranks(rank_on_device, (const int[]){ 500, 480, 450, 500 }, 4, false, "rank");
+    check_ranks(rank_on_host, (const int[]){ 500, 60 }, 2, true, "rank 1 ");
+    check_ranks(rank_on_host, (const int[]){ 500, 450 }, 2, false, "rank");
+}
+
+/* Ranks 1 and 3 are equally slow: what one of them would gain alone is nothing, and both together 420 us, for
+ * then rank 4 would be next. */
+static void ranks_that_are_equally_slow_are_named_together(void **state)
+{
+    struct run run = make_run(rank_on_device, (const int[]){ 500, 60, 500, 70, 480, 500 }, 6);
+    (void)state;
+
+    assert_int_equal(run.slow.which, 1);
+    assert_int_equal(run.slow.near, 1);
+    assert_true(rank_is_slow(&run.slow, &run.figures[3]));
+    assert_false(rank_is_slow(&run.slow, &run.figures[4]));
+    check_us((int64_t)run.slow.lost_ns, 420);
+    assert_non_null(strstr(findings_find(&run.findings[0], "straggler")->evidence,
+                           "rank 1 (as slow: rank 3) communicates"));
+    release_run(&run);
+}
+
+/* It waits for its work and then loads, while the others communicate. */
+static struct analysed rank_that_loads(const char *about, int communication)
+{
+    struct made_loop loop = { .steps = 10,
+                              .launches = 20,
+                              .call = 2,
+                              .kernel = 50,
+                              .about = about,
+                              .wait_every = 1,
+                              .loading = 500 - communication,
+                              .communication = communication };
+
+    return made_loop(&loop);
+}
+
+/* What is longer on the slow rank by most of the others' wait; on a device that is merely late, nothing is. */
+static void what_the_slow_rank_does_is_named(void **state)
+{
+    static const struct {
+        struct analysed (*make)(const char *about, int communication);
+        enum step_part part;
+        const char *text; /* NULL: nothing is said */
+    } cases[] = {
+        { rank_that_loads, STEP_DATA_LOADING,
+          "they wait for it, while it loads data or waits for it for 440 us, the others for 0 us" },
+        { rank_on_host, STEP_HOST, "while it is in operators of the host for 940 us" },
+        { rank_on_device, STEP_PART_COUNT, NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct run run = make_run(cases[i].make, (const int[]){ 500, 500, 60, 500 }, 4);
+        const char *evidence = findings_find(&run.findings[0], "straggler")->evidence;
+        assert_int_equal(run.slow.part, cases[i].part);
+        if (cases[i].text != NULL && strstr(evidence, cases[i].text) == NULL)
+            fail_msg("%s is not in: %s", cases[i].text, evidence);
+        if (cases[i].text == NULL)
+            assert_null(strstr(evidence, "while it"));
+        release_run(&run);
+    }
+}
+
+/* The others' wait is the straggler's finding; what is left of their communication is below a tenth of a
+ * step. If all communicate for as long, that is their own. */
+static void a_wait_for_the_slow_rank_is_no_exposed_communication(void **state)
+{
+    struct run waits = make_run(rank_on_device, (const int[]){ 500, 500, 60, 500 }, 4);
+    struct run alike = make_run(rank_on_device, (const int[]){ 500, 500, 500, 500 }, 4);
+    (void)state;
+
+    assert_null(findings_find(&waits.findings[0], "exposed_communication"));
+    assert_non_null(findings_find(&alike.findings[0], "exposed_communication"));
+    release_run(&waits);
+    release_run(&alike);
+}
+
+/* As much as it likes to: communication behind compute costs nobody anything. */
+static struct analysed hidden(const char *about, int communication)
+{
+    made_begin_with(about);
+    for (int i = 0; i < 4; i++) {
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, 1000 * i, 1000 * (i + 1), 0);
+        made_add_work("kernel", "gemm", 7, 1000 * i + 10, 1000 * i + 990, 1000 * i + 5);
+        made_add_work("kernel", "ncclDevKernel_AllReduce", 8, 1000 * i + 20,
+                      1000 * i + 20 + communication, 1000 * i + 7);
+    }
+    return made_analyse();
+}
+
+static void a_wait_behind_compute_is_no_finding(void **state)
+{
+    (void)state;
+
+    check_ranks(hidden, (const int[]){ 900, 900, 60, 900 }, 4, false, "rank");
+}
+
+/* A rank whose trace lacks communication has not been slow. */
+static struct analysed silent(const char *about, int communication)
+{
+    return communication > 0 ? rank_on_device(about, communication) : hidden(about, 0);
+}
+
+static void a_rank_without_communication_is_not_compared(void **state)
+{
+    struct run run = make_run(silent, (const int[]){ 500, 500, 0, 500 }, 4);
+    (void)state;
+
+    assert_false(run.figures[2].is_compared);
+    assert_int_not_equal(run.slow.which, 2);
+    assert_false(slow_rank_matters(&run.slow));
+    release_run(&run);
+    run = make_run(silent, (const int[]){ 500, 0 }, 2);
+    assert_int_equal(run.slow.which, -1);
+    release_run(&run);
+}
+
+/* Each finding of the run once, with the ranks that have it and what it costs them; the costliest's text. */
+static void findings_of_ranks_are_gathered(void **state)
+{
+    int communication[RANKS_MOST];
+    struct run run;
+    const struct finding_spread *spread = NULL;
+    (void)state;
+
+    for (int i = 0; i < RANKS_MOST; i++) communication[i] = 400 + i;
+    communication[9] = 500;
+    run = make_run(rank_on_device, communication, RANKS_MOST);
+    for (int64_t i = 0; i < run.all.findings.count; i++) {
+        const struct finding *finding = &run.all.findings.items[i];
+        assert_ptr_equal(findings_find(&run.all.findings, finding->id), finding);
+        assert_string_equal(
+            finding->evidence,
+            findings_find(&run.findings[run.all.spreads[i].which], finding->id)->evidence);
+        if (strcmp(finding->id, "exposed_communication") == 0)
+            spread = &run.all.spreads[i];
+    }
+    assert_non_null(spread);
+    assert_int_equal(spread->which, 9);
+    assert_int_equal(spread->count, RANKS_MOST);
+    assert_true(spread->differs);
+    check_us((int64_t)spread->least_ns, 400);
+    check_us((int64_t)spread->most_ns, 500);
+    release_run(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_rank_that_others_wait_for_is_named),
+        cmocka_unit_test(ranks_that_are_equally_slow_are_named_together),
+        cmocka_unit_test(what_the_slow_rank_does_is_named),
+        cmocka_unit_test(a_wait_for_the_slow_rank_is_no_exposed_communication),
+        cmocka_unit_test(a_wait_behind_compute_is_no_finding),
+        cmocka_unit_test(a_rank_without_communication_is_not_compared),
+        cmocka_unit_test(findings_of_ranks_are_gathered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+/* Traces of real machines against numbers that were computed elsewhere. The traces are not part of the
+ * project: CHOKEPOINT_TRACES names their folder, with expected.json; without it this is skipped. */
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/where.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIPPED = 77, EXPECTED_MAX = 1 << 20 };
+
+static char folder[3000];
+static cJSON *expected;
+
+/* Traces that write whole microseconds match exactly; others were summed in fractions. */
+static double tolerance_us(const struct trace_file *trace)
+{
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (trace->events[i].start_ns % 1000 != 0)
+            return 0.5 * (1 + (double)(trace->event_count + trace->other_count) / 1000);
+    return 0;
+}
+
+static void check_us(const char *trace, const char *what, int64_t ns, double us, double tolerance)
+{
+    if (!(fabs((double)ns / 1000 - us) <= tolerance))
+        fail_msg("%s: %s is %.3f us, not %.3f", trace, what, (double)ns / 1000, us);
+}
+
+static void check_temporal(const char *name, const cJSON *wanted, const struct timeline *timeline)
+{
+    const struct usage *all = &timeline->all;
+    const struct {
+        const char *key;
+        int64_t ns;
+    } figures[] = {
+        { "span_us", all->span_ns },
+        { "busy_us", all->busy_ns },
+        { "idle_us", all->idle_ns },
+        { "compute_us", all->kind_ns[WORK_COMPUTATION] },
+        { "comm_union_us", all->kind_ns[WORK_COMMUNICATION] },
+        { "comm_compute_overlap_us", all->communication_overlap_ns },
+        { "comm_exposed_us", all->communication_exposed_ns },
+        { "memory_union_us", all->memory_ns },
+        { "memory_exposed_us", all->memory_exposed_ns },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
+        const cJSON *figure = cJSON_GetObjectItem(wanted, figures[i].key);
+        assert_true(cJSON_IsNumber(figure));
+        check_us(name, figures[i].key, figures[i].ns, figure->valuedouble,
+                 tolerance_us(timeline->trace));
+    }
+}
+
+static void check_steps(const char *name, const cJSON *wanted, const struct steps *steps,
+                        double tolerance)
+{
+    const cJSON *durations = cJSON_GetObjectItem(wanted, "durations_us");
+    const cJSON *busy = cJSON_GetObjectItem(wanted, "gpu_busy_pct_per_step");
+
+    if (cJSON_IsNull(wanted)) {
+        assert_int_equal(steps->count, 0);
+        return;
+    }
+    assert_int_equal(steps->count, cJSON_GetObjectItem(wanted, "count")->valueint);
+    check_us(name, "shortest step", steps->min_ns,
+             cJSON_GetObjectItem(wanted, "min_us")->valuedouble, tolerance);
+    check_us(name, "longest step", steps->max_ns,
+             cJSON_GetObjectItem(wanted, "max_us")->valuedouble, tolerance);
+    check_us(name, "mean step", llround(steps->mean_ns),
+             cJSON_GetObjectItem(wanted, "mean_us")->valuedouble, tolerance + 0.001);
+    for (int i = 0; i < steps->count; i++) {
+        const struct step *step = &steps->items[i];
+        double share = 100 * (double)step->busy_ns / (double)step->duration_ns;
+        int64_t sum = 0;
+        check_us(name, "step", step->duration_ns, cJSON_GetArrayItem(durations, i)->valuedouble,
+                 tolerance);
+        for (int part = 0; part < STEP_PART_COUNT; part++) {
+            assert_true(step->part_ns[part] >= 0);
+            sum += step->part_ns[part];
+        }
+        assert_int_equal(sum, step->duration_ns);
+        if (!(fabs(share - cJSON_GetArrayItem(busy, i)->valuedouble) <= 0.0051))
+            fail_msg("%s: step %d is busy %.4f%%, not %.2f%%", name, i, share,
+                     cJSON_GetArrayItem(busy, i)->valuedouble);
+    }
+}
+
+static void check_trace(const cJSON *wanted)
+{
+    char path[4096];
+    struct trace_file *trace = NULL;
+    struct timeline timeline;
+    struct steps steps;
+    int64_t causes = 0;
+    const cJSON *streams = cJSON_GetObjectItem(wanted, "streams");
+
+    snprintf(path, sizeof path, "%s/%s.json.gz", folder, wanted->string);
+    if (trace_file_read(&trace, path, NULL) != STATUS_OK)
+        fail_msg("%s", status_last()->text);
+    assert_false(trace->partial);
+    assert_int_equal(trace->bad_count, 0);
+    assert_int_equal(trace->event_count + trace->other_count,
+                     cJSON_GetObjectItem(wanted, "n_events")->valueint);
+    assert_int_equal(timeline_make(&timeline, trace), STATUS_OK);
+    assert_int_equal(timeline.work_count,
+                     cJSON_GetObjectItem(wanted, "n_gpu_activities")->valueint);
+    assert_int_equal(timeline.stream_count, cJSON_GetArraySize(streams));
+    for (int i = 0; i < timeline.stream_count; i++)
+        assert_int_equal(timeline.streams[i].stream,
+                         atoi(cJSON_GetArrayItem(streams, i)->valuestring));
+    check_temporal(wanted->string, cJSON_GetObjectItem(wanted, "temporal"), &timeline);
+    for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
+        causes += timeline.all.idle_cause_ns[cause];
+    assert_int_equal(causes, timeline.all.idle_ns);
+    assert_int_equal(steps_make(&steps, &timeline), STATUS_OK);
+    check_steps(wanted->string, cJSON_GetObjectItem(wanted, "steps"), &steps, tolerance_us(trace));
+    steps_release(&steps);
+    timeline_release(&timeline);
+    trace_file_close(trace);
+}
+
+static void every_trace_has_the_numbers_that_others_computed(void **state)
+{
+    const cJSON *wanted;
+    (void)state;
+
+    assert_true(cJSON_GetArraySize(expected) > 0);
+    cJSON_ArrayForEach(wanted, expected) check_trace(wanted);
+}
+
+/* By eye: each gap of this trace ends with work that was launched after the gap began. */
+static void a_host_bound_trace_idles_for_the_host(void **state)
+{
+    char path[4096];
+    struct trace_file *trace = NULL;
+    struct timeline timeline;
+    (void)state;
+
+    snprintf(path, sizeof path, "%s/h100_bert_small.json.gz", folder);
+    assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+    assert_int_equal(timeline_make(&timeline, trace), STATUS_OK);
+    assert_int_equal(timeline.all.idle_cause_ns[IDLE_HOST_WAIT], timeline.all.idle_ns);
+    timeline_release(&timeline);
+    trace_file_close(trace);
+}
+
+/* What an engineer would say of each, from its numbers and by looking at it. */
+static void the_first_finding_is_what_an_engineer_would_say(void **state)
+{
+    static const struct {
+        const char *trace, *first, *bottleneck;
+        enum severity least;
+    } cases[] = {
+        /* Kernels fill 74% of the span, two thirds of it convolutions in fp32, on a device that has
+         * matrix units for fp16. The idle time is spread over small launches, mostly the optimizer's. */
+        { "v100_resnet50_workers4", "fp32_matmul", "device", SEVERITY_MAJOR },
+        /* Idle for 92%; every gap ends with a launch that was made after it began. */
+        { "h100_bert_small", "launch_bound", "launching", SEVERITY_MAJOR },
+        /* One launch, the first of its kernel, takes 6.5 of 9.4 ms. */
+        { "mi250_minitoy", "initialisation", "first_use", SEVERITY_MAJOR },
+        /* Idle for 96%; kernels of 2 us behind launches of 8. */
+        { "gp100_toy", "launch_bound", "launching", SEVERITY_MAJOR },
+        /* Busy for 86%, and 34 launches hold nothing back: the device sets the pace. */
+        { "mi300_qwen30b_decode", "device_bound", "device", SEVERITY_INFORMATION },
+        /* 269 ms of Python, in which a video is prepared, before the first work of a 391 ms step. */
+        { "mi300_timesformer", "host_work", "host_work", SEVERITY_CRITICAL },
+        /* Capture and instantiation of a graph fill the largest gap, 231 of 332 ms of idle time. */
+        { "mi300_flux_capture", "initialisation", "first_use", SEVERITY_CRITICAL },
+        /* 272 calls of hipFree an iteration: 99% of the idle time is under them. */
+        { "mi300_resnet18_hipfree", "allocation_churn", "allocation", SEVERITY_CRITICAL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char path[4096];
+        struct trace_file *trace = NULL;
+        struct summary summary;
+        struct findings findings;
+        snprintf(path, sizeof path, "%s/%s.json.gz", folder, cases[i].trace);
+        assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+        assert_int_equal(summary_make(&summary, trace), STATUS_OK);
+        assert_int_equal(findings_make(&findings, &summary, 1, 0), STATUS_OK);
+        assert_true(findings.count > 0);
+        assert_string_equal(findings.items[0].id, cases[i].first);
+        assert_true(findings.items[0].severity >= cases[i].least);
+        assert_string_equal(bottleneck_name(findings.headline.bottleneck), cases[i].bottleneck);
+        assert_string_equal(findings.healthy, "");
+        findings_release(&findings);
+        summary_release(&summary);
+        trace_file_close(trace);
+    }
+}
+
+/* The first work of the step comes 269 ms after it began: nearly all of that is in one function. */
+static void the_longest_gap_names_its_line(void **state)
+{
+    char path[4096], text[384];
+    struct trace_file *trace = NULL;
+    struct summary summary;
+    struct idle_gap first = { .start_ns = 0 };
+    struct call_place place;
+    (void)state;
+
+    snprintf(path, sizeof path, "%s/mi300_timesformer.json.gz", folder);
+    assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+    assert_int_equal(summary_make(&summary, trace), STATUS_OK);
+    first.start_ns = summary.idle.start_ns;
+    first.end_ns = summary.timeline.work[0].event->start_ns;
+    first.time.idle_ns = first.end_ns - first.start_ns;
+    assert_true(first.time.idle_ns > 268000000);
+    assert_int_equal(where_of_gap(&place, &summary, &first), STATUS_OK);
+    call_place_text(text, sizeof text, &place);
+    assert_string_equal(text, ".../pipelines/video_classification.py:129 in preprocess");
+    assert_true(place.share > 0.95);
+    summary_release(&summary);
+    trace_file_close(trace);
+}
+
+static cJSON *load_expected(void)
+{
+    char path[4096], *text = calloc(1, EXPECTED_MAX);
+    cJSON *root = NULL;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/expected.json", folder);
+    file = fopen(path, "r");
+    if (file != NULL && text != NULL && fread(text, 1, EXPECTED_MAX - 1, file) > 0)
+        root = cJSON_Parse(text);
+    if (file != NULL)
+        fclose(file);
+    free(text);
+    return root;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_trace_has_the_numbers_that_others_computed),
+        cmocka_unit_test(a_host_bound_trace_idles_for_the_host),
+        cmocka_unit_test(the_first_finding_is_what_an_engineer_would_say),
+        cmocka_unit_test(the_longest_gap_names_its_line),
+    };
+    const char *named = getenv("CHOKEPOINT_TRACES");
+    int failed;
+
+    snprintf(folder, sizeof folder, "%s", named != NULL ? named : DEFAULT_TRACES);
+    expected = load_expected();
+    if (expected == NULL) {
+        printf("skipped: %s/expected.json cannot be read; CHOKEPOINT_TRACES names the folder\n",
+               folder);
+        return SKIPPED;
+    }
+    failed = cmocka_run_group_tests_name("real traces", tests, NULL, NULL);
+    cJSON_Delete(expected);
+    return failed;
+}

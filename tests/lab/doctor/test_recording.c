@@ -1,0 +1,35 @@
+/* The row `tracing` of `doctor`: on a device that records, every kernel is recorded, and no other. */
+#include "harness/lab/doctor/recording.h"
+#include "tests/fixtures/cpu_device.h"
+
+static void the_kernels_launched_are_the_kernels_recorded(void **state)
+{
+    struct checks checks = { .count = 0 };
+    const struct check *tracing;
+    (void)state;
+
+    recording_check(&checks, test_device_name());
+    tracing = checks_find(&checks, "tracing");
+    assert_non_null(tracing);
+    if (tracing->status != CHECK_OK)
+        fail_msg("tracing: %s; %s", tracing->value, tracing->advice);
+}
+
+/* Ends the program as skipped where there is no such device. */
+static int find_device(void **state)
+{
+    struct device *device;
+    (void)state;
+
+    OK(test_device_open(&device, &cpu_device_options));
+    device_close(device);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_kernels_launched_are_the_kernels_recorded),
+    };
+    return cmocka_run_group_tests_name("recording", tests, find_device, NULL);
+}

@@ -1,0 +1,152 @@
+/* Which value of a sweep is enough. */
+#include "harness/base/status.h"
+#include "harness/lab/search/knee.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+
+enum { VALUES = 5, ROUNDS = 6 };
+
+/* rates[value][round]; a value of 0 rounds was refused. */
+struct known {
+    double rates[VALUES][ROUNDS];
+    int rounds[VALUES], cost[VALUES], count;
+    int best, enough;
+    double share, low, high;
+    bool is_clear;
+};
+
+#define FLAT(rate)                                                                                 \
+    {                                                                                              \
+        rate, rate, rate, rate, rate, rate                                                         \
+    }
+
+static const struct known cases[] = {
+    /* The third of four is within 5% of the best, which is the last. */
+    { { FLAT(50), FLAT(80), FLAT(96), FLAT(100) },
+      { 6, 6, 6, 6 },
+      { 0, 1, 2, 3 },
+      4,
+      3,
+      2,
+      0.96,
+      0.96,
+      0.96,
+      true },
+    /* Exactly 5% less is enough. */
+    { { FLAT(94.9), FLAT(95), FLAT(100) },
+      { 3, 3, 3 },
+      { 0, 1, 2 },
+      3,
+      2,
+      1,
+      0.95,
+      0.95,
+      0.95,
+      true },
+    /* More than enough is no better than enough: too many workers. */
+    { { FLAT(99), FLAT(100), FLAT(70) },
+      { 3, 3, 3 },
+      { 0, 1, 2 },
+      3,
+      1,
+      0,
+      0.99,
+      0.99,
+      0.99,
+      true },
+    /* The best alone. */
+    { { FLAT(10), FLAT(100) }, { 3, 3 }, { 0, 1 }, 2, 1, 1, 1, 1, 1, true },
+    /* Rounds are pairs: the machine slows down threefold, and the shares stay. */
+    { { { 97, 50, 32 }, { 100, 51, 33 } },
+      { 3, 3 },
+      { 0, 1 },
+      2,
+      1,
+      0,
+      0.97,
+      32 / 33.0,
+      50 / 51.0,
+      true },
+    /* The interval reaches below the bound. */
+    { { { 90, 97, 98 }, { 100, 100, 100 } }, { 3, 3 }, { 0, 1 }, 2, 1, 0, 0.97, 0.90, 0.98, false },
+    /* That of a cheaper value reaches above it. */
+    { { { 90, 94, 97 }, { 99, 99, 99 }, { 100, 100, 100 } },
+      { 3, 3, 3 },
+      { 0, 1, 2 },
+      3,
+      2,
+      1,
+      0.99,
+      0.99,
+      0.99,
+      false },
+    /* Six rounds: the whole range holds the median with 97%. */
+    { { { 90, 96, 97, 97, 98, 99 }, FLAT(100) },
+      { 6, 6 },
+      { 0, 1 },
+      2,
+      1,
+      0,
+      0.97,
+      0.90,
+      0.99,
+      false },
+    /* A refused value takes no part, nor do rounds that only one of the two has. */
+    { { FLAT(0), { 97, 97 }, FLAT(100) },
+      { 0, 2, 3 },
+      { 0, 1, 2 },
+      3,
+      2,
+      1,
+      0.97,
+      0.97,
+      0.97,
+      true },
+    /* A grid: the diagonal counts, and of equals the first one. */
+    { { FLAT(60), FLAT(97), FLAT(96), FLAT(100) },
+      { 3, 3, 3, 3 },
+      { 0, 1, 1, 2 },
+      4,
+      3,
+      1,
+      0.97,
+      0.97,
+      0.97,
+      true },
+    { { FLAT(97), FLAT(100) }, { 3, 3 }, { 1, 0 }, 2, 1, 1, 1, 1, 1, true },
+    /* Nothing was measured. */
+    { { FLAT(1) }, { 0, 0 }, { 0, 1 }, 2, -1, -1, NAN, NAN, NAN, false },
+};
+
+static void the_cheapest_value_that_is_enough_is_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct known *known = &cases[i];
+        struct knee_value values[VALUES];
+        struct knee knee;
+
+        for (int v = 0; v < known->count; v++)
+            values[v] = (struct knee_value){ known->rates[v], known->rounds[v], known->cost[v] };
+        knee = knee_find(values, known->count);
+        if (knee.best != known->best || knee.enough != known->enough ||
+            knee.is_clear != known->is_clear)
+            fail_msg("case %zu: best %d, enough %d, %s", i, knee.best, knee.enough,
+                     knee.is_clear ? "clear" : "not clear");
+        if (known->enough < 0)
+            continue;
+        assert_true(fabs(knee.share - known->share) <= 1e-9);
+        assert_true(fabs(knee.interval.low - known->low) <= 1e-9);
+        assert_true(fabs(knee.interval.high - known->high) <= 1e-9);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cheapest_value_that_is_enough_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

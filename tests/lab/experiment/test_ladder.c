@@ -1,0 +1,443 @@
+/* The ladder on a machine that is computed: each wrong setting costs time, and is found by it. */
+#include "harness/base/status.h"
+#include "harness/lab/experiment/own_scenario.h"
+#include "harness/lab/search/ladder.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A setting that costs time, and the finding that names it. */
+struct cost {
+    const char *knob, *value, *finding;
+    double us;
+};
+
+struct machine {
+    const struct cost *costs;
+    int count;
+    double base_us;
+    double blind; /* fixes change nothing that is measured, whatever they gain; 0 or 1 */
+    bool losses_differ;
+    int undecided; /* the first rungs, whatever they gain */
+    double now, trace_seconds, rung_seconds;
+    int stop_after; /* rungs; 0: never */
+    int traces, rungs, rungs_of_last_pass;
+    char tried[LADDER_RUNGS][64]; /* "knob=value" */
+};
+
+static struct device_properties device(void)
+{
+    return (struct device_properties){ .name = "modelled",
+                                       .host_cores = 2,
+                                       .shares_host_cores = true,
+                                       .memory_bytes = (int64_t)1 << 40 };
+}
+
+/* The finding costs, in the settings of a variant. */
+static double cost_of(const struct cost *cost, const struct scenario *scenario,
+                      enum variant variant)
+{
+    struct training_config config;
+    struct device_properties properties = device();
+    char value[64];
+
+    assert_int_equal(scenario_config(scenario, variant, &config), STATUS_OK);
+    assert_int_equal(knobs_resolve(&config, &properties), STATUS_OK);
+    assert_int_equal(knob_get(&config, cost->knob, value, sizeof value), STATUS_OK);
+    return strcmp(value, cost->value) == 0 ? cost->us : 0;
+}
+
+static double step_us(const struct machine *machine, const struct scenario *scenario,
+                      enum variant variant)
+{
+    double us = machine->base_us;
+
+    for (int i = 0; i < machine->count; i++) us += cost_of(&machine->costs[i], scenario, variant);
+    return us;
+}
+
+static enum status diagnose(void *context, const struct scenario *now, struct findings *findings,
+                            double *step_time_us)
+{
+    struct machine *machine = context;
+
+    machine->traces++;
+    machine->now += machine->trace_seconds;
+    *step_time_us = step_us(machine, now, VARIANT_BEFORE);
+    findings->items = calloc((size_t)machine->count + 1, sizeof *findings->items);
+    for (double most = INFINITY;;) { /* the dearest first */
+        const struct cost *dearest = NULL;
+        for (int i = 0; i < machine->count; i++) {
+            double us = cost_of(&machine->costs[i], now, VARIANT_BEFORE);
+            if (us > 0 && us < most && (dearest == NULL || us > dearest->us))
+                dearest = &machine->costs[i];
+        }
+        if (dearest == NULL)
+            return STATUS_OK;
+        most = dearest->us;
+        findings->items[findings->count++] = (struct finding){
+            .id = dearest->finding,
+            .severity = dearest->us > 0.15 * *step_time_us ? SEVERITY_MAJOR : SEVERITY_MINOR,
+            .lost_ns_per_step = dearest->us * 1e3,
+            .predicted_gain = *step_time_us / (*step_time_us - dearest->us),
+        };
+    }
+}
+
+static enum status compare(void *context, const struct scenario *rung, bool is_last_pass,
+                           double seconds, struct scenario_result *result)
+{
+    enum status status = STATUS_OK;
+    struct machine *machine = context;
+    double before = step_us(machine, rung, VARIANT_BEFORE),
+           after = machine->blind > 0 ? before : step_us(machine, rung, VARIANT_AFTER);
+    (void)seconds;
+
+    machine->rungs_of_last_pass += is_last_pass;
+    if (machine->stop_after > 0 && machine->rungs == machine->stop_after)
+        FAIL(STATUS_INTERRUPTED, "stopped");
+    assert_true(machine->rungs < LADDER_RUNGS);
+    snprintf(machine->tried[machine->rungs++], 64, "%s=%s", rung->knob, rung->after);
+    machine->now += machine->rung_seconds;
+    result->pairs = 6;
+    result->losses_agree = !machine->losses_differ;
+    result->step_time =
+        (struct effect){ before, after, before / after, before / after, before / after, 0.97 };
+    result->verdict = machine->losses_differ                                  ? VERDICT_FAILED
+                      : before > after && machine->rungs > machine->undecided ? VERDICT_REPRODUCED
+                                                                              : VERDICT_UNDECIDED;
+    if (machine->losses_differ)
+        snprintf(result->reason, sizeof result->reason, "the losses differ");
+
+out:
+    return status;
+}
+
+static double seconds(void *context)
+{
+    return ((const struct machine *)context)->now;
+}
+
+static struct ladder *climb(struct machine *machine, const char *settings, double budget,
+                            enum status expected)
+{
+    struct ladder *ladder = calloc(1, sizeof *ladder);
+    const struct ladder_probe probe = { diagnose, compare, seconds, NULL, machine };
+
+    assert_non_null(ladder);
+    ladder->device = device();
+    ladder->budget_seconds = budget;
+    knobs_defaults(&ladder->config);
+    assert_int_equal(knobs_apply(&ladder->config, settings), STATUS_OK);
+    assert_int_equal(ladder_climb(ladder, &probe), expected);
+    assert_int_equal(ladder->count, machine->rungs);
+    return ladder;
+}
+
+static int before_last_pass(const struct machine *machine)
+{
+    return machine->rungs - machine->rungs_of_last_pass;
+}
+
+static void assert_value(const struct ladder *ladder, const char *knob, const char *expected)
+{
+    char value[64];
+
+    assert_int_equal(knob_get(&ladder->config, knob, value, sizeof value), STATUS_OK);
+    assert_string_equal(value, expected);
+}
+
+static const struct cost loop_costs[] = {
+    { "loss_every", "1", "host_sync", 500 },
+    { "workers", "0", "data_loading", 900 },
+    { "allocation", "direct", "allocation_churn", 100 },
+};
+
+static void the_dearest_finding_is_fixed_first_until_none_is_left(void **state)
+{
+    struct machine machine = { .costs = loop_costs, .count = 3, .base_us = 1000 };
+    struct ladder *ladder =
+        climb(&machine, "launch=eager input=decoded workers=0 loss_every=1 allocation=direct", 100,
+              STATUS_OK);
+    (void)state;
+
+    assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
+    assert_int_equal(before_last_pass(&machine), 3);
+    assert_int_equal(machine.traces, 4);
+    assert_string_equal(machine.tried[0], "workers=2");
+    assert_string_equal(machine.tried[1], "loss_every=20");
+    assert_string_equal(machine.tried[2], "allocation=caching");
+    assert_value(ladder, "workers", "cores");
+    assert_value(ladder, "loss_every", "20");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ladder->rungs[i].end, RUNG_KEPT);
+        assert_true(fabs(ladder->rungs[i].predicted_gain - ladder->rungs[i].step_time.factor) <
+                    1e-9);
+    }
+    assert_true(fabs(ladder->samples_per_second / ladder->first_samples_per_second - 2.5) < 1e-9);
+    free(ladder);
+}
+
+/* 4% of a step and 3% of it are no rungs; the last pass finds both, whether or not there is a finding. */
+static void what_costs_little_is_fixed_in_the_last_pass(void **state)
+{
+    static const struct cost costs[] = { { "loss_every", "1", "host_sync", 40 },
+                                         { "optimizer", "unfused", "optimizer_overhead", 30 } };
+    /* The last two are tried with the settings that the last fix left, as log was already. */
+    static const char *const tried[] = { "workers=2",       "loss_every=20",
+                                         "attention=fused", "optimizer=multi_tensor",
+                                         "log=queued",      "workers=2",
+                                         "attention=fused" };
+    struct machine machine = { .costs = costs, .count = 2, .base_us = 930 };
+    struct ladder *ladder = climb(&machine,
+                                  "input=decoded workers=0 loss_every=1 launch=graph "
+                                  "optimizer=unfused attention=naive log=synced",
+                                  100, STATUS_OK);
+    (void)state;
+
+    assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
+    assert_int_equal(before_last_pass(&machine), 0);
+    assert_int_equal(machine.rungs, ARRAY_SIZE(tried));
+    for (int i = 0; i < machine.rungs; i++) {
+        assert_string_equal(machine.tried[i], tried[i]);
+        assert_null(ladder->rungs[i].finding);
+        assert_true(isnan(ladder->rungs[i].predicted_gain));
+        assert_int_equal(ladder->rungs[i].metric, METRIC_STEP_TIME);
+        assert_int_equal(ladder->rungs[i].end, i == 1 || i == 3 ? RUNG_KEPT : RUNG_TAKEN_BACK);
+    }
+    assert_value(ladder, "loss_every", "20");
+    assert_value(ladder, "optimizer", "multi_tensor");
+    assert_value(ladder, "attention", "naive");
+    free(ladder);
+}
+
+/* Checkpointing costs time, and bf16 changes the losses: the last pass leaves both, and sets nothing that a
+ * user set to a value of his own. */
+static void the_last_pass_asks_no_price(void **state)
+{
+    struct machine machine = { .base_us = 1000 };
+    struct ladder *ladder = climb(
+        &machine,
+        "model=heavy precision=fp32 checkpointing=none launch=graph attention=fused workers=1", 100,
+        STATUS_OK);
+    (void)state;
+
+    assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
+    assert_int_equal(machine.rungs, 0);
+    free(ladder);
+}
+
+/* host_sync has three fixes; none helps, each is tried once, then once more in the last pass, and the
+ * settings stay. */
+static void a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried(void **state)
+{
+    static const struct cost costs[] = { { "seed", "1", "host_sync", 500 } };
+    struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
+    struct ladder *ladder =
+        climb(&machine, "loss_every=1 clipping=host launch=blocking", 100, STATUS_OK);
+    (void)state;
+
+    assert_int_equal(ladder->end, LADDER_NO_FIX_LEFT);
+    assert_string_equal(ladder->left, "host_sync");
+    assert_int_equal(machine.traces, 1);
+    assert_int_equal(before_last_pass(&machine), 3);
+    assert_string_equal(machine.tried[0], "loss_every=20");
+    assert_string_equal(machine.tried[1], "launch=eager");
+    assert_string_equal(machine.tried[2], "clipping=device");
+    for (int i = 0; i < 3; i++) assert_string_equal(machine.tried[3 + i], machine.tried[i]);
+    for (int i = 0; i < machine.rungs; i++) assert_int_equal(ladder->rungs[i].end, RUNG_TAKEN_BACK);
+    assert_value(ladder, "loss_every", "1");
+    assert_value(ladder, "launch", "blocking");
+    free(ladder);
+}
+
+/* Measurably better, or only looking so. */
+static void an_undecided_fix_is_kept_in_the_last_pass(void **state)
+{
+    static const struct cost costs[] = { { "loss_every", "1", "host_sync", 500 } };
+    (void)state;
+
+    for (int undecided = 1; undecided < 100; undecided += 50) {
+        struct machine machine = {
+            .costs = costs, .count = 1, .base_us = 1000, .undecided = undecided
+        };
+        struct ladder *ladder = climb(&machine, "loss_every=1 launch=graph", 100, STATUS_OK);
+        assert_int_equal(before_last_pass(&machine), 1);
+        assert_int_equal(ladder->rungs[0].end, RUNG_TAKEN_BACK);
+        assert_int_equal(ladder->rungs[1].end, RUNG_KEPT);
+        assert_string_equal(ladder->rungs[1].reason,
+                            undecided == 1 ? "" : "it looks better, though not measurably");
+        assert_value(ladder, "loss_every", "20");
+        assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
+        free(ladder);
+    }
+}
+
+/* A graph is refused with the host's clipping and the host's GELU: both go first, though neither is found. */
+static void what_refuses_a_fix_is_fixed_before_it(void **state)
+{
+    static const struct cost costs[] = { { "launch", "eager", "launch_bound", 800 } };
+    struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
+    struct ladder *ladder = climb(&machine, "launch=eager clipping=host gelu=host", 100, STATUS_OK);
+    (void)state;
+
+    assert_int_equal(before_last_pass(&machine), 3);
+    assert_non_null(ladder->rungs[0].needed_by);
+    assert_string_equal(ladder->rungs[0].needed_by->name, "launch_overhead");
+    assert_non_null(ladder->rungs[1].needed_by);
+    assert_null(ladder->rungs[2].needed_by);
+    assert_string_equal(machine.tried[2], "launch=graph");
+    assert_value(ladder, "clipping", "device");
+    assert_value(ladder, "gelu", "device");
+    assert_value(ladder, "launch", "graph");
+    assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
+    free(ladder);
+}
+
+/* A graph is where a fix leaves the launches, so launch_blocking's eager is no fix for it. */
+static void a_fix_does_not_undo_another(void **state)
+{
+    static const struct cost costs[] = { { "seed", "1", "host_sync", 500 } };
+    struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
+    struct ladder *ladder = climb(&machine, "launch=graph", 100, STATUS_OK);
+    (void)state;
+
+    assert_int_equal(before_last_pass(&machine), 0);
+    for (int i = 0; i < machine.rungs; i++)
+        assert_string_not_equal(machine.tried[i], "launch=eager");
+    assert_int_equal(ladder->end, LADDER_NO_FIX_LEFT);
+    free(ladder);
+}
+
+static void a_fix_that_changes_the_losses_is_taken_back(void **state)
+{
+    struct machine machine = {
+        .costs = loop_costs, .count = 3, .base_us = 1000, .losses_differ = true
+    };
+    struct ladder *ladder = climb(&machine, "loss_every=1", 100, STATUS_OK);
+    (void)state;
+
+    assert_true(machine.rungs > 0);
+    assert_int_equal(ladder->rungs[0].end, RUNG_TAKEN_BACK);
+    assert_string_equal(ladder->rungs[0].reason, "the losses differ");
+    assert_value(ladder, "loss_every", "1");
+    free(ladder);
+}
+
+/* A trace of 3 s and rungs of 10: the first is done at 13, the second would end at 26. */
+static void no_rung_begins_that_the_time_does_not_hold(void **state)
+{
+    struct machine machine = {
+        .costs = loop_costs, .count = 3, .base_us = 1000, .trace_seconds = 3, .rung_seconds = 10
+    };
+    struct ladder *ladder =
+        climb(&machine, "input=decoded workers=0 loss_every=1 allocation=direct launch=eager", 25,
+              STATUS_OK);
+    (void)state;
+
+    assert_int_equal(ladder->end, LADDER_OUT_OF_TIME);
+    assert_int_equal(machine.rungs, 1);
+    assert_true(strstr(ladder->left, "host_sync") != NULL);
+    assert_true(machine.now <= 25);
+    assert_value(ladder, "workers", "cores");
+    free(ladder);
+}
+
+static void an_interrupt_leaves_what_was_measured(void **state)
+{
+    struct machine machine = { .costs = loop_costs, .count = 3, .base_us = 1000, .stop_after = 1 };
+    struct ladder *ladder = climb(&machine, "input=decoded workers=0 loss_every=1 launch=eager",
+                                  100, STATUS_INTERRUPTED);
+    (void)state;
+
+    assert_int_equal(ladder->end, LADDER_STOPPED);
+    assert_int_equal(ladder->count, 1);
+    assert_int_equal(ladder->rungs[0].end, RUNG_KEPT);
+    assert_value(ladder, "workers", "cores");
+    assert_value(ladder, "loss_every", "1");
+    free(ladder);
+}
+
+/* On a CPU and on a GPU; the settings are possible, and each wrong value is that of a scenario with a fix. */
+static void everything_wrong_is_possible_and_has_fixes(void **state)
+{
+    (void)state;
+    for (int gpu = 0; gpu < 2; gpu++) {
+        struct device_properties properties = device();
+        struct training_config config, defaults, resolved;
+        int wrong = 0;
+
+        properties.is_gpu = gpu;
+        properties.shares_host_cores = !gpu;
+        knobs_defaults(&config);
+        assert_false(ladder_is_set(&config));
+        ladder_set_all_wrong(&config, &properties);
+        assert_true(ladder_is_set(&config));
+        resolved = config;
+        assert_int_equal(knobs_resolve(&resolved, &properties), STATUS_OK);
+        knobs_defaults(&defaults);
+        for (int i = 0; scenarios[i] != NULL; i++) {
+            char now[64], usual[64];
+            assert_int_equal(knob_get(&config, scenarios[i]->knob, now, sizeof now), STATUS_OK);
+            assert_int_equal(knob_get(&defaults, scenarios[i]->knob, usual, sizeof usual),
+                             STATUS_OK);
+            wrong += strcmp(now, usual) != 0 && strcmp(now, scenarios[i]->before) == 0;
+        }
+        if (wrong < 12)
+            fail_msg("only %d settings are wrong on a %s", wrong, gpu ? "GPU" : "CPU");
+        assert_int_equal(config.loader.workers, 0);
+        assert_int_equal(config.logging.loss_every, 1);
+        assert_int_equal(config.saving.save_every, 0);
+        assert_int_equal(config.optimizer.reads_overflow, defaults.optimizer.reads_overflow);
+        assert_true(gpu || config.loader.persistent_workers); /* an epoch is 128 steps */
+    }
+}
+
+static void a_scenario_reads_back_from_its_text(void **state)
+{
+    const struct own_change change = { "loss_every",         "1",   "20",
+                                       METRIC_MEMORY_GROWTH, GROWS, LOSS_ORDER };
+    struct own_scenario made, read;
+    char text[OWN_SCENARIO_TEXT];
+    (void)state;
+
+    assert_int_equal(own_scenario_make(&made, "one", "model=light launch=eager", &change),
+                     STATUS_OK);
+    assert_true(made.scenario.is_own);
+    own_scenario_print(text, &made.scenario);
+    assert_int_equal(own_scenario_parse(&read, "two", text), STATUS_OK);
+    assert_string_equal(read.scenario.name, "two");
+    assert_string_equal(read.scenario.base, "model=light launch=eager");
+    assert_string_equal(read.scenario.knob, "loss_every");
+    assert_string_equal(read.scenario.before, "1");
+    assert_string_equal(read.scenario.after, "20");
+    assert_int_equal(read.scenario.expect[0].metric, METRIC_MEMORY_GROWTH);
+    assert_int_equal(read.scenario.expect[0].direction, GROWS);
+    assert_int_equal(read.scenario.loss, LOSS_ORDER);
+    assert_int_equal(own_scenario_parse(&read, "two", "loss_every 1 20"), STATUS_BAD_USAGE);
+    assert_int_equal(own_scenario_parse(&read, "two", "a 1 2 none shrinks identical b=1"),
+                     STATUS_BAD_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_dearest_finding_is_fixed_first_until_none_is_left),
+        cmocka_unit_test(what_costs_little_is_fixed_in_the_last_pass),
+        cmocka_unit_test(the_last_pass_asks_no_price),
+        cmocka_unit_test(a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried),
+        cmocka_unit_test(an_undecided_fix_is_kept_in_the_last_pass),
+        cmocka_unit_test(what_refuses_a_fix_is_fixed_before_it),
+        cmocka_unit_test(a_fix_does_not_undo_another),
+        cmocka_unit_test(a_fix_that_changes_the_losses_is_taken_back),
+        cmocka_unit_test(no_rung_begins_that_the_time_does_not_hold),
+        cmocka_unit_test(an_interrupt_leaves_what_was_measured),
+        cmocka_unit_test(everything_wrong_is_possible_and_has_fixes),
+        cmocka_unit_test(a_scenario_reads_back_from_its_text),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,593 @@
+/* Verdicts from made-up repetitions: what is claimed, what is not, and what stays open. */
+#include "harness/lab/experiment/verdict.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PAIRS = 9 };
+
+/* A few percent up and down, and one outlier: what a shared machine does. */
+static const double quiet[PAIRS] = { 1, 1.01, 0.99, 1.02, 0.98, 1, 1.01, 0.99, 1.5 };
+static const double noisy[PAIRS] = { 1, 1.4, 0.7, 1.3, 0.75, 1.1, 0.9, 1.35, 0.8 };
+
+struct setting {
+    struct scenario scenario;
+    struct scenario_result result;
+    struct repetition repetitions[VARIANT_COUNT][PAIRS];
+};
+
+/* Everything is the same before and after: 100 of each metric, the losses 2, 1.9 ... */
+static void begin(struct setting *setting, int pairs)
+{
+    memset(setting, 0, sizeof *setting);
+    setting->scenario.name = "test";
+    setting->result.scenario = &setting->scenario;
+    setting->result.pairs = setting->result.protocol.repetitions = pairs;
+    strcpy(setting->result.device.kind, "cpu");
+    strcpy(setting->result.device.name, "CPU device (test)");
+    setting->result.device.shares_host_cores = true;
+    setting->result.device.host_cores = 2;
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        setting->result.repetitions[v] = setting->repetitions[v];
+        for (int i = 0; i < PAIRS; i++) {
+            struct repetition *repetition = &setting->repetitions[v][i];
+            for (int m = METRIC_FIRST; m < METRIC_COUNT; m++) repetition->metric[m] = 100;
+            for (int s = 0; s < LOSS_STEPS; s++) repetition->losses[s] = 2 - 0.1f * (float)s;
+        }
+    }
+}
+
+static void set(struct setting *setting, enum variant variant, enum metric metric, double value,
+                const double *noise)
+{
+    for (int i = 0; i < PAIRS; i++)
+        setting->repetitions[variant][i].metric[metric] = value * (noise != NULL ? noise[i] : 1);
+}
+
+static enum verdict give(struct setting *setting)
+{
+    assert_int_equal(verdict_give(&setting->result), STATUS_OK);
+    return setting->result.verdict;
+}
+
+static void effects_are_medians_of_paired_factors(void **state)
+{
+    struct setting setting;
+    const struct effect *effect = &setting.result.step_time;
+    (void)state;
+
+    begin(&setting, PAIRS);
+    setting.scenario.expect[0] = (struct expectation){ METRIC_STEP_TIME, GROWS, .at_least = 1.25 };
+    for (int i = 0; i < PAIRS; i++) {
+        setting.repetitions[VARIANT_BEFORE][i].metric[METRIC_STEP_TIME] = 10 * (i + 1);
+        setting.repetitions[VARIANT_AFTER][i].metric[METRIC_STEP_TIME] = 10;
+    }
+    give(&setting);
+    assert_true(effect->before == 50 && effect->after == 10);
+    assert_true(effect->factor == 5 && effect->low == 2 && effect->high == 8);
+    assert_float_equal(effect->coverage, 0.9609375, 1e-9);
+    assert_float_equal(setting.result.expectations[0].effect.factor, 0.2, 1e-12);
+
+    begin(&setting, 0);
+    give(&setting);
+    assert_true(isnan(effect->factor) && isnan(effect->before) && isnan(effect->low));
+}
+
+/* One expectation of the step time, and what it makes of a factor and its noise. */
+static void outcomes_follow_the_interval(void **state)
+{
+    static const struct {
+        struct expectation expectation;
+        double before, after;
+        const double *noise;
+        enum outcome outcome;
+        enum verdict verdict;
+        const char *reason; /* a piece of it */
+    } cases[] = {
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
+          150,
+          100,
+          quiet,
+          OUTCOME_MET,
+          VERDICT_REPRODUCED,
+          "" },
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
+          115,
+          100,
+          quiet,
+          OUTCOME_NOT_MET,
+          VERDICT_NOT_REPRODUCED,
+          "step_time: 1.15x faster (" },
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
+          100,
+          100,
+          quiet,
+          OUTCOME_NOT_MET,
+          VERDICT_NOT_REPRODUCED,
+          "step_time: no change (" },
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
+          100,
+          150,
+          quiet,
+          OUTCOME_NOT_MET,
+          VERDICT_NOT_REPRODUCED,
+          "step_time: 1.50x slower (" },
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
+          150,
+          100,
+          noisy,
+          OUTCOME_UNDECIDED,
+          VERDICT_UNDECIDED,
+          "too noisy" },
+        { { METRIC_STEP_TIME, GROWS, .at_least = 1.25 },
+          100,
+          150,
+          quiet,
+          OUTCOME_MET,
+          VERDICT_REPRODUCED,
+          "" },
+        /* Nothing stated: 5%. */
+        { { METRIC_STEP_TIME_P95, SHRINKS, .at_least = 0 },
+          103,
+          100,
+          quiet,
+          OUTCOME_UNDECIDED,
+          VERDICT_UNDECIDED,
+          "at least 1.05" },
+        { { METRIC_STEP_TIME_P95, SHRINKS, .at_least = 0 },
+          110,
+          100,
+          quiet,
+          OUTCOME_MET,
+          VERDICT_REPRODUCED,
+          "" },
+        /* From some to none. */
+        { { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .at_least = 10 },
+          7,
+          0,
+          NULL,
+          OUTCOME_MET,
+          VERDICT_REPRODUCED,
+          "" },
+        { { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .at_least = 10 },
+          0,
+          0,
+          NULL,
+          OUTCOME_NOT_MET,
+          VERDICT_NOT_REPRODUCED,
+          "allocations_per_step: no change (exact), expected down at least 10x" },
+        /* A range of factors. */
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .at_most = 1.4 },
+          130,
+          100,
+          quiet,
+          OUTCOME_MET,
+          VERDICT_REPRODUCED,
+          "" },
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .at_most = 1.4 },
+          150,
+          100,
+          quiet,
+          OUTCOME_NOT_MET,
+          VERDICT_NOT_REPRODUCED,
+          "expected 1.2x to 1.4x faster" },
+        /* Exactly the same in every repetition. */
+        { { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 3, .exact = true },
+          300,
+          100,
+          NULL,
+          OUTCOME_MET,
+          VERDICT_REPRODUCED,
+          "" },
+        { { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 3, .exact = true },
+          400,
+          100,
+          quiet,
+          OUTCOME_NOT_MET,
+          VERDICT_NOT_REPRODUCED,
+          "varies from 392 to 600" },
+        /* The metric's own bounds. */
+        { { METRIC_DATA_WAIT_SHARE, SHRINKS, .before_above = 0.5, .after_below = 0.15 },
+          0.6,
+          0.1,
+          quiet,
+          OUTCOME_MET,
+          VERDICT_REPRODUCED,
+          "" },
+        { { METRIC_DATA_WAIT_SHARE, SHRINKS, .before_above = 0.5, .after_below = 0.15 },
+          0.6,
+          0.2,
+          quiet,
+          OUTCOME_NOT_MET,
+          VERDICT_NOT_REPRODUCED,
+          "data_wait_share after is 0.2" },
+        { { METRIC_DATA_WAIT_SHARE, SHRINKS, .before_above = 0.5, .after_below = 0.15 },
+          0.4,
+          0.1,
+          quiet,
+          OUTCOME_NOT_MET,
+          VERDICT_NOT_REPRODUCED,
+          "data_wait_share before is 0.4" },
+        { { METRIC_DATA_WAIT_SHARE, SHRINKS, .before_above = 0.5 },
+          0.5,
+          0.1,
+          noisy,
+          OUTCOME_UNDECIDED,
+          VERDICT_UNDECIDED,
+          "before" },
+        /* Bound elsewhere. */
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CUDA },
+          100,
+          100,
+          quiet,
+          OUTCOME_NOT_BOUND,
+          VERDICT_SKIPPED,
+          "nothing is expected" },
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_FOUR_CORES },
+          100,
+          100,
+          quiet,
+          OUTCOME_NOT_BOUND,
+          VERDICT_SKIPPED,
+          "nothing is expected" },
+        /* Not measured. */
+        { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
+          NAN,
+          100,
+          NULL,
+          OUTCOME_UNDECIDED,
+          VERDICT_UNDECIDED,
+          "was not measured" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct setting setting;
+        begin(&setting, PAIRS);
+        setting.scenario.expect[0] = cases[i].expectation;
+        set(&setting, VARIANT_BEFORE, cases[i].expectation.metric, cases[i].before, cases[i].noise);
+        set(&setting, VARIANT_AFTER, cases[i].expectation.metric, cases[i].after, NULL);
+        if (cases[i].noise != NULL && cases[i].expectation.after_below > 0)
+            set(&setting, VARIANT_AFTER, cases[i].expectation.metric, cases[i].after,
+                cases[i].noise);
+        give(&setting);
+        if (setting.result.expectations[0].outcome != cases[i].outcome ||
+            setting.result.verdict != cases[i].verdict ||
+            strstr(setting.result.reason, cases[i].reason) == NULL)
+            fail_msg("case %zu: %s, %s, \"%s\"", i,
+                     outcome_name(setting.result.expectations[0].outcome),
+                     verdict_name(setting.result.verdict), setting.result.reason);
+        assert_int_equal(setting.result.expectation_count, 1);
+        assert_int_equal(setting.result.reason[0] == '\0',
+                         setting.result.verdict == VERDICT_REPRODUCED);
+    }
+}
+
+static void a_cost_fails_only_above_its_bound(void **state)
+{
+    static const struct {
+        double after;
+        enum outcome outcome;
+        enum verdict verdict;
+    } cases[] = {
+        { 120, OUTCOME_MET, VERDICT_REPRODUCED },
+        { 100, OUTCOME_MET, VERDICT_REPRODUCED },
+        { 50, OUTCOME_MET, VERDICT_REPRODUCED },
+        { 160, OUTCOME_NOT_MET, VERDICT_NOT_REPRODUCED },
+        { 140, OUTCOME_UNDECIDED, VERDICT_UNDECIDED },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct setting setting;
+        begin(&setting, PAIRS);
+        setting.scenario.expect[0] =
+            (struct expectation){ METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 3, .exact = true };
+        setting.scenario.expect[1] =
+            (struct expectation){ METRIC_STEP_TIME, GROWS, .at_least = 1.14, .at_most = 1.4,
+                                  .is_cost = true };
+        set(&setting, VARIANT_BEFORE, METRIC_ACTIVATION_PEAK, 400, NULL);
+        set(&setting, VARIANT_AFTER, METRIC_STEP_TIME, cases[i].after, quiet);
+        assert_int_equal(give(&setting), cases[i].verdict);
+        assert_int_equal(setting.result.expectations[1].outcome, cases[i].outcome);
+    }
+}
+
+/* 5% of the step time, and nothing else: a row of the list, not its end. */
+static void a_step_time_that_only_has_to_change_is_judged(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    for (int direction = SHRINKS; direction <= GROWS; direction++) {
+        begin(&setting, PAIRS);
+        setting.scenario.expect[0] = (struct expectation){ .metric = METRIC_STEP_TIME,
+                                                           .direction = (enum direction)direction };
+        setting.scenario.expect[1] =
+            (struct expectation){ METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10 };
+        set(&setting, VARIANT_BEFORE, METRIC_SYNCS_PER_STEP, 2000, NULL);
+        set(&setting, direction == SHRINKS ? VARIANT_BEFORE : VARIANT_AFTER, METRIC_STEP_TIME, 150,
+            quiet);
+        assert_int_equal(give(&setting), VERDICT_REPRODUCED);
+        assert_int_equal(setting.result.expectation_count, 2);
+        assert_true(setting.result.expectations[0].effect.factor > 1.4);
+    }
+}
+
+static void a_cost_alone_reproduces_nothing(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    begin(&setting, PAIRS);
+    setting.scenario.expect[0] =
+        (struct expectation){ METRIC_STEP_TIME, GROWS, .at_most = 1.4, .is_cost = true };
+    assert_int_equal(give(&setting), VERDICT_SKIPPED);
+}
+
+/* The same settings on both sides: what a factor of the step time and its noise are called. */
+static void an_aa_comparison_says_whether_the_same_looks_different(void **state)
+{
+    static const struct {
+        double before, after;
+        const double *noise;
+        int pairs;
+        enum verdict verdict;
+        const char *reason; /* a piece of it */
+    } cases[] = {
+        { 100, 100, NULL, PAIRS, VERDICT_NO_DIFFERENCE, "" },
+        { 100, 100, quiet, PAIRS, VERDICT_NO_DIFFERENCE, "" },
+        { 102, 100, quiet, PAIRS, VERDICT_NO_DIFFERENCE, "" },
+        { 100, 102, quiet, PAIRS, VERDICT_NO_DIFFERENCE, "" },
+        { 104, 100, quiet, PAIRS, VERDICT_UNDECIDED, "1.04 (1.03 to 1.061)" },
+        { 100, 104, quiet, PAIRS, VERDICT_UNDECIDED, "too noisy" },
+        { 100, 100, noisy, PAIRS, VERDICT_UNDECIDED, "too noisy" },
+        { 120, 100, noisy, PAIRS, VERDICT_UNDECIDED, "0.9524 to 1.05" },
+        { 110, 100, quiet, PAIRS, VERDICT_DIFFERENT, "1.1 (1.089 to 1.122)" },
+        { 100, 110, quiet, PAIRS, VERDICT_DIFFERENT, "a false alarm" },
+        { 100, 100, quiet, 5, VERDICT_UNDECIDED, "--repetitions 6" },
+        { 200, 100, NULL, 5, VERDICT_UNDECIDED, "--repetitions 6" },
+        { NAN, 100, NULL, PAIRS, VERDICT_UNDECIDED, "was not measured" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct setting setting;
+        begin(&setting, cases[i].pairs);
+        setting.result.protocol.aa = true;
+        set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, cases[i].before, cases[i].noise);
+        set(&setting, VARIANT_AFTER, METRIC_STEP_TIME, cases[i].after, NULL);
+        give(&setting);
+        if (setting.result.verdict != cases[i].verdict ||
+            strstr(setting.result.reason, cases[i].reason) == NULL)
+            fail_msg("case %zu: %s, \"%s\"", i, verdict_name(setting.result.verdict),
+                     setting.result.reason);
+        assert_int_equal(setting.result.reason[0] == '\0',
+                         setting.result.verdict == VERDICT_NO_DIFFERENCE);
+    }
+}
+
+static void an_aa_comparison_expects_nothing_but_identical_losses(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    begin(&setting, PAIRS);
+    setting.result.protocol.aa = true;
+    setting.scenario.expect[0] =
+        (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 };
+    setting.scenario.loss = LOSS_16_BIT;
+    assert_int_equal(give(&setting), VERDICT_NO_DIFFERENCE);
+    assert_int_equal(setting.result.expectation_count, 0);
+
+    /* What would do between variants. */
+    setting.repetitions[VARIANT_AFTER][4].losses[5] *= 1 + 1e-3f;
+    assert_int_equal(give(&setting), VERDICT_FAILED);
+    assert_non_null(strstr(setting.result.reason, "two runs with the same settings"));
+    setting.result.protocol.aa = false;
+    assert_int_equal(give(&setting), VERDICT_NOT_REPRODUCED);
+    assert_true(setting.result.losses_agree);
+
+    /* A crash is one here, too. */
+    begin(&setting, 0);
+    setting.result.protocol.aa = true;
+    assert_int_equal(give(&setting), VERDICT_FAILED);
+}
+
+static void too_few_pairs_decide_only_what_is_exact(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    for (int pairs = 1; pairs < 6; pairs++) {
+        begin(&setting, pairs);
+        setting.scenario.expect[0] =
+            (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 };
+        set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, 300, quiet);
+        assert_int_equal(give(&setting), VERDICT_UNDECIDED);
+        assert_non_null(strstr(setting.result.reason, "--repetitions"));
+
+        setting.scenario.expect[0].exact = true;
+        set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, 300, NULL);
+        assert_int_equal(give(&setting), VERDICT_REPRODUCED);
+    }
+}
+
+static void the_worst_outcome_gives_the_verdict(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    begin(&setting, PAIRS);
+    setting.scenario.expect[0] =
+        (struct expectation){ METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10 };
+    setting.scenario.expect[1] =
+        (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 };
+    setting.scenario.expect[2] =
+        (struct expectation){ METRIC_COPIES_PER_STEP, SHRINKS, .at_least = 2 };
+    set(&setting, VARIANT_BEFORE, METRIC_SYNCS_PER_STEP, 2000, NULL);
+    set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, 150, noisy);
+    assert_int_equal(give(&setting), VERDICT_NOT_REPRODUCED);
+    assert_int_equal(setting.result.expectation_count, 3);
+    assert_null(strstr(setting.result.reason, "syncs"));
+    assert_null(strstr(setting.result.reason, "step_time"));
+    assert_non_null(strstr(setting.result.reason, "copies_per_step"));
+
+    set(&setting, VARIANT_BEFORE, METRIC_COPIES_PER_STEP, 300, NULL);
+    assert_int_equal(give(&setting), VERDICT_UNDECIDED);
+    set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, 150, quiet);
+    assert_int_equal(give(&setting), VERDICT_REPRODUCED);
+    assert_float_equal(setting.result.step_time.factor, 1.5, 0.02);
+}
+
+static void losses_must_agree_as_far_as_is_stated(void **state)
+{
+    static const struct {
+        enum loss_check check;
+        const char *precisions[VARIANT_COUNT];
+        float change; /* of one loss, 1.5, relatively; the largest is 2 */
+        bool agree;
+    } cases[] = {
+        { LOSS_IDENTICAL, { "fp32", "fp32" }, 0, true },
+        { LOSS_IDENTICAL, { "fp32", "fp32" }, 3e-7f, false },
+        { LOSS_IDENTICAL, { "bf16", "bf16" }, 3e-7f, false },
+        { LOSS_IDENTICAL, { "fp32", "fp32" }, NAN, false },
+        { LOSS_ORDER, { "fp32", "fp32" }, 5e-6f, true },
+        { LOSS_ORDER, { "fp32", "fp32" }, 2e-5f, false },
+        { LOSS_ORDER, { "fp32", "fp32" }, INFINITY, false },
+        { LOSS_ORDER, { "bf16", "bf16" }, 1.5e-2f, true },
+        { LOSS_ORDER, { "bf16", "bf16" }, 3e-2f, false },
+        { LOSS_ORDER, { "tf32", "tf32" }, 2e-5f, true },
+        { LOSS_ORDER, { "fp32", "bf16" }, 2e-5f, true },
+        { LOSS_16_BIT, { "fp32", "bf16" }, 1.5e-2f, true },
+        { LOSS_16_BIT, { "fp32", "bf16" }, 3e-2f, false },
+        { LOSS_16_BIT, { "fp32", "bf16" }, NAN, false },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct setting setting;
+        begin(&setting, PAIRS);
+        setting.scenario.loss = cases[i].check;
+        for (int v = 0; v < VARIANT_COUNT; v++)
+            setting.result.fp32[v] = strcmp(cases[i].precisions[v], "fp32") == 0;
+        setting.scenario.expect[0] =
+            (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 };
+        set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, 150, quiet);
+        setting.repetitions[VARIANT_AFTER][4].losses[5] *= 1 + cases[i].change;
+        assert_int_equal(give(&setting), cases[i].agree ? VERDICT_REPRODUCED : VERDICT_FAILED);
+        assert_int_equal(setting.result.losses_agree, cases[i].agree);
+        if (cases[i].agree)
+            assert_float_equal((float)setting.result.loss_difference, 1.5F * cases[i].change / 2,
+                               3e-7F);
+        else
+            assert_non_null(strstr(setting.result.reason, "loss"));
+    }
+}
+
+/* A NaN on both sides is not agreement, and a later finite loss does not hide it. */
+static void two_broken_losses_do_not_agree(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    begin(&setting, PAIRS);
+    setting.repetitions[VARIANT_BEFORE][0].losses[0] = NAN;
+    setting.repetitions[VARIANT_AFTER][0].losses[0] = NAN;
+    assert_int_equal(give(&setting), VERDICT_FAILED);
+    assert_true(isnan(setting.result.loss_difference));
+}
+
+static void no_pair_is_a_failure(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    begin(&setting, 0);
+    setting.scenario.expect[0] =
+        (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 };
+    assert_int_equal(give(&setting), VERDICT_FAILED);
+    assert_true(setting.result.reason[0] != '\0');
+}
+
+/* Others can hide a time's change, but no count, and what shows nevertheless is reproduced. */
+static void what_others_may_hide_is_undecided(void **state)
+{
+    static const struct {
+        double before, others, stolen;
+        bool exact;
+        enum verdict verdict;
+    } cases[] = {
+        { 115, 0.1, 0.1, false, VERDICT_NOT_REPRODUCED },
+        { 115, 0.3, 0, false, VERDICT_UNDECIDED },
+        { 115, 0, 0.3, false, VERDICT_UNDECIDED },
+        { 115, 0.3, 0, true, VERDICT_NOT_REPRODUCED },
+        { 115, NAN, NAN, false, VERDICT_NOT_REPRODUCED },
+        { 150, 0.3, 0, false, VERDICT_REPRODUCED },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct setting setting;
+        begin(&setting, PAIRS);
+        setting.scenario.expect[0] =
+            (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25,
+                                  .exact = cases[i].exact };
+        setting.result.cpu_loss = (struct cpu_loss){ cases[i].others, cases[i].stolen, 2 };
+        set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, cases[i].before, NULL);
+        assert_int_equal(give(&setting), cases[i].verdict);
+        if (cases[i].verdict == VERDICT_UNDECIDED) {
+            assert_non_null(strstr(setting.result.reason, "step_time: 1.15x faster ("));
+            assert_non_null(strstr(setting.result.reason, "0.30 of 2 cores meanwhile"));
+        }
+    }
+}
+
+static void the_worst_count_of_damaged_samples_is_kept(void **state)
+{
+    struct setting setting;
+    (void)state;
+
+    begin(&setting, PAIRS);
+    setting.repetitions[VARIANT_AFTER][3].damaged_samples = 4;
+    setting.repetitions[VARIANT_BEFORE][2].damaged_samples = 3;
+    give(&setting);
+    assert_int_equal(setting.result.damaged_samples, 4);
+}
+
+static void names_are_those_of_the_result_files(void **state)
+{
+    (void)state;
+
+    assert_string_equal(verdict_name(VERDICT_NOT_REPRODUCED), "not reproduced");
+    assert_string_equal(verdict_name(VERDICT_NO_DIFFERENCE), "no difference");
+    assert_string_equal(verdict_name(VERDICT_DIFFERENT), "different");
+    assert_string_equal(verdict_name(VERDICT_FAILED), "failed");
+    assert_string_equal(verdict_name(VERDICT_COUNT), "unknown");
+    assert_string_equal(outcome_name(OUTCOME_NOT_BOUND), "not bound");
+    assert_string_equal(outcome_name((enum outcome)17), "unknown");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(effects_are_medians_of_paired_factors),
+        cmocka_unit_test(outcomes_follow_the_interval),
+        cmocka_unit_test(a_cost_fails_only_above_its_bound),
+        cmocka_unit_test(a_step_time_that_only_has_to_change_is_judged),
+        cmocka_unit_test(a_cost_alone_reproduces_nothing),
+        cmocka_unit_test(an_aa_comparison_says_whether_the_same_looks_different),
+        cmocka_unit_test(an_aa_comparison_expects_nothing_but_identical_losses),
+        cmocka_unit_test(too_few_pairs_decide_only_what_is_exact),
+        cmocka_unit_test(the_worst_outcome_gives_the_verdict),
+        cmocka_unit_test(losses_must_agree_as_far_as_is_stated),
+        cmocka_unit_test(two_broken_losses_do_not_agree),
+        cmocka_unit_test(no_pair_is_a_failure),
+        cmocka_unit_test(what_others_may_hide_is_undecided),
+        cmocka_unit_test(the_worst_count_of_damaged_samples_is_kept),
+        cmocka_unit_test(names_are_those_of_the_result_files),
+    };
+    return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+}

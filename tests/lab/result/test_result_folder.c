@@ -1,0 +1,333 @@
+/* The folder of a run: at every moment its result file and the traces in it belong together, one run at a
+ * time writes to it, and nothing of a user's is removed. */
+#include "harness/base/system/atomic_file.h"
+#include "harness/lab/result/result_file.h"
+#include "tests/fixtures/cmocka_prelude.h"
+#include "tests/lab/result/result_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/chokepoint-test-XXXXXX");
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
+{
+    (void)facts;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *below(const char *name)
+{
+    static char path[200];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static bool is_there(const char *name)
+{
+    return access(below(name), F_OK) == 0;
+}
+
+static void put(const char *name, const char *text)
+{
+    FILE *file = fopen(below(name), "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void make(const char *name)
+{
+    assert_int_equal(mkdir(below(name), 0777), 0);
+}
+
+static struct result_file *begin(bool traced)
+{
+    struct result_file *file = NULL;
+
+    assert_int_equal(result_file_open(&file, folder, traced, &fixture_device, &fixture_health),
+                     STATUS_OK);
+    return file;
+}
+
+/* Refused, with a sentence that says `why`. */
+static void refused(const char *why)
+{
+    struct result_file *file = NULL;
+
+    assert_int_equal(result_file_open(&file, folder, true, &fixture_device, &fixture_health),
+                     STATUS_IO);
+    if (strstr(status_last()->text, why) == NULL)
+        fail_msg("\"%s\" is not in: %s", why, status_last()->text);
+    assert_null(file);
+}
+
+/* Writes the traces of item_sync as a run does, and adds the scenario that names them. */
+static void add(struct result_file *file)
+{
+    const struct result_folder *where = result_file_folder(file);
+    struct scenario_result result;
+    char traces[128], name[200];
+
+    fixture_reproduced(&result, 6);
+    snprintf(traces, sizeof traces, "%s/%s", where->path, where->traces);
+    result.protocol.traces = traces;
+    for (int v = 0; v < VARIANT_COUNT && where->traces[0] != '\0'; v++) {
+        snprintf(result.tracing[v].file, sizeof result.tracing[v].file, "item_sync.%s.json.gz",
+                 variant_name((enum variant)v));
+        snprintf(name, sizeof name, "%s/%s", where->traces, result.tracing[v].file);
+        put(name, "a trace");
+    }
+    assert_int_equal(result_file_add(file, &result), STATUS_OK);
+    fixture_release(&result);
+}
+
+static void a_whole_run(bool traced)
+{
+    struct result_file *file = begin(traced);
+
+    add(file);
+    result_file_close(file);
+}
+
+static void assert_names(const char *traces)
+{
+    char name[RESULT_TRACES_NAME];
+
+    result_folder_traces(name, folder);
+    assert_string_equal(name, traces);
+}
+
+static void older_results_stay_until_a_scenario_is_complete(void **state)
+{
+    struct result_file *file;
+    (void)state;
+
+    a_whole_run(true);
+    assert_names("traces");
+    file = begin(true);
+    assert_int_equal(strlen(result_file_folder(file)->date), 25);
+    assert_string_equal(result_file_folder(file)->traces, "traces-2");
+    assert_names("traces");
+    assert_true(is_there("traces/item_sync.before.json.gz"));
+    add(file);
+    assert_string_equal(result_file_folder(file)->date, "");
+    assert_names("traces-2");
+    assert_true(is_there("traces-2/item_sync.after.json.gz"));
+    assert_false(is_there("traces"));
+    result_file_close(file);
+    assert_false(is_there("run.lock"));
+
+    a_whole_run(true);
+    assert_names("traces");
+    assert_false(is_there("traces-2"));
+    a_whole_run(false);
+    assert_names("");
+    assert_false(is_there("traces"));
+}
+
+static void a_run_without_a_complete_scenario_leaves_no_trace_of_itself(void **state)
+{
+    struct result_file *file;
+    (void)state;
+
+    a_whole_run(true);
+    file = begin(true);
+    put("traces-2/item_sync.before.json.gz", "a trace");
+    put("traces-2/item_sync.after.json.gz.a1B2c3" ATOMIC_FILE_END, "half a tr");
+    result_file_close(file);
+    assert_false(is_there("traces-2"));
+    assert_false(is_there("run.lock"));
+    assert_names("traces");
+    assert_true(is_there("traces/item_sync.before.json.gz"));
+}
+
+static void traces_that_the_file_does_not_name_are_removed_at_the_end(void **state)
+{
+    struct result_file *file = begin(true);
+    (void)state;
+
+    add(file);
+    put("traces/precision.before.json.gz", "of a scenario that was interrupted");
+    result_file_close(file);
+    assert_true(is_there("traces/item_sync.before.json.gz"));
+    assert_false(is_there("traces/precision.before.json.gz"));
+}
+
+/* Begins a run in a process that is killed; `complete`: after its scenario was added. */
+static void a_killed_run(bool complete)
+{
+    int ended;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct result_file *file = begin(true);
+        put("traces-2/precision.before.json.gz.a1B2c3" ATOMIC_FILE_END, "half a tr");
+        if (complete)
+            add(file);
+        raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFSIGNALED(ended));
+}
+
+static void the_next_run_removes_what_a_killed_one_left(void **state)
+{
+    (void)state;
+
+    a_whole_run(true);
+    a_killed_run(false);
+    assert_names("traces");
+    assert_true(is_there("run.lock") && is_there("traces-2"));
+    result_file_close(begin(false));
+    assert_true(is_there("traces/item_sync.before.json.gz"));
+    assert_false(is_there("run.lock") || is_there("traces-2"));
+
+    a_killed_run(true);
+    assert_names("traces-2");
+    result_file_close(begin(false));
+    assert_true(is_there("traces-2/item_sync.before.json.gz"));
+    assert_false(is_there("traces-2/precision.before.json.gz.a1B2c3" ATOMIC_FILE_END));
+    assert_false(is_there("run.lock"));
+}
+
+/* Between the rename of result.json and the removal of the older traces. */
+static void a_run_killed_while_it_replaced_is_tidied_up(void **state)
+{
+    (void)state;
+
+    a_whole_run(true);
+    a_whole_run(true);
+    assert_names("traces-2");
+    make("traces");
+    put("traces/item_sync.before.json.gz", "older");
+    put("run.lock", "traces-2\ntraces\n");
+    result_file_close(begin(false));
+    assert_names("traces-2");
+    assert_true(is_there("traces-2/item_sync.before.json.gz"));
+    assert_false(is_there("traces"));
+}
+
+static void a_list_that_names_others_removes_nothing(void **state)
+{
+    (void)state;
+
+    make("mine");
+    make("traces-x");
+    put("mine/item_sync.before.json.gz", "mine");
+    put("traces-x/item_sync.before.json.gz", "mine");
+    put("run.lock", "mine\ntraces-x\n../elsewhere\n.\n\ntraces/../mine\n");
+    result_file_close(begin(false));
+    assert_true(is_there("mine/item_sync.before.json.gz"));
+    assert_true(is_there("traces-x/item_sync.before.json.gz"));
+}
+
+static void files_of_the_user_stay(void **state)
+{
+    (void)state;
+
+    make("traces");
+    put("traces/item_sync.before.json.gz", "not of a result: it stays");
+    a_whole_run(true);
+    assert_names("traces-2");
+    put("traces-2/notes.txt", "mine");
+    put("traces-2/mine.before.json.gz", "mine");
+    a_whole_run(true);
+    assert_names("traces-3");
+    assert_true(is_there("traces/item_sync.before.json.gz"));
+    assert_true(is_there("traces-2/notes.txt"));
+    assert_true(is_there("traces-2/mine.before.json.gz"));
+    assert_false(is_there("traces-2/item_sync.before.json.gz"));
+}
+
+static void a_result_file_of_another_program_is_not_replaced(void **state)
+{
+    static const char *const others[] = { "{\"context\": {}, \"benchmarks\": []}", "{}", "",
+                                          "text" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        put("result.json", others[i]);
+        refused("is not a result of chokepoint run");
+        assert_false(is_there("run.lock"));
+    }
+}
+
+/* A second run in the same process, since a lock belongs to the opened file. */
+static void a_second_run_is_refused_until_the_first_has_ended(void **state)
+{
+    struct result_file *first = begin(true);
+    (void)state;
+
+    for (int i = 0; i < 2; i++) refused("another run is under way");
+    add(first);
+    assert_names("traces");
+    result_file_close(first);
+    a_whole_run(true);
+    assert_names("traces-2");
+}
+
+/* A child that is still there after its parent was killed has the lock open, and the parent could not
+ * remove the file. */
+static void the_folder_is_locked_while_a_child_has_the_lock(void **state)
+{
+    struct result_file *first = begin(true);
+    int kept = dup(result_file_folder(first)->lock);
+    char lock[200], aside[200];
+    (void)state;
+
+    snprintf(lock, sizeof lock, "%s", below("run.lock"));
+    snprintf(aside, sizeof aside, "%s", below("aside"));
+    assert_int_equal(rename(lock, aside), 0);
+    result_file_close(first);
+    assert_int_equal(rename(aside, lock), 0);
+    refused("another run is under way");
+    close(kept);
+    result_file_close(begin(true));
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(older_results_stay_until_a_scenario_is_complete),
+        IN_A_FOLDER(a_run_without_a_complete_scenario_leaves_no_trace_of_itself),
+        IN_A_FOLDER(traces_that_the_file_does_not_name_are_removed_at_the_end),
+        IN_A_FOLDER(the_next_run_removes_what_a_killed_one_left),
+        IN_A_FOLDER(a_run_killed_while_it_replaced_is_tidied_up),
+        IN_A_FOLDER(a_list_that_names_others_removes_nothing),
+        IN_A_FOLDER(files_of_the_user_stay),
+        IN_A_FOLDER(a_result_file_of_another_program_is_not_replaced),
+        IN_A_FOLDER(a_second_run_is_refused_until_the_first_has_ended),
+        IN_A_FOLDER(the_folder_is_locked_while_a_child_has_the_lock),
+    };
+
+    return cmocka_run_group_tests_name("result_folder", tests, NULL, NULL);
+}
