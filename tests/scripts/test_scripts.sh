@@ -282,7 +282,7 @@ an_include_that_points_up_is_named()
     planted harness/desk/read/bad.h scenarios/scenario.h 'scenarios is above harness/desk/read'
     planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios is above scenarios/training/step'
     planted harness/lab/device/cpu/bad.c harness/lab/experiment/result.h 'harness/lab/experiment is above'
-    planted tests/bad.c harness/cli/line/options.h 'harness/cli is above tests'
+    planted tests/bad.c harness/cli/line/options.h 'harness/cli/line is above tests'
     planted kernels/bad.c harness/base/status.h 'kernels includes nothing but kernels'
     planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'
     planted harness/desk/page/bad.c status.h 'write the path from the root'

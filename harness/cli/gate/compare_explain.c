@@ -4,7 +4,7 @@
 #include "harness/cli/line/commands.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/page/trace_change_page.h"
-#include "harness/lab/result/result_folder.h"
+#include "harness/text/result_traces.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -155,7 +155,7 @@ static bool find_trace(char path[PATH_MAX], const char *result, const char *row)
     snprintf(folder, sizeof folder, "%.*s",
              is_file ? (end != NULL ? (int)(end - result) : 1) : (int)strlen(result),
              is_file && end == NULL ? "." : result);
-    result_folder_traces(traces, folder);
+    result_traces_in(traces, folder);
     return traces[0] != '\0' &&
            snprintf(path, PATH_MAX, "%s/%s/%.*s.%s.json.gz", folder, traces, (int)(slash - row),
                     row, slash + 1) < PATH_MAX &&

@@ -2,7 +2,7 @@
 #ifndef HARNESS_CLI_JOB_CHOOSE_H
 #define HARNESS_CLI_JOB_CHOOSE_H
 
-#include "harness/cli/line/flags.h"
+#include "harness/cli/job/job_flags.h"
 #include "scenarios/scenario.h"
 
 /* The one scenario that `command` takes. BAD_USAGE names one that is near, or all. */

@@ -1,5 +1,5 @@
 /* The commands of the program, a const row each. A command is a file of its own and a line in the list
- * of main.c. */
+ * of main.c; those of the desk also in desk_main.c. */
 #ifndef HARNESS_CLI_LINE_COMMANDS_H
 #define HARNESS_CLI_LINE_COMMANDS_H
 

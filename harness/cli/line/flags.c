@@ -1,79 +1,14 @@
 #include "harness/cli/line/flags.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct flags flags_default(void)
 {
-    return (struct flags){ .device = "auto",
-                           .seed = protocol_default(false).seed,
-                           .out = "chokepoint-result" };
+    return (struct flags){ .device = "auto", .out = "chokepoint-result" };
 }
 
 struct page flags_page(const struct flags *flags)
 {
     return flags->format == FORMAT_MARKDOWN ? page_markdown(stdout)
                                             : page_console(stdout, flags->color);
-}
-
-enum status flags_open_device(struct device **device, const struct flags *flags)
-{
-    const struct device_options options = { .memory_bytes = flags->device_memory, .spin_ns = -1 };
-
-    return device_open(device, flags->device, &options);
-}
-
-enum status flags_check_ranks(const struct flags *flags, const struct scenario *scenario)
-{
-    enum status status = STATUS_OK;
-    const struct protocol protocol = flags_protocol(flags);
-
-    if (flags->ranks > 0 && protocol_ranks(&protocol, scenario) == 1)
-        FAIL(STATUS_BAD_USAGE,
-             "--ranks=%d: %s trains on one rank; leave out --ranks, or name scenarios of the group "
-             "ranks",
-             flags->ranks, scenario->name);
-
-out:
-    return status;
-}
-
-struct protocol flags_protocol(const struct flags *flags)
-{
-    struct protocol protocol = protocol_default(flags->quick);
-
-    protocol.device = flags->device;
-    protocol.device_memory = flags->device_memory;
-    protocol.data = flags->data[0] != '\0' ? flags->data : NULL;
-    protocol.aa = flags->aa;
-    protocol.seed = flags->seed;
-    protocol.ranks = flags->ranks;
-    if (flags->repetitions > 0) {
-        protocol.repetitions = flags->repetitions;
-        protocol.extra = 0;
-    }
-    return protocol;
-}
-
-/* One folder has many names, and results are compared by what they name. */
-enum status flags_take_data(void *member, const struct option_row *row, const char *value)
-{
-    enum status status = STATUS_OK;
-    char *data = member;
-
-    if (value[0] == '\0')
-        FAIL(STATUS_BAD_USAGE, "--%s is empty: name the folder of the images", row->name);
-    if (realpath(value, data) == NULL) /* whoever reads it says what is wrong with it */
-        snprintf(data, PATH_MAX, "%s", value);
-
-out:
-    return status;
-}
-
-enum status flags_take_seed(void *member, const struct option_row *row, const char *value)
-{
-    struct flags *flags = member;
-
-    flags->has_seed = true;
-    return value_unsigned(&flags->seed, row, value);
 }

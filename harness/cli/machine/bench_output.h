@@ -3,7 +3,7 @@
 #define HARNESS_CLI_MACHINE_BENCH_OUTPUT_H
 
 #include "benches/roofs.h"
-#include "harness/cli/line/flags.h"
+#include "harness/cli/job/job_flags.h"
 #include "harness/desk/fleet/standing.h"
 #include "harness/lab/bench/bench_console.h"
 #include "harness/lab/bench/rounds.h"

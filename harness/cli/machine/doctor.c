@@ -1,8 +1,8 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/job/interrupt.h"
+#include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/flags.h"
 #include "harness/cli/machine/doctor_soak.h"
 #include "harness/desk/fleet/standing.h"
 #include "harness/lab/bench/device_context.h"
@@ -168,13 +168,20 @@ out:
 
 static enum status compare_with_others(struct doctor *doctor)
 {
+    struct own_figure figures[CHECKS_MAX];
+    int count = 0;
     char kind[512];
 
     if (doctor->against == NULL || doctor->device == NULL)
         return STATUS_OK;
     node_kind(kind, sizeof kind, device_properties(doctor->device)->name,
               doctor->machine.cpu_model);
-    return standings_of_checks(&doctor->standings, &doctor->checks, &doctor->fleet, kind);
+    for (int i = 0; i < doctor->checks.count; i++) {
+        const struct check *check = &doctor->checks.rows[i];
+        if (check->unit != NULL && figure_is_speed(check->unit))
+            figures[count++] = (struct own_figure){ check->name, check->unit, check->number };
+    }
+    return standings_make(&doctor->standings, figures, count, &doctor->fleet, kind);
 }
 
 /* "node17: no (numerics_gemm, gpu_ecc)" */

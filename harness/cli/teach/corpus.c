@@ -1,8 +1,8 @@
 /* chokepoint corpus: traces whose causes are known and whose fixes were measured, to judge diagnosers by. */
 #include "harness/base/figures/quantity.h"
 #include "harness/cli/job/interrupt.h"
+#include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/flags.h"
 #include "harness/lab/corpus/corpus_truth.h"
 #include "harness/lab/experiment/parent/progress.h"
 
@@ -46,7 +46,7 @@ static enum status draw(struct corpus *corpus)
     corpus->items = calloc((size_t)corpus->count, sizeof *corpus->items);
     if (corpus->items == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d items", corpus->count);
-    TRY(corpus_draw(corpus->items, corpus->count, corpus->flags.seed, &corpus->device));
+    TRY(corpus_draw(corpus->items, corpus->count, flags_seed(&corpus->flags), &corpus->device));
 
 out:
     return status;
@@ -139,8 +139,8 @@ static enum status make(struct corpus *corpus)
                                   .stop = interrupt_flag() };
     struct status_error error;
 
-    status = corpus_truth_open(&corpus->truth, corpus->flags.out, corpus->flags.seed, corpus->count,
-                               &order.protocol, &corpus->device, &corpus->health);
+    status = corpus_truth_open(&corpus->truth, corpus->flags.out, flags_seed(&corpus->flags),
+                               corpus->count, &order.protocol, &corpus->device, &corpus->health);
     if (status != STATUS_OK)
         status_context("--out=%.60s", corpus->flags.out);
     TRY(status);

@@ -1,6 +1,6 @@
 /* chokepoint list: the scenarios by what is at fault, and what this device can show of them. */
+#include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/flags.h"
 #include "harness/lab/result/scenario_json.h"
 #include "harness/text/wrap.h"
 #include "scenarios/scenario.h"

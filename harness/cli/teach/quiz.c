@@ -1,8 +1,8 @@
 /* chokepoint quiz: a trace of an earlier run without its name, and questions about it, marked by what that run
  * measured; or a class's pages of them, with the key. */
 #include "harness/base/system/atomic_file.h"
+#include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/flags.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/cli/teach/quiz_answer.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -231,7 +231,7 @@ static enum status write_key_json(const struct quiz *quiz, int count)
     char *text = NULL, path[PATH_MAX];
 
     json_integer(&json, root, "schema", KEY_SCHEMA);
-    json_unsigned(&json, root, "seed", quiz->flags.seed);
+    json_unsigned(&json, root, "seed", flags_seed(&quiz->flags));
     array = json_array(&json, root, "sets");
     for (int i = 0; i < count; i++) add_key(&json, array, &quiz->sets.items[i], i);
     TRY(json_print(&json, root, &text));
@@ -315,7 +315,7 @@ static enum status run_quiz(void *context, int *exit_code)
     if (quiz->sheet > 0 && quiz->answers != NULL)
         FAIL(STATUS_BAD_USAGE, "--answers answers one trace; --sheet asks about several");
     TRY(measured_before_read(&quiz->measured, path));
-    TRY(quiz_sets_make(&quiz->sets, &quiz->measured.result, path, quiz->flags.seed));
+    TRY(quiz_sets_make(&quiz->sets, &quiz->measured.result, path, flags_seed(&quiz->flags)));
     TRY(quiz->sheet > 0 ? write_sheet(quiz) : ask(quiz, &quiz->sets.items[0]));
 
 out:

@@ -1,7 +1,7 @@
 #include "harness/cli/traces/trace_paths.h"
 
 #include "harness/base/words/ends_in.h"
-#include "harness/lab/result/result_folder.h"
+#include "harness/text/result_traces.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -90,7 +90,7 @@ static enum status add_folder(struct trace_paths *paths, const char *folder)
     TRY(join(result, folder, RESULT));
     if (access(result, F_OK) != 0)
         return add_files(paths, folder);
-    result_folder_traces(name, folder);
+    result_traces_in(name, folder);
     TRY(join(traces, folder, name[0] != '\0' ? name : "traces"));
     if (!is_folder(traces))
         FAIL(STATUS_BAD_INPUT, "%s has no traces beside it: it was made with --no-trace or --aa",
@@ -117,7 +117,7 @@ static enum status add_file(struct trace_paths *paths, const char *path)
         return add(paths, path);
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - folder) + 1 : 2,
              slash != NULL ? path : "./");
-    result_folder_traces(traces, folder);
+    result_traces_in(traces, folder);
     if (traces[0] == '\0')
         return add(paths, path);
     TRY(join(below, folder, traces));

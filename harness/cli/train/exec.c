@@ -2,10 +2,10 @@
  *
  * `run` starts it as a child. By hand it is for profilers: the process does nothing but train. */
 #include "harness/cli/job/choose.h"
+#include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/rank_job.h"
 #include "harness/cli/job/written_trace.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/flags.h"
 #include "harness/lab/device/many_ranks.h"
 #include "harness/lab/experiment/child/timing.h"
 #include "harness/lab/experiment/child/tracing.h"

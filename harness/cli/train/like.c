@@ -105,6 +105,7 @@ static enum status take_flags(const struct like *like, const char *name,
                         : "it had the device's own memory, so leave out --device-memory",
              (long long)bytes);
     flags->seed = config->seed;
+    flags->has_seed = true;
     snprintf(flags->data, sizeof flags->data, "%s", data != NULL ? data : "");
     flags->device_memory = bytes;
     flags->quick =

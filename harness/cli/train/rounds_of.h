@@ -8,7 +8,7 @@
 #ifndef HARNESS_CLI_TRAIN_ROUNDS_OF_H
 #define HARNESS_CLI_TRAIN_ROUNDS_OF_H
 
-#include "harness/cli/line/flags.h"
+#include "harness/cli/job/job_flags.h"
 
 /* Set by the options below. */
 struct rounds_of {

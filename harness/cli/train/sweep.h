@@ -2,7 +2,7 @@
 #ifndef HARNESS_CLI_TRAIN_SWEEP_H
 #define HARNESS_CLI_TRAIN_SWEEP_H
 
-#include "harness/cli/line/flags.h"
+#include "harness/cli/job/job_flags.h"
 #include "harness/cli/train/measure.h"
 #include "harness/lab/search/knee.h"
 

@@ -3,10 +3,10 @@
  * Every knob is a flag, made from the table that scenarios use too. */
 #include "harness/base/system/atomic_file.h"
 #include "harness/cli/job/interrupt.h"
+#include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/rank_job.h"
 #include "harness/cli/job/written_trace.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/flags.h"
 #include "harness/cli/train/measure.h"
 #include "harness/cli/train/sweep.h"
 #include "harness/cli/train/train_ladder.h"

@@ -2,7 +2,7 @@
 #ifndef HARNESS_CLI_TRAIN_TRAIN_LADDER_H
 #define HARNESS_CLI_TRAIN_TRAIN_LADDER_H
 
-#include "harness/cli/line/flags.h"
+#include "harness/cli/job/job_flags.h"
 
 /* From `config`, which is not resolved, or from all that is wrong where it sets nothing that a fix changes.
  * No device is open. Prints each rung once it is measured, then how the ladder ended and the settings as a

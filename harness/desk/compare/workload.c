@@ -2,7 +2,7 @@
 
 #include "harness/base/hash.h"
 #include "harness/text/benchmark_rows.h"
-#include "scenarios/training/settings/knobs.h"
+#include "harness/text/catalogue.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,20 +84,19 @@ static bool next_setting(const char **settings, struct piece *name, struct piece
     return length > 0;
 }
 
-/* The value that `settings` state for a knob, or where they do not know it, its healthy value. */
+/* The value that `settings` state for a knob, or its healthy value if they do not; no text without a catalogue. */
 static struct piece value_in(const char *settings, struct piece wanted)
 {
     struct piece name, value;
-    int count;
-    const struct knob *knobs = knobs_list(&count);
+    const char *healthy;
 
     while (next_setting(&settings, &name, &value))
         if (is_same(name, wanted))
             return value;
-    for (int i = 0; i < count; i++)
-        if (is_same(piece_of(knobs[i].name), wanted))
-            return piece_of(knobs[i].healthy);
-    return piece_of("unknown");
+    if (!catalogue_known())
+        return (struct piece){ NULL, 0 };
+    healthy = catalogue_healthy(wanted.text, (size_t)wanted.length);
+    return piece_of(healthy != NULL ? healthy : "unknown");
 }
 
 static bool states(const char *settings, struct piece wanted)
@@ -120,7 +119,7 @@ struct differences {
 static void add_difference(struct differences *all, struct piece name, struct piece first,
                            struct piece second)
 {
-    if (is_same(first, second))
+    if (first.text == NULL || second.text == NULL || is_same(first, second))
         return;
     if (all->count++ < NAMED_MOST && all->length < all->size)
         all->length +=
@@ -132,7 +131,8 @@ static void add_difference(struct differences *all, struct piece name, struct pi
 /* Sequences are generated whatever folder is named. */
 static struct piece folder_of(const struct workload *work)
 {
-    bool images = is_same(value_in(work->settings, piece_of("data")), piece_of("images"));
+    struct piece data = value_in(work->settings, piece_of("data"));
+    bool images = data.text != NULL && is_same(data, piece_of("images"));
 
     return piece_of(images && work->folder != NULL ? work->folder : "none");
 }
@@ -181,13 +181,9 @@ static uint64_t hash_piece(uint64_t hash, struct piece piece)
 
 static bool is_healthy(struct piece name, struct piece value)
 {
-    int count;
-    const struct knob *knobs = knobs_list(&count);
+    const char *healthy = catalogue_healthy(name.text, (size_t)name.length);
 
-    for (int i = 0; i < count; i++)
-        if (is_same(piece_of(knobs[i].name), name))
-            return is_same(piece_of(knobs[i].healthy), value);
-    return false;
+    return healthy != NULL && is_same(piece_of(healthy), value);
 }
 
 /* A sum, since the order in which knobs are stated means nothing. */

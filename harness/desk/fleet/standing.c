@@ -74,20 +74,6 @@ void standings_release(struct standings *standings)
     *standings = (struct standings){ .items = NULL };
 }
 
-enum status standings_of_checks(struct standings *standings, const struct checks *checks,
-                                const struct fleet *fleet, const char *kind)
-{
-    struct own_figure figures[CHECKS_MAX];
-    int count = 0;
-
-    for (int i = 0; i < checks->count; i++) {
-        const struct check *check = &checks->rows[i];
-        if (check->unit != NULL && figure_is_speed(check->unit))
-            figures[count++] = (struct own_figure){ check->name, check->unit, check->number };
-    }
-    return standings_make(standings, figures, count, fleet, kind);
-}
-
 void standings_page(const struct page *page, const struct standings *standings, const char *where)
 {
     static const struct column columns[] = {

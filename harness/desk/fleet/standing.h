@@ -3,7 +3,6 @@
 #define HARNESS_DESK_FLEET_STANDING_H
 
 #include "harness/desk/fleet/fleet.h"
-#include "harness/lab/doctor/checks/checks.h"
 #include "harness/text/json.h"
 #include "harness/text/page.h"
 
@@ -32,10 +31,6 @@ struct standings {
 enum status standings_make(struct standings *standings, const struct own_figure *figures, int count,
                            const struct fleet *fleet, const char *kind);
 void standings_release(struct standings *standings);
-
-/* The same for those rows of doctor that are figures. */
-enum status standings_of_checks(struct standings *standings, const struct checks *checks,
-                                const struct fleet *fleet, const char *kind);
 
 /* `where` names the files: "results/". */
 void standings_page(const struct page *page, const struct standings *standings, const char *where);

@@ -7,7 +7,7 @@
 #include "harness/desk/page/diagnosis_thresholds.h"
 #include "harness/desk/page/longest_gaps.h"
 #include "harness/desk/page/timeline_text.h"
-#include "scenarios/scenario.h"
+#include "harness/text/catalogue.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -256,11 +256,11 @@ void diagnosis_headline(const struct page *page, const struct headline *headline
 
 static void print_scenario(const struct page *page, const char *finding)
 {
-    const struct scenario *scenario = scenario_showing(finding);
+    const char *scenario = catalogue_scenario(finding, 0);
 
     if (scenario != NULL)
-        page_detail(page, "See it in small: chokepoint explain %s; chokepoint run %s",
-                    scenario->name, scenario->name);
+        page_detail(page, "See it in small: chokepoint explain %s; chokepoint run %s", scenario,
+                    scenario);
 }
 
 static void print_where(const struct page *page, const struct finding *finding)

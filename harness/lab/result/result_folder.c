@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TRACES "traces"
-
 enum {
     FOLDERS_MOST = 1000, /* traces-2 to traces-1000 */
     LOCK_FD = 10,        /* at least: below are those that a child process is given */
@@ -29,19 +27,6 @@ enum {
 static const int64_t LOCK_PATIENCE_NS = 2000000000;
 
 /* --- Folders of traces --- */
-
-/* "traces", or "traces-" and a number: what a run calls them. */
-static bool is_traces(const char *name)
-{
-    size_t length = strlen(TRACES);
-
-    if (strncmp(name, TRACES, length) != 0)
-        return false;
-    if (name[length] == '\0')
-        return true;
-    return name[length] == '-' && name[length + 1] != '\0' &&
-           strspn(name + length + 1, "0123456789") == strlen(name + length + 1);
-}
 
 /* Whether a run calls a trace so, or what becomes one. */
 static bool is_trace(const char *name)
@@ -57,14 +42,6 @@ static bool is_trace(const char *name)
     return false;
 }
 
-/* The path of a scenario's trace as result.json has it, "traces/NAME"; NULL: none. */
-static const char *path_of(const cJSON *scenario, enum variant variant)
-{
-    const cJSON *traces = cJSON_GetObjectItemCaseSensitive(scenario, "traces");
-
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(traces, variant_name(variant)));
-}
-
 static bool is_named(const cJSON *all, int count, const char *traces, const char *name)
 {
     const cJSON *scenario;
@@ -76,7 +53,7 @@ static bool is_named(const cJSON *all, int count, const char *traces, const char
         if (count-- <= 0)
             break;
         for (int v = 0; v < VARIANT_COUNT; v++) {
-            const char *one = path_of(scenario, (enum variant)v);
+            const char *one = result_trace_path(scenario, variant_name((enum variant)v));
             if (one != NULL && strcmp(one, path) == 0)
                 return true;
         }
@@ -105,52 +82,13 @@ static void remove_traces(const struct result_folder *folder, const char *traces
 
 /* --- The results that are there --- */
 
-/* The folder of the traces in `all`. */
-static void name_traces(char traces[RESULT_TRACES_NAME], const cJSON *all)
-{
-    const cJSON *scenario;
-
-    traces[0] = '\0';
-    cJSON_ArrayForEach(scenario, all)
-    {
-        for (int v = 0; v < VARIANT_COUNT; v++) {
-            const char *path = path_of(scenario, (enum variant)v);
-            char name[RESULT_TRACES_NAME];
-            size_t length = path != NULL ? strcspn(path, "/") : sizeof name;
-            if (length >= sizeof name)
-                continue;
-            snprintf(name, sizeof name, "%.*s", (int)length, path);
-            if (is_traces(name))
-                memcpy(traces, name, sizeof name);
-        }
-    }
-}
-
-/* result.json in the folder; *root is NULL where it is no JSON. False and errno: it cannot be opened. */
-static bool read_result(cJSON **root, int folder)
-{
-    int descriptor = openat(folder, "result.json", O_RDONLY | O_CLOEXEC);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
-    char *text = NULL;
-    size_t room = 0;
-
-    *root = NULL;
-    if (file == NULL)
-        return false;
-    if (getdelim(&text, &room, '\0', file) > 0)
-        *root = cJSON_Parse(text);
-    fclose(file);
-    free(text);
-    return true;
-}
-
 /* A file that is not ours is refused: the rename would delete it. */
 static enum status read_older(struct result_folder *folder, cJSON **root)
 {
     enum status status = STATUS_OK;
     const char *date;
 
-    if (!read_result(root, folder->descriptor)) {
+    if (!result_json_read(root, folder->descriptor)) {
         if (errno == ENOENT)
             goto out;
         FAIL(STATUS_IO, "cannot read %s/result.json: %s; choose another folder", folder->path,
@@ -164,24 +102,10 @@ static enum status read_older(struct result_folder *folder, cJSON **root)
     date = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
         cJSON_GetObjectItemCaseSensitive(*root, "context"), "date"));
     snprintf(folder->date, sizeof folder->date, "%s", date != NULL ? date : "an unknown date");
-    name_traces(folder->older, benchmark_scenarios(*root));
+    result_traces_name(folder->older, benchmark_scenarios(*root));
 
 out:
     return status;
-}
-
-void result_folder_traces(char traces[RESULT_TRACES_NAME], const char *path)
-{
-    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    cJSON *root = NULL;
-
-    traces[0] = '\0';
-    if (descriptor < 0)
-        return;
-    if (read_result(&root, descriptor))
-        name_traces(traces, benchmark_scenarios(root));
-    cJSON_Delete(root);
-    close(descriptor);
 }
 
 /* --- run.lock --- */
@@ -253,7 +177,7 @@ static void remove_left(const struct result_folder *folder, const cJSON *all)
     if (pread(folder->lock, text, sizeof text - 1, 0) <= 0)
         return;
     while ((name = strsep(&next, "\n")) != NULL)
-        if (is_traces(name))
+        if (result_traces_is_folder(name))
             remove_traces(folder, name, all, cJSON_GetArraySize(all));
 }
 
@@ -277,7 +201,7 @@ out:
 static enum status make_traces(struct result_folder *folder)
 {
     enum status status = STATUS_OK;
-    char name[sizeof folder->traces] = TRACES;
+    char name[sizeof folder->traces] = RESULT_TRACES;
 
     for (int i = 2; i <= FOLDERS_MOST; i++) {
         if (faccessat(folder->descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -290,7 +214,7 @@ static enum status make_traces(struct result_folder *folder)
                 FAIL(STATUS_IO, "cannot create the folder %s/%s: %s; %s", folder->path, name,
                      strerror(errno), atomic_file_advice(errno));
         }
-        snprintf(name, sizeof name, TRACES "-%d", i);
+        snprintf(name, sizeof name, RESULT_TRACES "-%d", i);
     }
     FAIL(STATUS_IO, "%s has %d folders of traces; choose another folder", folder->path,
          FOLDERS_MOST);

@@ -16,11 +16,10 @@
 #define HARNESS_LAB_RESULT_RESULT_FOLDER_H
 
 #include "harness/base/status.h"
+#include "harness/text/result_traces.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
-
-enum { RESULT_TRACES_NAME = 32 }; /* a folder of traces: bytes of its name */
 
 struct result_folder {
     const char *path; /* borrowed */
@@ -43,8 +42,5 @@ void result_folder_replaced(struct result_folder *folder);
 /* Removes this run's traces that none of the first `count` scenarios in `all` names, those of
  * result.json, and unlocks the folder. `all` may be NULL where there are none. */
 void result_folder_close(struct result_folder *folder, const cJSON *all, int count);
-
-/* The folder of the traces that result.json in `path` names; "": it names none, or is none. */
-void result_folder_traces(char traces[RESULT_TRACES_NAME], const char *path);
 
 #endif

@@ -2,6 +2,7 @@
 #include "harness/base/status.h"
 #include "harness/desk/compare/workload.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/made_catalogue.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,6 +84,20 @@ static void a_long_difference_is_cut_to_its_room(void **state)
     assert_int_equal(strlen(text), sizeof text - 1);
 }
 
+static void without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal(void **state)
+{
+    const struct workload first = { "batch=8 save_every=5", NULL, 0 },
+                          second = { "batch=8", NULL, 0 };
+    char text[64];
+    (void)state;
+
+    assert_true(workload_differs(&first, &second, text, sizeof text));
+    catalogue_use(NULL);
+    assert_false(workload_differs(&first, &second, text, sizeof text));
+    assert_false(workload_differs(&second, &first, text, sizeof text));
+    catalogue_use(&made_catalogue);
+}
+
 static void a_row_finds_the_settings_of_its_variant(void **state)
 {
     static const char file[] =
@@ -125,8 +140,10 @@ int main(void)
         cmocka_unit_test(settings_that_differ_are_named),
         cmocka_unit_test(work_that_is_not_known_has_no_fingerprint),
         cmocka_unit_test(a_long_difference_is_cut_to_its_room),
+        cmocka_unit_test(without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal),
         cmocka_unit_test(a_row_finds_the_settings_of_its_variant),
     };
 
+    catalogue_use(&made_catalogue);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

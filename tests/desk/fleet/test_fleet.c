@@ -463,7 +463,9 @@ static void the_json_has_it_all(void **state)
 
 static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
 {
-    struct checks checks = { .group = "performance" };
+    static const struct own_figure own[] = { { "gemm_fp32", "FLOP/s", 103.5e9 },
+                                             { "launch", "ns", 402 },
+                                             { "nobody_has_it", "B/s", 1 } };
     struct standings standings;
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL);
@@ -477,16 +479,9 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
     }
     fleet.nodes[5].kind = fleet_names_add(fleet.names, "other");
     compare(&fleet);
-    checks_number(&checks, 103.5e9, 1, "FLOP/s");
-    checks_add(&checks, "gemm_fp32", CHECK_OK, "", "", "-");
-    checks_number(&checks, 402, 1, "ns");
-    checks_add(&checks, "launch", CHECK_OK, "", "", "-");
-    checks_number(&checks, 5, 1, "B");
-    checks_add(&checks, "memory", CHECK_OK, "", "", "-");
-    checks_number(&checks, 1, 1, "B/s");
-    checks_add(&checks, "nobody_has_it", CHECK_OK, "", "", "-");
-    assert_int_equal(standings_of_checks(&standings, &checks, &fleet, "CPU device; AMD EPYC"),
-                     STATUS_OK);
+    assert_int_equal(
+        standings_make(&standings, own, ARRAY_SIZE(own), &fleet, "CPU device; AMD EPYC"),
+        STATUS_OK);
     assert_int_equal(standings.nodes, 5);
     assert_int_equal(standings.count, 2);
     assert_int_equal(standings.alone, 1);
@@ -501,7 +496,8 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "against")), 2);
     cJSON_Delete(root);
     standings_release(&standings);
-    assert_int_equal(standings_of_checks(&standings, &checks, &fleet, "another"), STATUS_OK);
+    assert_int_equal(standings_make(&standings, own, ARRAY_SIZE(own), &fleet, "another"),
+                     STATUS_OK);
     assert_int_equal(standings.count, 0);
     standings_release(&standings);
     fleet_release(&fleet);

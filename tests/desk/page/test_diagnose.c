@@ -6,6 +6,7 @@
 #include "harness/desk/page/json/diagnosis_json.h"
 #include "harness/text/wrap.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/made_catalogue.h"
 
 #include <limits.h>
 #include <math.h>
@@ -1161,5 +1162,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_no_trace_is_named),
         cmocka_unit_test(files_that_are_no_traces_are_skipped_in_their_order),
     };
+
+    catalogue_use(&made_catalogue);
     return cmocka_run_group_tests_name("diagnose", tests, NULL, NULL);
 }

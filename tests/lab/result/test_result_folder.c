@@ -119,7 +119,7 @@ static void assert_names(const char *traces)
 {
     char name[RESULT_TRACES_NAME];
 
-    result_folder_traces(name, folder);
+    result_traces_in(name, folder);
     assert_string_equal(name, traces);
 }
 

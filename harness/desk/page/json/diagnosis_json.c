@@ -5,7 +5,7 @@
 #include "harness/desk/page/json/memory_json.h"
 #include "harness/desk/page/json/ranks_json.h"
 #include "harness/desk/page/json/timeline_json.h"
-#include "scenarios/scenario.h"
+#include "harness/text/catalogue.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +15,11 @@ enum { SCHEMA = 1, OPERATORS_MOST = 100, DIGITS = 15 };
 /* Those that show the finding, the best one first. */
 static void add_scenarios(struct json *json, cJSON *to, const char *finding)
 {
-    const struct scenario *best = scenario_showing(finding);
     cJSON *array = json_array(json, to, "scenarios");
+    const char *name;
 
-    if (best != NULL)
-        json_text(json, array, NULL, best->name);
-    for (int i = 0; scenarios[i] != NULL; i++)
-        if (scenarios[i] != best && scenario_shows(scenarios[i], finding))
-            json_text(json, array, NULL, scenarios[i]->name);
+    for (int i = 0; (name = catalogue_scenario(finding, i)) != NULL; i++)
+        json_text(json, array, NULL, name);
 }
 
 void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place)

@@ -1,0 +1,45 @@
+/* chokepoint-desk: the commands that read traces and results, without the lab that makes them. It needs ISA-L, cJSON and
+ * zlib only. */
+#include "harness/cli/line/command_set.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+static const struct command *const commands[] = {
+    &command_diagnose, &command_report, &command_compare, &command_history, &command_fleet,
+};
+
+static const struct command_word examples[] = {
+    { "chokepoint-desk diagnose trace.json.gz", "where its time went, and what is wrong" },
+    { "chokepoint-desk compare old.json new.json", "faster, same, slower or undecided" },
+    { NULL, NULL },
+};
+
+static const struct command_word variables[] = {
+    { "CHOKEPOINT_VERBOSE", "not empty: as --verbose" },
+    { "NO_COLOR", "not empty: no colours, as with TERM=dumb" },
+    { NULL, NULL },
+};
+
+static const struct command_set commands_here = {
+    .text = "Reads traces of training and results of benchmarks: what slows the training down, and "
+            "what became slower.",
+    .commands = commands,
+    .command_count = ARRAY_SIZE(commands),
+    .examples = examples,
+    .variables = variables,
+};
+
+int main(int argc, char **argv)
+{
+    int exit_code = 0;
+    enum status status;
+
+    signal(SIGXFSZ, SIG_IGN);
+    status = command_set_run(&commands_here, argc, argv, &exit_code);
+    if (status == STATUS_OK)
+        return exit_code;
+    fflush(stdout);
+    command_print_error();
+    return exit_code != 0 ? exit_code : status_exit_code(status);
+}

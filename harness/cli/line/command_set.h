@@ -1,0 +1,24 @@
+/* A program of several commands: finds the command, prints the help of all, and prints errors. */
+#ifndef HARNESS_CLI_LINE_COMMAND_SET_H
+#define HARNESS_CLI_LINE_COMMAND_SET_H
+
+#include "harness/cli/line/commands.h"
+
+enum { COMMANDS_MAX = 32 }; /* at most */
+
+/* A name and what it means, for the help; the last of a list has no name. */
+struct command_word {
+    const char *name, *text;
+};
+
+struct command_set {
+    const char *text;                      /* what it does */
+    const struct command *const *commands; /* [command_count], in the order of the help */
+    int command_count;
+    const struct command_word *examples, *variables; /* of the environment */
+};
+
+/* Runs the command that argv names and flushes standard output. *exit_code as command_execute() has it. */
+enum status command_set_run(const struct command_set *set, int argc, char **argv, int *exit_code);
+
+#endif

@@ -1,0 +1,27 @@
+/* The folder of traces beside a result.json of `run`, and the traces that the file names. */
+#ifndef HARNESS_TEXT_RESULT_TRACES_H
+#define HARNESS_TEXT_RESULT_TRACES_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#define RESULT_TRACES "traces" /* the folder's name; "traces-2" and so on, if that one is taken */
+enum { RESULT_TRACES_NAME = 32 }; /* a folder of traces: bytes of its name */
+
+/* Whether a run calls a folder of traces so. */
+bool result_traces_is_folder(const char *name);
+
+/* result.json in the folder that `folder` is open on; *root is NULL if it is no JSON. False and errno: it cannot be
+ * opened. */
+bool result_json_read(cJSON **root, int folder);
+
+/* The path of a scenario's trace as result.json has it, "traces/NAME"; NULL: none. `variant`: "before" or "after". */
+const char *result_trace_path(const cJSON *scenario, const char *variant);
+
+/* The folder of the traces that `scenarios` name, those of a result.json; "": none. */
+void result_traces_name(char name[RESULT_TRACES_NAME], const cJSON *scenarios);
+
+/* The same for result.json in the folder `path`; "" as well if it is no result of a run. */
+void result_traces_in(char name[RESULT_TRACES_NAME], const char *path);
+
+#endif
