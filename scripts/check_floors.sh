@@ -30,7 +30,7 @@ floors='harness/base harness/base/figures harness/base/words harness/base/system
         harness/lab/bench benches
         harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/lab/doctor/soak
         scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
-        harness/lab/search harness/lab/corpus harness/lab/result
+        harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz
         tests
         harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet
         harness/cli/job harness/cli/train harness/cli/machine harness/cli/teach harness/cli'

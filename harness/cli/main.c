@@ -1,8 +1,8 @@
 /* chokepoint: reproduces the bottlenecks of training on GPUs, one at a time, as experiments.
  *
  * This file lists the commands, and is the one place that ends the process. */
-#include "harness/cli/job/interrupt.h"
 #include "harness/cli/line/command_set.h"
+#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/device/many_ranks.h"
 #include "scenarios/lab_catalogue.h"
 

@@ -57,7 +57,7 @@ enum status bench_against_place(struct bench_against *against,
             figures[measured++] = figure_of(&rows[i]);
     machine_read(&machine, "");
     node_kind(kind, sizeof kind, device->name, machine.cpu_model);
-    TRY(standings_make(&against->standings, figures, measured, &against->fleet, kind));
+    TRY(machine_ranks_make(&against->standings, figures, measured, &against->fleet, kind));
 
 out:
     free(figures);
@@ -66,7 +66,7 @@ out:
 
 void bench_against_release(struct bench_against *against)
 {
-    standings_release(&against->standings);
+    machine_ranks_release(&against->standings);
     fleet_release(&against->fleet);
     machine_files_release(&against->files);
 }

@@ -3,7 +3,7 @@
 #define HARNESS_CLI_MACHINE_BENCH_AGAINST_H
 
 #include "harness/cli/fleet/machine_files.h"
-#include "harness/desk/fleet/standing.h"
+#include "harness/desk/fleet/machine_rank.h"
 #include "harness/lab/bench/rounds.h"
 
 struct bench_against {
@@ -11,7 +11,7 @@ struct bench_against {
         where; /* a file of bench, or a folder of them; NULL: none, and nothing below does anything */
     struct machine_files files;
     struct fleet fleet;
-    struct standings standings;
+    struct machine_ranks standings;
 };
 
 /* Before anything is measured, so that a name that is wrong is said at once. Errors of machine_files.h. */

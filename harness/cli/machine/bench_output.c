@@ -175,20 +175,20 @@ bool bench_output_is_due(const struct bench_output *output)
     return output->options.file != NULL && clock_ns() - output->saved_ns >= UPDATE_NS;
 }
 
-static void put_standings(struct bench_output *output, const struct standings *standings,
+static void put_standings(struct bench_output *output, const struct machine_ranks *standings,
                           const char *where)
 {
     const struct bench_output_options *options = &output->options;
     struct page page = options->format == FORMAT_MARKDOWN ? page_markdown(stdout)
                                                           : page_console(stdout, options->color);
 
-    standings_json(&output->json, output->ours, "row", standings);
+    machine_ranks_json(&output->json, output->ours, "row", standings);
     if (options->format != FORMAT_JSON)
-        standings_page(&page, standings, where);
+        machine_ranks_page(&page, standings, where);
 }
 
 enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count,
-                              const struct standings *standings, const char *where)
+                              const struct machine_ranks *standings, const char *where)
 {
     for (int i = 0; i < count && output->options.format == FORMAT_CONSOLE; i++)
         print_row(&output->console, &rows[i]);

@@ -4,7 +4,7 @@
 
 #include "benches/roofs.h"
 #include "harness/cli/job/job_flags.h"
-#include "harness/desk/fleet/standing.h"
+#include "harness/desk/fleet/machine_rank.h"
 #include "harness/lab/bench/bench_console.h"
 #include "harness/lab/bench/rounds.h"
 #include "harness/text/json.h"
@@ -43,7 +43,7 @@ enum status bench_output_update(struct bench_output *output, const struct bench_
  * file cannot be written. `standings` are those of the rows among the files in `where`; `where` NULL: there are
  * none. */
 enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count,
-                              const struct standings *standings, const char *where);
+                              const struct machine_ranks *standings, const char *where);
 
 /* After the last row: JSON on standard output, where that was asked for. */
 enum status bench_output_end(struct bench_output *output);

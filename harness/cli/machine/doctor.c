@@ -1,13 +1,13 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/cli/fleet/machine_files.h"
-#include "harness/cli/job/interrupt.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/machine/doctor_soak.h"
-#include "harness/desk/fleet/standing.h"
+#include "harness/desk/fleet/machine_rank.h"
 #include "harness/lab/bench/device_context.h"
-#include "harness/lab/doctor/between.h"
+#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/doctor/checks/checks_output.h"
+#include "harness/lab/doctor/device_links.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/disturbance.h"
 #include "harness/lab/doctor/host/environment_check.h"
@@ -42,11 +42,11 @@ struct doctor {
     const char *against; /* a file of doctor, or a folder of them; NULL: none */
     struct machine_files files;
     struct fleet fleet;
-    struct standings standings;
+    struct machine_ranks standings;
     struct device *device;       /* NULL: it could not be opened */
     struct device_health health; /* as it was last */
     struct machine machine;
-    struct between between;
+    struct device_links links;
     struct checks checks;
     struct checks_printer printer;
 };
@@ -105,8 +105,8 @@ static enum status check_device(struct doctor *doctor)
     *health = device_health(doctor->device);
     gpu_check_health(&doctor->checks, properties, properties->is_gpu ? health : NULL,
                      doctor->machine.affinity, getenv("CUDA_MPS_PIPE_DIRECTORY"));
-    TRY(between_measure(&doctor->between, doctor->device));
-    between_check(&doctor->checks, &doctor->between);
+    TRY(device_links_measure(&doctor->links, doctor->device));
+    device_links_check(&doctor->checks, &doctor->links);
     recording_check(&doctor->checks, doctor->flags.device);
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
     pressure_check(&doctor->checks, &before, &after);
@@ -140,9 +140,9 @@ static enum status print_json(const struct doctor *doctor)
     if (doctor->device != NULL)
         device_context(&json, context, device_properties(doctor->device), &doctor->health);
     checks_json(&json, root, &doctor->checks);
-    between_json(&json, root, &doctor->between);
+    device_links_json(&json, root, &doctor->links);
     if (doctor->against != NULL)
-        standings_json(&json, root, "check", &doctor->standings);
+        machine_ranks_json(&json, root, "check", &doctor->standings);
     TRY(json_print(&json, root, &text));
     fputs(text, stdout);
 
@@ -181,7 +181,7 @@ static enum status compare_with_others(struct doctor *doctor)
         if (check->unit != NULL && figure_is_speed(check->unit))
             figures[count++] = (struct own_figure){ check->name, check->unit, check->number };
     }
-    return standings_make(&doctor->standings, figures, count, &doctor->fleet, kind);
+    return machine_ranks_make(&doctor->standings, figures, count, &doctor->fleet, kind);
 }
 
 /* "node17: no (numerics_gemm, gpu_ecc)" */
@@ -202,9 +202,9 @@ static enum status end_printing(struct doctor *doctor)
     if (doctor->flags.format == FORMAT_JSON)
         return print_json(doctor);
     checks_print_rows(&doctor->printer);
-    between_page(&doctor->printer.page, &doctor->between);
+    device_links_page(&doctor->printer.page, &doctor->links);
     if (doctor->against != NULL)
-        standings_page(&doctor->printer.page, &doctor->standings, doctor->against);
+        machine_ranks_page(&doctor->printer.page, &doctor->standings, doctor->against);
     checks_print_end(&doctor->printer);
     return STATUS_OK;
 }
@@ -252,8 +252,8 @@ static void release(void *context)
     struct doctor *doctor = context;
 
     device_close(doctor->device);
-    between_release(&doctor->between);
-    standings_release(&doctor->standings);
+    device_links_release(&doctor->links);
+    machine_ranks_release(&doctor->standings);
     fleet_release(&doctor->fleet);
     machine_files_release(&doctor->files);
 }

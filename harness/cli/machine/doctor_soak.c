@@ -1,7 +1,7 @@
 #include "harness/cli/machine/doctor_soak.h"
 
 #include "harness/base/figures/quantity.h"
-#include "harness/cli/job/interrupt.h"
+#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/doctor/soak/soak.h"
 #include "harness/lab/experiment/parent/progress.h"
 

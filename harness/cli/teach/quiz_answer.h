@@ -2,7 +2,7 @@
 #ifndef HARNESS_CLI_TEACH_QUIZ_ANSWER_H
 #define HARNESS_CLI_TEACH_QUIZ_ANSWER_H
 
-#include "harness/cli/teach/quiz_set.h"
+#include "harness/lab/quiz/quiz_set.h"
 
 /* A factor is right inside the measured interval or within the first share of what was measured, half right
  * within the second. */

@@ -1,10 +1,10 @@
 #include "harness/cli/train/rounds_of.h"
 
 #include "harness/base/system/atomic_file.h"
-#include "harness/cli/job/interrupt.h"
 #include "harness/cli/line/commands.h"
 #include "harness/desk/compare/benchmark_file.h"
-#include "harness/desk/compare/sides.h"
+#include "harness/desk/compare/row_sides.h"
+#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/parent/process.h"
 #include "harness/lab/experiment/parent/progress.h"
 

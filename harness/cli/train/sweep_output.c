@@ -1,5 +1,4 @@
-/* The tables and the JSON of a sweep. */
-#include "harness/cli/train/sweep.h"
+#include "harness/cli/train/sweep_output.h"
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/figures/statistics.h"

@@ -2,20 +2,20 @@
  *
  * Every knob is a flag, made from the table that scenarios use too. */
 #include "harness/base/system/atomic_file.h"
-#include "harness/cli/job/interrupt.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/rank_job.h"
 #include "harness/cli/job/written_trace.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/train/measure.h"
-#include "harness/cli/train/sweep.h"
+#include "harness/cli/train/sweep_output.h"
 #include "harness/cli/train/train_ladder.h"
 #include "harness/cli/train/train_output.h"
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
+#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/device/many_ranks.h"
 #include "harness/lab/experiment/child/trace_run.h"
+#include "harness/lab/search/measure.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/state.h"
 

@@ -1,8 +1,8 @@
 #include "harness/cli/train/train_ladder.h"
 
 #include "harness/base/clock.h"
-#include "harness/cli/job/interrupt.h"
 #include "harness/cli/train/train_output.h"
+#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/effect_words.h"
 #include "harness/lab/experiment/parent/progress.h"
 #include "harness/lab/search/ladder_children.h"

@@ -2,8 +2,8 @@
 #ifndef HARNESS_CLI_TRAIN_TRAIN_OUTPUT_H
 #define HARNESS_CLI_TRAIN_TRAIN_OUTPUT_H
 
-#include "harness/cli/train/measure.h"
 #include "harness/lab/result/utilisation.h"
+#include "harness/lab/search/measure.h"
 #include "harness/text/json.h"
 #include "harness/text/page.h"
 

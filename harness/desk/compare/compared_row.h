@@ -14,7 +14,7 @@
 #ifndef HARNESS_DESK_COMPARE_COMPARED_ROW_H
 #define HARNESS_DESK_COMPARE_COMPARED_ROW_H
 
-#include "harness/desk/compare/sides.h"
+#include "harness/desk/compare/row_sides.h"
 
 /* A counter is better when it is smaller (times, bytes), unless it is a rate ("..._per_second") or the
  * caller says so: "faster" is better, "slower" is worse, whatever the metric. */

@@ -1,6 +1,6 @@
 /* Rules, each against a loop that has what it is about and one that nearly has. */
 #include "harness/desk/diagnosis/findings.h"
-#include "tests/desk/diagnosis/found.h"
+#include "tests/desk/diagnosis/found_findings.h"
 #include "tests/desk/diagnosis/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

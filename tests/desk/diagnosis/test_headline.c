@@ -1,5 +1,5 @@
 /* The headline, and which finding comes first. */
-#include "tests/desk/diagnosis/found.h"
+#include "tests/desk/diagnosis/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

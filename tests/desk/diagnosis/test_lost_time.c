@@ -1,6 +1,6 @@
 /* What a finding costs where the loop does several things, which wait for each other. */
 #include "harness/desk/diagnosis/findings.h"
-#include "tests/desk/diagnosis/found.h"
+#include "tests/desk/diagnosis/found_findings.h"
 #include "tests/desk/diagnosis/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

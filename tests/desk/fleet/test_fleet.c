@@ -3,7 +3,7 @@
 
 #include "harness/base/random.h"
 #include "harness/desk/fleet/fleet_output.h"
-#include "harness/desk/fleet/standing.h"
+#include "harness/desk/fleet/machine_rank.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
@@ -466,7 +466,7 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
     static const struct own_figure own[] = { { "gemm_fp32", "FLOP/s", 103.5e9 },
                                              { "launch", "ns", 402 },
                                              { "nobody_has_it", "B/s", 1 } };
-    struct standings standings;
+    struct machine_ranks standings;
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL);
     struct fleet fleet;
@@ -480,7 +480,7 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
     fleet.nodes[5].kind = fleet_names_add(fleet.names, "other");
     compare(&fleet);
     assert_int_equal(
-        standings_make(&standings, own, ARRAY_SIZE(own), &fleet, "CPU device; AMD EPYC"),
+        machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "CPU device; AMD EPYC"),
         STATUS_OK);
     assert_int_equal(standings.nodes, 5);
     assert_int_equal(standings.count, 2);
@@ -492,14 +492,14 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
     assert_int_equal(standings.items[1].rank, 3); /* 400 and 401 are; 402 is as fast */
     assert_float_equal(standings.items[1].slowest, 404, 0);
     assert_float_equal(standings.items[1].fastest, 400, 0);
-    standings_json(&json, root, "check", &standings);
+    machine_ranks_json(&json, root, "check", &standings);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "against")), 2);
     cJSON_Delete(root);
-    standings_release(&standings);
-    assert_int_equal(standings_make(&standings, own, ARRAY_SIZE(own), &fleet, "another"),
+    machine_ranks_release(&standings);
+    assert_int_equal(machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "another"),
                      STATUS_OK);
     assert_int_equal(standings.count, 0);
-    standings_release(&standings);
+    machine_ranks_release(&standings);
     fleet_release(&fleet);
 }
 
@@ -533,7 +533,7 @@ static void a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates(void **
     enum { FILES = 5 };
     char paths[FILES][64];
     const char *list[FILES];
-    struct standings standings;
+    struct machine_ranks standings;
     struct fleet fleet;
     (void)state;
 
@@ -549,7 +549,8 @@ static void a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates(void **
     skipped_count = 0;
     assert_int_equal(fleet_make(&fleet, node_read_bench, list, FILES, skip_file, NULL), STATUS_OK);
     assert_int_equal(skipped_count, 1);
-    assert_int_equal(standings_make(&standings, own, ARRAY_SIZE(own), &fleet, "GPU; X"), STATUS_OK);
+    assert_int_equal(machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "GPU; X"),
+                     STATUS_OK);
     assert_int_equal(standings.nodes, 3);
     assert_int_equal(standings.count, 3);
     assert_int_equal(standings.alone, 2);
@@ -561,7 +562,7 @@ static void a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates(void **
     assert_int_equal(standings.items[2].rank, 3);
     assert_float_equal(standings.items[2].slowest, 3000, 1e-6);
     assert_float_equal(standings.items[2].fastest, 1000, 1e-6);
-    standings_release(&standings);
+    machine_ranks_release(&standings);
     fleet_release(&fleet);
     for (int i = 0; i < FILES; i++) unlink(paths[i]);
     rmdir(folder);

@@ -22,7 +22,7 @@
 #define HARNESS_DESK_COMPARE_TRACES_STEP_CHANGE_H
 
 #include "harness/desk/analysis/time_parts.h"
-#include "harness/desk/compare/sides.h"
+#include "harness/desk/compare/row_sides.h"
 
 enum { STEP_BLOCKS = 20, STEP_BLOCKS_LEAST = 3 };
 #define STEP_LEAST        0.05 /* as an effect of `run` */

@@ -1,6 +1,6 @@
-#include "harness/cli/train/sweep.h"
+#include "harness/lab/search/sweep.h"
 
-#include "harness/cli/job/interrupt.h"
+#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/parent/progress.h"
 
 #include <stdio.h>

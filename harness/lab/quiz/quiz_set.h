@@ -1,7 +1,7 @@
 /* The set of a quiz: a trace that `run` wrote and kept beside its result, with the questions and their
  * right answers, which come from that result. */
-#ifndef HARNESS_CLI_TEACH_QUIZ_SET_H
-#define HARNESS_CLI_TEACH_QUIZ_SET_H
+#ifndef HARNESS_LAB_QUIZ_QUIZ_SET_H
+#define HARNESS_LAB_QUIZ_QUIZ_SET_H
 
 #include "harness/desk/compare/benchmark_file.h"
 #include "scenarios/scenario.h"

@@ -1,4 +1,4 @@
-#include "tests/desk/diagnosis/found.h"
+#include "tests/desk/diagnosis/found_findings.h"
 
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -1,4 +1,4 @@
-#include "harness/cli/teach/quiz_set.h"
+#include "harness/lab/quiz/quiz_set.h"
 
 #include "harness/base/random.h"
 #include "harness/base/words/ends_in.h"

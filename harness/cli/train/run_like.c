@@ -1,4 +1,4 @@
-#include "harness/cli/train/like.h"
+#include "harness/cli/train/run_like.h"
 
 #include "harness/desk/compare/workload.h"
 #include "harness/lab/experiment/result.h"

@@ -1,4 +1,4 @@
-#include "harness/desk/fleet/standing.h"
+#include "harness/desk/fleet/machine_rank.h"
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/figures/statistics.h"
@@ -20,10 +20,11 @@ static const struct node_figure *find(const struct fleet *fleet, const struct no
 }
 
 /* `values` has room for a figure of every node. */
-static struct standing standing_of(const struct own_figure *figure, const struct fleet *fleet,
-                                   const struct fleet_kind *kind, double *values)
+static struct machine_rank machine_rank_of(const struct own_figure *figure,
+                                           const struct fleet *fleet, const struct fleet_kind *kind,
+                                           double *values)
 {
-    struct standing standing = { .figure = *figure, .rank = 1 };
+    struct machine_rank standing = { .figure = *figure, .rank = 1 };
     bool is_time = figure_is_time(figure->unit);
 
     for (int i = 0; i < kind->count; i++) {
@@ -42,13 +43,14 @@ static struct standing standing_of(const struct own_figure *figure, const struct
     return standing;
 }
 
-enum status standings_make(struct standings *standings, const struct own_figure *figures, int count,
-                           const struct fleet *fleet, const char *kind)
+enum status machine_ranks_make(struct machine_ranks *standings, const struct own_figure *figures,
+                               int count, const struct fleet *fleet, const char *kind)
 {
     enum status status = STATUS_OK;
     double *values = calloc((size_t)fleet->count + 1, sizeof *values);
 
-    *standings = (struct standings){ .items = calloc((size_t)count + 1, sizeof(struct standing)) };
+    *standings =
+        (struct machine_ranks){ .items = calloc((size_t)count + 1, sizeof(struct machine_rank)) };
     if (values == NULL || standings->items == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the figures of %d machines", fleet->count);
     for (int k = 0; k < fleet->kind_count; k++) {
@@ -56,7 +58,8 @@ enum status standings_make(struct standings *standings, const struct own_figure 
             continue;
         standings->nodes = fleet->kinds[k].count;
         for (int i = 0; i < count; i++) {
-            struct standing standing = standing_of(&figures[i], fleet, &fleet->kinds[k], values);
+            struct machine_rank standing =
+                machine_rank_of(&figures[i], fleet, &fleet->kinds[k], values);
             if (standing.count > 0)
                 standings->items[standings->count++] = standing;
         }
@@ -68,13 +71,14 @@ out:
     return status;
 }
 
-void standings_release(struct standings *standings)
+void machine_ranks_release(struct machine_ranks *standings)
 {
     free(standings->items);
-    *standings = (struct standings){ .items = NULL };
+    *standings = (struct machine_ranks){ .items = NULL };
 }
 
-void standings_page(const struct page *page, const struct standings *standings, const char *where)
+void machine_ranks_page(const struct page *page, const struct machine_ranks *standings,
+                        const char *where)
 {
     static const struct column columns[] = {
         { "figure", -17, 0 }, { "here", 12, 0 },   { "rank", 9, 0 },
@@ -95,7 +99,7 @@ void standings_page(const struct page *page, const struct standings *standings, 
     }
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < standings->count; i++) {
-        const struct standing *standing = &standings->items[i];
+        const struct machine_rank *standing = &standings->items[i];
         const char *unit = standing->figure.unit;
         char rank[32], here[QUANTITY_SIZE], slowest[QUANTITY_SIZE], median[QUANTITY_SIZE],
             fastest[QUANTITY_SIZE];
@@ -117,13 +121,13 @@ void standings_page(const struct page *page, const struct standings *standings, 
                        standings->alone + standings->count);
 }
 
-void standings_json(struct json *json, cJSON *root, const char *key,
-                    const struct standings *standings)
+void machine_ranks_json(struct json *json, cJSON *root, const char *key,
+                        const struct machine_ranks *standings)
 {
     cJSON *array = json_array(json, root, "against");
 
     for (int i = 0; i < standings->count; i++) {
-        const struct standing *standing = &standings->items[i];
+        const struct machine_rank *standing = &standings->items[i];
         cJSON *object = json_object(json, array, NULL);
         json_text(json, object, key, standing->figure.name);
         json_text(json, object, "unit", standing->figure.unit);

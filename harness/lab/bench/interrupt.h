@@ -1,8 +1,8 @@
 /* Ctrl-C and requests to terminate, for commands that keep what they measured: such a command asks
  * between two pieces of work whether it shall stop, prints what it has, and returns INTERRUPTED. main
  * then ends with 128 + the signal's number. */
-#ifndef HARNESS_CLI_JOB_INTERRUPT_H
-#define HARNESS_CLI_JOB_INTERRUPT_H
+#ifndef HARNESS_LAB_BENCH_INTERRUPT_H
+#define HARNESS_LAB_BENCH_INTERRUPT_H
 
 #include <signal.h>
 

@@ -1,8 +1,8 @@
 /* run --like RESULT: does the work of an earlier run again, so that `compare` compares the two. It takes over
  * what that run was given (seed, images, device memory, --quick) and what it chose: the size of the images
  * that brought host and device work into balance. */
-#ifndef HARNESS_CLI_TRAIN_LIKE_H
-#define HARNESS_CLI_TRAIN_LIKE_H
+#ifndef HARNESS_CLI_TRAIN_RUN_LIKE_H
+#define HARNESS_CLI_TRAIN_RUN_LIKE_H
 
 #include "harness/cli/job/choose.h"
 #include "harness/desk/compare/benchmark_file.h"

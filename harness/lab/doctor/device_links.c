@@ -1,4 +1,4 @@
-#include "harness/lab/doctor/between.h"
+#include "harness/lab/doctor/device_links.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/figures/quantity.h"
@@ -112,13 +112,13 @@ out:
 }
 
 /* `given` is open, and one of them. */
-static void measure_device(struct between *between, int from, struct device *given,
+static void measure_device(struct device_links *links, int from, struct device *given,
                            struct way_memory *memory)
 {
     struct device_properties properties = *device_properties(given);
     struct device *device = given;
-    int count = between->devices - 1;
-    struct device_way *ways = &between->ways[from * count];
+    int count = links->devices - 1;
+    struct device_way *ways = &links->ways[from * count];
     enum status status = STATUS_OK;
     char name[32];
 
@@ -135,30 +135,30 @@ static void measure_device(struct between *between, int from, struct device *giv
         device_close(device);
 }
 
-enum status between_measure(struct between *between, struct device *device)
+enum status device_links_measure(struct device_links *links, struct device *device)
 {
     enum status status = STATUS_OK;
     int devices = device_properties(device)->peers + 1;
     struct way_memory memory = { NULL };
 
-    *between = (struct between){ .devices = devices };
+    *links = (struct device_links){ .devices = devices };
     if (devices < 2)
         goto out;
-    between->ways = calloc((size_t)devices * (size_t)devices, sizeof *between->ways);
+    links->ways = calloc((size_t)devices * (size_t)devices, sizeof *links->ways);
     memory.host = malloc(LARGE_BYTES);
     memory.back = malloc(LARGE_BYTES);
-    if (between->ways == NULL || memory.host == NULL || memory.back == NULL)
+    if (links->ways == NULL || memory.host == NULL || memory.back == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for copies between %d devices", devices);
     fill(memory.host);
     for (int from = 0; from < devices; from++)
         for (int to = 0; to < devices; to++)
             if (from != to)
-                between->ways[between->count++] = (struct device_way){ .from = from,
-                                                                       .to = to,
-                                                                       .link = device_link_unknown,
-                                                                       .bytes_per_second = NAN,
-                                                                       .copy_ns = NAN };
-    for (int from = 0; from < devices; from++) measure_device(between, from, device, &memory);
+                links->ways[links->count++] = (struct device_way){ .from = from,
+                                                                   .to = to,
+                                                                   .link = device_link_unknown,
+                                                                   .bytes_per_second = NAN,
+                                                                   .copy_ns = NAN };
+    for (int from = 0; from < devices; from++) measure_device(links, from, device, &memory);
 
 out:
     free(memory.host);
@@ -166,34 +166,34 @@ out:
     return status;
 }
 
-void between_release(struct between *between)
+void device_links_release(struct device_links *links)
 {
-    free(between->ways);
-    *between = (struct between){ .ways = NULL };
+    free(links->ways);
+    *links = (struct device_links){ .ways = NULL };
 }
 
 /* --- Rows --- */
 
-static const char *first_trouble(const struct between *between, const char *otherwise)
+static const char *first_trouble(const struct device_links *links, const char *otherwise)
 {
-    for (int i = 0; i < between->count; i++)
-        if (between->ways[i].link.trouble[0] != '\0')
-            return between->ways[i].link.trouble;
+    for (int i = 0; i < links->count; i++)
+        if (links->ways[i].link.trouble[0] != '\0')
+            return links->ways[i].link.trouble;
     return otherwise;
 }
 
 /* "NVLink, 18 links up: 12 ways; unknown: 2 ways" */
-static void print_kinds(const struct between *between, char *text, size_t size)
+static void print_kinds(const struct device_links *links, char *text, size_t size)
 {
     size_t length = 0;
 
     text[0] = '\0';
-    for (int i = 0; i < between->count && length < size; i++) {
-        const char *kind = between->ways[i].link.kind;
+    for (int i = 0; i < links->count && length < size; i++) {
+        const char *kind = links->ways[i].link.kind;
         int count = 0;
         bool is_first = true;
-        for (int j = 0; j < between->count; j++)
-            if (strcmp(between->ways[j].link.kind, kind) == 0) {
+        for (int j = 0; j < links->count; j++)
+            if (strcmp(links->ways[j].link.kind, kind) == 0) {
                 is_first = is_first && j >= i;
                 count++;
             }
@@ -204,22 +204,22 @@ static void print_kinds(const struct between *between, char *text, size_t size)
     }
 }
 
-static void check_links(struct checks *checks, const struct between *between)
+static void check_links(struct checks *checks, const struct device_links *links)
 {
     const struct device_way *indirect = NULL;
     char kinds[160], advice[400] = "";
     int unknown = 0, indirects = 0;
 
-    for (int i = 0; i < between->count; i++) {
-        const struct device_way *way = &between->ways[i];
+    for (int i = 0; i < links->count; i++) {
+        const struct device_way *way = &links->ways[i];
         unknown += way->link.kind[0] == '\0' && way->link.direct < 0;
         indirects += way->link.direct == 0;
         if (indirect == NULL && way->link.direct == 0)
             indirect = way;
     }
-    if (unknown == between->count) {
+    if (unknown == links->count) {
         checks_unknown(checks, "peer_links", "all direct",
-                       first_trouble(between, "the driver does not say"));
+                       first_trouble(links, "the driver does not say"));
         return;
     }
     if (indirect != NULL)
@@ -227,19 +227,19 @@ static void check_links(struct checks *checks, const struct between *between)
             advice, sizeof advice,
             "copies go through the host's memory on %d of %d ways, the first from %d to %d%s%s: "
             "see nvidia-smi topo -p2p r, and turn off access control on PCIe switches (ACS)",
-            indirects, between->count, indirect->from, indirect->to,
+            indirects, links->count, indirect->from, indirect->to,
             indirect->link.refused[0] != '\0' ? ", as " : "", indirect->link.refused);
-    print_kinds(between, kinds, sizeof kinds);
+    print_kinds(links, kinds, sizeof kinds);
     checks_add(checks, "peer_links", indirect != NULL ? CHECK_LOW : CHECK_OK, "all direct", advice,
                "%s", kinds);
 }
 
-static void check_nodes(struct checks *checks, const struct between *between)
+static void check_nodes(struct checks *checks, const struct device_links *links)
 {
     int least = -1, most = -1;
 
-    for (int i = 0; i < between->count; i++) {
-        int distance = between->ways[i].link.numa_distance;
+    for (int i = 0; i < links->count; i++) {
+        int distance = links->ways[i].link.numa_distance;
         if (distance < 0)
             continue;
         least = least < 0 || distance < least ? distance : least;
@@ -263,15 +263,15 @@ static double start_speed(const struct device_way *way)
 }
 
 /* How fast the way is, in medians of the ways over the same kind of link. */
-static double share_of_kind(const struct between *between, const struct device_way *way,
+static double share_of_kind(const struct device_links *links, const struct device_way *way,
                             double (*speed)(const struct device_way *way), double *scratch)
 {
     int count = 0;
 
-    for (int i = 0; i < between->count; i++)
-        if (strcmp(between->ways[i].link.kind, way->link.kind) == 0 &&
-            isfinite(speed(&between->ways[i])))
-            scratch[count++] = speed(&between->ways[i]);
+    for (int i = 0; i < links->count; i++)
+        if (strcmp(links->ways[i].link.kind, way->link.kind) == 0 &&
+            isfinite(speed(&links->ways[i])))
+            scratch[count++] = speed(&links->ways[i]);
     return speed(way) / stats_median(scratch, count);
 }
 
@@ -306,16 +306,16 @@ static void print_figure(char text[QUANTITY_SIZE], const struct way_figure *figu
 }
 
 /* The way that is slowest among its kind decides. `scratch` has room for a number of every way. */
-static void check_figure(struct checks *checks, const struct between *between,
+static void check_figure(struct checks *checks, const struct device_links *links,
                          const struct way_figure *figure, double *scratch)
 {
     const struct device_way *worst = NULL, *failed = NULL;
     double least = INFINITY;
     char text[QUANTITY_SIZE];
 
-    for (int i = 0; i < between->count; i++) {
-        const struct device_way *way = &between->ways[i];
-        double share = share_of_kind(between, way, figure->speed, scratch);
+    for (int i = 0; i < links->count; i++) {
+        const struct device_way *way = &links->ways[i];
+        double share = share_of_kind(links, way, figure->speed, scratch);
         if (failed == NULL && way->failure[0] != '\0')
             failed = way;
         if (!(share < least))
@@ -341,19 +341,19 @@ static void check_figure(struct checks *checks, const struct between *between,
                worst->from, worst->to, figure->is_time ? 100 / least : 100 * least);
 }
 
-void between_check(struct checks *checks, const struct between *between)
+void device_links_check(struct checks *checks, const struct device_links *links)
 {
-    double *scratch = calloc((size_t)between->count + 1, sizeof *scratch);
+    double *scratch = calloc((size_t)links->count + 1, sizeof *scratch);
 
     checks->group = "between devices";
-    if (between->devices < 2 || scratch == NULL) {
+    if (links->devices < 2 || scratch == NULL) {
         checks_add(checks, "peer_links", CHECK_NONE, "",
                    scratch == NULL ? "no memory left" : "there is one device", "-");
     } else {
-        check_links(checks, between);
-        check_nodes(checks, between);
+        check_links(checks, links);
+        check_nodes(checks, links);
         for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
-            check_figure(checks, between, &figures[i], scratch);
+            check_figure(checks, links, &figures[i], scratch);
     }
     free(scratch);
 }
@@ -362,7 +362,7 @@ void between_check(struct checks *checks, const struct between *between)
 
 enum { TABLE_DEVICES = PAGE_COLUMNS - 1 };
 
-static void print_table(const struct page *page, const struct between *between,
+static void print_table(const struct page *page, const struct device_links *links,
                         const struct way_figure *figure)
 {
     struct column columns[PAGE_COLUMNS] = { { "from \\ to", -9, 0 } };
@@ -370,16 +370,16 @@ static void print_table(const struct page *page, const struct between *between,
     const char *texts[PAGE_COLUMNS];
     struct page_rows *rows;
 
-    for (int i = 0; i < between->devices; i++) {
+    for (int i = 0; i < links->devices; i++) {
         snprintf(headings[i], sizeof headings[i], "%d", i);
         columns[i + 1] = (struct column){ headings[i], 10, 0 };
     }
-    rows = page_rows_open(columns, between->devices + 1);
-    for (int from = 0; from < between->devices; from++) {
-        const struct device_way *ways = &between->ways[from * (between->devices - 1)];
-        for (int i = 0; i <= between->devices; i++) texts[i] = cells[i];
+    rows = page_rows_open(columns, links->devices + 1);
+    for (int from = 0; from < links->devices; from++) {
+        const struct device_way *ways = &links->ways[from * (links->devices - 1)];
+        for (int i = 0; i <= links->devices; i++) texts[i] = cells[i];
         snprintf(cells[0], sizeof cells[0], "%d", from);
-        for (int to = 0; to < between->devices; to++)
+        for (int to = 0; to < links->devices; to++)
             if (to == from)
                 snprintf(cells[to + 1], sizeof cells[to + 1], "-");
             else
@@ -389,14 +389,14 @@ static void print_table(const struct page *page, const struct between *between,
     page_rows_print(page, rows);
 }
 
-void between_page(const struct page *page, const struct between *between)
+void device_links_page(const struct page *page, const struct device_links *links)
 {
-    if (between->devices < 2 || between->devices > TABLE_DEVICES || between->ways == NULL)
+    if (links->devices < 2 || links->devices > TABLE_DEVICES || links->ways == NULL)
         return;
     page_heading(page, "Copies between devices");
-    print_table(page, between, &figures[0]);
+    print_table(page, links, &figures[0]);
     page_heading(page, "A copy of 64 bytes between devices, and the wait for it");
-    print_table(page, between, &figures[1]);
+    print_table(page, links, &figures[1]);
 }
 
 /* NAN: not known. */
@@ -405,12 +405,12 @@ static double number_of(int known)
     return known >= 0 ? (double)known : (double)NAN;
 }
 
-void between_json(struct json *json, cJSON *root, const struct between *between)
+void device_links_json(struct json *json, cJSON *root, const struct device_links *links)
 {
     cJSON *array = json_array(json, root, "between");
 
-    for (int i = 0; i < between->count; i++) {
-        const struct device_way *way = &between->ways[i];
+    for (int i = 0; i < links->count; i++) {
+        const struct device_way *way = &links->ways[i];
         cJSON *object = json_object(json, array, NULL);
         json_integer(json, object, "from", way->from);
         json_integer(json, object, "to", way->to);

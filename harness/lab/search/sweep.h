@@ -1,10 +1,9 @@
 /* A sweep: `train` with each value of a knob, or with each pair of values of two knobs. */
-#ifndef HARNESS_CLI_TRAIN_SWEEP_H
-#define HARNESS_CLI_TRAIN_SWEEP_H
+#ifndef HARNESS_LAB_SEARCH_SWEEP_H
+#define HARNESS_LAB_SEARCH_SWEEP_H
 
-#include "harness/cli/job/job_flags.h"
-#include "harness/cli/train/measure.h"
 #include "harness/lab/search/knee.h"
+#include "harness/lab/search/measure.h"
 
 enum { SWEEP_KNOBS = 2, SWEEP_VALUES = 32, SWEEP_ROWS = 256 };
 
@@ -54,12 +53,5 @@ void sweep_name(const struct knob_sweep *sweep, const struct sweep_row *row, cha
 
 /* By samples per second. The cheapest row is the one with the fewest values before its own. OUT_OF_MEMORY. */
 enum status sweep_knee(const struct knob_sweep *sweep, struct knee *knee);
-
-/* A row per value, or a table with a row for each value of the first knob and a column for each of the
- * second; then what is enough. */
-enum status sweep_print(const struct page *page, const struct knob_sweep *sweep);
-
-/* The same as JSON on standard output, with rows for Google Benchmark's tools. */
-enum status sweep_print_json(const struct knob_sweep *sweep, struct device *device);
 
 #endif

@@ -1,7 +1,7 @@
-#include "harness/cli/train/measure.h"
+#include "harness/lab/search/measure.h"
 
 #include "harness/base/figures/statistics.h"
-#include "harness/cli/job/interrupt.h"
+#include "harness/lab/bench/interrupt.h"
 
 #include <math.h>
 #include <stdio.h>

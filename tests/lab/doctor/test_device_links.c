@@ -1,5 +1,5 @@
 /* The ways between two and between eight devices: measured over the stand-ins for CUDA and NVML, and judged. */
-#include "harness/lab/doctor/between.h"
+#include "harness/lab/doctor/device_links.h"
 
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -22,18 +22,18 @@ static void assert_row(const struct checks *checks, const char *name, enum check
 
 /* --- Measured --- */
 
-static struct between measured(const char *devices, const char *name)
+static struct device_links measured(const char *devices, const char *name)
 {
-    struct between between;
+    struct device_links links;
     struct device *device;
 
     setenv("STAND_IN_DEVICES", devices, 1);
     assert_int_equal(device_open(&device, name, NULL), STATUS_OK);
     assert_int_equal(device_properties(device)->peers, atoi(devices) - 1);
-    assert_int_equal(between_measure(&between, device), STATUS_OK);
+    assert_int_equal(device_links_measure(&links, device), STATUS_OK);
     assert_int_equal(device_counters(device).allocations, device_counters(device).frees);
     device_close(device);
-    return between;
+    return links;
 }
 
 static void every_device_is_measured_with_every_other(void **state)
@@ -45,13 +45,13 @@ static void every_device_is_measured_with_every_other(void **state)
 
     setenv("FAKE_NVML_NVLINKS", "18", 1);
     for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
-        struct between between = measured(cases[c].devices, cases[c].device);
-        int count = between.devices, seen = 0;
+        struct device_links links = measured(cases[c].devices, cases[c].device);
+        int count = links.devices, seen = 0;
         assert_int_equal(count, atoi(cases[c].devices));
-        assert_int_equal(between.count, count * (count - 1));
+        assert_int_equal(links.count, count * (count - 1));
         for (int from = 0; from < count; from++)
             for (int to = 0; to < count; to++) {
-                const struct device_way *way = &between.ways[seen];
+                const struct device_way *way = &links.ways[seen];
                 if (from == to)
                     continue;
                 seen++;
@@ -63,28 +63,28 @@ static void every_device_is_measured_with_every_other(void **state)
                 assert_int_equal(way->link.direct, 1);
                 assert_true(way->bytes_per_second > 1e6 && way->copy_ns > 0);
             }
-        between_release(&between);
+        device_links_release(&links);
     }
     unsetenv("FAKE_NVML_NVLINKS");
 }
 
 static void a_way_without_nvlink_or_peer_access_says_what_it_is(void **state)
 {
-    struct between between;
+    struct device_links links;
     struct checks checks = { .count = 0 };
     (void)state;
 
     setenv("STAND_IN_PEERS", "0", 1);
     setenv("FAKE_NVML_P2P", "4", 1);
-    between = measured("5", "cuda");
-    assert_string_equal(between.ways[0].link.kind, "PCIe, one switch"); /* 0 to 1 */
-    assert_string_equal(between.ways[3].link.kind, "PCIe, between NUMA nodes");
-    assert_int_equal(between.ways[0].link.direct, 0);
-    between_check(&checks, &between);
+    links = measured("5", "cuda");
+    assert_string_equal(links.ways[0].link.kind, "PCIe, one switch"); /* 0 to 1 */
+    assert_string_equal(links.ways[3].link.kind, "PCIe, between NUMA nodes");
+    assert_int_equal(links.ways[0].link.direct, 0);
+    device_links_check(&checks, &links);
     assert_row(&checks, "peer_links", CHECK_LOW,
                "PCIe, one switch: 12 ways; PCIe, between NUMA nodes: 8 ways",
                "on 20 of 20 ways, the first from 0 to 1, as a registry key of the driver");
-    between_release(&between);
+    device_links_release(&links);
     unsetenv("STAND_IN_PEERS");
     unsetenv("FAKE_NVML_P2P");
 }
@@ -112,16 +112,16 @@ static void an_nvml_that_refuses_leaves_the_kind_unknown(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
         struct device_way way = { .from = 0, .to = 1 };
-        const struct between between = { .ways = &way, .count = 1, .devices = 2 };
+        const struct device_links links = { .ways = &way, .count = 1, .devices = 2 };
         struct checks checks = { .count = 0 };
         setenv("FAKE_NVML_FAILS", functions[i], 1);
         way.link = link_of_two();
         assert_string_equal(way.link.kind, "");
-        between_check(&checks, &between);
+        device_links_check(&checks, &links);
         assert_row(&checks, "peer_links", CHECK_OK, "unknown: 1 ways", "");
         way.link.direct = -1;
         checks = (struct checks){ .count = 0 };
-        between_check(&checks, &between);
+        device_links_check(&checks, &links);
         assert_int_equal(checks_find(&checks, "peer_links")->status, CHECK_NONE);
         assert_true(checks_find(&checks, "peer_links")->advice[0] != '\0');
     }
@@ -134,30 +134,30 @@ static void an_nvml_that_refuses_leaves_the_kind_unknown(void **state)
 
 static void one_device_is_one_row(void **state)
 {
-    struct between between = measured("1", "cuda");
+    struct device_links links = measured("1", "cuda");
     struct checks checks = { .count = 0 };
     (void)state;
 
-    between_check(&checks, &between);
+    device_links_check(&checks, &links);
     assert_int_equal(checks.count, 1);
     assert_row(&checks, "peer_links", CHECK_NONE, "-", "there is one device");
-    between_release(&between);
+    device_links_release(&links);
 }
 
 /* An allocation of a device that is opened in turn, and one at a peer. */
 static void what_fails_is_the_ways_and_the_row_says_so(void **state)
 {
-    struct between between;
+    struct device_links links;
     struct checks checks = { .count = 0 };
     (void)state;
 
     setenv("CHOKEPOINT_FAIL", "copy:3", 1);
-    between = measured("2", "cuda");
+    links = measured("2", "cuda");
     unsetenv("CHOKEPOINT_FAIL");
-    assert_true(between.ways[0].failure[0] != '\0');
-    between_check(&checks, &between);
+    assert_true(links.ways[0].failure[0] != '\0');
+    device_links_check(&checks, &links);
     assert_row(&checks, "peer_copy", CHECK_FAIL, "from 0 to 1: failed", "");
-    between_release(&between);
+    device_links_release(&links);
 }
 
 static void a_peer_is_another_device_that_there_is(void **state)
@@ -179,17 +179,17 @@ static void a_peer_is_another_device_that_there_is(void **state)
 /* --- Judged --- */
 
 /* 8 devices, four to a node; every way of a kind is alike. */
-static struct between made(void)
+static struct device_links made(void)
 {
-    struct between between = { .devices = 8, .ways = calloc(56, sizeof *between.ways) };
+    struct device_links links = { .devices = 8, .ways = calloc(56, sizeof *links.ways) };
 
     for (int from = 0; from < 8; from++)
         for (int to = 0; to < 8; to++) {
             bool near = from / 4 == to / 4;
-            struct device_way *way = &between.ways[between.count];
+            struct device_way *way = &links.ways[links.count];
             if (from == to)
                 continue;
-            between.count++;
+            links.count++;
             *way = (struct device_way){ .from = from,
                                         .to = to,
                                         .link = device_link_unknown,
@@ -199,7 +199,7 @@ static struct between made(void)
             way->link.direct = 1;
             way->link.numa_distance = near ? 10 : 21;
         }
-    return between;
+    return links;
 }
 
 static void a_way_is_slow_beside_others_of_its_kind(void **state)
@@ -217,11 +217,11 @@ static void a_way_is_slow_beside_others_of_its_kind(void **state)
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct between between = made();
+        struct device_links links = made();
         struct checks checks = { .count = 0 };
-        between.ways[cases[i].way].bytes_per_second = cases[i].rate;
-        between.ways[cases[i].way].copy_ns = cases[i].ns;
-        between_check(&checks, &between);
+        links.ways[cases[i].way].bytes_per_second = cases[i].rate;
+        links.ways[cases[i].way].copy_ns = cases[i].ns;
+        device_links_check(&checks, &links);
         assert_row(&checks, "peer_links", CHECK_OK, "near: 24 ways; far: 32 ways", "");
         assert_row(&checks, "peer_numa", CHECK_OK, "distance 10 to 21", "");
         assert_int_equal(checks_find(&checks, "peer_copy")->status, cases[i].copy);
@@ -229,13 +229,13 @@ static void a_way_is_slow_beside_others_of_its_kind(void **state)
         if (cases[i].copy == CHECK_LOW)
             assert_row(&checks, "peer_copy", CHECK_LOW, cases[i].way == 0 ? "0 to 1" : "0 to 7",
                        "slower");
-        between_release(&between);
+        device_links_release(&links);
     }
 }
 
 static void the_tables_have_a_figure_for_every_way(void **state)
 {
-    struct between between = made();
+    struct device_links links = made();
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL);
     struct page page;
@@ -245,18 +245,18 @@ static void the_tables_have_a_figure_for_every_way(void **state)
     int rates = 0;
     (void)state;
 
-    between.ways[0].bytes_per_second = 12.3e9; /* 0 to 1 */
+    links.ways[0].bytes_per_second = 12.3e9; /* 0 to 1 */
     page = page_markdown(stream);
-    between_page(&page, &between);
+    device_links_page(&page, &links);
     fclose(stream);
     assert_non_null(strstr(text, "| 0 | - | 12.3 GB/s | 50.0 GB/s |"));
     for (const char *at = text; (at = strstr(at, "GB/s")) != NULL; at++) rates++;
     assert_int_equal(rates, 56);
-    between_json(&json, root, &between);
+    device_links_json(&json, root, &links);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "between")), 56);
     cJSON_Delete(root);
     free(text);
-    between_release(&between);
+    device_links_release(&links);
 }
 
 int main(void)

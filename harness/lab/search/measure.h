@@ -2,8 +2,8 @@
  *
  * The windows are those of the experiment (training_window): the host's clock, synchronised with the
  * device, around steps that nothing disturbs. The loss is read between windows. */
-#ifndef HARNESS_CLI_TRAIN_MEASURE_H
-#define HARNESS_CLI_TRAIN_MEASURE_H
+#ifndef HARNESS_LAB_SEARCH_MEASURE_H
+#define HARNESS_LAB_SEARCH_MEASURE_H
 
 #include "harness/lab/device/device.h"
 #include "scenarios/training/step/training.h"

@@ -1,6 +1,6 @@
 /* The ways between devices: how each pair is connected, and how fast copies between them are. */
-#ifndef HARNESS_LAB_DOCTOR_BETWEEN_H
-#define HARNESS_LAB_DOCTOR_BETWEEN_H
+#ifndef HARNESS_LAB_DOCTOR_DEVICE_LINKS_H
+#define HARNESS_LAB_DOCTOR_DEVICE_LINKS_H
 
 #include "harness/lab/device/peer.h"
 #include "harness/lab/doctor/checks/checks.h"
@@ -16,25 +16,25 @@ struct device_way {
     char failure[200]; /* why nothing was measured, or what is wrong with the data; "": nothing */
 };
 
-struct between {
+struct device_links {
     struct device_way *ways; /* [count] every device to every other, in their order */
     int count, devices;
 };
 
 /* Measures from each device to each other: those that are not open are opened in turn, with a context of this
  * process each. A failure in one is that way's. OUT_OF_MEMORY. Release in every case. */
-enum status between_measure(struct between *between, struct device *device);
-void between_release(struct between *between);
+enum status device_links_measure(struct device_links *links, struct device *device);
+void device_links_release(struct device_links *links);
 
 /* Rows of a group of their own; one row that is n/a where there is one device. A way is slow if it has less than
  * 80% of the median of its kind of link, or its short copies take twice as long. */
-void between_check(struct checks *checks, const struct between *between);
+void device_links_check(struct checks *checks, const struct device_links *links);
 
 /* A table per figure, from the device of a row to that of a column, for up to ten devices. Nothing for one. */
-void between_page(const struct page *page, const struct between *between);
+void device_links_page(const struct page *page, const struct device_links *links);
 
 /* Adds "between": [{"from", "to", "link", "direct", "numa_distance", "bytes_per_second", "copy_ns", "failure"}],
  * unknown numbers null. */
-void between_json(struct json *json, cJSON *root, const struct between *between);
+void device_links_json(struct json *json, cJSON *root, const struct device_links *links);
 
 #endif

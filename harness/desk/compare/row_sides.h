@@ -15,8 +15,8 @@
  *   9 had rows of the same work that differed 1.6 to 3.5 times, by more than repetitions explained. Only a number
  *   that is the same in all repetitions of each file, as counts of launches are, is taken to have no noise;
  * - at least what the caller says, and then also what repetitions vary by. */
-#ifndef HARNESS_DESK_COMPARE_SIDES_H
-#define HARNESS_DESK_COMPARE_SIDES_H
+#ifndef HARNESS_DESK_COMPARE_ROW_SIDES_H
+#define HARNESS_DESK_COMPARE_ROW_SIDES_H
 
 #include "harness/desk/compare/benchmark_file.h"
 #include "harness/desk/compare/location.h"

@@ -1,4 +1,4 @@
-#include "harness/desk/compare/sides.h"
+#include "harness/desk/compare/row_sides.h"
 
 #include <limits.h>
 #include <math.h>

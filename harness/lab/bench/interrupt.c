@@ -1,4 +1,4 @@
-#include "harness/cli/job/interrupt.h"
+#include "harness/lab/bench/interrupt.h"
 
 #include "harness/base/clock.h"
 #include "harness/lab/device/many_ranks.h"

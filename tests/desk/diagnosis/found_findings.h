@@ -1,6 +1,6 @@
 /* A made trace and what is found in it. */
-#ifndef TESTS_DESK_DIAGNOSIS_FOUND_H
-#define TESTS_DESK_DIAGNOSIS_FOUND_H
+#ifndef TESTS_DESK_DIAGNOSIS_FOUND_FINDINGS_H
+#define TESTS_DESK_DIAGNOSIS_FOUND_FINDINGS_H
 
 #include "harness/desk/diagnosis/findings.h"
 #include "tests/desk/diagnosis/made_loop.h"
