@@ -1,7 +1,7 @@
 /* How fast the training step's optimizer updates the parameters of N blocks of the heavy model: with one
  * kernel for all tensors, one per tensor, or six per tensor. An update is the step's own: the gradient's
  * norm, clipping by it, and AdamW. */
-#include "harness/lab/bench/operand.h"
+#include "benches/parts/operand.h"
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/model_optimizer.h"
 #include "scenarios/training/settings/roles.h"

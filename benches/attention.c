@@ -3,7 +3,7 @@
  *
  * The bytes that the naive form moves grow with the square of the length, those of the others with the
  * length; all compute the same. */
-#include "harness/lab/bench/operand.h"
+#include "benches/parts/operand.h"
 #include "scenarios/training/settings/roles.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
  * most tensors of the step, take memory that was freed a moment before. With the same memory in each iteration
  * up was 23% and qkv 14% faster than in a step of model=heavy, whose state is as large as the L3 cache (fp32,
  * EPYC Zen 4). */
-#include "harness/lab/bench/operand.h"
+#include "benches/parts/operand.h"
 #include "scenarios/training/settings/roles.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The cost of allocating and freeing N bytes of device memory: directly, which on freeing waits for
  * the device; in the stream's order from a pool that keeps memory; and from the training step's caching
  * allocator, which asks the device only once. The memory is not touched. */
-#include "harness/lab/bench/operand.h"
+#include "benches/parts/operand.h"
 #include "scenarios/training/memory/allocator.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* The cost of a graph of N tiny kernels, in all and per node, and of as many launches without a graph: the
  * difference is what capturing a step of so many launches saves. */
-#include "harness/lab/bench/tiny_kernel.h"
+#include "benches/parts/tiny_kernel.h"
 
 struct own {
     struct tiny_kernel kernel;

@@ -8,7 +8,7 @@
  *
  * A start is seen in pinned host memory, which kernels can write on every device: host and device have
  * no clock in common. On a GPU the write's way over the bus is part of it. */
-#include "harness/lab/bench/tiny_kernel.h"
+#include "benches/parts/tiny_kernel.h"
 
 #include "harness/base/clock.h"
 

@@ -6,7 +6,7 @@
  * stream and waits for it. A short kernel is done or nearly done when the wait begins. A long one outlasts
  * the time for which waits spin, so what blocking costs more than asking is the time to fall asleep and
  * to be woken. */
-#include "harness/lab/bench/tiny_kernel.h"
+#include "benches/parts/tiny_kernel.h"
 
 enum way { WAIT_STREAM, WAIT_EVENT, WAIT_DEVICE, WAIT_SPIN, WAIT_READBACK, WAIT_IDLE };
 

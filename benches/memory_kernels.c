@@ -4,7 +4,7 @@
  *
  * The bytes are those that the kernel asks for, as in STREAM. A GPU moves just those; a CPU reads a cache
  * line before it writes a part of it, so it moves twice what is written. */
-#include "harness/lab/bench/operand.h"
+#include "benches/parts/operand.h"
 
 #include <math.h>
 

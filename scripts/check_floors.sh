@@ -1,39 +1,43 @@
 #!/bin/sh
-# Checks that no file includes one from a floor above its own.
+# Checks that no file includes one from a floor above its own, and that no folder is too full to be looked over.
 #
-# A folder is a floor, and the longest name in the list below that a path starts with is the path's
-# floor. kernels/ is compiled by nvcc as well, so it includes nothing but itself; tests/ is for tests.
+# A folder is a floor, and the longest name in the lists below that a path starts with is the path's
+# floor. Above the ground stand two wings: the desk, which reads traces and results, and the lab, which makes them. The
+# desk includes nothing of the lab, and the program is above both. kernels/ is compiled by nvcc as well, so it includes nothing but itself; tests/ is for tests.
 set -eu
 
 case ${1-} in
 --help | -h)
     echo "usage: scripts/check_floors.sh [CHECKOUT]"
-    echo "Prints each #include that points up a floor; exit code 1 if there is one."
+    echo "Prints each #include that points up a floor or from the desk to the lab, and each folder of more than 20"
+    echo "files; exit code 1 if there is one."
     exit 0
     ;;
 esac
 cd -- "${1:-$(dirname -- "$0")/..}"
 
-floors='harness/base harness/base/figures harness/base/words harness/base/system harness/text
-        harness/desk/read/kineto harness/desk/read
-        harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/tables
-        harness/desk/analysis/host harness/desk/analysis harness/desk/diagnosis
-        harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet
-        harness/desk/page harness/desk/page/json
-        kernels harness/lab/device/types harness/lab/device harness/lab/device/plugin
-        harness/lab/device/cpu/arithmetic harness/lab/device/cpu/queue harness/lab/device/cpu
-        harness/lab/device/mpi harness/lab/device/cuda/kernels harness/lab/device/cuda/libraries
-        harness/lab/device/cuda/cupti harness/lab/device/cuda/attention harness/lab/device/cuda
-        harness/lab/record
-        scenarios/training/settings scenarios/training/data/images scenarios/training/data
-        scenarios/training/memory scenarios/training/model scenarios/training/step/parts scenarios/training/step
-        harness/lab/bench benches
-        harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/lab/doctor/soak
-        scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
-        harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz
-        tests
-        harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet
-        harness/cli/job harness/cli/train harness/cli/machine harness/cli/teach harness/cli'
+ground='harness/base harness/base/figures harness/base/words harness/base/system harness/text'
+desk='harness/desk/read/kineto harness/desk/read
+      harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/tables
+      harness/desk/analysis/host harness/desk/analysis harness/desk/diagnosis
+      harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet
+      harness/desk/page harness/desk/page/json'
+lab='kernels harness/lab/device/types harness/lab/device harness/lab/device/plugin
+     harness/lab/device/cpu/arithmetic harness/lab/device/cpu/queue harness/lab/device/cpu
+     harness/lab/device/mpi harness/lab/device/cuda/kernels harness/lab/device/cuda/libraries
+     harness/lab/device/cuda/cupti harness/lab/device/cuda/attention harness/lab/device/cuda
+     harness/lab/record
+     scenarios/training/settings scenarios/training/data/images scenarios/training/data
+     scenarios/training/memory scenarios/training/model scenarios/training/step/parts scenarios/training/step
+     harness/lab/bench benches/parts benches
+     harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/lab/doctor/soak
+     scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
+     harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz'
+program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'
+program='harness/cli/job harness/cli/train harness/cli/machine harness/cli/teach harness/cli'
+# The folders that may be full: a file of each is a thing of the same kind.
+full='scenarios'
+most=20
 
 folders=
 for folder in harness kernels scenarios benches tests; do
@@ -47,9 +51,13 @@ fi
 # shellcheck disable=SC2086
 find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) \
     -exec grep -H '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' {} + |
-    awk -v floors="$floors" '
+    awk -v floors="$ground $desk $lab tests $program_of_desk $program" -v desk="$desk $program_of_desk" -v lab="$lab" '
         BEGIN {
             count = split(floors, name)
+            for (i = split(desk, names); i > 0; i--)
+                is_desk[names[i]] = 1
+            for (i = split(lab, names); i > 0; i--)
+                is_lab[names[i]] = 1
         }
 
         # The number of the floor that a path is on; 0: on none.
@@ -77,6 +85,8 @@ find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.
                 complain("the folder of " file " is on no floor; give it one in scripts/check_floors.sh")
             else if (!other)
                 complain("write the path from the root of the checkout")
+            else if (is_desk[name[own]] && is_lab[name[other]])
+                complain(name[own] " is of the desk, and " name[other] " of the lab")
             else if (other > own)
                 complain(name[other] " is above " name[own])
             else if (name[own] == "kernels" && other != own)
@@ -90,5 +100,17 @@ find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.
                 print "no #include was found: nothing was checked"
                 wrong = 1
             }
+            exit wrong
+        }'
+
+# CMakeLists.txt counts as well: it is a file to look at.
+# shellcheck disable=SC2086
+find $folders -type f ! -path '*/.*' | sed 's|/[^/]*$||' | sort | uniq -c |
+    awk -v most="$most" -v full="$full" '
+        $1 > most && $2 != full {
+            print $2 " has " $1 " files, more than " most ": give it rooms"
+            wrong = 1
+        }
+        END {
             exit wrong
         }'

@@ -2,7 +2,7 @@
  * on the host's clock, and nothing lost. Also says what only a real GPU can answer about CUPTI.
  *
  * The first test comes before anything is recorded: a process that is timed has no CUPTI in it. */
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

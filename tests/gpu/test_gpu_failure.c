@@ -1,6 +1,6 @@
 /* A kernel that fails on the GPU: its error surfaces at the next synchronisation, says that it was
  * injected, and stays for the rest of the process. So this is one test, in a process of its own. */
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -279,7 +279,7 @@ planted()
 an_include_that_points_up_is_named()
 {
     planted harness/base/bad.c harness/lab/device/device.h 'harness/lab/device is above harness/base'
-    planted harness/desk/read/bad.h scenarios/scenario.h 'scenarios is above harness/desk/read'
+    planted harness/desk/read/bad.h scenarios/scenario.h 'harness/desk/read is of the desk, and scenarios of the lab'
     planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios is above scenarios/training/step'
     planted harness/lab/device/cpu/bad.c harness/lab/experiment/result.h 'harness/lab/experiment is above'
     planted tests/bad.c harness/cli/line/options.h 'harness/cli/line is above tests'
@@ -287,6 +287,25 @@ an_include_that_points_up_is_named()
     planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'
     planted harness/desk/page/bad.c status.h 'write the path from the root'
     planted harness/other/bad.c harness/base/status.h 'the folder of .* is on no floor'
+    planted harness/desk/page/bad.c harness/lab/device/device.h 'harness/desk/page is of the desk, and harness/lab/device of'
+    planted harness/cli/gate/bad.c scenarios/scenario.h 'harness/cli/gate is of the desk, and scenarios of the lab'
+}
+
+a_folder_that_is_too_full_is_named()
+{
+    rm -rf "$work/tree"
+    mkdir -p "$work/tree/harness/base" "$work/tree/scenarios"
+    for number in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20; do
+        echo '#include "harness/base/status.h"' >"$work/tree/harness/base/file$number.c"
+        echo '#include "scenarios/scenario.h"' >"$work/tree/scenarios/file$number.c"
+    done
+    echo '#include "scenarios/scenario.h"' >"$work/tree/scenarios/file21.c"
+    floors "$work/tree"
+    expect_status 0
+    touch "$work/tree/harness/base/CMakeLists.txt"
+    floors "$work/tree"
+    expect_status 1
+    expect_in out '^harness/base has 21 files, more than 20: give it rooms'
 }
 
 names()
@@ -361,7 +380,7 @@ for test in the_list_has_one_package_a_line without_apt_the_packages_are_named \
     an_unknown_argument_is_bad_usage the_run_keeps_arguments_and_exit_code \
     a_checkout_that_moved_builds_itself_and_not_the_old_place \
     a_second_build_is_silent_and_a_failing_one_is_not no_include_points_up_a_floor \
-    an_include_that_points_up_is_named no_name_means_two_things \
+    an_include_that_points_up_is_named a_folder_that_is_too_full_is_named no_name_means_two_things \
     a_name_that_is_taken_is_told_with_both_places; do
     complaints=0
     "$test"

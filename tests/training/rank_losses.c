@@ -3,7 +3,7 @@
 #include "harness/lab/device/many_ranks.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/training_parts.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * The runs are the settings of item_sync and checkpointing on small models. Leaks show under the
  * address sanitizer, which watches this test in CI; what the device still holds is counted here. */
-#include "tests/fixtures/cpu_device.h"
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/cpu_device.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include "harness/lab/device/faults.h"
 

@@ -1,6 +1,6 @@
 /* Dynamic loss scaling in fp16: an overflow, planted by a loss scale that is far too large, skips the update
  * and halves the scale, whoever reads the flag and however the step is launched. */
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
 #include <stdio.h>

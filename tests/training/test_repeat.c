@@ -3,8 +3,8 @@
 #include "harness/lab/device/driver.h"
 #include "harness/lab/device/ledger.h"
 #include "scenarios/training/step/repeat.h"
-#include "tests/fixtures/cpu_device.h"
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/cpu_device.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Going on from a saved state: as if nothing had happened, or with one sentence that says why not. */
 #include "scenarios/training/data/sequences.h"
 #include "scenarios/training/step/state.h"
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

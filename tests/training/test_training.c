@@ -3,7 +3,7 @@
 #include "scenarios/scenario.h"
 #include "scenarios/training/data/sequences.h"
 #include "scenarios/training/settings/step_memory.h"
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
 #include "harness/lab/record/kineto.h"
 #include "tests/fixtures/kineto_file.h"
 #include "tests/fixtures/trace_folder.h"
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

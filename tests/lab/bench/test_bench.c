@@ -2,7 +2,7 @@
 #include "harness/base/clock.h"
 #include "harness/lab/bench/bench_measure.h"
 #include "harness/lab/bench/rounds.h"
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <string.h>
 

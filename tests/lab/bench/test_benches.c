@@ -2,9 +2,9 @@
 #include "benches/benches.h"
 #include "benches/roofs.h"
 #include "harness/lab/bench/bench_measure.h"
-#include "harness/lab/bench/operand.h"
+#include "benches/parts/operand.h"
 #include "harness/lab/device/driver.h"
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * against double precision elsewhere. Skipped where the device has no such library. */
 #include "harness/base/random.h"
 #include "kernels/half.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The records of the CPU device: every host call once, and with the work it caused. */
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <pthread.h>
 #include <stdlib.h>

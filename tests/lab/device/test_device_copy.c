@@ -2,7 +2,7 @@
  *
  * That a copy took its bytes before it returned is shown by overwriting them afterwards; that it did
  * not wait, by a stream that is held up meanwhile. */
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Bits flipped on purpose: exactly the one that was asked for, in the output of exactly that launch. */
 #include "harness/lab/device/faults.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * Operands are small integers over 4, exact in every type, so that the products are exact in fp32
  * while sums stay below 2^24 quarters of quarters; what is left is the rounding of c to its type. */
 #include "harness/base/random.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <math.h>
 #include <stdlib.h>

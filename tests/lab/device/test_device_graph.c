@@ -1,5 +1,5 @@
 /* Graphs of a device: what is recorded, what runs, what a capture does not allow. */
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <pthread.h>
 #include <string.h>

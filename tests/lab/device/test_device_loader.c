@@ -1,7 +1,7 @@
 /* The loader of devices: plugins that are missing or do not fit, planned faults, counters, and what
  * the public functions refuse before any driver sees it. */
 #include "harness/lab/device/device.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Memory of a device: capacity, the books, direct and stream-ordered allocation. */
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <pthread.h>
 #include <stdio.h>

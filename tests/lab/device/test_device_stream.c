@@ -1,5 +1,5 @@
 /* Streams, launches and events of a device: order, asynchrony, waits across streams. */
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <math.h>
 #include <pthread.h>

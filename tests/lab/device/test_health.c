@@ -1,7 +1,7 @@
 /* The health of devices: what throttles, what the host tells, and what a device says of itself. */
 #include "harness/base/clock.h"
 #include "harness/lab/device/cpu/host_health.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 #include "tests/fixtures/made_machine.h"
 
 #include <math.h>

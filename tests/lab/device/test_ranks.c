@@ -2,7 +2,7 @@
  * alone it is a process without a job. */
 #include "harness/lab/device/many_ranks.h"
 #include "kernels/half.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <math.h>
 #include <sched.h>

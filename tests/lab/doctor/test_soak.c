@@ -3,7 +3,7 @@
 #include "harness/lab/device/driver.h"
 #include "harness/lab/device/ledger.h"
 #include "harness/lab/doctor/soak/soak.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "tests/fixtures/scratch_disk.h"
 #include "tests/fixtures/trace_folder.h"
-#include "tests/fixtures/training_fixture.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <string.h>
 

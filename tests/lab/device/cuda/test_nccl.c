@@ -5,7 +5,7 @@
  *
  * The folders of the stand-ins come in LD_LIBRARY_PATH; `real` takes what the machine has. */
 #include "harness/lab/device/cuda/libraries/nccl.h"
-#include "tests/fixtures/cpu_device.h"
+#include "tests/fixtures/lab/cpu_device.h"
 
 #include <stdio.h>
 #include <string.h>

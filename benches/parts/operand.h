@@ -8,8 +8,8 @@
  * copies together are four times the cache before the memory, so when a copy's turn comes again it has
  * been replaced by the others. Nothing has to be flushed between iterations, so only the kernel is timed,
  * and launches are queued without waiting as in a warm row. */
-#ifndef HARNESS_LAB_BENCH_OPERAND_H
-#define HARNESS_LAB_BENCH_OPERAND_H
+#ifndef BENCHES_PARTS_OPERAND_H
+#define BENCHES_PARTS_OPERAND_H
 
 #include "harness/lab/bench/bench.h"
 

@@ -1,4 +1,4 @@
-#include "harness/lab/bench/tiny_kernel.h"
+#include "benches/parts/tiny_kernel.h"
 
 #include <string.h>
 

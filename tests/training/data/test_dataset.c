@@ -2,7 +2,7 @@
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/data/images/generated_images.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/training/image_files.h"
+#include "tests/training/data/image_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

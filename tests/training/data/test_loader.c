@@ -3,7 +3,7 @@
 
 #include "harness/base/clock.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/training/image_files.h"
+#include "tests/training/data/image_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

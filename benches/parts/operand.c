@@ -1,4 +1,4 @@
-#include "harness/lab/bench/operand.h"
+#include "benches/parts/operand.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "scenarios/training/data/images/jpeg.h"
 #include "scenarios/training/data/own_images.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/training/image_files.h"
+#include "tests/training/data/image_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

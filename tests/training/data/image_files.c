@@ -1,4 +1,4 @@
-#include "tests/training/image_files.h"
+#include "tests/training/data/image_files.h"
 
 #include "scenarios/training/data/images/jpeg.h"
 #include "tests/fixtures/cmocka_prelude.h"

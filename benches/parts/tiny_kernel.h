@@ -1,10 +1,10 @@
 /* A kernel that adds few numbers, so that everything else takes the time: the call, the driver, the
  * queue, the start on the device. Each launch adds the same terms to the same sums, so that the sums
  * tell how often it has run. */
-#ifndef HARNESS_LAB_BENCH_TINY_KERNEL_H
-#define HARNESS_LAB_BENCH_TINY_KERNEL_H
+#ifndef BENCHES_PARTS_TINY_KERNEL_H
+#define BENCHES_PARTS_TINY_KERNEL_H
 
-#include "harness/lab/bench/operand.h"
+#include "benches/parts/operand.h"
 
 struct tiny_kernel {
     struct operand sum, term, start; /* the sum before the first launch */

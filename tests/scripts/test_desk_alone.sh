@@ -1,0 +1,47 @@
+#!/bin/sh
+# The desk stands alone: in a folder that has nothing of the lab it builds, links no library of a device, and its tests
+# pass.
+#
+# usage: test_desk_alone.sh CMAKE CHECKOUT
+set -eu
+
+cmake=$1
+checkout=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+copy()
+{
+    (cd "$checkout" && tar cf - "$@") | tar xf - -C "$work/tree"
+}
+
+mkdir "$work/tree"
+copy CMakeLists.txt scripts \
+    harness/base harness/text harness/desk \
+    harness/cli/CMakeLists.txt harness/cli/desk_main.c harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet \
+    tests/CMakeLists.txt tests/base tests/text tests/desk tests/fixtures tests/fuzz \
+    tests/cli/CMakeLists.txt tests/cli/traces tests/cli/gate tests/cli/fleet
+rm -r "$work/tree/tests/fixtures/lab"
+
+# Little optimisation: most of the time goes into compiling.
+"$cmake" -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 \
+    >"$work/log" 2>&1 && "$cmake" --build "$work/build" -- --quiet >>"$work/log" 2>&1 || {
+    echo "FAILED  the desk alone does not build"
+    tail -40 "$work/log"
+    exit 1
+}
+[ ! -e "$work/build/chokepoint" ] || {
+    echo "FAILED  the folder has a lab"
+    exit 1
+}
+ldd "$work/build/chokepoint-desk" >"$work/libraries"
+if grep -E 'cuda|cupti|nccl|dnnl|gomp|jpeg|mpi' "$work/libraries"; then
+    echo "FAILED  the desk's program needs a library of the lab"
+    exit 1
+fi
+grep -q libisal "$work/libraries" || {
+    echo "FAILED  the libraries of the program are not known"
+    exit 1
+}
+cd "$work/build"
+ctest --no-tests=error --output-on-failure --label-exclude '^once$' --parallel "$(nproc)"
