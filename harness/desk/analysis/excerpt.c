@@ -35,30 +35,27 @@ const char *excerpt_category_name(enum excerpt_kind kind, int category)
 
 /* --- The steps that stand for all --- */
 
-/* How far the parts of the steps from `first` on, `count` of them, are from the mean's; `sums` are of all. */
-static double distance(const struct steps *steps, const double *sums, int64_t first, int64_t count)
+/* How far the parts of the steps from `first` on, `count` of them, are from those of the mean step. */
+static double distance(const struct steps *steps, int64_t first, int64_t count)
 {
     double distance = 0;
 
     for (int part = 0; part < STEP_PART_COUNT; part++) {
         double ns = 0;
         for (int64_t i = first; i < first + count; i++) ns += (double)steps->items[i].part_ns[part];
-        distance += fabs(ns / (double)count - sums[part] / (double)steps->count);
+        distance += fabs(ns / (double)count - steps->mean_part_ns[part]);
     }
     return distance;
 }
 
 static void choose_steps(struct excerpt *excerpt, const struct steps *steps, int64_t count)
 {
-    double sums[STEP_PART_COUNT] = { 0 }, least = INFINITY;
+    double least = INFINITY;
 
     count = count < 1 ? 1 : count > EXCERPT_STEPS ? EXCERPT_STEPS : count;
     excerpt->step_count = count < steps->count ? count : steps->count;
-    for (int64_t i = 0; i < steps->count; i++)
-        for (int part = 0; part < STEP_PART_COUNT; part++)
-            sums[part] += (double)steps->items[i].part_ns[part];
     for (int64_t i = 0; i + excerpt->step_count <= steps->count; i++) {
-        double here = distance(steps, sums, i, excerpt->step_count);
+        double here = distance(steps, i, excerpt->step_count);
         if (here < least) {
             least = here;
             excerpt->first_step = i;

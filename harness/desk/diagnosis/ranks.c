@@ -4,14 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-static double part_ns(const struct steps *steps, enum step_part part)
-{
-    double ns = 0;
-
-    for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
-    return steps->count > 0 ? ns / (double)steps->count : NAN;
-}
+#include <string.h>
 
 static struct rank_figures figures_of(const struct summary *summary, bool by_step)
 {
@@ -28,9 +21,7 @@ static struct rank_figures figures_of(const struct summary *summary, bool by_ste
         .waits_ns = NAN,
     };
 
-    for (int part = 0; part < STEP_PART_COUNT; part++)
-        figures.part_ns[part] = part_ns(&summary->steps, (enum step_part)part);
-
+    memcpy(figures.part_ns, summary->steps.mean_part_ns, sizeof figures.part_ns);
     if (summary->timeline.host_alone && by_step) {
         figures.communication_ns = figures.part_ns[STEP_COMMUNICATION];
         figures.exposed_ns = figures.communication_ns;

@@ -141,11 +141,8 @@ static void print_step(const struct page *page, const struct summary *summary,
                  quantity_time((double)steps->max_ns).text);
     page_heading(page, heading);
     page_table(page, shares, ARRAY_SIZE(shares));
-    for (int part = 0; part < STEP_PART_COUNT; part++) {
-        double ns = 0;
-        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
-        print_share(page, names[part], ns / (double)steps->count, steps->mean_ns);
-    }
+    for (int part = 0; part < STEP_PART_COUNT; part++)
+        print_share(page, names[part], steps->mean_part_ns[part], steps->mean_ns);
     print_other_mean(page, facts, steps->mean_ns);
     print_untraced(page, summary->trace);
 }

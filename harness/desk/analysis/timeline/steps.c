@@ -6,6 +6,7 @@
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,15 @@ out:
     return status;
 }
 
+static void take_means(struct steps *steps)
+{
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        double ns = 0;
+        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
+        steps->mean_part_ns[part] = steps->count > 0 ? ns / (double)steps->count : NAN;
+    }
+}
+
 static enum status summarise(struct steps *steps)
 {
     enum status status = STATUS_OK;
@@ -201,15 +211,15 @@ enum status steps_make(struct steps *steps, const struct timeline *timeline)
     memset(parts, 0, sizeof parts);
     TRY(find_steps(steps, timeline->trace));
     TRY(summarise(steps));
-    if (steps->count == 0)
-        goto out;
-    TRY(collect(parts, timeline));
+    if (steps->count > 0)
+        TRY(collect(parts, timeline));
     for (int64_t i = 0; i < steps->count; i++) {
         break_down(&steps->items[i], parts);
         steps->items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps->items[i]);
     }
     for (int64_t i = 0; i < timeline->work_count; i++)
         reach(steps, timeline->trace, &timeline->work[i]);
+    take_means(steps);
 
 out:
     for (int part = 0; part < STEP_OTHER; part++) intervals_release(&parts[part]);

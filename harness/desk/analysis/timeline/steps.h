@@ -42,6 +42,7 @@ struct steps {
     struct step *items; /* by start */
     int64_t count;
     double mean_ns, median_ns;
+    double mean_part_ns[STEP_PART_COUNT]; /* their sum is mean_ns; NAN: there are no steps */
     int64_t min_ns, max_ns;
 };
 

@@ -137,11 +137,8 @@ static void add_parts(struct json *json, cJSON *to, const struct steps *steps)
 {
     cJSON *parts = json_object(json, to, "parts");
 
-    for (int part = 0; part < STEP_PART_COUNT; part++) {
-        double ns = 0;
-        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
-        json_number(json, parts, step_part_name((enum step_part)part), ns / (double)steps->count);
-    }
+    for (int part = 0; part < STEP_PART_COUNT; part++)
+        json_number(json, parts, step_part_name((enum step_part)part), steps->mean_part_ns[part]);
 }
 
 static void add_durations(struct json *json, cJSON *to, const struct steps *steps)
