@@ -9,7 +9,7 @@
 #include "harness/desk/analysis/timeline/launches.h"
 #include "harness/desk/analysis/timeline/phases.h"
 #include "harness/desk/analysis/timeline/steps.h"
-#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules.h"
 #include "harness/desk/read/kineto/event_splitter.h"
 #include "harness/desk/read/reader.h"
 
@@ -211,10 +211,12 @@ static void check_tables(const struct timeline *timeline)
 static void check_findings(const struct trace_file *trace)
 {
     struct summary summary;
+    struct facts facts;
     struct findings findings;
 
     PROMISE(summary_make(&summary, trace) == STATUS_OK);
-    PROMISE(findings_make(&findings, &summary, 1, 0) == STATUS_OK);
+    facts = facts_of(&summary, 1, 0);
+    PROMISE(findings_make(&findings, &facts) == STATUS_OK);
     for (int64_t i = 0; i < findings.count; i++) {
         const struct finding *finding = &findings.items[i];
         PROMISE(finding->id != NULL && finding->advice != NULL && finding->evidence[0] != '\0');

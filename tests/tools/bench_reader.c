@@ -8,7 +8,7 @@
  * best of the three. Memory is what the process had at most, less what it had before, over the rows that the
  * reader keeps: exit code 1 when of the whole trace, or of that with calls, that is beyond 1.5. */
 #include "harness/base/clock.h"
-#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules.h"
 #include "harness/desk/read/reader.h"
 
 #include <stdio.h>
@@ -163,11 +163,13 @@ static int64_t memory_figure(const char *name)
 static enum status judge(const struct trace_file *trace)
 {
     struct summary summary;
+    struct facts facts;
     struct findings findings = { 0 };
     enum status status = STATUS_OK;
 
     TRY(summary_make(&summary, trace));
-    TRY(findings_make(&findings, &summary, 1, 0));
+    facts = facts_of(&summary, 1, 0);
+    TRY(findings_make(&findings, &facts));
 
 out:
     findings_release(&findings);

@@ -125,10 +125,10 @@ static enum status judge(void *context, int number)
 {
     const struct diagnosis *diagnosis = context;
 
-    return number < diagnosis->run_count
-               ? findings_make(&diagnosis->findings[number], diagnosis->summaries,
-                               diagnosis->run_count, number)
-               : findings_make(&diagnosis->findings[number], &diagnosis->summaries[number], 1, 0);
+    diagnosis->facts[number] = number < diagnosis->run_count
+                                   ? facts_of(diagnosis->summaries, diagnosis->run_count, number)
+                                   : facts_of(&diagnosis->summaries[number], 1, 0);
+    return findings_make(&diagnosis->findings[number], &diagnosis->facts[number]);
 }
 
 /* Runs `task` for each trace; the error of the first that failed. */
@@ -155,11 +155,13 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
         .paths = calloc(room, sizeof *diagnosis->paths),
         .traces = calloc(room, sizeof *diagnosis->traces),
         .summaries = calloc(room, sizeof *diagnosis->summaries),
+        .facts = calloc(room, sizeof *diagnosis->facts),
         .findings = calloc(room, sizeof *diagnosis->findings),
         .ranks = calloc(room, sizeof *diagnosis->ranks),
     };
     if (errors == NULL || diagnosis->paths == NULL || diagnosis->traces == NULL ||
-        diagnosis->summaries == NULL || diagnosis->findings == NULL || diagnosis->ranks == NULL)
+        diagnosis->summaries == NULL || diagnosis->facts == NULL || diagnosis->findings == NULL ||
+        diagnosis->ranks == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d traces", count);
     TRY(read_all(diagnosis, paths, count, errors, skip, context));
     ranks = put_ranks_first(diagnosis);
@@ -170,7 +172,7 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
     if (diagnosis->run_count > 0) {
         TRY(ranks_compare(&diagnosis->slow, diagnosis->ranks, diagnosis->summaries,
                           diagnosis->run_count));
-        TRY(run_findings_make(&diagnosis->run, diagnosis->findings, diagnosis->summaries,
+        TRY(run_findings_make(&diagnosis->run, diagnosis->findings, diagnosis->facts,
                               diagnosis->run_count));
     }
 
@@ -198,6 +200,7 @@ void diagnosis_release(struct diagnosis *diagnosis)
     }
     free(diagnosis->paths);
     free(diagnosis->findings);
+    free(diagnosis->facts);
     free(diagnosis->summaries);
     free(diagnosis->traces);
     memset(diagnosis, 0, sizeof *diagnosis);
@@ -205,7 +208,7 @@ void diagnosis_release(struct diagnosis *diagnosis)
 
 double diagnosis_busy_share(const struct diagnosis *diagnosis, int which)
 {
-    struct facts facts = facts_of(&diagnosis->summaries[which], 1, 0);
+    const struct facts *facts = &diagnosis->facts[which];
 
-    return facts.step_ns > 0 ? facts.busy_ns / facts.step_ns : NAN;
+    return facts->step_ns > 0 ? facts->busy_ns / facts->step_ns : NAN;
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+struct facts;
 struct summary;
 struct trace_file;
 
@@ -24,6 +25,7 @@ struct diagnosis {
     const char **paths;         /* [count] of those that were read; the texts are the caller's */
     struct trace_file **traces; /* [count] */
     struct summary *summaries;  /* [count] */
+    struct facts *facts;        /* [count], those that the findings were made of (rules.h) */
     struct findings *findings;  /* [count] */
     int run_count; /* the first of them are the ranks of one run, two or more; 0: all stand alone */
     struct table_choice tables; /* the caller's, zeros at first */

@@ -255,10 +255,8 @@ out:
     return status;
 }
 
-enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
-                          int64_t which)
+enum status findings_make(struct findings *findings, const struct facts *facts)
 {
-    struct facts facts = facts_of(summaries, count, which);
     enum status status = STATUS_OK;
 
     memset(findings, 0, sizeof *findings);
@@ -269,15 +267,15 @@ enum status findings_make(struct findings *findings, const struct summary *summa
     for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
         for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
             struct finding finding;
-            bool found = ask(&finding, rule, &facts);
+            bool found = ask(&finding, rule, facts);
             findings->thresholds[findings->threshold_count++] =
                 (struct threshold){ rule->id, rule->source, found, finding.judged };
             if (found)
-                TRY(take(findings, &finding, &facts));
+                TRY(take(findings, &finding, facts));
         }
-    TRY(find_hidden(findings, &facts));
-    explain_health(findings, &facts);
-    findings->headline = headline_of(findings, &facts);
+    TRY(find_hidden(findings, facts));
+    explain_health(findings, facts);
+    findings->headline = headline_of(findings, facts);
 
 out:
     return status;

@@ -6,15 +6,13 @@
 #ifndef HARNESS_DESK_DIAGNOSIS_FINDINGS_H
 #define HARNESS_DESK_DIAGNOSIS_FINDINGS_H
 
-#include "harness/desk/analysis/summary.h"
+#include "harness/base/status.h"
 #include "harness/desk/diagnosis/finding.h"
 
-/* The findings of trace `which` among the `count` ranks of a run; a trace alone is 1 of 1. OUT_OF_MEMORY.
- * Release in every case. */
-enum status findings_make(struct findings *findings, const struct summary *summaries, int64_t count,
-                          int64_t which);
-
 struct facts;
+
+/* OUT_OF_MEMORY. Release in every case. */
+enum status findings_make(struct findings *findings, const struct facts *facts);
 
 /* The order of findings: what ends a run first, then by lost time; information last. */
 bool finding_comes_before(const struct finding *a, const struct finding *b,

@@ -106,13 +106,11 @@ static void say_pace(struct headline *headline, const struct facts *facts)
              100 * headline->share, whole(facts));
 }
 
-/* The lost time is of the untraced step where that is known (findings.c). */
 static double cost_share(const struct finding *finding, const struct facts *facts)
 {
-    double untraced_ns = facts->summary->trace->cost.step_ns;
-    double step_ns = untraced_ns > 0 ? untraced_ns : facts->step_ns;
+    double whole_ns = facts_whole_ns(facts);
 
-    return step_ns > 0 ? finding->lost_ns_per_step / step_ns : NAN;
+    return whole_ns > 0 ? finding->lost_ns_per_step / whole_ns : NAN;
 }
 
 struct headline headline_of(const struct findings *findings, const struct facts *facts)

@@ -4,17 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct event_device *busiest(const struct summary *summary)
-{
-    const struct timeline *timeline = &summary->timeline;
-    const struct track_usage *most = NULL;
-
-    for (int64_t i = 0; i < timeline->device_count; i++)
-        if (most == NULL || timeline->devices[i].usage.busy_ns > most->usage.busy_ns)
-            most = &timeline->devices[i];
-    return most != NULL ? trace_file_device(summary->trace, most->device) : NULL;
-}
-
 /* A call without work and work without a call may be one pair whose numbers differ, so only the excess of
  * such calls counts. */
 static bool lacks_work(const struct launches *launches)
@@ -32,7 +21,8 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     const struct span_row *forward = spans_find(&summary->spans, summary->trace, "forward", false);
     struct facts facts = { .summary = summary, .ranks = ranks, .rank_count = count, .steps = 1 };
 
-    facts.device = busiest(summary);
+    if (summary->timeline.work_count > 0)
+        facts.device = timeline_device(&summary->timeline);
     facts.has_steps = summary->steps.count > 0;
     if (facts.has_steps)
         facts.steps = (double)summary->steps.count;
@@ -97,6 +87,13 @@ void finding_informs(struct finding *finding)
     finding->severity = SEVERITY_INFORMATION;
     finding->lost_ns_per_step = 0;
     finding->predicted_gain = 1;
+}
+
+double facts_whole_ns(const struct facts *facts)
+{
+    double untraced_ns = facts->summary->trace->cost.step_ns;
+
+    return untraced_ns > 0 ? untraced_ns : facts->step_ns;
 }
 
 double facts_busy_share(const struct facts *facts)

@@ -40,7 +40,7 @@ struct facts {
     const struct summary *summary;
     const struct summary *ranks; /* of the same run, this one among them */
     int64_t rank_count;
-    const struct event_device *device; /* that did most of the work; NULL: not described */
+    const struct event_device *device; /* timeline_device(); NULL: without work, too */
     bool has_steps;
     double steps; /* in the window; 1 where the trace marks none, or what its optimizer calls say */
     double window_ns;
@@ -89,6 +89,10 @@ void finding_judges(struct finding *finding, const char *what, double value, dou
 
 /* For a finding that only informs: it costs nothing and gains nothing. */
 void finding_informs(struct finding *finding);
+
+/* The time that a finding's cost is a share of: the step without a tracer if the trace states it, else
+ * step_ns. */
+double facts_whole_ns(const struct facts *facts);
 
 /* The part of a step in which the device works; 0: the trace took no time. */
 double facts_busy_share(const struct facts *facts);

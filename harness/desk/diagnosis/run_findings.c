@@ -61,10 +61,9 @@ static void insert(struct run_findings *run, const struct finding *mean,
 }
 
 enum status run_findings_make(struct run_findings *run, const struct findings *ranks,
-                              const struct summary *summaries, int64_t count)
+                              const struct facts *facts, int64_t count)
 {
     enum status status = STATUS_OK;
-    struct facts facts = facts_of(summaries, count, 0);
     int64_t room = 1;
 
     *run = (struct run_findings){ .spreads = NULL };
@@ -81,14 +80,13 @@ enum status run_findings_make(struct run_findings *run, const struct findings *r
             if (is_known(ranks, i, id))
                 continue;
             spread = gather(ranks, count, i, id, &mean);
-            insert(run, &mean, &spread, &facts);
+            insert(run, &mean, &spread, &facts[0]);
         }
     for (int64_t i = 0; i < run->findings.count; i++)
         run->findings.items[i] =
             *findings_find(&ranks[run->spreads[i].which], run->findings.items[i].id);
-    if (run->findings.count > 0)
-        facts = facts_of(summaries, count, run->spreads[0].which);
-    run->findings.headline = headline_of(&run->findings, &facts);
+    run->findings.headline =
+        headline_of(&run->findings, &facts[run->findings.count > 0 ? run->spreads[0].which : 0]);
 
 out:
     return status;

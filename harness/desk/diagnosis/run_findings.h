@@ -6,6 +6,8 @@
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/finding.h"
 
+struct facts;
+
 /* Which ranks have a finding. */
 struct finding_spread {
     int64_t which;            /* that of the finding: the rank that it costs most */
@@ -19,10 +21,10 @@ struct run_findings {
     struct finding_spread *spreads; /* [findings.count] */
 };
 
-/* From the findings of `count` ranks, at least one. The headline is that of the rank which the first finding
- * is of. OUT_OF_MEMORY. Release in every case. */
+/* From the findings and facts of `count` ranks, at least one. The headline is that of the rank whose finding is the
+ * first. OUT_OF_MEMORY. Release in every case. */
 enum status run_findings_make(struct run_findings *run, const struct findings *ranks,
-                              const struct summary *summaries, int64_t count);
+                              const struct facts *facts, int64_t count);
 void run_findings_release(struct run_findings *run);
 
 #endif

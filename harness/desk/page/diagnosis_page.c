@@ -36,15 +36,9 @@ static void print_share(const struct page *page, const char *name, double ns, do
 
 /* --- Input --- */
 
-/* The device of the trace: the first one that worked; without work, the first one that is described. */
-static const char *device_name(const struct summary *summary)
+static const char *device_name(const struct timeline *timeline)
 {
-    const struct trace_file *trace = summary->trace;
-    const struct timeline *timeline = &summary->timeline;
-    const struct event_device *device = timeline->device_count > 0
-                                            ? trace_file_device(trace, timeline->devices[0].device)
-                                        : trace->device_count > 0 ? &trace->devices[0]
-                                                                  : NULL;
+    const struct event_device *device = timeline_device(timeline);
 
     return device != NULL && device->name[0] != '\0' ? device->name : "a device without a name";
 }
@@ -55,13 +49,13 @@ static void print_origin(const struct page *page, const struct summary *summary)
     char devices[48] = "", rank[64] = "";
 
     if (summary->timeline.device_count > 1)
-        snprintf(devices, sizeof devices, ", the first of %lld devices",
+        snprintf(devices, sizeof devices, ", the busiest of %lld devices",
                  (long long)summary->timeline.device_count);
     if (trace->rank >= 0 && trace->world_size > 1)
         snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
                  (long long)trace->world_size);
-    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of text%s", device_name(summary),
-                   devices, (long long)trace->event_count,
+    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of text%s",
+                   device_name(&summary->timeline), devices, (long long)trace->event_count,
                    quantity_bytes((double)trace->text_bytes).text, rank);
 }
 
@@ -232,11 +226,10 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding,
 
 struct diagnosis_whole diagnosis_whole(const struct facts *facts)
 {
-    double untraced_ns = facts->summary->trace->cost.step_ns;
-    struct diagnosis_whole whole = { .ns = untraced_ns > 0 ? untraced_ns : facts->step_ns };
+    struct diagnosis_whole whole = { .ns = facts_whole_ns(facts) };
     struct quantity_text time = quantity_time(whole.ns);
 
-    if (untraced_ns > 0)
+    if (facts->summary->trace->cost.step_ns > 0)
         snprintf(whole.text, sizeof whole.text, "the %s step without a tracer", time.text);
     else if (facts_of_whole(facts))
         snprintf(whole.text, sizeof whole.text, "the trace's %s", time.text);
@@ -319,17 +312,17 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
                                int which, const struct diagnosis_view *view)
 {
     const struct summary *summary = &diagnosis->summaries[which];
-    const struct facts facts = facts_of(summary, 1, 0);
+    const struct facts *facts = &diagnosis->facts[which];
     enum status status = STATUS_OK;
 
     print_head(page, diagnosis, which, view);
-    print_step(page, summary, &facts);
+    print_step(page, summary, facts);
     print_usage(page, summary);
     print_launches(page, &summary->launches);
     if (view->timeline > 0)
         TRY(timeline_text(page, summary, view->timeline));
     if (!view->unnamed)
-        print_findings(page, &facts, &diagnosis->findings[which]);
+        print_findings(page, facts, &diagnosis->findings[which]);
     longest_gaps_print(page, summary);
     if (view->thresholds)
         diagnosis_thresholds(page, &diagnosis->findings[which]);
@@ -341,11 +334,9 @@ out:
 
 void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
 {
-    const struct facts facts = facts_of(diagnosis->summaries, 1, 0);
-
     print_doubts(page, diagnosis->traces[0]);
     diagnosis_headline(page, &diagnosis->findings[0].headline);
-    print_findings(page, &facts, &diagnosis->findings[0]);
+    print_findings(page, &diagnosis->facts[0], &diagnosis->findings[0]);
 }
 
 enum status diagnosis_page(const struct page *page, const struct diagnosis *diagnosis,

@@ -197,8 +197,7 @@ static void print_findings(const struct page *page, const struct diagnosis *diag
         page_paragraph(page, INK_DIM, "None.");
     for (int64_t i = 0; i < run->findings.count; i++) {
         const struct finding_spread *spread = &run->spreads[i];
-        struct facts facts = facts_of(&diagnosis->summaries[spread->which], 1, 0);
-        struct diagnosis_whole whole = diagnosis_whole(&facts);
+        struct diagnosis_whole whole = diagnosis_whole(&diagnosis->facts[spread->which]);
         char ranks[200] = "";
         if (spread->differs)
             describe_spread(ranks, sizeof ranks, diagnosis, spread);

@@ -1,5 +1,6 @@
 #include "tests/desk/diagnosis/found_findings.h"
 
+#include "harness/desk/diagnosis/rules.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>
@@ -8,9 +9,11 @@
 struct found found_judge_trace(struct analysed analysed)
 {
     struct found found = { .analysed = analysed };
+    struct facts facts;
 
     assert_int_equal(summary_make(&found.summary, found.analysed.trace), STATUS_OK);
-    assert_int_equal(findings_make(&found.findings, &found.summary, 1, 0), STATUS_OK);
+    facts = facts_of(&found.summary, 1, 0);
+    assert_int_equal(findings_make(&found.findings, &facts), STATUS_OK);
     return found;
 }
 

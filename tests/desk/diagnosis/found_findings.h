@@ -2,6 +2,7 @@
 #ifndef TESTS_DESK_DIAGNOSIS_FOUND_FINDINGS_H
 #define TESTS_DESK_DIAGNOSIS_FOUND_FINDINGS_H
 
+#include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "tests/desk/diagnosis/made_loop.h"
 #include "tests/fixtures/made_trace.h"

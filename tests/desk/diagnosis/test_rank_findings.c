@@ -1,6 +1,6 @@
 /* What is found when the traces of several ranks are judged together. */
-#include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/ranks.h"
+#include "harness/desk/diagnosis/rules.h"
 #include "harness/desk/diagnosis/run_findings.h"
 #include "tests/desk/diagnosis/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -54,6 +54,7 @@ static struct run make_run(struct analysed (*make)(const char *about, int commun
                            const int *communication, int count)
 {
     struct run run = { .count = count };
+    struct facts facts[RANKS_MOST];
 
     for (int i = 0; i < count; i++) {
         char about[80];
@@ -62,10 +63,12 @@ static struct run make_run(struct analysed (*make)(const char *about, int commun
         run.analysed[i] = make(about, communication[i]);
         assert_int_equal(summary_make(&run.summaries[i], run.analysed[i].trace), STATUS_OK);
     }
-    for (int i = 0; i < count; i++)
-        assert_int_equal(findings_make(&run.findings[i], run.summaries, count, i), STATUS_OK);
+    for (int i = 0; i < count; i++) {
+        facts[i] = facts_of(run.summaries, count, i);
+        assert_int_equal(findings_make(&run.findings[i], &facts[i]), STATUS_OK);
+    }
     assert_int_equal(ranks_compare(&run.slow, run.figures, run.summaries, count), STATUS_OK);
-    assert_int_equal(run_findings_make(&run.all, run.findings, run.summaries, count), STATUS_OK);
+    assert_int_equal(run_findings_make(&run.all, run.findings, facts, count), STATUS_OK);
     return run;
 }
 

@@ -1,6 +1,6 @@
 /* Traces of real machines against numbers that were computed elsewhere. The traces are not part of the
  * project: CHOKEPOINT_TRACES names their folder, with expected.json; without it this is skipped. */
-#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules.h"
 #include "harness/desk/diagnosis/where.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -180,11 +180,13 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
         char path[4096];
         struct trace_file *trace = NULL;
         struct summary summary;
+        struct facts facts;
         struct findings findings;
         snprintf(path, sizeof path, "%s/%s.json.gz", folder, cases[i].trace);
         assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
         assert_int_equal(summary_make(&summary, trace), STATUS_OK);
-        assert_int_equal(findings_make(&findings, &summary, 1, 0), STATUS_OK);
+        facts = facts_of(&summary, 1, 0);
+        assert_int_equal(findings_make(&findings, &facts), STATUS_OK);
         assert_true(findings.count > 0);
         assert_string_equal(findings.items[0].id, cases[i].first);
         assert_true(findings.items[0].severity >= cases[i].least);

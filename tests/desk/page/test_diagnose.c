@@ -425,13 +425,11 @@ static void every_share_names_its_whole(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct diagnosis diagnosis;
-        struct facts facts;
         char *text;
         add_file(cases[i].text);
         diagnosis = diagnose();
         diagnosis.traces[0]->cost.step_ns = cases[i].untraced_ns;
-        facts = facts_of(&diagnosis.summaries[0], 1, 0);
-        assert_string_equal(diagnosis_whole(&facts).text, cases[i].whole);
+        assert_string_equal(diagnosis_whole(&diagnosis.facts[0]).text, cases[i].whole);
         text = printed(&diagnosis, false);
         assert_non_null(strstr(text, cases[i].sentence));
         release(&diagnosis, text);
@@ -756,6 +754,37 @@ static void what_is_left_out_is_stated(void **state)
     assert_non_null(strstr(text, "1 event was skipped as damaged; the first, at byte "));
     assert_non_null(strstr(text, "1 event is left out: more than a day from all others"));
     assert_non_null(strstr(text, "1 event is broken"));
+    release(&diagnosis, text);
+}
+
+/* Not the first that is described or at work. */
+static void all_formats_name_the_busiest_of_two_devices(void **state)
+{
+    struct diagnosis diagnosis;
+    char *page, *markdown, *text;
+    cJSON *root;
+    const cJSON *device;
+    (void)state;
+
+    add_file(
+        "{\"deviceProperties\":[{\"id\":0,\"name\":\"T1000\"},{\"id\":1,\"name\":\"H200\"}],"
+        "\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"fill\",\"pid\":0,\"tid\":7,"
+        "\"ts\":0,\"dur\":5},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":1,"
+        "\"tid\":7,\"ts\":5,\"dur\":90}]}");
+    diagnosis = diagnose();
+    page = printed(&diagnosis, false);
+    markdown = printed(&diagnosis, true);
+    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
+    root = cJSON_Parse(text);
+    device = member(cJSON_GetArrayItem(member(root, "traces"), 0), "device");
+    assert_string_equal(cJSON_GetStringValue(member(device, "name")), "H200");
+    assert_non_null(strstr(page, "H200, the busiest of 2 devices;"));
+    assert_non_null(strstr(markdown, "H200, the busiest of 2 devices;"));
+    assert_null(strstr(page, "T1000"));
+    assert_null(strstr(markdown, "T1000"));
+    cJSON_Delete(root);
+    free(page);
+    free(markdown);
     release(&diagnosis, text);
 }
 
@@ -1150,6 +1179,7 @@ int main(void)
         cmocka_unit_test(thresholds_are_listed_for_every_rule),
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),
         cmocka_unit_test(what_is_left_out_is_stated),
+        cmocka_unit_test(all_formats_name_the_busiest_of_two_devices),
         cmocka_unit_test(parts_in_json_sum_to_their_whole),
         cmocka_unit_test(the_timeline_has_the_times_and_names_of_the_file),
         cmocka_unit_test(without_steps_their_times_are_null),

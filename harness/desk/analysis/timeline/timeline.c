@@ -275,6 +275,19 @@ out:
     return status;
 }
 
+const struct event_device *timeline_device(const struct timeline *timeline)
+{
+    const struct trace_file *trace = timeline->trace;
+    const struct track_usage *most = NULL;
+
+    for (int64_t i = 0; i < timeline->device_count; i++)
+        if (most == NULL || timeline->devices[i].usage.busy_ns > most->usage.busy_ns)
+            most = &timeline->devices[i];
+    if (most != NULL)
+        return trace_file_device(trace, most->device);
+    return trace->device_count > 0 ? &trace->devices[0] : NULL;
+}
+
 enum status timeline_make(struct timeline *timeline, const struct trace_file *trace)
 {
     enum status status = STATUS_OK;

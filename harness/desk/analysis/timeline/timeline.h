@@ -32,6 +32,10 @@ struct timeline {
 enum status timeline_make(struct timeline *timeline, const struct trace_file *trace);
 void timeline_release(struct timeline *timeline);
 
+/* The device that did most of the work, or without work the first that the trace describes. NULL: it is not
+ * described. */
+const struct event_device *timeline_device(const struct timeline *timeline);
+
 /* Adds the part of `times`, which are merged, in which no device worked; `idle` is then merged.
  * OUT_OF_MEMORY. */
 enum status timeline_idle_within(const struct timeline *timeline, const struct intervals *times,

@@ -157,10 +157,11 @@ out:
 
 static enum status compare_devices(struct trace_change *change)
 {
-    const struct trace_file *base = change->sides[SIDE_BASE].traces[0],
-                            *new = change->sides[SIDE_NEW].traces[0];
-    const char *first = base->device_count > 0 ? base->devices[0].name : NULL,
-               *second = new->device_count > 0 ? new->devices[0].name : NULL;
+    const struct event_device *base =
+                                  timeline_device(&change->sides[SIDE_BASE].summaries[0].timeline),
+                              *new =
+                                  timeline_device(&change->sides[SIDE_NEW].summaries[0].timeline);
+    const char *first = base != NULL ? base->name : NULL, *second = new != NULL ? new->name : NULL;
 
     return is_equal(first, second) ? STATUS_OK : add_difference(change, "device", first, second);
 }

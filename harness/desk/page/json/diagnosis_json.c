@@ -74,10 +74,10 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
 }
 
 /* The file's own statements, and what could not be read of it. */
-static void add_origin(struct json *json, cJSON *object, const struct summary *summary)
+static void add_origin(struct json *json, cJSON *object, const struct facts *facts)
 {
-    const struct trace_file *trace = summary->trace;
-    const struct event_device *device = facts_of(summary, 1, 0).device;
+    const struct trace_file *trace = facts->summary->trace;
+    const struct event_device *device = facts->device;
     cJSON *to;
 
     json_text(json, object, "partial_reason", trace->partial ? trace->partial_reason : NULL);
@@ -94,7 +94,7 @@ static void add_origin(struct json *json, cJSON *object, const struct summary *s
                 trace->world_size >= 0 ? (double)trace->world_size : (double)NAN);
     to = json_object(json, object, "device");
     json_text(json, to, "name", device != NULL && device->name[0] != '\0' ? device->name : NULL);
-    json_integer(json, to, "count", summary->timeline.device_count);
+    json_integer(json, to, "count", facts->summary->timeline.device_count);
 }
 
 static void add_usage(struct json *json, cJSON *object, const struct usage *usage)
@@ -367,7 +367,7 @@ static enum status add_trace(struct json *json, cJSON *array, const struct diagn
 
     json_text(json, object, "file", diagnosis->paths[which]);
     json_bool(json, object, "partial", diagnosis->traces[which]->partial);
-    add_origin(json, object, summary);
+    add_origin(json, object, &diagnosis->facts[which]);
     add_usage(json, object, &summary->timeline.all);
     add_window(json, object, &summary->idle, diagnosis_busy_share(diagnosis, which));
     add_steps(json, object, summary);
