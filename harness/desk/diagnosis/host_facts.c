@@ -13,8 +13,7 @@ const struct idle_time *facts_idle(const struct facts *facts)
 
 double facts_doing_ns(const struct facts *facts, enum host_doing doing)
 {
-    return (double)(facts_idle(facts)->free_ns[doing] + facts_idle(facts)->drained_ns[doing]) /
-           facts->steps;
+    return (double)idle_doing_ns(facts_idle(facts), doing) / facts->steps;
 }
 
 double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, size_t count)
@@ -33,9 +32,7 @@ double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, 
 
 double facts_loading_ns(const struct facts *facts, int64_t step)
 {
-    const struct idle_time *time = &facts->summary->idle.steps[step];
-
-    return (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]);
+    return (double)idle_doing_ns(&facts->summary->idle.steps[step], HOST_LOADING);
 }
 
 double facts_typical_loading_ns(const struct facts *facts)

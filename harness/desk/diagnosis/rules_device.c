@@ -341,9 +341,9 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
     if (!(facts_busy_share(facts) < 0.5))
         return false;
     for (int i = 0; i < HOST_DOING_COUNT; i++)
-        if (time->free_ns[i] + time->drained_ns[i] > most_ns) {
-            most_ns = time->free_ns[i] + time->drained_ns[i];
+        if (idle_doing_ns(time, (enum host_doing)i) > most_ns) {
             most = (enum host_doing)i;
+            most_ns = idle_doing_ns(time, most);
         }
     if ((double)time->unknown_ns > 0.5 * idle)
         snprintf(finding->evidence, sizeof finding->evidence,

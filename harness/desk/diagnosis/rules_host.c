@@ -225,8 +225,7 @@ static double explained_ns(const struct facts *facts, int64_t step)
     const struct idle_time *time = &facts->summary->idle.steps[step];
     double ns = (double)facts->summary->steps.items[step].part_ns[STEP_COMMUNICATION];
 
-    for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
-        ns += (double)(time->free_ns[doings[i]] + time->drained_ns[doings[i]]);
+    for (size_t i = 0; i < ARRAY_SIZE(doings); i++) ns += (double)idle_doing_ns(time, doings[i]);
     return ns;
 }
 

@@ -121,8 +121,7 @@ static double lost_to_launches(const struct facts *facts)
     static const enum host_doing doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
     double lost = -(double)time->hidable.launching_ns;
 
-    for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
-        lost += (double)(time->free_ns[doings[i]] + time->drained_ns[doings[i]]);
+    for (size_t i = 0; i < ARRAY_SIZE(doings); i++) lost += (double)idle_doing_ns(time, doings[i]);
     lost = fmax(0, lost) + (double)facts->summary->idle.late_ns;
     return fmax(0, (lost - late_calls_ns(facts)) / facts->steps) +
            facts_paced_ns(facts, doings, ARRAY_SIZE(doings));

@@ -102,10 +102,7 @@ static double short_share(const struct facts *facts)
 
 static double loading_share(const struct facts *facts)
 {
-    const struct idle_time *time = &facts->summary->idle.all;
-
-    return (double)(time->free_ns[HOST_LOADING] + time->drained_ns[HOST_LOADING]) /
-           facts->window_ns;
+    return (double)idle_doing_ns(&facts->summary->idle.all, HOST_LOADING) / facts->window_ns;
 }
 
 /* A larger batch helps where kernels are too short to fill the device. It does not where they are long, or
@@ -294,7 +291,7 @@ static bool goes_on(const struct facts *facts, const struct allocations *all)
 static double lost_to_allocations(const struct facts *facts, int64_t ns)
 {
     const struct idle_time *time = &facts->summary->idle.all;
-    int64_t own = time->free_ns[HOST_ALLOCATING] + time->drained_ns[HOST_ALLOCATING];
+    int64_t own = idle_doing_ns(time, HOST_ALLOCATING);
     int64_t between = time->free_ns[HOST_LAUNCHING] + time->free_ns[HOST_OPERATOR] +
                       time->free_ns[HOST_OUTSIDE] + time->free_ns[HOST_WORKING];
 

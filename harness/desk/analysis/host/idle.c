@@ -35,6 +35,11 @@ struct sweep {
 
 /* --- Causes --- */
 
+int64_t idle_doing_ns(const struct idle_time *time, enum host_doing doing)
+{
+    return time->free_ns[doing] + time->drained_ns[doing];
+}
+
 int64_t gap_cause_ns(const struct idle_time *time, int cause)
 {
     switch (cause) {
@@ -45,7 +50,7 @@ int64_t gap_cause_ns(const struct idle_time *time, int cause)
     case GAP_UNKNOWN:
         return time->unknown_ns;
     default:
-        return time->free_ns[cause - GAP_HOST] + time->drained_ns[cause - GAP_HOST];
+        return idle_doing_ns(time, (enum host_doing)(cause - GAP_HOST));
     }
 }
 
@@ -395,8 +400,7 @@ static int64_t late(int64_t *lengths, int64_t count)
 static void sort_loadings(struct idle *idle, int count)
 {
     for (int i = 0; i < count; i++)
-        idle->loadings[i] = (double)(idle->steps[i].free_ns[HOST_LOADING] +
-                                     idle->steps[i].drained_ns[HOST_LOADING]);
+        idle->loadings[i] = (double)idle_doing_ns(&idle->steps[i], HOST_LOADING);
     stats_sort(idle->loadings, count);
 }
 

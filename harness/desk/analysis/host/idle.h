@@ -72,6 +72,8 @@ struct idle {
     int64_t late_ns;
 };
 
+int64_t idle_doing_ns(const struct idle_time *time, enum host_doing doing); /* free and drained */
+
 /* The parts that idle time has by its causes: of the device itself, of nobody that the trace knows, and of
  * the host by what it did, whether it had waited or not. They sum to idle_ns. */
 enum gap_cause {
