@@ -6,8 +6,6 @@
 #include "harness/cli/teach/hand_out.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/cli/teach/measured_before.h"
-#include "harness/desk/diagnosis/findings.h"
-#include "harness/desk/diagnosis/lessons.h"
 #include "harness/desk/diagnosis/rules.h"
 #include "harness/text/wrap.h"
 
@@ -56,23 +54,19 @@ static void print_shown_by(const struct page *page, const struct scenario *best,
     lesson_point(page, "Shown by", names);
 }
 
-static void print_finding(const struct page *page, const struct finding_about *about)
+static void print_finding(const struct page *page, const struct rule *rule)
 {
-    const struct lesson *lesson = lesson_find(about->id);
-    const struct scenario *best = scenario_showing(about->id);
+    const struct scenario *best = scenario_showing(rule->id);
 
-    lesson_title(page, about->id, about->title);
-    if (lesson != NULL) {
-        lesson_point(page, "Symptom", lesson->symptom);
-        lesson_point(page, "Meaning", lesson->meaning);
-    }
-    lesson_point(page, "Fix", about->advice);
-    if (lesson != NULL)
-        lesson_point(page, "Cost", lesson->cost);
-    lesson_point(page, "Threshold", about->source);
-    if (lesson != NULL && lesson_costs_time(lesson))
+    lesson_title(page, rule->id, rule->title);
+    lesson_point(page, "Symptom", rule->symptom);
+    lesson_point(page, "Meaning", rule->meaning);
+    lesson_point(page, "Fix", rule->advice);
+    lesson_point(page, "Cost", rule->cost);
+    lesson_point(page, "Threshold", rule->threshold);
+    if (rule_costs_time(rule))
         print_severity(page);
-    print_shown_by(page, best, about->id);
+    print_shown_by(page, best, rule->id);
     if (best == NULL)
         return;
     lesson_invocation(page, "Explain its scenario", "explain", best->name);
@@ -82,13 +76,13 @@ static void print_finding(const struct page *page, const struct finding_about *a
 /* Without a name. */
 static void list_findings(const struct console *console)
 {
-    struct finding_about about;
+    const struct rule *rule;
     enum { COLUMN = 24 };
 
     printf("\n%sfindings%s: what diagnose finds in traces\n", console->bold, console->plain);
-    for (int i = 0; findings_about(&about, i); i++) {
-        printf("  %-*s", COLUMN - 2, about.id);
-        wrap_print(stdout, COLUMN, COLUMN, console->width, about.title);
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+        printf("  %-*s", COLUMN - 2, rule->id);
+        wrap_print(stdout, COLUMN, COLUMN, console->width, rule->title);
     }
 }
 
@@ -117,11 +111,11 @@ static void print_scenarios(const struct page *page, const struct choice *choice
 
 static void print_findings(const struct page *page, bool *is_first)
 {
-    struct finding_about about;
+    const struct rule *rule;
 
-    for (int i = 0; findings_about(&about, i); i++) {
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         print_between(page, is_first);
-        print_finding(page, &about);
+        print_finding(page, rule);
     }
 }
 
@@ -153,11 +147,11 @@ static enum status refuse_name(const char *name)
 {
     enum status status = STATUS_OK;
     const char *ids[FINDINGS_MOST], *near;
-    struct finding_about about;
+    const struct rule *rule;
     char advice[NEAREST_ADVICE];
     int count = 0;
 
-    while (count < FINDINGS_MOST && findings_about(&about, count)) ids[count++] = about.id;
+    while (count < FINDINGS_MOST && (rule = rule_at(count)) != NULL) ids[count++] = rule->id;
     near = nearest_name(name, ids, count);
     scenario_advice(advice, name);
     if (strstr(advice, "did you mean") == NULL && near != NULL)
@@ -194,17 +188,16 @@ static enum status print_one(const struct page *page, const char *name,
 {
     enum status status = STATUS_OK;
     const struct scenario *scenario = scenario_find(name);
-    struct finding_about about;
-    bool is_finding = findings_about_named(&about, name);
+    const struct rule *rule = rule_find(name);
 
-    if (scenario == NULL && !is_finding)
+    if (scenario == NULL && rule == NULL)
         TRY(refuse_name(name));
     if (scenario != NULL)
         lesson_scenario(page, scenario, measured);
-    if (scenario != NULL && is_finding)
+    if (scenario != NULL && rule != NULL)
         fputs("\n\n", page->console.stream);
-    if (is_finding)
-        print_finding(page, &about);
+    if (rule != NULL)
+        print_finding(page, rule);
 
 out:
     return status;

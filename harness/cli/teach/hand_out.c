@@ -1,7 +1,7 @@
 #include "harness/cli/teach/hand_out.h"
 
 #include "harness/cli/teach/lesson_print.h"
-#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static void print_group(const struct page *page, const struct choice *choice, en
 
 void hand_out_begin(const struct page *page, const struct choice *choice, bool findings)
 {
-    struct finding_about about;
+    const struct rule *rule;
 
     print_use(page, findings);
     print_title(page, "Contents");
@@ -71,6 +71,6 @@ void hand_out_begin(const struct page *page, const struct choice *choice, bool f
         print_group(page, choice, (enum group)group);
     if (findings)
         lesson_part(page, "findings: what diagnose finds in traces");
-    for (int i = 0; findings && findings_about(&about, i); i++)
-        lesson_contents(page, about.id, about.title);
+    for (int i = 0; findings && (rule = rule_at(i)) != NULL; i++)
+        lesson_contents(page, rule->id, rule->title);
 }

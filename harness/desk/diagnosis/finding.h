@@ -25,8 +25,8 @@ struct judged {
 };
 
 struct finding {
-    const char *id, *title, *advice, *source; /* constants; source: of the threshold */
-    enum bottleneck bottleneck; /* of its rule; NONE: it says nothing of what limits the run */
+    const char *id, *title, *advice; /* constants */
+    enum bottleneck bottleneck;      /* of its rule; NONE: it says nothing of what limits the run */
     enum severity severity;
     enum confidence confidence;
     double lost_ns_per_step; /* of the untraced step where the trace tells; NAN: not of time */
@@ -45,7 +45,7 @@ struct finding {
 
 /* A rule, whether or not it found something. */
 struct threshold {
-    const char *id, *source; /* constants */
+    const char *id, *source; /* constants; source: with the threshold in words */
     bool found;
     struct judged judged;
 };

@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct rule *const tables[] = {
-    rules_of_memory, rules_of_launches,  rules_of_loading, rules_of_host, rules_of_copies,
-    rules_of_device, rules_of_operators, rules_of_ranks,   rules_of_trace
-};
-
 const char *severity_name(enum severity severity)
 {
     static const char *const names[] = { "information", "minor", "major", "critical" };
@@ -160,31 +155,10 @@ static void explain_health(struct findings *findings, const struct facts *facts)
 
 static size_t rule_count(void)
 {
-    size_t count = 0;
+    int count = 0;
 
-    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
-        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) count++;
-    return count;
-}
-
-bool findings_about(struct finding_about *about, int number)
-{
-    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
-        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++)
-            if (number-- == 0) {
-                *about =
-                    (struct finding_about){ rule->id, rule->title, rule->advice, rule->source };
-                return true;
-            }
-    return false;
-}
-
-bool findings_about_named(struct finding_about *about, const char *id)
-{
-    for (int i = 0; findings_about(about, i); i++)
-        if (strcmp(about->id, id) == 0)
-            return true;
-    return false;
+    while (rule_at(count) != NULL) count++;
+    return (size_t)count;
 }
 
 /* A finding as its rule leaves it; false: there is none. */
@@ -193,7 +167,6 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
     *finding = (struct finding){ .id = rule->id,
                                  .title = rule->title,
                                  .advice = rule->advice,
-                                 .source = rule->source,
                                  .bottleneck = rule->bottleneck,
                                  .severity = SEVERITY_MINOR,
                                  .confidence = CONFIDENCE_HIGH,
@@ -226,6 +199,7 @@ static enum status find_hidden(struct findings *findings, const struct facts *fa
     enum status status = STATUS_OK;
     const struct finding *first = findings->count > 0 ? &findings->items[0] : NULL;
     struct facts left = *facts;
+    const struct rule *rule;
     const char *id;
 
     if (first == NULL || first->severity != SEVERITY_CRITICAL || first->gain_is_most ||
@@ -233,23 +207,22 @@ static enum status find_hidden(struct findings *findings, const struct facts *fa
         return STATUS_OK;
     id = first->id; /* `first` moves as findings are inserted */
     left.step_ns /= first->predicted_gain;
-    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
-        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
-            struct finding finding;
-            size_t length;
-            if (findings_find(findings, rule->id) != NULL || !ask(&finding, rule, &left) ||
-                finding.severity == SEVERITY_INFORMATION || !(finding.predicted_gain > 1) ||
-                finding.confidence == CONFIDENCE_LOW)
-                continue;
-            finding.severity = SEVERITY_MINOR;
-            finding.confidence = CONFIDENCE_MEDIUM;
-            finding.once_fixed = id;
-            length = strlen(finding.evidence);
-            snprintf(finding.evidence + length, sizeof finding.evidence - length,
-                     "; once %s is fixed, that is %.0f%% of what is left of the step", id,
-                     100 * (1 - 1 / finding.predicted_gain));
-            TRY(take(findings, &finding, facts));
-        }
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+        struct finding finding;
+        size_t length;
+        if (findings_find(findings, rule->id) != NULL || !ask(&finding, rule, &left) ||
+            finding.severity == SEVERITY_INFORMATION || !(finding.predicted_gain > 1) ||
+            finding.confidence == CONFIDENCE_LOW)
+            continue;
+        finding.severity = SEVERITY_MINOR;
+        finding.confidence = CONFIDENCE_MEDIUM;
+        finding.once_fixed = id;
+        length = strlen(finding.evidence);
+        snprintf(finding.evidence + length, sizeof finding.evidence - length,
+                 "; once %s is fixed, that is %.0f%% of what is left of the step", id,
+                 100 * (1 - 1 / finding.predicted_gain));
+        TRY(take(findings, &finding, facts));
+    }
 
 out:
     return status;
@@ -258,21 +231,21 @@ out:
 enum status findings_make(struct findings *findings, const struct facts *facts)
 {
     enum status status = STATUS_OK;
+    const struct rule *rule;
 
     memset(findings, 0, sizeof *findings);
     findings->items = malloc(rule_count() * sizeof *findings->items);
     findings->thresholds = malloc(rule_count() * sizeof *findings->thresholds);
     if (findings->items == NULL || findings->thresholds == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu findings", rule_count());
-    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
-        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++) {
-            struct finding finding;
-            bool found = ask(&finding, rule, facts);
-            findings->thresholds[findings->threshold_count++] =
-                (struct threshold){ rule->id, rule->source, found, finding.judged };
-            if (found)
-                TRY(take(findings, &finding, facts));
-        }
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+        struct finding finding;
+        bool found = ask(&finding, rule, facts);
+        findings->thresholds[findings->threshold_count++] =
+            (struct threshold){ rule->id, rule->threshold, found, finding.judged };
+        if (found)
+            TRY(take(findings, &finding, facts));
+    }
     TRY(find_hidden(findings, facts));
     explain_health(findings, facts);
     findings->headline = headline_of(findings, facts);

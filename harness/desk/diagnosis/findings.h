@@ -18,15 +18,4 @@ enum status findings_make(struct findings *findings, const struct facts *facts);
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts);
 
-/* A finding as it is known before any trace; the texts are constants. */
-struct finding_about {
-    const char *id, *title, *advice, *source; /* source: of the threshold */
-};
-
-/* That of rule `number`, from 0 on; false: there are fewer rules. */
-bool findings_about(struct finding_about *about, int number);
-
-/* That of the rule with this id; false: there is none. */
-bool findings_about_named(struct finding_about *about, const char *id);
-
 #endif

@@ -4,6 +4,44 @@
 #include <stdio.h>
 #include <string.h>
 
+/* --- Rows --- */
+
+static const struct rule *const tables[] = {
+    rules_of_memory, rules_of_launches,  rules_of_loading, rules_of_host, rules_of_copies,
+    rules_of_device, rules_of_operators, rules_of_ranks,   rules_of_trace
+};
+
+const struct rule *rule_at(int number)
+{
+    for (size_t table = 0; table < ARRAY_SIZE(tables); table++)
+        for (const struct rule *rule = tables[table]; rule->id != NULL; rule++)
+            if (number-- == 0)
+                return rule;
+    return NULL;
+}
+
+const struct rule *rule_find(const char *id)
+{
+    const struct rule *rule;
+
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        if (strcmp(rule->id, id) == 0)
+            break;
+    return rule;
+}
+
+bool rule_costs_time(const struct rule *rule)
+{
+    static const char *const none[] = { "no time", "none", "unknown" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+        if (strncmp(rule->cost, none[i], strlen(none[i])) == 0)
+            return false;
+    return true;
+}
+
+/* --- Facts --- */
+
 /* A call without work and work without a call may be one pair whose numbers differ, so only the excess of
  * such calls counts. */
 static bool lacks_work(const struct launches *launches)
@@ -37,6 +75,8 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     facts.passes = forward != NULL ? (double)forward->count / facts.steps : 1;
     return facts;
 }
+
+/* --- Costs --- */
 
 void finding_judges(struct finding *finding, const char *what, double value, double good,
                     double bad)
@@ -88,6 +128,8 @@ void finding_informs(struct finding *finding)
     finding->lost_ns_per_step = 0;
     finding->predicted_gain = 1;
 }
+
+/* --- Shares and words --- */
 
 double facts_whole_ns(const struct facts *facts)
 {

@@ -1,4 +1,4 @@
-/* The rules behind findings: a table of rows, and what all of them look at.
+/* The rules behind findings: a row for each has all that is said of it, and what all of them look at.
  *
  * A rule is a condition on a summary. It says what its finding costs in time of the traced step, gives the
  * evidence, and may set what else it knows; the engine (findings.c) turns the cost into severity, untraced
@@ -52,15 +52,27 @@ struct facts {
 };
 
 struct rule {
-    const char *id, *title, *advice, *source; /* source: of the threshold */
+    const char *id;
+    const char *title;     /* begins a sentence */
+    const char *symptom;   /* seen in the trace */
+    const char *meaning;   /* why that costs something */
+    const char *advice;    /* how to save it */
+    const char *cost;      /* how it is computed and bounded, or that it is no time */
+    const char *threshold; /* and its source */
+
+    enum bottleneck bottleneck; /* of the run; NONE: the finding says nothing of it */
 
     /* Returns false if there is nothing to say. Otherwise sets the evidence and, if time is lost, how much
      * (finding_costs()). All other members are preset as for a finding that costs time. */
     bool (*judge)(struct finding *finding, const struct facts *facts);
-
-    enum bottleneck
-        bottleneck; /* that the finding says the run has; NONE: it says nothing of that */
 };
+
+const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */
+const struct rule *rule_find(const char *id); /* NULL: none has it */
+
+/* True if the cost is a time, whose share of a step sets the severity. Otherwise the text of the cost begins with
+ * "no time", "none" or "unknown". */
+bool rule_costs_time(const struct rule *rule);
 
 /* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
 extern const struct rule rules_of_memory[], rules_of_launches[], rules_of_loading[],

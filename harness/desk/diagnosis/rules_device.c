@@ -387,39 +387,118 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
 }
 
 const struct rule rules_of_device[] = {
-    { "fp32_matmul", "fp32 matrix products leave the matrix units unused",
-      "train in bf16, or fp16 where the device has no bf16, with fp32 master weights (autocast), "
-      "or "
-      "allow tf32",
-      "torch_tb_profiler: matrix units unused; a tenth of kernel time", judge_fp32_matmul,
-      BOTTLENECK_DEVICE },
-    { "padding_waste", "The device computes on padding",
-      "batch sequences of similar length, up to a number of tokens per batch", "5% of a step",
-      judge_padding_waste, BOTTLENECK_DEVICE },
-    { "naive_attention", "Attention stores its scores in memory",
-      "use fused attention (scaled_dot_product_attention), whose memory is linear", "5% of a step",
-      judge_naive_attention, BOTTLENECK_DEVICE },
-    { "optimizer_overhead", "The optimizer takes a large part of the step",
-      "update all tensors in one kernel (fused=True or foreach=True), or accumulate gradients",
-      "10 to 15% of a step is good", judge_optimizer_overhead, BOTTLENECK_DEVICE },
-    { "unfused_ops", "Element-wise operations run as one kernel each",
-      "fuse them with each other and into the matrix products (torch.compile)", "5% of a step",
-      judge_unfused_ops, BOTTLENECK_DEVICE },
-    { "small_grid", "Kernels leave most of the device's SMs without a block",
-      "give them more to do at once (a larger batch), cut them finer (split-k, smaller tiles, a "
-      "split "
-      "along the sequence), or run them beside each other (streams, a graph with branches)",
-      "fewer blocks than half the SMs; torch_tb_profiler: blocks per SM below 1", judge_small_grid,
-      BOTTLENECK_DEVICE },
-    { "device_wait", "The device is idle although work is queued",
-      "look for waits between streams, and for other programs on the device or its cores",
-      "HolisticTraceAnalysis: other idle time, from 30 us", judge_device_wait, BOTTLENECK_UNCLEAR },
-    { "low_utilisation", "The device is idle for most of the time",
-      "look at what the host does while the device is idle", "nsys analyze, gpu_time_util: 50%",
-      judge_low_utilisation, BOTTLENECK_NONE },
-    { "device_bound", "The device is the bottleneck",
-      "look at the longest kernels: their type, their size, what could be fused",
-      "busy for 70% of a step or more; below, look at the host", judge_device_bound,
-      BOTTLENECK_DEVICE },
-    { 0 },
+    {
+        .id = "fp32_matmul",
+        .title = "fp32 matrix products leave the matrix units unused",
+        .symptom = "a tenth of the kernel time or more is in fp32 matrix products, on a device "
+                   "with matrix units for shorter types",
+        .meaning = "matrix units, which are at least twice as fast, are not used",
+        .advice = "train in bf16, or fp16 where the device has no bf16, with fp32 master weights "
+                  "(autocast), or allow tf32",
+        .cost = "half of the time of kernels that name no shorter type, less where the host sets "
+                "the pace: by the busy time over that and the idle time that every step has; on a "
+                "CPU 0.6 of the time of products with all sides of 64 or more, less 0.3 of that "
+                "of kernels that are no products",
+        .threshold = "torch_tb_profiler: matrix units unused; a tenth of kernel time",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_fp32_matmul,
+    },
+    {
+        .id = "padding_waste",
+        .title = "The device computes on padding",
+        .symptom = "steps that state padded tokens, more than 7 per sample",
+        .meaning = "sequences of different lengths are in one batch, and the device computes on "
+                   "the rest",
+        .advice = "batch sequences of similar length, up to a number of tokens per batch",
+        .cost = "the padded share of the device's busy time",
+        .threshold = "5% of a step",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_padding_waste,
+    },
+    {
+        .id = "naive_attention",
+        .title = "Attention stores its scores in memory",
+        .symptom = "softmax kernels within the layers, apart from that of the loss; on a host "
+                   "alone, aten::_softmax between two aten::bmm",
+        .meaning = "attention writes its scores, tokens by tokens, to memory and reads them again",
+        .advice = "use fused attention (scaled_dot_product_attention), whose memory is linear",
+        .cost = "the time of these kernels, less where the host sets the pace; none on the CPU "
+                "device; on a host alone at most the time between the products",
+        .threshold = "5% of a step",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_naive_attention,
+    },
+    {
+        .id = "optimizer_overhead",
+        .title = "The optimizer takes a large part of the step",
+        .symptom = "the optimizer takes more than 15% of a step",
+        .meaning = "the update runs a few kernels per tensor, or runs after batches that are too "
+                   "small",
+        .advice = "update all tensors in one kernel (fused=True or foreach=True), or accumulate "
+                  "gradients",
+        .cost = "what exceeds 15% of a step, and all updates but one per step",
+        .threshold = "10 to 15% of a step is good",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_optimizer_overhead,
+    },
+    {
+        .id = "unfused_ops",
+        .title = "Element-wise operations run as one kernel each",
+        .symptom = "10 or more kernels per step with one element-wise operation each; on a host "
+                   "alone, as many operators of more than 5 us",
+        .meaning = "each of them reads and writes all of its data for very little arithmetic",
+        .advice = "fuse them with each other and into the matrix products (torch.compile)",
+        .cost = "half of their time: two kernels in one read and write half as much",
+        .threshold = "5% of a step",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_unfused_ops,
+    },
+    {
+        .id = "small_grid",
+        .title = "Kernels leave most of the device's SMs without a block",
+        .symptom = "kernels of 10 us or more with fewer blocks than half of the SMs",
+        .meaning = "most of the device has nothing to do meanwhile",
+        .advice = "give them more to do at once (a larger batch), cut them finer (split-k, "
+                  "smaller tiles, a split along the sequence), or run them beside each other "
+                  "(streams, a graph with branches)",
+        .cost = "at most the share of these kernels' time that the empty SMs are of all",
+        .threshold = "fewer blocks than half the SMs; torch_tb_profiler: blocks per SM below 1",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_small_grid,
+    },
+    {
+        .id = "device_wait",
+        .title = "The device is idle although work is queued",
+        .symptom = "gaps of 30 us or more before work that was queued already",
+        .meaning = "the work waits for another stream, or another program has the device",
+        .advice = "look for waits between streams, and for other programs on the device or its "
+                  "cores",
+        .cost = "these gaps",
+        .threshold = "HolisticTraceAnalysis: other idle time, from 30 us",
+        .bottleneck = BOTTLENECK_UNCLEAR,
+        .judge = judge_device_wait,
+    },
+    {
+        .id = "low_utilisation",
+        .title = "The device is idle for most of the time",
+        .symptom = "the device is busy for less than half of a step",
+        .meaning = "the host sets the pace; other findings say with what",
+        .advice = "look at what the host does while the device is idle",
+        .cost = "none: it is for information",
+        .threshold = "nsys analyze, gpu_time_util: 50%",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_low_utilisation,
+    },
+    {
+        .id = "device_bound",
+        .title = "The device is the bottleneck",
+        .symptom = "the device is busy for 70% of a step or more",
+        .meaning = "only less or faster device work makes the step shorter",
+        .advice = "look at the longest kernels: their type, their size, what could be fused",
+        .cost = "none: it is for information",
+        .threshold = "busy for 70% of a step or more; below, look at the host",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_device_bound,
+    },
+    { .id = NULL },
 };

@@ -279,25 +279,74 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
 }
 
 const struct rule rules_of_host[] = {
-    { "host_sync", "The host waits for the device in every step",
-      "read results every few steps, or copy them asynchronously and read them later; avoid "
-      ".item() and synchronisation in the loop",
-      "the step takes host plus device time, where it could take the longer of the two",
-      judge_host_sync, BOTTLENECK_WAITING },
-    { "host_work", "The device waits while the host does other work",
-      "do it on the device or in the loader's workers, or launch work that the device does "
-      "meanwhile",
-      "5% of a step; a pause is 5 times the median time between launches", judge_host_work,
-      BOTTLENECK_HOST_WORK },
-    { "logging_gap", "The step waits while the loop logs",
-      "let a background thread write the log, from results that were copied asynchronously",
-      "5% of a step", judge_logging_gap, BOTTLENECK_HOST_WORK },
-    { "save_pause", "The step waits while a checkpoint is saved",
-      "copy the state to pinned memory and write it in the background", "5% of a step",
-      judge_save_pause, BOTTLENECK_HOST_WORK },
-    { "uneven_steps", "The steps take different times, and the trace does not show why",
-      "look outside the program: other programs, clocks and limits of power and heat (chokepoint "
-      "doctor)",
-      "step times should vary by less than 10%", judge_uneven_steps, BOTTLENECK_NONE },
-    { 0 },
+    {
+        .id = "host_sync",
+        .title = "The host waits for the device in every step",
+        .symptom = "the device is idle right after a call in which the host waited for it "
+                   "(cudaStreamSynchronize, a blocking copy, .item())",
+        .meaning = "a host that waits queues nothing, so host and device work one after the other",
+        .advice = "read results every few steps, or copy them asynchronously and read them later; "
+                  "avoid .item() and synchronisation in the loop",
+        .cost = "the host's time from the end of a wait to the next launch, as far as the "
+                "device's work before would have covered it; and at most as much again for "
+                "noticing that the wait is over",
+        .threshold = "the step takes host plus device time, where it could take the longer of the "
+                     "two",
+        .bottleneck = BOTTLENECK_WAITING,
+        .judge = judge_host_sync,
+    },
+    {
+        .id = "host_work",
+        .title = "The device waits while the host does other work",
+        .symptom = "the device is idle while the host launches nothing for 5 times as long as "
+                   "usual (at least 50 us, from 1 ms on in any case) and neither loads, copies, "
+                   "allocates nor waits",
+        .meaning = "the loop does something else between launches: operators on the host, Python, "
+                   "another library, or nothing that the profiler records",
+        .advice = "do it on the device or in the loader's workers, or launch work that the device "
+                  "does meanwhile",
+        .cost = "that idle time; where the host waited for the device before, less what the "
+                "device's work would have covered, unless the host's work is longer than that",
+        .threshold = "5% of a step; a pause is 5 times the median time between launches",
+        .bottleneck = BOTTLENECK_HOST_WORK,
+        .judge = judge_host_work,
+    },
+    {
+        .id = "logging_gap",
+        .title = "The step waits while the loop logs",
+        .symptom = "the device is idle while the loop is in its phase \"log\"",
+        .meaning = "the loop formats, writes or flushes the log itself, and may wait for what it "
+                   "logs",
+        .advice = "let a background thread write the log, from results that were copied "
+                  "asynchronously",
+        .cost = "that idle time, and as for host_sync what such waits put off",
+        .threshold = "5% of a step",
+        .bottleneck = BOTTLENECK_HOST_WORK,
+        .judge = judge_logging_gap,
+    },
+    {
+        .id = "save_pause",
+        .title = "The step waits while a checkpoint is saved",
+        .symptom = "the device is idle while the loop is in its phase \"save\"",
+        .meaning = "the loop copies and writes the checkpoint itself",
+        .advice = "copy the state to pinned memory and write it in the background",
+        .cost = "that idle time, the copies, and what the loop puts off until the save is over",
+        .threshold = "5% of a step",
+        .bottleneck = BOTTLENECK_HOST_WORK,
+        .judge = judge_save_pause,
+    },
+    {
+        .id = "uneven_steps",
+        .title = "The steps take different times, and the trace does not show why",
+        .symptom = "the device's time per step varies by more than 10%, for the same work and for "
+                   "no reason in the trace",
+        .meaning = "something outside of the program takes part of the machine, or slows it down",
+        .advice = "look outside the program: other programs, clocks and limits of power and heat "
+                  "(chokepoint doctor)",
+        .cost = "none: it is for information",
+        .threshold = "step times should vary by less than 10%",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_uneven_steps,
+    },
+    { .id = NULL },
 };

@@ -274,25 +274,73 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
 }
 
 const struct rule rules_of_launches[] = {
-    { "initialisation", "One-time initialisation",
-      "warm up before you measure or profile: it happens only once",
-      "a first call of 1 ms, 20 times HolisticTraceAnalysis' bound for long ones",
-      judge_initialisation, BOTTLENECK_FIRST_USE },
-    { "small_kernels", "Micro-batches are too small for the device",
-      "raise the micro-batch until memory is nearly full; accumulate gradients only beyond that",
-      "HolisticTraceAnalysis: kernels shorter than their launch", judge_small_kernels,
-      BOTTLENECK_LAUNCHING },
-    { "graph_recapture", "Graphs are captured again and again",
-      "keep a captured graph for each shape, and pad to a few lengths so that shapes are few",
-      "5% of a step, and a capture in every fifth step", judge_graph_recapture,
-      BOTTLENECK_FIRST_USE },
-    { "launch_bound", "The device waits for launches",
-      "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or raise the batch",
-      "HolisticTraceAnalysis: idle time by host wait", judge_launch_bound, BOTTLENECK_LAUNCHING },
-    { "oversubscribed_host", "The thread that launches loses its core",
-      "use no more threads than cores: fewer loader workers (num_workers), fewer threads per "
-      "worker (OMP_NUM_THREADS), and no other programs",
-      "HolisticTraceAnalysis: a launch call over 50 us is an outlier", judge_oversubscribed_host,
-      BOTTLENECK_LAUNCHING },
-    { 0 },
+    {
+        .id = "initialisation",
+        .title = "One-time initialisation",
+        .symptom = "a call of over 1 ms that launches a kernel for the first time; calls that "
+                   "load modules; captures and instantiations of graphs; spans in which PyTorch "
+                   "compiles",
+        .meaning = "that happens once, at the first use of a kernel, a shape or a graph, which "
+                   "may come late",
+        .advice = "warm up before you measure or profile: it happens only once",
+        .cost = "the time for which the device is idle meanwhile, and in the operators around "
+                "such calls",
+        .threshold = "a first call of 1 ms, 20 times HolisticTraceAnalysis' bound for long ones",
+        .bottleneck = BOTTLENECK_FIRST_USE,
+        .judge = judge_initialisation,
+    },
+    {
+        .id = "small_kernels",
+        .title = "Micro-batches are too small for the device",
+        .symptom = "the forward pass runs several times per step, and a quarter of the kernels or "
+                   "more are shorter than the calls that launch them",
+        .meaning = "each micro-batch is so small that launching costs more than computing",
+        .advice = "raise the micro-batch until memory is nearly full; accumulate gradients only "
+                  "beyond that",
+        .cost = "the idle time for launches, and the time to start and end kernels, that one pass "
+                "over the whole batch would save",
+        .threshold = "HolisticTraceAnalysis: kernels shorter than their launch",
+        .bottleneck = BOTTLENECK_LAUNCHING,
+        .judge = judge_small_kernels,
+    },
+    {
+        .id = "graph_recapture",
+        .title = "Graphs are captured again and again",
+        .symptom = "graphs are captured in every fifth step or more often",
+        .meaning = "shapes change, so an earlier graph does not fit and another one is captured",
+        .advice = "keep a captured graph for each shape, and pad to a few lengths so that shapes "
+                  "are few",
+        .cost = "the time for which the device is idle during captures",
+        .threshold = "5% of a step, and a capture in every fifth step",
+        .bottleneck = BOTTLENECK_FIRST_USE,
+        .judge = judge_graph_recapture,
+    },
+    {
+        .id = "launch_bound",
+        .title = "The device waits for launches",
+        .symptom = "the device is idle between short kernels until the next one is launched",
+        .meaning = "the host takes longer to launch a step's work than the device takes to do it",
+        .advice = "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or "
+                  "raise the batch",
+        .cost = "the idle time in which the host launches, or prepares the next launch for no "
+                "longer than usual; what another finding explains does not count",
+        .threshold = "HolisticTraceAnalysis: idle time by host wait",
+        .bottleneck = BOTTLENECK_LAUNCHING,
+        .judge = judge_launch_bound,
+    },
+    {
+        .id = "oversubscribed_host",
+        .title = "The thread that launches loses its core",
+        .symptom = "now and then, at most in one of four, a launch takes over 50 us while the "
+                   "device has nothing else to do",
+        .meaning = "more threads want to run than there are cores, so the thread that launches "
+                   "waits for one",
+        .advice = "use no more threads than cores: fewer loader workers (num_workers), fewer "
+                  "threads per worker (OMP_NUM_THREADS), and no other programs",
+        .cost = "how much longer these calls take than the others",
+        .threshold = "HolisticTraceAnalysis: a launch call over 50 us is an outlier",
+        .bottleneck = BOTTLENECK_LAUNCHING,
+        .judge = judge_oversubscribed_host,
+    },
+    { .id = NULL },
 };

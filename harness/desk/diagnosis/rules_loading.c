@@ -167,14 +167,44 @@ static bool judge_epoch_gap(struct finding *finding, const struct facts *facts)
 }
 
 const struct rule rules_of_loading[] = {
-    { "data_loading", "The step waits for data",
-      "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
-      "torch_tb_profiler: data loading over 5% of a step", judge_data_loading, BOTTLENECK_LOADING },
-    { "data_jitter", "A few steps wait long for data",
-      "prefetch more batches, so that a slow one is ready in time",
-      "step times should vary by less than 10%", judge_data_jitter, BOTTLENECK_LOADING },
-    { "epoch_gap", "The device waits between epochs",
-      "keep the workers alive (persistent_workers=True) and prefetch the next epoch's batches",
-      "torch_tb_profiler: data loading over 5% of a step", judge_epoch_gap, BOTTLENECK_LOADING },
-    { 0 },
+    {
+        .id = "data_loading",
+        .title = "The step waits for data",
+        .symptom = "the device is idle while the loop waits for its next batch "
+                   "(enumerate(DataLoader)) or prepares it",
+        .meaning = "the loader is slower than the device, or the loop does its work",
+        .advice = "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
+        .cost = "that idle time; what more workers would need themselves, on the cores that are "
+                "left, does not count",
+        .threshold = "torch_tb_profiler: data loading over 5% of a step",
+        .bottleneck = BOTTLENECK_LOADING,
+        .judge = judge_data_loading,
+    },
+    {
+        .id = "data_jitter",
+        .title = "A few steps wait long for data",
+        .symptom = "a few steps wait long for their batch, the others do not",
+        .meaning = "some samples take much longer, and too few batches are ready to bridge that",
+        .advice = "prefetch more batches, so that a slow one is ready in time",
+        .cost = "as for data_loading, averaged over all steps",
+        .threshold = "step times should vary by less than 10%",
+        .bottleneck = BOTTLENECK_LOADING,
+        .judge = judge_data_jitter,
+    },
+    {
+        .id = "epoch_gap",
+        .title = "The device waits between epochs",
+        .symptom = "long waits for data in the steps that begin an epoch, which ask the loader "
+                   "once more than the others; or at equal distances of 10 steps and more, too "
+                   "many of them for chance",
+        .meaning = "at the border of epochs new workers start, and the loop waits for their first "
+                   "batches",
+        .advice = "keep the workers alive (persistent_workers=True) and prefetch the next epoch's "
+                  "batches",
+        .cost = "as for data_loading at these borders, averaged over all steps",
+        .threshold = "torch_tb_profiler: data loading over 5% of a step",
+        .bottleneck = BOTTLENECK_LOADING,
+        .judge = judge_epoch_gap,
+    },
+    { .id = NULL },
 };

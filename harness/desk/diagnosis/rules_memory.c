@@ -320,27 +320,72 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
 }
 
 const struct rule rules_of_memory[] = {
-    { "memory_growth", "Memory grows with every step: a leak",
-      "find what is kept alive: a loss with its graph, a list of outputs; detach it, or keep "
-      "numbers",
-      "in a steady state a step ends with as much memory as it began with", judge_memory_growth,
-      BOTTLENECK_ALLOCATION },
-    { "activation_memory", "Activations fill the device's memory",
-      "recompute them in backward (torch.utils.checkpoint), use a 16-bit type, or lower the batch",
-      "torch_tb_profiler: peak over 90% of the device's memory", judge_activation_memory,
-      BOTTLENECK_ALLOCATION },
-    { "allocation_churn", "Every step allocates device memory again",
-      "use a caching or stream-ordered allocator; allocate before the loop",
-      "cudaFree waits for the device (CUDA runtime's documentation)", judge_allocation_churn,
-      BOTTLENECK_ALLOCATION },
-    { "fragmentation", "The allocator reserves much more than is in use",
-      "use few allocation sizes, round them, or use expandable segments",
-      "reserved over allocated: 1.2, and a tenth of the device", judge_fragmentation,
-      BOTTLENECK_NONE },
-    { "memory_headroom", "A larger batch fits into the device's memory",
-      "raise the batch, and the learning rate with it, until kernels are long enough or memory is "
-      "used; with checkpointing, keep more activations",
-      "peak below 50% of the device's memory: a larger batch fits", judge_memory_headroom,
-      BOTTLENECK_NONE },
-    { 0 },
+    {
+        .id = "memory_growth",
+        .title = "Memory grows with every step: a leak",
+        .symptom = "allocated memory at the end of a step is higher than a step before, in four "
+                   "of five steps",
+        .meaning = "something keeps the tensors of past steps alive, and the run ends when memory "
+                   "does",
+        .advice = "find what is kept alive: a loss with its graph, a list of outputs; detach it, "
+                  "or keep numbers",
+        .cost = "no time; critical if memory lasts for at most 1000 more steps, else major",
+        .threshold = "in a steady state a step ends with as much memory as it began with",
+        .bottleneck = BOTTLENECK_ALLOCATION,
+        .judge = judge_memory_growth,
+    },
+    {
+        .id = "activation_memory",
+        .title = "Activations fill the device's memory",
+        .symptom = "the peak takes 90% of the memory available, and would not without what comes "
+                   "and goes within a step",
+        .meaning = "what forward keeps for backward fills the device, so no larger batch or model "
+                   "fits",
+        .advice = "recompute them in backward (torch.utils.checkpoint), use a 16-bit type, or "
+                  "lower the batch",
+        .cost = "no time; critical from 98% of the memory on, else major",
+        .threshold = "torch_tb_profiler: peak over 90% of the device's memory",
+        .bottleneck = BOTTLENECK_ALLOCATION,
+        .judge = judge_activation_memory,
+    },
+    {
+        .id = "allocation_churn",
+        .title = "Every step allocates device memory again",
+        .symptom = "cudaMalloc, cudaFree or their like, two or more per step",
+        .meaning = "memory goes back to the driver and is taken from it again; a release waits "
+                   "for the device",
+        .advice = "use a caching or stream-ordered allocator; allocate before the loop",
+        .cost = "the time of these calls, without the two longest, and at most the time for which "
+                "the device is idle in them, in operators and between events; or what releases "
+                "put off, if that is more",
+        .threshold = "cudaFree waits for the device (CUDA runtime's documentation)",
+        .bottleneck = BOTTLENECK_ALLOCATION,
+        .judge = judge_allocation_churn,
+    },
+    {
+        .id = "fragmentation",
+        .title = "The allocator reserves much more than is in use",
+        .symptom = "at the peak the allocator reserves 1.2 times what is in use, or more",
+        .meaning = "free blocks have sizes that nobody asks for, so memory is used up early",
+        .advice = "use few allocation sizes, round them, or use expandable segments",
+        .cost = "no time; a tenth of the device's memory must be reserved but unused, and from a "
+                "quarter on it is major",
+        .threshold = "reserved over allocated: 1.2, and a tenth of the device",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_fragmentation,
+    },
+    {
+        .id = "memory_headroom",
+        .title = "A larger batch fits into the device's memory",
+        .symptom = "the allocator holds less than half of the memory, and half of the kernel time "
+                   "is in kernels shorter than 100 us",
+        .meaning = "a larger batch fits, and would give these kernels more work",
+        .advice = "raise the batch, and the learning rate with it, until kernels are long enough "
+                  "or memory is used; with checkpointing, keep more activations",
+        .cost = "none: it is for information",
+        .threshold = "peak below 50% of the device's memory: a larger batch fits",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_memory_headroom,
+    },
+    { .id = NULL },
 };

@@ -40,13 +40,31 @@ static bool judge_host_computes(struct finding *finding, const struct facts *fac
 }
 
 const struct rule rules_of_operators[] = {
-    { "small_operators", "Operators cost more than what they compute",
-      "give each operator more to do: a batch instead of one sample, one operator over all rows or "
-      "time steps instead of a loop (nn.LSTM), or torch.compile",
-      "half of the operators' time", judge_small_operators, BOTTLENECK_LAUNCHING },
-    { "host_computes", "The host computes, and no device does",
-      "look at the longest operators: their threads, their type, what could be fused; or use a "
-      "device",
-      "as for a device: 70% of a step or more", judge_host_computes, BOTTLENECK_DEVICE },
-    { 0 },
+    {
+        .id = "small_operators",
+        .title = "Operators cost more than what they compute",
+        .symptom = "operators of which most take 5 us or less",
+        .meaning = "dispatch, checks and the recording for backward cost a few microseconds per "
+                   "operator, and one sample or one row costs as many operators as a batch",
+        .advice = "give each operator more to do: a batch instead of one sample, one operator "
+                  "over all rows or time steps instead of a loop (nn.LSTM), or torch.compile",
+        .cost = "the operators' time by the share of it that is up to 5 us of each; half of it at "
+                "least",
+        .threshold = "half of the operators' time",
+        .bottleneck = BOTTLENECK_LAUNCHING,
+        .judge = judge_small_operators,
+    },
+    {
+        .id = "host_computes",
+        .title = "The host computes, and no device does",
+        .symptom = "a loop that is in operators for 70% of a step, without a device",
+        .meaning = "the host is the device, and sets the pace",
+        .advice = "look at the longest operators: their threads, their type, what could be fused; "
+                  "or use a device",
+        .cost = "none: it is for information",
+        .threshold = "as for a device: 70% of a step or more",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_host_computes,
+    },
+    { .id = NULL },
 };

@@ -309,23 +309,63 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
 }
 
 const struct rule rules_of_ranks[] = {
-    { "straggler", "One rank keeps the others waiting",
-      "look at the trace of that rank: its loader, its samples, the clocks of its device",
-      "10% of a step", judge_straggler, BOTTLENECK_COMMUNICATION },
-    { "exposed_communication", "Exposed communication",
-      "start it in buckets during backward (DDP), compress gradients, or accumulate them",
-      "torch_tb_profiler: communication over 10% of a step; below 15% of backward is good, over "
-      "30% "
-      "bad",
-      judge_exposed_communication, BOTTLENECK_COMMUNICATION },
-    { "small_messages", "Gradients are sent in many small messages",
-      "send them in larger buckets: DistributedDataParallel(bucket_cap_mb=25) or more, larger "
-      "units of FSDP, or one flat buffer",
-      "buckets of DistributedDataParallel: 25 MiB, the first one 1 MiB; 5% of a step",
-      judge_small_messages, BOTTLENECK_COMMUNICATION },
-    { "replicated_state", "Every rank keeps the whole optimizer state",
-      "give each rank a part of it: ZeroRedundancyOptimizer, or FSDP (fully_shard)",
-      "a tenth of the device's memory, and a quarter is bad", judge_replicated_state,
-      BOTTLENECK_NONE },
-    { 0 },
+    {
+        .id = "straggler",
+        .title = "One rank keeps the others waiting",
+        .symptom = "one rank's collectives are short and those of the others long",
+        .meaning = "a collective ends on all ranks together, so who enters it last communicates "
+                   "least",
+        .advice = "look at the trace of that rank: its loader, its samples, the clocks of its "
+                  "device",
+        .cost = "how much longer the next rank communicates, at most what the others do not hide "
+                "behind compute",
+        .threshold = "10% of a step",
+        .bottleneck = BOTTLENECK_COMMUNICATION,
+        .judge = judge_straggler,
+    },
+    {
+        .id = "exposed_communication",
+        .title = "Exposed communication",
+        .symptom = "communication while nothing is computed",
+        .meaning = "the step waits for messages that could go while backward computes",
+        .advice = "start it in buckets during backward (DDP), compress gradients, or accumulate "
+                  "them",
+        .cost = "that time, without what is a wait for a slow rank, and without what larger "
+                "messages would save (small_messages)",
+        .threshold = "torch_tb_profiler: communication over 10% of a step; below 15% of backward "
+                     "is good, over 30% bad",
+        .bottleneck = BOTTLENECK_COMMUNICATION,
+        .judge = judge_exposed_communication,
+    },
+    {
+        .id = "small_messages",
+        .title = "Gradients are sent in many small messages",
+        .symptom = "backward sends 8 or more all-reduces or reduce-scatters per step, of 1 MiB or "
+                   "less on average",
+        .meaning = "every message has a fixed time, for its start and for each rank on its way, "
+                   "which small ones pay for nothing",
+        .advice = "send them in larger buckets: DistributedDataParallel(bucket_cap_mb=25) or "
+                  "more, larger units of FSDP, or one flat buffer",
+        .cost = "that time of all messages that buckets of 25 MiB would save, by the share of "
+                "communication that does not overlap with compute",
+        .threshold = "buckets of DistributedDataParallel: 25 MiB, the first one 1 MiB; 5% of a "
+                     "step",
+        .bottleneck = BOTTLENECK_COMMUNICATION,
+        .judge = judge_small_messages,
+    },
+    {
+        .id = "replicated_state",
+        .title = "Every rank keeps the whole optimizer state",
+        .symptom = "gradients are all-reduced in backward, and no parameters are gathered or "
+                   "broadcast after the update",
+        .meaning = "each rank makes the same update, with the same state, which fills memory that "
+                   "a larger batch or model could have",
+        .advice = "give each rank a part of it: ZeroRedundancyOptimizer, or FSDP (fully_shard)",
+        .cost = "no time; a tenth of the device's memory or more must come free if each rank "
+                "keeps a part",
+        .threshold = "a tenth of the device's memory, and a quarter is bad",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_replicated_state,
+    },
+    { .id = NULL },
 };

@@ -148,16 +148,40 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
 }
 
 const struct rule rules_of_trace[] = {
-    { "unread_device", "This trace cannot be judged",
-      "use the profiler of the device's vendor (XProf for TPUs), or record with PyTorch's on a GPU",
-      "without device work there is nothing to judge", judge_unread_device,
-      BOTTLENECK_UNSUPPORTED },
-    { "no_device_activity", "The trace shows no device work",
-      "record the device as well (ProfilerActivity.CUDA); on GPUs, check that CUPTI is found",
-      "without device work there is nothing to judge", judge_no_device_activity,
-      BOTTLENECK_UNCLEAR },
-    { "insufficient_data", "The trace lacks information",
-      "record at least 3 whole steps, with the calls of the host", "the least that the rules need",
-      judge_insufficient_data, BOTTLENECK_NONE },
-    { 0 },
+    {
+        .id = "unread_device",
+        .title = "This trace cannot be judged",
+        .symptom = "rows of other devices, or of other profilers, and no GPU's kernels",
+        .meaning = "the reader knows the rows of PyTorch's profiler for GPUs and hosts",
+        .advice = "use the profiler of the device's vendor (XProf for TPUs), or record with "
+                  "PyTorch's on a GPU",
+        .cost = "unknown",
+        .threshold = "without device work there is nothing to judge",
+        .bottleneck = BOTTLENECK_UNSUPPORTED,
+        .judge = judge_unread_device,
+    },
+    {
+        .id = "no_device_activity",
+        .title = "The trace shows no device work",
+        .symptom = "no kernel, copy or memset is in the trace",
+        .meaning = "the profiler recorded the host alone, or nothing ran on a device",
+        .advice = "record the device as well (ProfilerActivity.CUDA); on GPUs, check that CUPTI "
+                  "is found",
+        .cost = "unknown: without device work there is no idle time",
+        .threshold = "without device work there is nothing to judge",
+        .bottleneck = BOTTLENECK_UNCLEAR,
+        .judge = judge_no_device_activity,
+    },
+    {
+        .id = "insufficient_data",
+        .title = "The trace lacks information",
+        .symptom = "rows that the rules need are missing",
+        .meaning = "what the trace does not show, no rule can judge",
+        .advice = "record at least 3 whole steps, with the calls of the host",
+        .cost = "none: it is for information",
+        .threshold = "the least that the rules need",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_insufficient_data,
+    },
+    { .id = NULL },
 };

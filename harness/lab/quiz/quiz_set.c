@@ -1,8 +1,7 @@
 #include "harness/lab/quiz/quiz_set.h"
 
 #include "harness/base/random.h"
-#include "harness/base/words/ends_in.h"
-#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/json.h"
 
@@ -86,11 +85,11 @@ static void add_wrong(struct pool *causes, struct pool *places, const struct qui
     bool all = true;
 
     for (int i = 0; i < SCENARIO_FINDINGS && other->accept[i].id != NULL; i++) {
-        struct finding_about about;
+        const struct rule *rule = rule_find(other->accept[i].id);
         bool wrong = is_wrong(set, findings, other->accept[i].id);
         all = all && wrong;
-        if (wrong && findings_about_named(&about, other->accept[i].id))
-            pool_add(causes, about.title);
+        if (wrong && rule != NULL)
+            pool_add(causes, rule->title);
     }
     if (all && (other != set->scenario || set->variant == VARIANT_AFTER))
         pool_add(places, other->look);
@@ -125,15 +124,14 @@ static bool draw_choices(struct quiz_set *set, const cJSON *findings, struct ran
 {
     struct pool causes = { .count = 0 }, places = { .count = 0 };
     bool before = set->variant == VARIANT_BEFORE;
-    struct finding_about about = { .title = NULL };
+    const struct rule *rule = before ? rule_find(set->finding) : NULL;
 
     add_wrong(&causes, &places, set, findings, set->scenario);
     for (int i = 0; scenarios[i] != NULL; i++)
         add_wrong(&causes, &places, set, findings, scenarios[i]);
-    if (causes.count < NOTHING || places.count < NOTHING ||
-        (before && !findings_about_named(&about, set->finding)))
+    if (causes.count < NOTHING || places.count < NOTHING || (before && rule == NULL))
         return false;
-    fill(set, QUIZ_CAUSE, &random, &causes, about.title, "nothing of these");
+    fill(set, QUIZ_CAUSE, &random, &causes, rule != NULL ? rule->title : NULL, "nothing of these");
     fill(set, QUIZ_PLACE, &random, &places, before ? set->scenario->look : NULL,
          "nowhere: nothing of these is there");
     return true;

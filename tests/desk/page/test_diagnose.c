@@ -570,7 +570,7 @@ static void the_timeline_has_a_letter_for_all_that_the_host_does(void **state)
 static void thresholds_are_listed_for_every_rule(void **state)
 {
     struct diagnosis diagnosis;
-    struct finding_about about;
+    const struct rule *rule;
     char *page, *text;
     (void)state;
 
@@ -580,11 +580,11 @@ static void thresholds_are_listed_for_every_rule(void **state)
                         (struct diagnosis_view){ .only = -1, .thresholds = true });
     text = strstr(page, "\nThresholds\n");
     assert_non_null(text);
-    for (int i = 0; findings_about(&about, i); i++) {
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         char line[80];
-        snprintf(line, sizeof line, "\n  %s ", about.id);
+        snprintf(line, sizeof line, "\n  %s ", rule->id);
         assert_non_null(strstr(text, line));
-        assert_string_equal(diagnosis.findings[0].thresholds[i].id, about.id);
+        assert_string_equal(diagnosis.findings[0].thresholds[i].id, rule->id);
     }
     CHECK_ROW(text, "exposed_communication", "lost share of a step", "30%", "< 10%", ">= 15%");
     CHECK_ROW(text, "low_utilisation", "busy share of a step", "72%", ">= 70%", "< 50%");
