@@ -177,7 +177,7 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
            rule->judge(finding, facts);
 }
 
-static enum status take(struct findings *findings, struct finding *finding,
+static enum status take(struct findings *findings, struct finding *finding, enum finding_site site,
                         const struct facts *facts)
 {
     enum status status = STATUS_OK;
@@ -185,7 +185,7 @@ static enum status take(struct findings *findings, struct finding *finding,
     untrace(finding, facts);
     doubt(finding, facts);
     moderate(finding);
-    TRY(where_find(finding, facts));
+    TRY(where_find(finding, site, facts));
     insert(findings, finding, facts);
 
 out:
@@ -221,7 +221,7 @@ static enum status find_hidden(struct findings *findings, const struct facts *fa
         snprintf(finding.evidence + length, sizeof finding.evidence - length,
                  "; once %s is fixed, that is %.0f%% of what is left of the step", id,
                  100 * (1 - 1 / finding.predicted_gain));
-        TRY(take(findings, &finding, facts));
+        TRY(take(findings, &finding, rule->site, facts));
     }
 
 out:
@@ -244,7 +244,7 @@ enum status findings_make(struct findings *findings, const struct facts *facts)
         findings->thresholds[findings->threshold_count++] =
             (struct threshold){ rule->id, rule->threshold, found, finding.judged };
         if (found)
-            TRY(take(findings, &finding, facts));
+            TRY(take(findings, &finding, rule->site, facts));
     }
     TRY(find_hidden(findings, facts));
     explain_health(findings, facts);

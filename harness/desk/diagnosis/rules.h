@@ -51,6 +51,26 @@ struct facts {
     double median_step_ns;
 };
 
+/* Gathered to find the place in the program that a cost comes from (where.h). */
+enum finding_site {
+    SITE_UNDECIDED, /* in no row */
+    SITE_NONE,      /* the cost is of no line; the row says why */
+    SITE_LOADING,   /* idle time while the host does this, and so on */
+    SITE_LOGGING,
+    SITE_SAVING,
+    SITE_LAUNCHING,
+    SITE_WORKING,
+    SITE_WAITS, /* for the device, with the idle time after them */
+    SITE_OPERATORS,
+    SITE_ALLOCATIONS,
+    SITE_COPIES, /* between host and device */
+    SITE_PAGEABLE_COPIES,
+    SITE_DEVICE_COPIES, /* from the device to itself */
+    SITE_FIRST_USES,
+    SITE_CAPTURES,
+    SITE_COUNT
+};
+
 struct rule {
     const char *id;
     const char *title;     /* begins a sentence */
@@ -65,6 +85,8 @@ struct rule {
     /* Returns false if there is nothing to say. Otherwise sets the evidence and, if time is lost, how much
      * (finding_costs()). All other members are preset as for a finding that costs time. */
     bool (*judge)(struct finding *finding, const struct facts *facts);
+
+    enum finding_site site;
 };
 
 const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */

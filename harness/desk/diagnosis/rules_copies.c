@@ -233,6 +233,7 @@ const struct rule rules_of_copies[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_host_round_trip,
+        .site = SITE_COPIES,
     },
     {
         .id = "pageable_copy",
@@ -246,6 +247,7 @@ const struct rule rules_of_copies[] = {
         .threshold = "nsys analyze, cuda_memcpy_async: any; 5% of a step, 15% is bad",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_pageable_copy,
+        .site = SITE_PAGEABLE_COPIES,
     },
     {
         .id = "small_copies",
@@ -257,6 +259,7 @@ const struct rule rules_of_copies[] = {
         .threshold = "8 copies per step of up to 64 KiB; 5% of a step",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_small_copies,
+        .site = SITE_COPIES,
     },
     {
         .id = "device_copies",
@@ -270,6 +273,7 @@ const struct rule rules_of_copies[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_device_copies,
+        .site = SITE_DEVICE_COPIES,
     },
     {
         .id = "exposed_copy",
@@ -282,6 +286,7 @@ const struct rule rules_of_copies[] = {
         .threshold = "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_exposed_copy,
+        .site = SITE_COPIES,
     },
     { .id = NULL },
 };

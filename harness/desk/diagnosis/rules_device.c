@@ -402,6 +402,7 @@ const struct rule rules_of_device[] = {
         .threshold = "torch_tb_profiler: matrix units unused; a tenth of kernel time",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_fp32_matmul,
+        .site = SITE_NONE, /* the type is chosen for the whole model */
     },
     {
         .id = "padding_waste",
@@ -414,6 +415,7 @@ const struct rule rules_of_device[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_padding_waste,
+        .site = SITE_NONE, /* all kernels compute on padding */
     },
     {
         .id = "naive_attention",
@@ -427,6 +429,7 @@ const struct rule rules_of_device[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_naive_attention,
+        .site = SITE_NONE, /* each layer launches some, and backward the others */
     },
     {
         .id = "optimizer_overhead",
@@ -440,6 +443,7 @@ const struct rule rules_of_device[] = {
         .threshold = "10 to 15% of a step is good",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_optimizer_overhead,
+        .site = SITE_NONE, /* the optimizer's step, as the title says */
     },
     {
         .id = "unfused_ops",
@@ -452,6 +456,7 @@ const struct rule rules_of_device[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_unfused_ops,
+        .site = SITE_NONE, /* they are all over the model */
     },
     {
         .id = "small_grid",
@@ -465,6 +470,7 @@ const struct rule rules_of_device[] = {
         .threshold = "fewer blocks than half the SMs; torch_tb_profiler: blocks per SM below 1",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_small_grid,
+        .site = SITE_NONE, /* any layer may launch them */
     },
     {
         .id = "device_wait",
@@ -477,6 +483,7 @@ const struct rule rules_of_device[] = {
         .threshold = "HolisticTraceAnalysis: other idle time, from 30 us",
         .bottleneck = BOTTLENECK_UNCLEAR,
         .judge = judge_device_wait,
+        .site = SITE_NONE, /* the host had launched the work in time */
     },
     {
         .id = "low_utilisation",
@@ -488,6 +495,7 @@ const struct rule rules_of_device[] = {
         .threshold = "nsys analyze, gpu_time_util: 50%",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_low_utilisation,
+        .site = SITE_NONE, /* other findings say where */
     },
     {
         .id = "device_bound",
@@ -499,6 +507,7 @@ const struct rule rules_of_device[] = {
         .threshold = "busy for 70% of a step or more; below, look at the host",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_device_bound,
+        .site = SITE_NONE, /* the table of kernels says where */
     },
     { .id = NULL },
 };

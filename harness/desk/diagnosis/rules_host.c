@@ -294,6 +294,7 @@ const struct rule rules_of_host[] = {
                      "two",
         .bottleneck = BOTTLENECK_WAITING,
         .judge = judge_host_sync,
+        .site = SITE_WAITS,
     },
     {
         .id = "host_work",
@@ -310,6 +311,7 @@ const struct rule rules_of_host[] = {
         .threshold = "5% of a step; a pause is 5 times the median time between launches",
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_host_work,
+        .site = SITE_WORKING,
     },
     {
         .id = "logging_gap",
@@ -323,6 +325,7 @@ const struct rule rules_of_host[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_logging_gap,
+        .site = SITE_LOGGING,
     },
     {
         .id = "save_pause",
@@ -334,6 +337,7 @@ const struct rule rules_of_host[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_save_pause,
+        .site = SITE_SAVING,
     },
     {
         .id = "uneven_steps",
@@ -347,6 +351,7 @@ const struct rule rules_of_host[] = {
         .threshold = "step times should vary by less than 10%",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_uneven_steps,
+        .site = SITE_NONE, /* the reason is outside the program */
     },
     { .id = NULL },
 };

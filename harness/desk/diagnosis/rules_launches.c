@@ -288,6 +288,7 @@ const struct rule rules_of_launches[] = {
         .threshold = "a first call of 1 ms, 20 times HolisticTraceAnalysis' bound for long ones",
         .bottleneck = BOTTLENECK_FIRST_USE,
         .judge = judge_initialisation,
+        .site = SITE_FIRST_USES,
     },
     {
         .id = "small_kernels",
@@ -302,6 +303,7 @@ const struct rule rules_of_launches[] = {
         .threshold = "HolisticTraceAnalysis: kernels shorter than their launch",
         .bottleneck = BOTTLENECK_LAUNCHING,
         .judge = judge_small_kernels,
+        .site = SITE_NONE, /* the whole pass is too small */
     },
     {
         .id = "graph_recapture",
@@ -314,6 +316,7 @@ const struct rule rules_of_launches[] = {
         .threshold = "5% of a step, and a capture in every fifth step",
         .bottleneck = BOTTLENECK_FIRST_USE,
         .judge = judge_graph_recapture,
+        .site = SITE_CAPTURES,
     },
     {
         .id = "launch_bound",
@@ -327,6 +330,7 @@ const struct rule rules_of_launches[] = {
         .threshold = "HolisticTraceAnalysis: idle time by host wait",
         .bottleneck = BOTTLENECK_LAUNCHING,
         .judge = judge_launch_bound,
+        .site = SITE_LAUNCHING,
     },
     {
         .id = "oversubscribed_host",
@@ -341,6 +345,7 @@ const struct rule rules_of_launches[] = {
         .threshold = "HolisticTraceAnalysis: a launch call over 50 us is an outlier",
         .bottleneck = BOTTLENECK_LAUNCHING,
         .judge = judge_oversubscribed_host,
+        .site = SITE_NONE, /* any launch may lose its core */
     },
     { .id = NULL },
 };

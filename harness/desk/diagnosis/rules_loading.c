@@ -179,6 +179,7 @@ const struct rule rules_of_loading[] = {
         .threshold = "torch_tb_profiler: data loading over 5% of a step",
         .bottleneck = BOTTLENECK_LOADING,
         .judge = judge_data_loading,
+        .site = SITE_LOADING,
     },
     {
         .id = "data_jitter",
@@ -190,6 +191,7 @@ const struct rule rules_of_loading[] = {
         .threshold = "step times should vary by less than 10%",
         .bottleneck = BOTTLENECK_LOADING,
         .judge = judge_data_jitter,
+        .site = SITE_LOADING,
     },
     {
         .id = "epoch_gap",
@@ -205,6 +207,7 @@ const struct rule rules_of_loading[] = {
         .threshold = "torch_tb_profiler: data loading over 5% of a step",
         .bottleneck = BOTTLENECK_LOADING,
         .judge = judge_epoch_gap,
+        .site = SITE_LOADING,
     },
     { .id = NULL },
 };

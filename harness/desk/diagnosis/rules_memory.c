@@ -333,6 +333,7 @@ const struct rule rules_of_memory[] = {
         .threshold = "in a steady state a step ends with as much memory as it began with",
         .bottleneck = BOTTLENECK_ALLOCATION,
         .judge = judge_memory_growth,
+        .site = SITE_NONE, /* what a step allocates shows, but not what keeps it */
     },
     {
         .id = "activation_memory",
@@ -347,6 +348,7 @@ const struct rule rules_of_memory[] = {
         .threshold = "torch_tb_profiler: peak over 90% of the device's memory",
         .bottleneck = BOTTLENECK_ALLOCATION,
         .judge = judge_activation_memory,
+        .site = SITE_NONE, /* all layers keep activations */
     },
     {
         .id = "allocation_churn",
@@ -361,6 +363,7 @@ const struct rule rules_of_memory[] = {
         .threshold = "cudaFree waits for the device (CUDA runtime's documentation)",
         .bottleneck = BOTTLENECK_ALLOCATION,
         .judge = judge_allocation_churn,
+        .site = SITE_ALLOCATIONS,
     },
     {
         .id = "fragmentation",
@@ -373,6 +376,7 @@ const struct rule rules_of_memory[] = {
         .threshold = "reserved over allocated: 1.2, and a tenth of the device",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_fragmentation,
+        .site = SITE_NONE, /* no block alone is to blame */
     },
     {
         .id = "memory_headroom",
@@ -386,6 +390,7 @@ const struct rule rules_of_memory[] = {
         .threshold = "peak below 50% of the device's memory: a larger batch fits",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_memory_headroom,
+        .site = SITE_NONE, /* the batch is a setting */
     },
     { .id = NULL },
 };

@@ -53,6 +53,7 @@ const struct rule rules_of_operators[] = {
         .threshold = "half of the operators' time",
         .bottleneck = BOTTLENECK_LAUNCHING,
         .judge = judge_small_operators,
+        .site = SITE_OPERATORS,
     },
     {
         .id = "host_computes",
@@ -65,6 +66,7 @@ const struct rule rules_of_operators[] = {
         .threshold = "as for a device: 70% of a step or more",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_host_computes,
+        .site = SITE_NONE, /* the table of operators says where */
     },
     { .id = NULL },
 };

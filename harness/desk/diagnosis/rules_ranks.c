@@ -322,6 +322,7 @@ const struct rule rules_of_ranks[] = {
         .threshold = "10% of a step",
         .bottleneck = BOTTLENECK_COMMUNICATION,
         .judge = judge_straggler,
+        .site = SITE_NONE, /* the place is on another rank */
     },
     {
         .id = "exposed_communication",
@@ -336,6 +337,7 @@ const struct rule rules_of_ranks[] = {
                      "is good, over 30% bad",
         .bottleneck = BOTTLENECK_COMMUNICATION,
         .judge = judge_exposed_communication,
+        .site = SITE_NONE, /* it is sent in backward, by hooks that are not in the loop */
     },
     {
         .id = "small_messages",
@@ -352,6 +354,7 @@ const struct rule rules_of_ranks[] = {
                      "step",
         .bottleneck = BOTTLENECK_COMMUNICATION,
         .judge = judge_small_messages,
+        .site = SITE_NONE, /* they are sent in backward, by hooks that are not in the loop */
     },
     {
         .id = "replicated_state",
@@ -366,6 +369,7 @@ const struct rule rules_of_ranks[] = {
         .threshold = "a tenth of the device's memory, and a quarter is bad",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_replicated_state,
+        .site = SITE_NONE, /* all of the update */
     },
     { .id = NULL },
 };

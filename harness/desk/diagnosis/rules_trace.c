@@ -159,6 +159,7 @@ const struct rule rules_of_trace[] = {
         .threshold = "without device work there is nothing to judge",
         .bottleneck = BOTTLENECK_UNSUPPORTED,
         .judge = judge_unread_device,
+        .site = SITE_NONE, /* the trace shows no cost */
     },
     {
         .id = "no_device_activity",
@@ -171,6 +172,7 @@ const struct rule rules_of_trace[] = {
         .threshold = "without device work there is nothing to judge",
         .bottleneck = BOTTLENECK_UNCLEAR,
         .judge = judge_no_device_activity,
+        .site = SITE_NONE, /* the trace shows no cost */
     },
     {
         .id = "insufficient_data",
@@ -182,6 +184,7 @@ const struct rule rules_of_trace[] = {
         .threshold = "the least that the rules need",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_insufficient_data,
+        .site = SITE_NONE, /* the trace shows no cost */
     },
     { .id = NULL },
 };

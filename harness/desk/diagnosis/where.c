@@ -12,8 +12,9 @@
 struct gathering {
     const struct summary *summary;
     struct costly_times *times;
-    unsigned doings; /* bits of enum host_doing */
-    bool pageable;   /* copies: only these */
+    unsigned doings;       /* bits of enum host_doing */
+    const char *copies[2]; /* what their names contain: the one or the other */
+    bool pageable;         /* only these copies */
 };
 
 /* Idle time while the host did one of these things. Pieces that touch are one time, of which there may be many. */
@@ -110,7 +111,8 @@ static enum status gather_copies(struct gathering *gathering)
         const struct work *work = &timeline->work[i];
         const char *name = trace_file_name(timeline->trace, work->event->name);
         if (work->kind != WORK_COPY || work->call == NULL ||
-            (strstr(name, "HtoD") == NULL && strstr(name, "DtoH") == NULL) ||
+            (strstr(name, gathering->copies[0]) == NULL &&
+             strstr(name, gathering->copies[1]) == NULL) ||
             (gathering->pageable && strstr(name, "Pageable") == NULL))
             continue;
         TRY(costly_times_add(gathering->times, work->call->start_ns, work->call->end_ns,
@@ -172,56 +174,44 @@ out:
 
 /* --- Findings --- */
 
-enum {
-    LOADS = 1 << HOST_LOADING,
-    LOGS = 1 << HOST_LOGGING,
-    SAVES = 1 << HOST_SAVING,
-    LAUNCHES = 1 << HOST_OUTSIDE | 1 << HOST_OPERATOR | 1 << HOST_LAUNCHING,
-    OTHER_WORK = 1 << HOST_WORKING,
-};
-
 static const struct {
-    const char *finding;
     enum status (*gather)(struct gathering *gathering);
-    unsigned doings;
-    bool pageable;
-} costs[] = {
-    { "data_loading", gather_gaps, LOADS, false },
-    { "data_jitter", gather_gaps, LOADS, false },
-    { "epoch_gap", gather_gaps, LOADS, false },
-    { "logging_gap", gather_gaps, LOGS, false },
-    { "save_pause", gather_gaps, SAVES, false },
-    { "launch_bound", gather_gaps, LAUNCHES, false },
-    { "host_work", gather_gaps, OTHER_WORK, false },
-    { "host_sync", gather_waits, 0, false },
-    { "small_operators", gather_operators, 0, false },
-    { "allocation_churn", gather_allocations, 0, false },
-    { "pageable_copy", gather_copies, 0, true },
-    { "small_copies", gather_copies, 0, false },
-    { "exposed_copy", gather_copies, 0, false },
-    { "host_round_trip", gather_copies, 0, false },
-    { "initialisation", gather_first_uses, 0, false },
-    { "graph_recapture", gather_captures, 0, false },
+    struct gathering what;
+} sites[SITE_COUNT] = {
+    [SITE_LOADING] = { .gather = gather_gaps, .what.doings = 1 << HOST_LOADING },
+    [SITE_LOGGING] = { .gather = gather_gaps, .what.doings = 1 << HOST_LOGGING },
+    [SITE_SAVING] = { .gather = gather_gaps, .what.doings = 1 << HOST_SAVING },
+    [SITE_LAUNCHING] = { .gather = gather_gaps,
+                         .what.doings =
+                             1 << HOST_OUTSIDE | 1 << HOST_OPERATOR | 1 << HOST_LAUNCHING },
+    [SITE_WORKING] = { .gather = gather_gaps, .what.doings = 1 << HOST_WORKING },
+    [SITE_WAITS] = { .gather = gather_waits },
+    [SITE_OPERATORS] = { .gather = gather_operators },
+    [SITE_ALLOCATIONS] = { .gather = gather_allocations },
+    [SITE_COPIES] = { .gather = gather_copies, .what.copies = { "HtoD", "DtoH" } },
+    [SITE_PAGEABLE_COPIES] = { .gather = gather_copies,
+                               .what = { .copies = { "HtoD", "DtoH" }, .pageable = true } },
+    [SITE_DEVICE_COPIES] = { .gather = gather_copies, .what.copies = { "DtoD", "DtoD" } },
+    [SITE_FIRST_USES] = { .gather = gather_first_uses },
+    [SITE_CAPTURES] = { .gather = gather_captures },
 };
 
-enum status where_find(struct finding *finding, const struct facts *facts)
+enum status where_find(struct finding *finding, enum finding_site site, const struct facts *facts)
 {
     enum status status = STATUS_OK;
     struct costly_times times = { .items = NULL };
-    struct gathering gathering = { .summary = facts->summary, .times = &times };
+    struct gathering gathering = sites[site].what;
 
-    for (size_t i = 0; i < ARRAY_SIZE(costs); i++) {
-        if (strcmp(finding->id, costs[i].finding) != 0)
-            continue;
-        gathering.doings = costs[i].doings;
-        gathering.pageable = costs[i].pageable;
-        /* Operators of a host that computes itself are its work. */
-        if (facts->summary->timeline.host_alone)
-            gathering.doings &= ~(unsigned)(1 << HOST_OPERATOR);
-        TRY(costly_times_make_room(&times, facts->summary->timeline.work_count));
-        TRY(costs[i].gather(&gathering));
-        TRY(call_sites_find(&finding->where, &facts->summary->calls, &times));
-    }
+    if (sites[site].gather == NULL)
+        return STATUS_OK;
+    gathering.summary = facts->summary;
+    gathering.times = &times;
+    /* Operators of a host that computes itself are its work. */
+    if (facts->summary->timeline.host_alone)
+        gathering.doings &= ~(unsigned)(1 << HOST_OPERATOR);
+    TRY(costly_times_make_room(&times, facts->summary->timeline.work_count));
+    TRY(sites[site].gather(&gathering));
+    TRY(call_sites_find(&finding->where, &facts->summary->calls, &times));
 
 out:
     costly_times_release(&times);

@@ -44,6 +44,8 @@ static void no_row_lacks_what_the_others_have(void **state)
         check_text(rule, "cost", rule->cost);
         check_text(rule, "threshold", rule->threshold);
         assert_non_null(rule->judge);
+        if (rule->site == SITE_UNDECIDED)
+            fail_msg("%s: say where its cost comes from, or SITE_NONE and why", rule->id);
     }
 }
 

@@ -73,11 +73,37 @@ static void without_calls_of_python_annotations_are_named_or_nothing(void **stat
     found_forget(&found);
 }
 
+/* The other copies, to the device, are none of them. */
+static void copies_on_the_device_name_the_operator_that_makes_them(void **state)
+{
+    struct found found;
+    (void)state;
+
+    made_begin();
+    for (int step = 0; step < STEPS; step++) {
+        int at = step * STEP_US;
+        char name[32];
+        snprintf(name, sizeof name, "ProfilerStep#%d", step);
+        made_add("user_annotation", name, 100, 100, at, at + STEP_US, 0);
+        made_add("cpu_op", "aten::to", 100, 100, at + 2, at + 20, 0);
+        made_add_work("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 7, at + 20, at + 120, at + 5);
+        made_add("cpu_op", "aten::clone", 100, 100, at + 25, at + 45, 0);
+        made_add_work("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 7, at + 120, at + 520,
+                      at + 30);
+        made_add_work("kernel", "gemm", 7, at + 520, at + 980, at + 50);
+    }
+    found = found_judge_trace(made_analyse());
+    check_where(&found, "device_copies", "in aten::clone");
+    check_where(&found, "exposed_copy", "in aten::to");
+    found_forget(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(findings_name_their_lines),
         cmocka_unit_test(without_calls_of_python_annotations_are_named_or_nothing),
+        cmocka_unit_test(copies_on_the_device_name_the_operator_that_makes_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
