@@ -1,5 +1,5 @@
 /* Rules, each against a loop that has what it is about and one that nearly has. */
-#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules.h"
 #include "tests/desk/diagnosis/found_findings.h"
 #include "tests/desk/diagnosis/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -11,11 +11,15 @@
 static void check(const char *id, const struct made_loop *loop, bool wanted)
 {
     struct found found = found_judge(loop);
+    const struct finding *finding = found_own(&found, id);
     char text[4096];
 
     found_list(&found, text, sizeof text);
-    if ((found_own(&found, id) != NULL) != wanted)
+    if ((finding != NULL) != wanted)
         fail_msg("%s is %s; found:%s", id, wanted ? "missing" : "there", text);
+    if (wanted && (finding->lost_ns_per_step > 0) != rule_costs_time(rule_find(id)))
+        fail_msg("%s costs %g ns, but its row says \"%s\"", id, finding->lost_ns_per_step,
+                 rule_find(id)->cost);
     found_forget(&found);
 }
 
@@ -446,9 +450,29 @@ static const struct {
     { "insufficient_data", { BUSY, .no_steps = true }, { BUSY } },
 };
 
+/* Whose traces are not loops of this kind. */
+static const char *const elsewhere[] = { "graph_recapture", "small_operators", "host_computes",
+                                         "straggler", "unread_device" };
+
+static bool has_case(const char *id)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (strcmp(cases[i].id, id) == 0)
+            return true;
+    for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+        if (strcmp(elsewhere[i], id) == 0)
+            return true;
+    return false;
+}
+
 static void every_rule_fires_and_has_a_near_miss(void **state)
 {
+    const struct rule *rule;
     (void)state;
+
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        if (!has_case(rule->id))
+            fail_msg("%s has no trace that shows it", rule->id);
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         check(cases[i].id, &cases[i].fires, true);
