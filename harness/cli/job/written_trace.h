@@ -8,7 +8,7 @@
 
 option_take written_trace_take; /* const char *: a name that ends in .json or .json.gz */
 
-/* IO where the file cannot be written: to be known before anything is measured. */
+/* IO if the file cannot be written. Call it before measuring. */
 enum status written_trace_try(const char *path);
 
 /* "wrote FILE: open it at ui.perfetto.dev, or with chokepoint diagnose FILE" */

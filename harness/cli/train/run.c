@@ -285,7 +285,7 @@ static bool is_well(const struct run *run)
     return !are_all_skipped(run);
 }
 
-/* On standard error, as it is no result: the time to think again is before anything is lost. */
+/* Goes to stderr, since it is not a result, and before anything is overwritten, so that the user can still stop. */
 static void announce(const struct result_folder *folder)
 {
     char text[PATH_MAX + 256];

@@ -31,8 +31,7 @@ const char *bottleneck_name(enum bottleneck bottleneck); /* "first_use" */
 
 struct headline {
     enum bottleneck bottleneck; /* never BOTTLENECK_NONE */
-    double
-        share; /* of a step, that it explains: the lost time, or the device's busy time; NAN: unknown */
+    double share;   /* of a step: lost time, or time that the device is busy; NAN: unknown */
     char text[280]; /* a sentence */
 };
 

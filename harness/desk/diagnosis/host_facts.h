@@ -11,50 +11,61 @@ enum {
     FACTS_LAUNCHES_LEAST = 10, /* per step: fewer cannot hold a device back */
 };
 
-/* Idle time of the window, and per step that in which the host did something, had it waited or not. */
+/* Idle time of the window. */
 const struct idle_time *facts_idle(const struct facts *facts);
+
+/* Idle time per step in which the host did this, whether or not it had waited for the device
+ * before. */
 double facts_doing_ns(const struct facts *facts, enum host_doing doing);
 
-/* What a step would be shorter by, beside the idle time of these doings, without what the host does there: it
- * sets the pace (idle.h), so the time counts too in which the device still had work. */
+/* How much shorter a step would be without these activities, beyond their idle time. If the host
+ * sets the pace (idle.h), the time that it spends on them while the device still works counts
+ * too. */
 double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, size_t count);
 
-/* Exposed loading of a step, and of the step at the middle; without steps the mean. */
+/* Idle time for loading in a step. */
 double facts_loading_ns(const struct facts *facts, int64_t step);
+
+/* The median of all steps; without steps the mean. */
 double facts_typical_loading_ns(const struct facts *facts);
 
-/* How many steps, the longest wait for data first, add up to two thirds of all waiting. */
+/* The smallest number of steps whose loading adds up to two thirds of all. */
 int64_t facts_steps_that_wait(const struct facts *facts);
 
-/* How often steps wait for long, with others between them: at least a quarter as long as the step that waits longest.
- * 0: all of these are within a quarter of the steps, as where other programs take the loader's cores for a moment.
- * `without`: steps at borders of epochs do not count; NULL: all do. */
+/* How many groups of neighbouring steps load for long: each of these steps for at least a quarter
+ * of the longest loading. 0 if all of them are within a quarter of the trace, as happens if another
+ * program takes the loader's cores for a moment. `without`: steps at these borders of epochs do not
+ * count; NULL: all count. */
 int64_t facts_waits_apart(const struct facts *facts, const struct epoch_borders *without);
 
-/* True if the wait is worth a finding in every third of the steps, or if it is long FACTS_WAITS_TO_REPEAT times. */
+/* True if loading is worth a finding in each third of the steps, or is long FACTS_WAITS_TO_REPEAT
+ * times. */
 bool facts_loading_comes_again(const struct facts *facts);
 
-/* True if most steps do not wait for data and some do, or if a quarter of the steps or fewer account for
- * most of the wait. The mean describes neither of them. Where workers are too slow, batches may come in groups, and the
- * device waits for the first of each, but the host for all. */
+/* True if some steps load and most do not, or if a quarter of the steps has most of the loading:
+ * then the mean describes neither kind. False if the loop itself waits evenly: workers that are too
+ * slow may send batches in groups, and the device is idle before the first of each only. */
 bool facts_loading_is_uneven(const struct facts *facts);
 
-/* Whose fault it is that loading and device work add up where the host waits for the device: the wait's if
- * the loading would fit beside the device's work, else the loading's. A long load now and then is the
- * loading's as well: it would fit only beside the work of several steps. */
+/* Says what is at fault if the host waits for the device before it loads, so that a step takes the
+ * sum of both. True: the loading, because it takes longer than the device's work, or because it is
+ * uneven: only the work of several steps would cover a long load. False: the wait, because the
+ * device's work would cover the loading. */
 bool facts_loading_is_at_fault(const struct facts *facts);
 
-/* Every other launch of a kernel or more is followed by a wait until the device has done all its work. */
+/* The same for other work of the host. */
+bool facts_working_is_at_fault(const struct facts *facts);
+
+/* True if every second kernel, or more, is followed by a wait for all of the device's work. */
 bool facts_waits_for_launches(const struct facts *facts);
 
-/* What the waits in logging, saves or releases of memory put off, per step. Where the loop loses too little time to
- * these themselves, that is 0: who only reads a loss in order to log it has a wait, and no slow log. */
+/* Time per step that the waits in logging, saves or releases of memory put off (idle.h). 0 if the
+ * loop loses less than RULE_SHARE_LEAST of a step to these activities: a loop that reads a loss in
+ * order to log it has a wait, not a slow log. */
 double facts_put_off_ns(const struct facts *facts, enum host_doing reason);
 
-/* Copies of saves that a device makes while it does nothing else, per step; 0 likewise. */
+/* Copies of saves per step, while the device does nothing else. 0 if saves cost less than
+ * RULE_SHARE_LEAST of a step. */
 double facts_saved_copies_ns(const struct facts *facts);
-
-/* Likewise for other work of the host: at fault is the wait if the device's work would cover it. */
-bool facts_working_is_at_fault(const struct facts *facts);
 
 #endif

@@ -1,8 +1,9 @@
-/* The rules behind findings: a row for each has all that is said of it, and what all of them look at.
+/* The rules behind findings: a row for each has all that is said of it, and what all of them look
+ * at.
  *
- * A rule is a condition on a summary. It says what its finding costs in time of the traced step, gives the
- * evidence, and may set what else it knows; the engine (findings.c) turns the cost into severity, untraced
- * time and predicted gain, and orders. */
+ * A rule is a condition on a summary. It says what its finding costs in time of the traced step,
+ * gives the evidence, and may set what else it knows; the engine (findings.c) turns the cost into
+ * severity, untraced time and predicted gain, and orders. */
 #ifndef HARNESS_DESK_DIAGNOSIS_RULES_H
 #define HARNESS_DESK_DIAGNOSIS_RULES_H
 
@@ -13,20 +14,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A smaller share of a step is not a finding: torch_tb_profiler's bound for the share of data loading
- * (data.py). */
+/* A smaller share of a step is not a finding: torch_tb_profiler's bound for the share of data
+ * loading (data.py). */
 #define RULE_SHARE_LEAST 0.05
 
-/* From these shares of a step on a finding is major, and critical: a device that is busy for less than half of
- * the time is TensorBoard's bound. Below the first it is minor. */
+/* From these shares of a step on a finding is major, and critical: a device that is busy for less
+ * than half of the time is TensorBoard's bound. Below the first it is minor. */
 #define RULE_SHARE_MAJOR    0.15
 #define RULE_SHARE_CRITICAL 0.5
 
-/* A device that is busy for a smaller share of a step waits for its host, and is not called healthy. */
+/* A device that is busy for a smaller share of a step waits for its host, and is not called
+ * healthy. */
 #define RULE_BUSY_GOOD 0.7
 
-/* A device that computes for a larger share of a step sets its pace: all that others could still gain is
- * minor (finding_costs()). */
+/* A device that computes for a larger share of a step sets its pace: all other fixes could save a
+ * minor share at most. */
 #define RULE_PACE (1 - RULE_SHARE_MAJOR)
 
 /* Fewer kernels and copies, without steps around them, show no pattern. */
@@ -82,8 +84,8 @@ struct rule {
 
     enum bottleneck bottleneck; /* of the run; NONE: the finding says nothing of it */
 
-    /* Returns false if there is nothing to say. Otherwise sets the evidence and, if time is lost, how much
-     * (finding_costs()). All other members are preset as for a finding that costs time. */
+    /* Returns false if there is nothing to say. Otherwise sets the evidence and, if time is lost,
+     * how much (finding_costs()). All other members are preset as for a finding that costs time. */
     bool (*judge)(struct finding *finding, const struct facts *facts);
 
     enum finding_site site;
@@ -92,8 +94,8 @@ struct rule {
 const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */
 const struct rule *rule_find(const char *id); /* NULL: none has it */
 
-/* True if the cost is a time, whose share of a step sets the severity. Otherwise the text of the cost begins with
- * "no time", "none" or "unknown". */
+/* True if the cost is a time, whose share of a step sets the severity. Otherwise the text of the
+ * cost begins with "no time", "none" or "unknown". */
 bool rule_costs_time(const struct rule *rule);
 
 /* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
@@ -111,48 +113,52 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
-/* For time that two fixes can take out of the step, either of them alone. The finding whose fault it is has it; the
- * other one costs `own_ns`, and `shared_ns` that the first one has, too. Where its own would be minor at most, it is
- * found with the shared time, as minor. */
+/* For time that either of two fixes would save. The finding at fault reports all of it. The other
+ * one, which calls this, reports its own time, or if that is minor at most, its own and the shared
+ * time as minor. */
 bool finding_costs_shared(struct finding *finding, const struct facts *facts, double own_ns,
                           double shared_ns);
 
-/* What else a rule compares with bounds, for the table of thresholds (finding.h). */
+/* Notes the figure that a rule compares with bounds other than those of finding_costs(), for the
+ * table of thresholds (finding.h). */
 void finding_judges(struct finding *finding, const char *what, double value, double good,
                     double bad);
 
-/* For a finding that only informs: it costs nothing and gains nothing. */
+/* Makes it a finding that only informs: it costs nothing and gains nothing. */
 void finding_informs(struct finding *finding);
 
-/* The time that a finding's cost is a share of: the step without a tracer if the trace states it, else
- * step_ns. */
+/* The time that a finding's cost is a share of: the step without a tracer if the trace states it,
+ * else step_ns. */
 double facts_whole_ns(const struct facts *facts);
 
 /* The part of a step in which the device works; 0: the trace took no time. */
 double facts_busy_share(const struct facts *facts);
 
-/* The part of what the device takes less that a step takes less: all of it where the host waits for the device, and
- * less where the host sets the pace (idle.h). Without steps the busy share. */
+/* How much a step gets shorter per time that the device saves: by all of it if the host waits for
+ * the device, by less if the host sets the pace (idle.h). Without steps the busy share. */
 double facts_device_share(const struct facts *facts);
 
-/* The busy share, where the host computes itself the part in which its loop is in operators. */
+/* The busy share; if the host computes itself, the part of a step in which its loop is in
+ * operators. */
 double facts_computing_share(const struct facts *facts);
 
 /* True if the device, or a host that is alone, computes for RULE_PACE of a step or more. */
 bool facts_device_sets_pace(const struct facts *facts);
 
-/* True if the trace has so little work that shares of it mean nothing: no steps, and a handful of kernels
- * (or operators, where the host computes) which do not fill the device either. */
+/* True if the trace has so little work that shares of it mean nothing: no steps, and a handful of
+ * kernels (or operators, where the host computes) which do not fill the device either. */
 bool facts_are_few(const struct facts *facts);
 
-/* The whole that times are a share of: "a 2.09 ms step", or "the trace's 80.1 ms" if nothing marks steps;
- * and what counts refer to: "per step", "in total". */
+/* The whole that times are a share of: "a 2.09 ms step", or "the trace's 80.1 ms" if nothing marks
+ * steps; and what counts refer to: "per step", "in total". */
 struct step_text {
     char text[48];
 };
 struct step_text step_text(const struct facts *facts);
 const char *facts_per(const struct facts *facts);
-/* True if the trace is of a device that is not read, or of another profiler: nothing can be said of it. */
+
+/* True if the trace is of a device that is not read, or of another profiler: nothing can be said of
+ * it. */
 bool facts_are_foreign(const struct facts *facts);
 
 bool facts_of_whole(const struct facts *facts); /* nothing marks steps */

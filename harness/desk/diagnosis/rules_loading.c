@@ -14,8 +14,8 @@ static double loading_without_waits_ns(const struct facts *facts)
     return (double)facts_idle(facts)->hidable.loading_ns / facts->steps;
 }
 
-/* Loading that more workers would take out of the step, less `hidden`, and what they need for it themselves: they share
- * the cores that are left. */
+/* The loading time that more workers would save, less `hidden`. Workers share the cores that are left, so a step cannot
+ * get shorter than its loading divided by these. */
 static double lost_but(const struct facts *facts, double hidden)
 {
     const struct event_device *device = facts->device;

@@ -1,4 +1,5 @@
-/* The findings of a run of several ranks: each once, with how many ranks have it and what it costs them. */
+/* The findings of a run of several ranks: each once, with how many ranks have it and what it costs
+ * them. */
 #ifndef HARNESS_DESK_DIAGNOSIS_RUN_FINDINGS_H
 #define HARNESS_DESK_DIAGNOSIS_RUN_FINDINGS_H
 
@@ -21,8 +22,8 @@ struct run_findings {
     struct finding_spread *spreads; /* [findings.count] */
 };
 
-/* From the findings and facts of `count` ranks, at least one. The headline is that of the rank whose finding is the
- * first. OUT_OF_MEMORY. Release in every case. */
+/* From the findings and facts of `count` ranks, at least one. The headline is that of the rank
+ * whose finding is the first. OUT_OF_MEMORY. Release in every case. */
 enum status run_findings_make(struct run_findings *run, const struct findings *ranks,
                               const struct facts *facts, int64_t count);
 void run_findings_release(struct run_findings *run);

@@ -4,8 +4,8 @@
 
 #include "harness/desk/diagnosis/rules.h"
 
-/* Sets finding->where to the place that most of the site's time comes from; with SITE_NONE it stays unknown.
- * OUT_OF_MEMORY. */
+/* Sets finding->where to the place that most of the site's time comes from; with SITE_NONE it stays
+ * unknown. OUT_OF_MEMORY. */
 enum status where_find(struct finding *finding, enum finding_site site, const struct facts *facts);
 
 /* The place of one gap's time on the host. OUT_OF_MEMORY. */

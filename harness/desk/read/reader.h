@@ -145,8 +145,8 @@ struct trace_file {
     int64_t metadata_count;
 
     int64_t other_count; /* valid events that are not among `events` */
-    const char *
-        unread_device; /* that rows which are not read are of, a constant (unread_devices.h); NULL: none */
+    const char
+        *unread_device; /* whose rows are not read: a constant (unread_devices.h); NULL: none */
     int64_t
         stray_count; /* events that are left out because they are more than a day from the others */
     int64_t bad_count;  /* skipped */

@@ -54,7 +54,7 @@ static void add_rows(struct page_rows *to, const struct scenario_result *result)
     for (int i = 0; i < count; i++) add_row(to, &rows[i]);
 }
 
-/* A trace that was wanted and is not there: whoever looks for it shall not wonder. */
+/* Says why a requested trace is missing. */
 static void print_missing_traces(const struct page *page, const struct scenario_result *result)
 {
     for (int v = 0; v < VARIANT_COUNT; v++)

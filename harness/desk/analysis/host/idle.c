@@ -213,8 +213,8 @@ static bool is_round_trip(const struct sweep *sweep, const struct gap *gap)
            step_of(sweep, gap->start_ns) == step_of(sweep, gap->work->call->start_ns);
 }
 
-/* Logging and saving need the results that the host waited for, what happens once is no part of a loop, and nothing
- * is earlier than itself. Captures that come again are their own fault, and not that of a wait for results. */
+/* Only work that could have run during the wait counts: not logging or saving its result, not first uses, not the
+ * wait's own reason. Captures that come again are their own fault, not the wait's. */
 static bool can_be_earlier(const struct sweep *sweep, enum host_doing doing)
 {
     return doing != HOST_WAITING && doing != HOST_LOGGING && doing != HOST_SAVING &&
@@ -223,9 +223,9 @@ static bool can_be_earlier(const struct sweep *sweep, enum host_doing doing)
 }
 
 /* Without its wait, the host could have done its part of this gap while the device worked. So the smaller of
- * the two times could be hidden; loading and other work get their shares. Where the host waits amid a step (for
+ * the two times could be hidden; loading and other work get their shares. If the host waits in mid-step (for
  * a flag, say) and launches the rest of the step at once, its work is in a later gap, which is not drained; the
- * rest of the wait hides it there, up to a step later. Without steps that is said of loading alone. */
+ * rest of the wait hides it there, up to a step later. Without steps only loading is hidden so. */
 static void find_hidable(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
     bool drained = time->drained_count > 0, marked = sweep->steps->count > 0;

@@ -1,25 +1,27 @@
-/* Why devices were idle: what the host did during that time, and whether it had just waited for them.
+/* Why devices were idle: what the host did during that time, and whether it had just waited for
+ * them.
  *
- * A gap is a time in which no device works; it ends with some work. If that work was queued before the gap
- * began, the gap is the device's own. Otherwise the gap is the host's: up to the return of the call that
- * launched the work it is split by what the calling thread did (host_activity.h), and the rest counts as
- * launching.
+ * A gap is a time in which no device works; it ends with some work. If that work was queued before
+ * the gap began, the gap is the device's own. Otherwise the gap is the host's: up to the return of
+ * the call that launched the work it is split by what the calling thread did (host_activity.h), and
+ * the rest counts as launching.
  *
- * A gap is drained if the host was waiting for the device when it began: because the host waited, it had
- * queued nothing more. A save waits for its copies, and a release of memory for all work. Between the end of its
- * wait and its next launch the host does something that it could have done earlier, while it waited, unless it logs
- * or saves what it waited for, or works on what it copied to itself. `hidable` is how much of that time the wait
- * would have covered, and `put_off` the same by the wait's reason. The rest of the wait covers time in gaps up to a
- * step later, which are not drained: after a wait amid a step, the next load is in one of them.
+ * A gap is drained if it began while the host waited for the device: the host had nothing queued,
+ * so what it does until its next launch could have run during the wait. A save waits for its
+ * copies, and a release of memory for all work. `hidable` counts as much of that as the wait would
+ * have covered, and `put_off` splits it by what the wait was for. Logging or saving the awaited
+ * result does not count, nor work on data just copied to the host. The part of a wait that covers
+ * nothing in its own gap carries over to later gaps, for one step: after a wait in mid-step, the
+ * next load is in one of them, although that gap is not drained.
  *
- * The window goes from the start of the first step to the end of the last step or of the last work. It
- * counts as one turn of a loop, so the idle time before the first work and that after the last are one gap.
- * If there are three steps or more and the host waits only after the last of them, it waits because the
- * recording ends. Both ends are then left out, and the window is the span of the work, as it is without
- * steps.
+ * The window goes from the start of the first step to the end of the last step or of the last work.
+ * It counts as one turn of a loop, so the idle time before the first work and after the last is one
+ * gap. If there are three steps or more and the host waits only after the last of them, it waits
+ * because the recording ends. Both ends are then left out, and the window is the span of the work,
+ * as it is without steps.
  *
- * If the host computes itself, no device can be idle, and every step is one gap. Without steps, it is the time
- * from the first to the last event of its loop. */
+ * If the host computes itself, no device can be idle, and every step is one gap. Without steps, it
+ * is the time from the first to the last event of its loop. */
 #ifndef HARNESS_DESK_ANALYSIS_HOST_IDLE_H
 #define HARNESS_DESK_ANALYSIS_HOST_IDLE_H
 
@@ -42,10 +44,12 @@ struct idle_time {
     int64_t unknown_ns;                   /* its call is not in the trace */
     int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
     int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
-    /* The part of both that could have been done during a wait, without HOST_WAITING, HOST_LOGGING, HOST_SAVING
-     * and HOST_FIRST_USE; of free_ns without steps only the loading. And the same by what the wait was for:
-     * HOST_WAITING, or waits in HOST_LOGGING, HOST_SAVING and HOST_ALLOCATING. */
-    struct put_off hidable, put_off[HOST_DOING_COUNT];
+    /* The part of both that could have run during a wait: never HOST_WAITING, HOST_LOGGING,
+     * HOST_SAVING or HOST_FIRST_USE, and without steps only the loading of free_ns. */
+    struct put_off hidable;
+    /* The same by what the wait was for: HOST_WAITING, HOST_LOGGING, HOST_SAVING or
+     * HOST_ALLOCATING. */
+    struct put_off put_off[HOST_DOING_COUNT];
     int64_t drained_count;
     int64_t longest_ns; /* gap */
 };
@@ -57,25 +61,28 @@ struct idle {
     struct idle_time *steps; /* as in struct steps; a gap belongs to the step that it begins in */
     double *loadings;        /* HOST_LOADING of every step, free and drained, ascending */
 
-    /* What the host did in the window in all, from call to call, whether the device was idle or not. */
+    /* What the host did in the window in all, from call to call, whether the device was idle or
+     * not. */
     int64_t host_ns[HOST_DOING_COUNT];
 
-    /* Free idle time that every step has, of a host that loads, works, copies, captures and launches: the median,
-     * times the steps. Where there is some, the host sets the pace, and less to do for it saves as much of that time,
-     * wherever in the step it was done. 0 with fewer than IDLE_STEPS_LEAST steps. */
+    /* Free idle time that a typical step has while the host loads, works, copies, captures or
+     * launches: the median, times the number of steps. If it is more than 0, the host sets the
+     * pace: work that is taken from the host, anywhere in the step, saves as much of this time. 0
+     * with fewer than IDLE_STEPS_LEAST steps. */
     double paced_ns;
 
-    /* How much shorter gaps before queued work could be: what exceeds their median, which is taken for the
-     * device's own pace, or half of their sum if that is more, because a graph halves them: from 0.9 to
-     * 0.5 us in Gray, "Getting Started with CUDA Graphs" (NVIDIA, 2019), from 90 to 41 ns on the CPU
-     * device. Gaps within a graph do not count, nor do those of IDLE_DEVICE_WAIT_NS and more. */
+    /* How much shorter gaps before queued work could be: what exceeds their median, which is taken
+     * for the device's own pace, or half of their sum if that is more, because a graph halves them:
+     * from 0.9 to 0.5 us in Gray, "Getting Started with CUDA Graphs" (NVIDIA, 2019), from 90 to 41
+     * ns on the CPU device. Gaps within a graph do not count, nor do those of IDLE_DEVICE_WAIT_NS
+     * and more. */
     int64_t late_ns;
 };
 
 int64_t idle_doing_ns(const struct idle_time *time, enum host_doing doing); /* free and drained */
 
-/* The parts that idle time has by its causes: of the device itself, of nobody that the trace knows, and of
- * the host by what it did, whether it had waited or not. They sum to idle_ns. */
+/* Causes of idle time, which sum to idle_ns: the device itself, a call that is not in the trace, or
+ * the host, by what it did and whether or not it had waited. */
 enum gap_cause {
     GAP_QUEUED,  /* queued_ns without stalled_ns */
     GAP_STALLED, /* stalled_ns */
@@ -97,8 +104,8 @@ struct idle_gap {
 
 typedef enum status idle_gap_visit(void *context, const struct idle_gap *gap);
 
-/* Visits every gap that idle_make() counts, by time; but the end of the window comes before its start.
- * OUT_OF_MEMORY, or what the visitor returned, which ends the visits. */
+/* Visits every gap that idle_make() counts, by time; but the end of the window comes before its
+ * start. OUT_OF_MEMORY, or what the visitor returned, which ends the visits. */
 enum status idle_visit(const struct timeline *timeline, const struct steps *steps,
                        const struct host_activity *activity, idle_gap_visit *visit, void *context);
 

@@ -18,8 +18,8 @@ struct timeline {
     const struct trace_file *trace;
     struct work *work; /* by start, then end */
     int64_t work_count;
-    /* Operators, annotations other than steps, and calls, by thread and start. An event comes before those
-     * that it contains, and calls come last. */
+    /* Operators, annotations other than steps, and calls, by thread and start. An event comes
+     * before those that it contains, and calls come last. */
     const struct trace_event **host;
     int64_t host_count;
     struct usage all; /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
@@ -32,8 +32,8 @@ struct timeline {
 enum status timeline_make(struct timeline *timeline, const struct trace_file *trace);
 void timeline_release(struct timeline *timeline);
 
-/* The device that did most of the work, or without work the first that the trace describes. NULL: it is not
- * described. */
+/* The device that did most of the work, or without work the first that the trace describes. NULL:
+ * it is not described. */
 const struct event_device *timeline_device(const struct timeline *timeline);
 
 /* Adds the part of `times`, which are merged, in which no device worked; `idle` is then merged.

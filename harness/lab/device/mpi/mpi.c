@@ -42,7 +42,7 @@ enum {
 #define PATIENCE         "CHOKEPOINT_RANK_TIMEOUT"
 #define PATIENCE_SECONDS 60.0
 #define PATIENCE_MOST    1e9
-#define COUNTED_AT_ONCE  1.0 /* s: a job that was stopped, and goes on, has not waited meanwhile */
+#define COUNTED_AT_ONCE  1.0 /* s per look, at most: a job that was stopped did not wait */
 
 struct channel {
     MPI_Comm communicator;
