@@ -1,6 +1,7 @@
 #include "harness/lab/quiz/quiz_set.h"
 
 #include "harness/base/random.h"
+#include "harness/base/words/ends_in.h"
 #include "harness/desk/diagnosis/rules.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/json.h"
