@@ -9,7 +9,8 @@
 #include "harness/desk/analysis/timeline/launches.h"
 #include "harness/desk/analysis/timeline/phases.h"
 #include "harness/desk/analysis/timeline/steps.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/read/kineto/event_splitter.h"
 #include "harness/desk/read/reader.h"
 

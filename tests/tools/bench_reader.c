@@ -8,7 +8,8 @@
  * best of the three. Memory is what the process had at most, less what it had before, over the rows that the
  * reader keeps: exit code 1 when of the whole trace, or of that with calls, that is beyond 1.5. */
 #include "harness/base/clock.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/read/reader.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "harness/cli/teach/hand_out.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/cli/teach/measured_before.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "harness/cli/teach/hand_out.h"
 
 #include "harness/cli/teach/lesson_print.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 #include "harness/desk/diagnosis/diagnosis.h"
 
 #include "harness/base/system/tasks.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include "harness/base/status.h"
 #include "harness/desk/analysis/tables/spans.h"
-#include "harness/desk/diagnosis/finding.h"
-#include "harness/desk/diagnosis/ranks.h"
+#include "harness/desk/diagnosis/facts/ranks.h"
+#include "harness/desk/diagnosis/rules/finding.h"
 #include "harness/desk/diagnosis/run_findings.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Rules are asked one after the other, and what they say is ordered. */
 #include "harness/desk/diagnosis/findings.h"
 
-#include "harness/desk/diagnosis/rules.h"
-#include "harness/desk/diagnosis/where.h"
+#include "harness/desk/diagnosis/finding_place.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -185,7 +185,7 @@ static enum status take(struct findings *findings, struct finding *finding, enum
     untrace(finding, facts);
     doubt(finding, facts);
     moderate(finding);
-    TRY(where_find(finding, site, facts));
+    TRY(finding_place_of(finding, site, facts));
     insert(findings, finding, facts);
 
 out:

@@ -7,7 +7,7 @@
 #define HARNESS_DESK_DIAGNOSIS_FINDINGS_H
 
 #include "harness/base/status.h"
-#include "harness/desk/diagnosis/finding.h"
+#include "harness/desk/diagnosis/rules/finding.h"
 
 struct facts;
 

@@ -1,7 +1,7 @@
 #include "harness/desk/diagnosis/run_findings.h"
 
 #include "harness/desk/diagnosis/findings.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "harness/base/status.h"
 #include "harness/desk/analysis/summary.h"
-#include "harness/desk/diagnosis/finding.h"
+#include "harness/desk/diagnosis/rules/finding.h"
 
 struct facts;
 

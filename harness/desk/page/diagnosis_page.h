@@ -4,7 +4,7 @@
 #define HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
 
 #include "harness/desk/diagnosis/diagnosis.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/page.h"
 
 /* Printed beside the usual. */

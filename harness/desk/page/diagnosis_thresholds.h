@@ -2,7 +2,7 @@
 #ifndef HARNESS_DESK_PAGE_DIAGNOSIS_THRESHOLDS_H
 #define HARNESS_DESK_PAGE_DIAGNOSIS_THRESHOLDS_H
 
-#include "harness/desk/diagnosis/finding.h"
+#include "harness/desk/diagnosis/rules/finding.h"
 #include "harness/text/page.h"
 
 void diagnosis_thresholds(const struct page *page, const struct findings *findings);

@@ -2,7 +2,7 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/utf8.h"
-#include "harness/desk/diagnosis/where.h"
+#include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/page/table_cells.h"
 
 #include <inttypes.h>
@@ -59,7 +59,7 @@ static void describe(char *text, size_t size, const struct summary *summary,
 
     name_work(before, sizeof before, summary, gap->before, "the start");
     name_work(after, sizeof after, summary, gap->after, "the end");
-    if (where_of_gap(&place, summary, gap) == STATUS_OK && place.kind != PLACE_UNKNOWN)
+    if (finding_place_of_gap(&place, summary, gap) == STATUS_OK && place.kind != PLACE_UNKNOWN)
         call_place_text(where, sizeof where, &place);
     snprintf(text, size, "after %s; before %s%s%s", before, after, where[0] != '\0' ? "; " : "",
              where);

@@ -2,7 +2,7 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/timeline/phases.h"
-#include "harness/desk/diagnosis/finding.h"
+#include "harness/desk/diagnosis/rules/finding.h"
 #include "harness/desk/page/table_cells.h"
 #include "harness/text/page_rows.h"
 

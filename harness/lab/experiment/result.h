@@ -3,7 +3,7 @@
 #define HARNESS_LAB_EXPERIMENT_RESULT_H
 
 #include "harness/base/system/cpu_times.h"
-#include "harness/desk/diagnosis/finding.h"
+#include "harness/desk/diagnosis/rules/finding.h"
 #include "harness/lab/device/device.h"
 #include "harness/lab/experiment/protocol.h"
 #include "scenarios/scenario.h"

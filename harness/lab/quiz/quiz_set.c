@@ -2,7 +2,7 @@
 
 #include "harness/base/random.h"
 #include "harness/base/words/ends_in.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/json.h"
 

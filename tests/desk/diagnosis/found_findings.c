@@ -1,6 +1,7 @@
 #include "tests/desk/diagnosis/found_findings.h"
 
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Borders of epochs that are there, and series of random waits, which have none. */
-#include "harness/desk/diagnosis/epoch_borders.h"
+#include "harness/desk/diagnosis/facts/epoch_borders.h"
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/random.h"

@@ -1,5 +1,5 @@
 /* Rules, each against a loop that has what it is about and one that nearly has. */
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "tests/desk/diagnosis/found_findings.h"
 #include "tests/desk/diagnosis/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"

@@ -1,5 +1,5 @@
 /* Advice by what a card can do: traces' devices, as their profilers describe them. */
-#include "harness/desk/diagnosis/matrix_types.h"
+#include "harness/desk/diagnosis/facts/matrix_types.h"
 #include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -1,6 +1,7 @@
 /* What is found when the traces of several ranks are judged together. */
-#include "harness/desk/diagnosis/ranks.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/facts/ranks.h"
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/diagnosis/run_findings.h"
 #include "tests/desk/diagnosis/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"

@@ -1,7 +1,8 @@
 /* Traces of real machines against numbers that were computed elsewhere. The traces are not part of the
  * project: CHOKEPOINT_TRACES names their folder, with expected.json; without it this is skipped. */
-#include "harness/desk/diagnosis/rules.h"
-#include "harness/desk/diagnosis/where.h"
+#include "harness/desk/diagnosis/finding_place.h"
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <cjson/cJSON.h>
@@ -215,7 +216,7 @@ static void the_longest_gap_names_its_line(void **state)
     first.end_ns = summary.timeline.work[0].event->start_ns;
     first.time.idle_ns = first.end_ns - first.start_ns;
     assert_true(first.time.idle_ns > 268000000);
-    assert_int_equal(where_of_gap(&place, &summary, &first), STATUS_OK);
+    assert_int_equal(finding_place_of_gap(&place, &summary, &first), STATUS_OK);
     call_place_text(text, sizeof text, &place);
     assert_string_equal(text, ".../pipelines/video_classification.py:129 in preprocess");
     assert_true(place.share > 0.95);

@@ -1,5 +1,5 @@
 /* Each rule's row says all that is to be said of its finding. */
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <ctype.h>

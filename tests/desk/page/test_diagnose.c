@@ -1,7 +1,7 @@
 /* Diagnoses as people and programs get them: which files are judged together, and what is printed. */
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/diagnosis/findings.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
 #include "harness/text/wrap.h"

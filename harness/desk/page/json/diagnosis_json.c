@@ -1,7 +1,7 @@
 #include "harness/desk/page/json/diagnosis_json.h"
 
 #include "harness/desk/analysis/tables/roofline.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/json/memory_json.h"
 #include "harness/desk/page/json/ranks_json.h"
 #include "harness/desk/page/json/timeline_json.h"

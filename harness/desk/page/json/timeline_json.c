@@ -1,7 +1,7 @@
 #include "harness/desk/page/json/timeline_json.h"
 
 #include "harness/desk/analysis/excerpt.h"
-#include "harness/desk/diagnosis/where.h"
+#include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/page/json/diagnosis_json.h"
 #include "harness/desk/page/longest_gaps.h"
 
@@ -41,7 +41,7 @@ static enum status add_gap(struct json *json, cJSON *array, const struct summary
     json_text(json, object, "after", work_name(summary, gap->after));
     json_text(json, object, "call",
               call != NULL ? trace_file_name(summary->trace, call->name) : NULL);
-    TRY(where_of_gap(&place, summary, gap));
+    TRY(finding_place_of_gap(&place, summary, gap));
     place_json(json, object, "where", &place);
 
 out:

@@ -1,6 +1,6 @@
 /* A finding's rule sums up time by kind; here the same time is gathered piece by piece and put to the tree of
  * calls (call_sites.h). */
-#include "harness/desk/diagnosis/where.h"
+#include "harness/desk/diagnosis/finding_place.h"
 
 #include "harness/desk/analysis/host/call_sites.h"
 #include "harness/desk/analysis/names/event_names.h"
@@ -196,7 +196,8 @@ static const struct {
     [SITE_CAPTURES] = { .gather = gather_captures },
 };
 
-enum status where_find(struct finding *finding, enum finding_site site, const struct facts *facts)
+enum status finding_place_of(struct finding *finding, enum finding_site site,
+                             const struct facts *facts)
 {
     enum status status = STATUS_OK;
     struct costly_times times = { .items = NULL };
@@ -218,8 +219,8 @@ out:
     return status;
 }
 
-enum status where_of_gap(struct call_place *place, const struct summary *summary,
-                         const struct idle_gap *gap)
+enum status finding_place_of_gap(struct call_place *place, const struct summary *summary,
+                                 const struct idle_gap *gap)
 {
     enum status status = STATUS_OK;
     struct costly_times times = { .items = NULL };

@@ -6,8 +6,8 @@
  *
  * A trace that is incomplete may lack communication, and a rank without any takes part in no collective: such
  * ranks are not compared. */
-#ifndef HARNESS_DESK_DIAGNOSIS_RANKS_H
-#define HARNESS_DESK_DIAGNOSIS_RANKS_H
+#ifndef HARNESS_DESK_DIAGNOSIS_FACTS_RANKS_H
+#define HARNESS_DESK_DIAGNOSIS_FACTS_RANKS_H
 
 #include "harness/desk/analysis/summary.h"
 

@@ -1,5 +1,5 @@
 /* Findings of a loop whose host does something else than giving the device work. */
-#include "harness/desk/diagnosis/host_facts.h"
+#include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include "harness/base/figures/statistics.h"
 #include "harness/desk/analysis/names/event_names.h"

@@ -1,5 +1,5 @@
 /* Findings of a host that computes itself: its operators are all that the trace shows. */
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <stdio.h>
 

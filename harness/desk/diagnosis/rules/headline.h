@@ -3,8 +3,8 @@
  * The word is that of the first finding that says what limits the run: each rule has one. So the headline
  * never contradicts the findings. If no finding does, a busy device is named as the one that sets the pace;
  * otherwise the trace leaves it open. */
-#ifndef HARNESS_DESK_DIAGNOSIS_HEADLINE_H
-#define HARNESS_DESK_DIAGNOSIS_HEADLINE_H
+#ifndef HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
+#define HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
 
 /* BOTTLENECK_NONE is that of rules about something else: a larger batch that fits, say. */
 #define BOTTLENECKS(X)                                                                             \

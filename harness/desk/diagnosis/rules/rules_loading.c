@@ -1,7 +1,7 @@
 /* Findings of a loop that waits for its data. */
 #include "harness/base/figures/statistics.h"
-#include "harness/desk/diagnosis/epoch_borders.h"
-#include "harness/desk/diagnosis/host_facts.h"
+#include "harness/desk/diagnosis/facts/epoch_borders.h"
+#include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Findings of what the device works on. */
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/desk/analysis/names/event_names.h"
-#include "harness/desk/diagnosis/matrix_types.h"
+#include "harness/desk/diagnosis/facts/matrix_types.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Figures of a device that waits for its host, which rules of several tables look at. */
-#ifndef HARNESS_DESK_DIAGNOSIS_HOST_FACTS_H
-#define HARNESS_DESK_DIAGNOSIS_HOST_FACTS_H
+#ifndef HARNESS_DESK_DIAGNOSIS_RULES_HOST_FACTS_H
+#define HARNESS_DESK_DIAGNOSIS_RULES_HOST_FACTS_H
 
-#include "harness/desk/diagnosis/epoch_borders.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/facts/epoch_borders.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 enum {
     FACTS_STEPS_TO_REPEAT = 8, /* fewer do not show whether something comes again */

@@ -1,7 +1,7 @@
-#include "harness/desk/diagnosis/headline.h"
+#include "harness/desk/diagnosis/rules/headline.h"
 
 #include "harness/base/status.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Findings of communication, in one rank's trace and between those of a run. */
-#include "harness/desk/diagnosis/ranks.h"
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/facts/ranks.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
 #include <stdio.h>

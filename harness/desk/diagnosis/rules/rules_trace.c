@@ -1,5 +1,5 @@
 /* Findings of the trace itself: what it cannot tell. */
-#include "harness/desk/diagnosis/rules.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
 #include <stdarg.h>

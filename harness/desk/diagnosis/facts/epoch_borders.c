@@ -1,4 +1,4 @@
-#include "harness/desk/diagnosis/epoch_borders.h"
+#include "harness/desk/diagnosis/facts/epoch_borders.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "harness/desk/diagnosis/matrix_types.h"
+#include "harness/desk/diagnosis/facts/matrix_types.h"
 
 #include "harness/desk/read/reader.h"
 

@@ -1,6 +1,6 @@
 /* Findings of copies between host and device, and on the device. */
 #include "harness/desk/analysis/timeline/intervals.h"
-#include "harness/desk/diagnosis/host_facts.h"
+#include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include <math.h>
 #include <stdio.h>

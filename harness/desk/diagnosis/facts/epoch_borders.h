@@ -11,8 +11,8 @@
  * none that would be in the trace is missing. The chance is the part of all ways to place as many waits that look
  * like this. It is a third for two waits, so those prove nothing.
  */
-#ifndef HARNESS_DESK_DIAGNOSIS_EPOCH_BORDERS_H
-#define HARNESS_DESK_DIAGNOSIS_EPOCH_BORDERS_H
+#ifndef HARNESS_DESK_DIAGNOSIS_FACTS_EPOCH_BORDERS_H
+#define HARNESS_DESK_DIAGNOSIS_FACTS_EPOCH_BORDERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,12 +4,12 @@
  * A rule is a condition on a summary. It says what its finding costs in time of the traced step,
  * gives the evidence, and may set what else it knows; the engine (findings.c) turns the cost into
  * severity, untraced time and predicted gain, and orders. */
-#ifndef HARNESS_DESK_DIAGNOSIS_RULES_H
-#define HARNESS_DESK_DIAGNOSIS_RULES_H
+#ifndef HARNESS_DESK_DIAGNOSIS_RULES_RULES_H
+#define HARNESS_DESK_DIAGNOSIS_RULES_RULES_H
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
-#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules/finding.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ struct facts {
     double median_step_ns;
 };
 
-/* Gathered to find the place in the program that a cost comes from (where.h). */
+/* Gathered to find the place in the program that a cost comes from (finding_place.h). */
 enum finding_site {
     SITE_UNDECIDED, /* in no row */
     SITE_NONE,      /* the cost is of no line; the row says why */

@@ -1,5 +1,5 @@
 /* Findings of memory: what ends a run, and what wastes memory or time on allocating it. */
-#include "harness/desk/diagnosis/host_facts.h"
+#include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"

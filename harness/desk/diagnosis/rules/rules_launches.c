@@ -1,6 +1,6 @@
 /* Findings of launching: what the host spends to give the device its work, and what it does for that only
  * once. */
-#include "harness/desk/diagnosis/host_facts.h"
+#include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include "harness/desk/analysis/names/event_names.h"
 

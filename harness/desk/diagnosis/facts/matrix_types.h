@@ -1,6 +1,6 @@
 /* The types shorter than fp32 that a device's matrix units take, so that advice fits the card. */
-#ifndef HARNESS_DESK_DIAGNOSIS_MATRIX_TYPES_H
-#define HARNESS_DESK_DIAGNOSIS_MATRIX_TYPES_H
+#ifndef HARNESS_DESK_DIAGNOSIS_FACTS_MATRIX_TYPES_H
+#define HARNESS_DESK_DIAGNOSIS_FACTS_MATRIX_TYPES_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* Figures of idle time, for the rules about the host. */
-#include "harness/desk/diagnosis/host_facts.h"
+#include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include "harness/base/figures/statistics.h"
 

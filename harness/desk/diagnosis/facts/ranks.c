@@ -1,4 +1,4 @@
-#include "harness/desk/diagnosis/ranks.h"
+#include "harness/desk/diagnosis/facts/ranks.h"
 
 #include "harness/base/figures/statistics.h"
 

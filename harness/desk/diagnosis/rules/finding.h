@@ -1,10 +1,10 @@
 /* A finding: one thing that is wrong with a training run, and its cost. The data alone, for those who
  * keep or print findings and do not make them (findings.h). */
-#ifndef HARNESS_DESK_DIAGNOSIS_FINDING_H
-#define HARNESS_DESK_DIAGNOSIS_FINDING_H
+#ifndef HARNESS_DESK_DIAGNOSIS_RULES_FINDING_H
+#define HARNESS_DESK_DIAGNOSIS_RULES_FINDING_H
 
 #include "harness/desk/analysis/host/call_place.h"
-#include "harness/desk/diagnosis/headline.h"
+#include "harness/desk/diagnosis/rules/headline.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,16 @@
+/* Says which place in the program a finding's cost comes from, where the trace tells. */
+#ifndef HARNESS_DESK_DIAGNOSIS_FINDING_PLACE_H
+#define HARNESS_DESK_DIAGNOSIS_FINDING_PLACE_H
+
+#include "harness/desk/diagnosis/rules/rules.h"
+
+/* Sets finding->where to the place that most of the site's time comes from; with SITE_NONE it stays
+ * unknown. OUT_OF_MEMORY. */
+enum status finding_place_of(struct finding *finding, enum finding_site site,
+                             const struct facts *facts);
+
+/* The place of one gap's time on the host. OUT_OF_MEMORY. */
+enum status finding_place_of_gap(struct call_place *place, const struct summary *summary,
+                                 const struct idle_gap *gap);
+
+#endif
