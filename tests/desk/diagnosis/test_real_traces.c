@@ -63,7 +63,7 @@ static void check_steps(const char *name, const cJSON *wanted, const struct step
     const cJSON *durations = cJSON_GetObjectItem(wanted, "durations_us");
     const cJSON *busy = cJSON_GetObjectItem(wanted, "gpu_busy_pct_per_step");
 
-    if (cJSON_IsNull(wanted)) {
+    if (wanted == NULL || cJSON_IsNull(wanted)) { /* nothing marks steps */
         assert_int_equal(steps->count, 0);
         return;
     }
@@ -85,9 +85,24 @@ static void check_steps(const char *name, const cJSON *wanted, const struct step
             sum += step->part_ns[part];
         }
         assert_int_equal(sum, step->duration_ns);
-        if (!(fabs(share - cJSON_GetArrayItem(busy, i)->valuedouble) <= 0.0051))
+        if (busy != NULL && !(fabs(share - cJSON_GetArrayItem(busy, i)->valuedouble) <= 0.0051))
             fail_msg("%s: step %d is busy %.4f%%, not %.2f%%", name, i, share,
                      cJSON_GetArrayItem(busy, i)->valuedouble);
+    }
+}
+
+/* In whatever order they are wanted. */
+static void check_streams(const cJSON *wanted, const struct timeline *timeline)
+{
+    const cJSON *stream;
+
+    assert_int_equal(timeline->stream_count, cJSON_GetArraySize(wanted));
+    cJSON_ArrayForEach(stream, wanted)
+    {
+        int found = 0;
+        for (int i = 0; i < timeline->stream_count; i++)
+            found += timeline->streams[i].stream == atoi(stream->valuestring);
+        assert_int_equal(found, 1);
     }
 }
 
@@ -110,11 +125,9 @@ static void check_trace(const cJSON *wanted)
     assert_int_equal(timeline_make(&timeline, trace), STATUS_OK);
     assert_int_equal(timeline.work_count,
                      cJSON_GetObjectItem(wanted, "n_gpu_activities")->valueint);
-    assert_int_equal(timeline.stream_count, cJSON_GetArraySize(streams));
-    for (int i = 0; i < timeline.stream_count; i++)
-        assert_int_equal(timeline.streams[i].stream,
-                         atoi(cJSON_GetArrayItem(streams, i)->valuestring));
-    check_temporal(wanted->string, cJSON_GetObjectItem(wanted, "temporal"), &timeline);
+    check_streams(streams, &timeline);
+    if (timeline.work_count > 0)
+        check_temporal(wanted->string, cJSON_GetObjectItem(wanted, "temporal"), &timeline);
     for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
         causes += timeline.all.idle_cause_ns[cause];
     assert_int_equal(causes, timeline.all.idle_ns);
