@@ -9,6 +9,7 @@
 #include "harness/lab/device/ledger.h"
 #include "harness/lab/device/many_ranks.h"
 
+/* Relaxed: a counter orders nothing, and a reader that wants a whole sum has waited for the threads that count. */
 static void count(_Atomic int64_t *counter, int64_t by)
 {
     atomic_fetch_add_explicit(counter, by, memory_order_relaxed);

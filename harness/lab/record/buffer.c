@@ -115,7 +115,10 @@ static struct chunk *take_chunk(struct trace *trace)
     return chunk;
 }
 
-/* The row to fill, which row_done() then publishes; NULL when it was dropped. */
+/* The row to fill, which row_done() then publishes; NULL when it was dropped.
+ *
+ * Relaxed: only this thread writes its chunk's count, a number that is not the thread's own makes it take a chunk under
+ * the lock, and `full` read late costs one more look under the lock. row_done() releases the row that it counts. */
 static struct trace_row *row_begin(struct trace *trace, enum trace_kind kind)
 {
     uint64_t number = atomic_load_explicit(&trace->number, memory_order_relaxed);

@@ -95,6 +95,7 @@ static void rest(struct loader *loader, struct slot *slot)
     slot->rested_ns += clock_ns() - begin;
 }
 
+/* Relaxed: a pause or an end that is seen one sample late changes nothing but the time; what follows takes the mutex. */
 static void rest_if_paused(struct loader *loader, struct slot *slot)
 {
     if (!atomic_load_explicit(&loader->is_paused, memory_order_relaxed))

@@ -140,6 +140,7 @@ enum status cpu_event_record(struct event *event, struct stream *base)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
+    /* Relaxed, as in stream_claim(). */
     if (atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL)
         TRY(capture_record((struct cpu_event *)event, stream));
     else

@@ -132,6 +132,8 @@ void cpu_stream_destroy(struct stream *base)
     call_end(device, &call, "cudaStreamDestroy");
 }
 
+/* Relaxed, here and in stream_submit(): the thread that captures stored the pointer itself, and to any other thread only
+ * matters whether there is one; capture_allows() then compares the threads. */
 enum status stream_claim(struct cpu_stream *stream, struct item **item)
 {
     if (atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL)
