@@ -1,6 +1,7 @@
 /* How fast the training step's optimizer updates the parameters of N blocks of the heavy model: with one
  * kernel for all tensors, one per tensor, or six per tensor. An update is the step's own: the gradient's
  * norm, clipping by it, and AdamW. */
+#include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/model_optimizer.h"
@@ -147,18 +148,22 @@ out:
     return status;
 }
 
-/* The norm's work, and that of one kernel or of six (kernels/optimizer.kernel.c has the bytes). */
 static void count_work(struct bench_work *work)
 {
+    static const enum kernel fused[] = { KERNEL_square_sum, KERNEL_adamw };
+    static const enum kernel unfused[] = { KERNEL_square_sum,     KERNEL_adamw_decay,
+                                           KERNEL_adamw_momentum, KERNEL_adamw_variance,
+                                           KERNEL_adamw_root,     KERNEL_adamw_denominator,
+                                           KERNEL_adamw_update };
     const struct own *own = work->own;
-    int64_t element = (int64_t)dtype_bytes(work->bench->dtype);
-    int64_t narrowed = work->bench->dtype == DTYPE_F32 ? 0 : element;
-    bool is_unfused = work->bench->variant == OPTIMIZER_UNFUSED;
+    const bool is_unfused = work->bench->variant == OPTIMIZER_UNFUSED;
+    const enum kernel *kernels = is_unfused ? unfused : fused;
 
-    work->bytes =
-        own->elements * (element + narrowed + (is_unfused ? 2 * element + 56 : element + 24));
-    work->flops =
-        own->elements * (SQUARE_SUM_FLOPS + (is_unfused ? ADAMW_UNFUSED_FLOPS : ADAMW_FLOPS));
+    for (size_t i = 0; i < (is_unfused ? ARRAY_SIZE(unfused) : ARRAY_SIZE(fused)); i++) {
+        work->bytes += kernel_bytes(kernels[i], work->bench->dtype,
+                                    (struct kernel_extent){ .elements = own->elements });
+        work->flops += kernel_flops(kernels[i], own->elements);
+    }
     work->items = own->elements;
 }
 

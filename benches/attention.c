@@ -3,6 +3,7 @@
  *
  * The bytes that the naive form moves grow with the square of the length, those of the others with the
  * length; all compute the same. */
+#include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
 #include "scenarios/training/settings/roles.h"
 
@@ -161,8 +162,9 @@ static enum status open_operands(struct bench_work *work)
     matrix = (int64_t)HEADS * own->tokens * own->width;
     for (size_t i = 0; i < ARRAY_SIZE(inputs); i++)
         TRY(operand_open(inputs[i], work, work->bench->dtype, matrix));
-    work->bytes = 4 * matrix * (int64_t)dtype_bytes(work->bench->dtype);
-    work->flops = 4 * matrix * own->tokens;
+    work->bytes = kernel_bytes(KERNEL_tiled_attention_forward, work->bench->dtype,
+                               (struct kernel_extent){ .elements = matrix });
+    work->flops = kernel_flops(KERNEL_tiled_attention_forward, matrix * own->tokens);
 
 out:
     return status;

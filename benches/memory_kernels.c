@@ -4,6 +4,7 @@
  *
  * The bytes are those that the kernel asks for, as in STREAM. A GPU moves just those; a CPU reads a cache
  * line before it writes a part of it, so it moves twice what is written. */
+#include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
 
 #include <math.h>
@@ -38,6 +39,7 @@ struct own {
 };
 
 struct memory_kernel {
+    enum kernel kernel;
     enum status (*launch)(struct bench_work *work, int64_t copy);
     enum extent operands[ROLES];
 
@@ -45,7 +47,6 @@ struct memory_kernel {
     void (*compute)(double *y, const struct operand *operands, int64_t row);
     double limit;
 
-    int flops;        /* per element */
     int width;        /* of a row; 1 where elements do not depend on each other */
     bool counts_rows; /* the bench's N is rows, not elements */
 };
@@ -493,110 +494,106 @@ enum {
 
 static const struct memory_kernel kernels[] = {
     [READ] = {
-        launch_read, { [Y] = ROWS_IGNORED, [X] = ELEMENTS }, compute_read,
+        KERNEL_square_sum, launch_read, { [Y] = ROWS_IGNORED, [X] = ELEMENTS }, compute_read,
         .limit = SQUARES_WIDTH * SQUARES_WIDTH * 0x1p-24, /* a sum of squares of at most 1 in fp32 */
-        .flops = SQUARE_SUM_FLOPS, .width = SQUARES_WIDTH,
+        .width = SQUARES_WIDTH,
     },
     [WRITE] = {
-        launch_write, { [Y] = ELEMENTS }, compute_write, .limit = 1e-6, .width = 1,
+        KERNEL_fill, launch_write, { [Y] = ELEMENTS }, compute_write, .limit = 1e-6, .width = 1,
     },
     [COPY] = {
-        launch_copy, { [Y] = ELEMENTS, [X] = FLOATS }, compute_copy, .limit = 1e-6, .width = 1,
+        KERNEL_cast_from_float, launch_copy, { [Y] = ELEMENTS, [X] = FLOATS }, compute_copy,
+        .limit = 1e-6, .width = 1,
     },
     [TRIAD] = {
-        launch_triad, { [Y] = ELEMENTS, [A] = ELEMENTS, [B] = ELEMENTS }, compute_triad,
-        .limit = 1e-6, .flops = TRIAD_FLOPS, .width = 1,
+        KERNEL_triad, launch_triad, { [Y] = ELEMENTS, [A] = ELEMENTS, [B] = ELEMENTS },
+        compute_triad, .limit = 1e-6, .width = 1,
     },
     [RESIDUAL] = {
-        launch_residual, { [Y] = ELEMENTS, [A] = ELEMENTS, [B] = ELEMENTS }, compute_residual,
-        .flops = RESIDUAL_ADD_FLOPS, .width = 1,
+        KERNEL_residual_add, launch_residual, { [Y] = ELEMENTS, [A] = ELEMENTS, [B] = ELEMENTS },
+        compute_residual, .width = 1,
     },
     [GELU] = {
-        launch_gelu, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_gelu,
-        .limit = 1e-5, .flops = GELU_FORWARD_FLOPS, .width = 1,
+        KERNEL_gelu_forward, launch_gelu, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_gelu,
+        .limit = 1e-5, .width = 1,
     },
     [SOFTMAX] = {
-        launch_softmax, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_softmax,
-        .limit = 1e-5 / SOFTMAX_WIDTH, .flops = SOFTMAX_FORWARD_FLOPS, .width = SOFTMAX_WIDTH,
+        KERNEL_softmax_forward, launch_softmax, { [Y] = ELEMENTS, [X] = ELEMENTS },
+        compute_softmax, .limit = 1e-5 / SOFTMAX_WIDTH, .width = SOFTMAX_WIDTH,
         .counts_rows = true,
     },
     [LAYERNORM] = {
-        launch_layernorm,
+        KERNEL_layernorm_forward, launch_layernorm,
         { [Y] = ELEMENTS, [X] = ELEMENTS, [WEIGHT] = COLUMNS, [BIAS] = COLUMNS, [MEAN] = ROWS,
-          [RSTD] = ROWS },
-        compute_layernorm,
-        .limit = 1e-5, .flops = LAYERNORM_FORWARD_FLOPS, .width = LAYERNORM_WIDTH,
+          [RSTD] = ROWS }, compute_layernorm, .limit = 1e-5, .width = LAYERNORM_WIDTH,
         .counts_rows = true,
     },
     [SPLIT] = {
-        launch_split, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_split,
-        .width = 3 * STEP_WIDTH, .counts_rows = true,
+        KERNEL_split_heads_forward, launch_split, { [Y] = ELEMENTS, [X] = ELEMENTS },
+        compute_split, .width = 3 * STEP_WIDTH, .counts_rows = true,
     },
     [SPLIT_BACKWARD] = {
-        launch_split_backward, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_split_backward,
-        .width = 3 * STEP_WIDTH, .counts_rows = true,
+        KERNEL_split_heads_backward, launch_split_backward, { [Y] = ELEMENTS, [X] = ELEMENTS },
+        compute_split_backward, .width = 3 * STEP_WIDTH, .counts_rows = true,
     },
     [MERGE] = {
-        launch_merge, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_merge,
-        .width = STEP_WIDTH, .counts_rows = true,
+        KERNEL_merge_heads_forward, launch_merge, { [Y] = ELEMENTS, [X] = ELEMENTS },
+        compute_merge, .width = STEP_WIDTH, .counts_rows = true,
     },
     [MERGE_BACKWARD] = {
-        launch_merge_backward, { [Y] = ELEMENTS, [X] = ELEMENTS }, compute_merge_backward,
-        .width = STEP_WIDTH, .counts_rows = true,
+        KERNEL_merge_heads_backward, launch_merge_backward, { [Y] = ELEMENTS, [X] = ELEMENTS },
+        compute_merge_backward, .width = STEP_WIDTH, .counts_rows = true,
     },
     [BIAS_ADD] = {
-        launch_bias, { [Y] = ELEMENTS, [X] = ELEMENTS, [BIAS] = COLUMNS }, compute_bias,
-        .limit = 1e-6, .flops = 1, .width = STEP_WIDTH, .counts_rows = true,
+        KERNEL_bias_add, launch_bias, { [Y] = ELEMENTS, [X] = ELEMENTS, [BIAS] = COLUMNS },
+        compute_bias, .limit = 1e-6, .width = STEP_WIDTH, .counts_rows = true,
     },
     [BIAS_RESIDUAL] = {
-        launch_bias_residual,
-        { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [BIAS] = COLUMNS }, compute_bias_residual,
-        .limit = 1e-6, .flops = 2, .width = STEP_WIDTH, .counts_rows = true,
+        KERNEL_bias_residual, launch_bias_residual,
+        { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [BIAS] = COLUMNS },
+        compute_bias_residual, .limit = 1e-6, .width = STEP_WIDTH, .counts_rows = true,
     },
     [BIAS_GELU] = {
-        launch_bias_gelu, { [Y] = ELEMENTS, [X] = ELEMENTS, [BIAS] = COLUMNS }, compute_bias_gelu,
-        .limit = 1e-5, .flops = GELU_FORWARD_FLOPS + 1, .width = STEP_WIDTH, .counts_rows = true,
+        KERNEL_bias_gelu_forward, launch_bias_gelu,
+        { [Y] = ELEMENTS, [X] = ELEMENTS, [BIAS] = COLUMNS }, compute_bias_gelu, .limit = 1e-5,
+        .width = STEP_WIDTH, .counts_rows = true,
     },
     [BIAS_BACKWARD] = {
-        launch_bias_backward, { [Y] = PARTS, [X] = ELEMENTS }, compute_bias_backward,
-        .limit = 1e-5, .flops = 1, .width = PART_ROWS * STEP_WIDTH, .counts_rows = true,
+        KERNEL_bias_backward, launch_bias_backward, { [Y] = PARTS, [X] = ELEMENTS },
+        compute_bias_backward, .limit = 1e-5, .width = PART_ROWS * STEP_WIDTH, .counts_rows = true,
     },
     [GELU_BACKWARD] = {
-        launch_gelu_backward, { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS },
-        compute_gelu_backward,
-        .limit = 1e-5, .flops = 17, .width = 1,
+        KERNEL_gelu_backward, launch_gelu_backward,
+        { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS }, compute_gelu_backward, .limit = 1e-5,
+        .width = 1,
     },
     [BIAS_GELU_BACKWARD] = {
-        launch_bias_gelu_backward,
+        KERNEL_bias_gelu_backward, launch_bias_gelu_backward,
         { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [BIAS] = COLUMNS },
-        compute_bias_gelu_backward,
-        .limit = 1e-5, .flops = 18, .width = STEP_WIDTH, .counts_rows = true,
+        compute_bias_gelu_backward, .limit = 1e-5, .width = STEP_WIDTH, .counts_rows = true,
     },
     [SOFTMAX_BACKWARD] = {
-        launch_softmax_backward, { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS },
-        compute_softmax_backward,
-        .limit = 1e-5, .flops = 5, .width = SOFTMAX_WIDTH, .counts_rows = true,
+        KERNEL_softmax_backward, launch_softmax_backward,
+        { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS }, compute_softmax_backward,
+        .limit = 1e-5, .width = SOFTMAX_WIDTH, .counts_rows = true,
     },
     [LAYERNORM_BACKWARD] = {
-        launch_layernorm_backward,
+        KERNEL_layernorm_backward, launch_layernorm_backward,
         { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [WEIGHT] = COLUMNS, [MEAN] = ROWS,
-          [RSTD] = ROWS },
-        compute_layernorm_backward,
-        .limit = 1e-5, .flops = 11, .width = STEP_WIDTH, .counts_rows = true,
+          [RSTD] = ROWS }, compute_layernorm_backward, .limit = 1e-5, .width = STEP_WIDTH,
+        .counts_rows = true,
     },
     [RESIDUAL_LAYERNORM_BACKWARD] = {
-        launch_residual_layernorm_backward,
+        KERNEL_residual_layernorm_backward, launch_residual_layernorm_backward,
         { [Y] = ELEMENTS, [X] = ELEMENTS, [A] = ELEMENTS, [B] = ELEMENTS, [WEIGHT] = COLUMNS,
-          [MEAN] = ROWS, [RSTD] = ROWS },
-        compute_residual_layernorm_backward,
-        .limit = 1e-5, .flops = 12, .width = STEP_WIDTH, .counts_rows = true,
+          [MEAN] = ROWS, [RSTD] = ROWS }, compute_residual_layernorm_backward, .limit = 1e-5,
+        .width = STEP_WIDTH, .counts_rows = true,
     },
     [LAYERNORM_BACKWARD_WEIGHT] = {
-        launch_layernorm_backward_weight,
+        KERNEL_layernorm_backward_weight, launch_layernorm_backward_weight,
         { [Y] = PARTS, [SECOND] = PARTS, [X] = ELEMENTS, [A] = ELEMENTS, [MEAN] = PART_STATISTICS,
-          [RSTD] = PART_STATISTICS },
-        compute_layernorm_backward_weight,
-        .limit = 1e-4, .flops = 5, .width = PART_ROWS * STEP_WIDTH, .counts_rows = true,
+          [RSTD] = PART_STATISTICS }, compute_layernorm_backward_weight, .limit = 1e-4,
+        .width = PART_ROWS * STEP_WIDTH, .counts_rows = true,
     },
 };
 
@@ -610,6 +607,31 @@ static int64_t rows_of(const struct bench_work *work)
     const struct memory_kernel *kernel = kernel_of(work);
 
     return kernel->counts_rows ? work->argument : work->argument / kernel->width;
+}
+
+/* The operands' bytes and the kernel's row in kernels/kernels.h must agree. */
+static enum status count_work(struct bench_work *work, int64_t operand_bytes)
+{
+    enum status status = STATUS_OK;
+    const struct memory_kernel *kernel = kernel_of(work);
+    const int64_t rows = rows_of(work), elements = rows * kernel->width;
+    const bool sums_columns = kernel->operands[Y] == PARTS;
+    const struct kernel_extent extent = {
+        .elements = elements,
+        .rows = !kernel->counts_rows ? 0
+                : sums_columns       ? rows * PART_ROWS
+                                     : rows,
+        .sums = sums_columns ? rows * STEP_WIDTH : 0,
+    };
+
+    work->bytes = kernel_bytes(kernel->kernel, work->bench->dtype, extent);
+    work->flops = kernel_flops(kernel->kernel, elements);
+    if (work->bytes != operand_bytes)
+        FAIL(STATUS_INTERNAL, "%s: kernels/kernels.h says %lld bytes, but its operands have %lld",
+             work->bench->name, (long long)work->bytes, (long long)operand_bytes);
+
+out:
+    return status;
 }
 
 static enum status open_operands(struct bench_work *work)
@@ -633,14 +655,15 @@ static enum status open_operands(struct bench_work *work)
         [PARTS] = { rows * STEP_WIDTH, DTYPE_F32, true },
         [PART_STATISTICS] = { rows * PART_ROWS, DTYPE_F32, true },
     };
+    int64_t bytes = 0;
 
     for (int role = 0; role < ROLES; role++) {
         enum extent extent = kernel->operands[role];
         if (extents[extent].is_counted)
-            work->bytes += extents[extent].count * (int64_t)dtype_bytes(extents[extent].dtype);
+            bytes += extents[extent].count * (int64_t)dtype_bytes(extents[extent].dtype);
     }
-    work->flops = kernel->flops * elements;
-    operands_rotate(work, work->bytes);
+    TRY(count_work(work, bytes));
+    operands_rotate(work, bytes);
     for (int role = 0; role < ROLES; role++) {
         enum extent extent = kernel->operands[role];
         if (extent != ABSENT)

@@ -32,7 +32,6 @@ struct merge_heads_backward {
 /* y = softmax(scale * x) over the first lengths[sample] columns (`tokens` where lengths is NULL), 0
  * in the columns from there to width. A row is a query: samples * heads * tokens rows, whose columns
  * beyond `tokens` may hold anything, NaN too. y may be x. */
-#define SOFTMAX_FORWARD_FLOPS 6 /* per element: 5, an exponential; long rows: 7, two */
 struct softmax_forward {
     real *y;                /* [samples, heads, tokens, width] */
     const real *x;          /* [samples, heads, tokens, width] */

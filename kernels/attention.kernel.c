@@ -22,7 +22,6 @@ KERNEL_INLINE struct pack load_plus(const real *x, const real *bias)
     return pack;
 }
 
-/* Bytes per row: 3 width read, 3 width written, sizeof(real) each. Flops per element: 1 with bias. */
 KERNEL_ROWS(split_heads_forward, k, row)
 {
     int width = k->width;
@@ -37,7 +36,6 @@ KERNEL_ROWS(split_heads_forward, k, row)
     }
 }
 
-/* Bytes per row: 3 width read, 3 width written, sizeof(real) each. Flops: none. */
 KERNEL_ROWS(split_heads_backward, k, row)
 {
     int width = k->width;
@@ -51,7 +49,6 @@ KERNEL_ROWS(split_heads_backward, k, row)
     }
 }
 
-/* Bytes per row: width read, width written, sizeof(real) each. Flops: none. */
 KERNEL_ROWS(merge_heads_forward, k, row)
 {
     PACKS(c, k->width) {
@@ -60,7 +57,6 @@ KERNEL_ROWS(merge_heads_forward, k, row)
     }
 }
 
-/* Bytes per row: width read, width written, sizeof(real) each. Flops: none. */
 KERNEL_ROWS(merge_heads_backward, k, row)
 {
     PACKS(c, k->width) {
@@ -135,7 +131,6 @@ KERNEL_INLINE void softmax_recomputed(real *y, const real *x, int length, float 
     }
 }
 
-/* Bytes per row: length read, width written, sizeof(real) each. Flops: SOFTMAX_FORWARD_FLOPS. */
 KERNEL_ROWS(softmax_forward, k, row)
 {
     const real *x = k->x + row * k->width;
@@ -149,7 +144,6 @@ KERNEL_ROWS(softmax_forward, k, row)
     fill_zero(y, length, k->width);
 }
 
-/* Bytes per row: 2 length read, width written, sizeof(real) each. Flops per element: 5. */
 KERNEL_ROWS(softmax_backward, k, row)
 {
     const real *y = k->y + row * k->width, *dy = k->dy + row * k->width;

@@ -3,8 +3,6 @@
 
 #include "kernels/bias.h"
 
-/* Bytes per row: width read, width written, sizeof(real) each; the bias stays in cache. Flops per
- * element: 1. */
 KERNEL_ROWS(bias_add, k, row)
 {
     const real *x = k->x + row * k->width;
@@ -17,8 +15,6 @@ KERNEL_ROWS(bias_add, k, row)
     }
 }
 
-/* Bytes per row of the grid: chunk * columns * sizeof(real) read, columns * 4 written. Flops per
- * element of dy: 1. */
 KERNEL_ROWS(bias_backward, k, row)
 {
     struct column_block block = find_column_block(row, k->rows, k->width, k->chunk, k->columns);
@@ -38,8 +34,6 @@ KERNEL_ROWS(bias_backward, k, row)
     }
 }
 
-/* Bytes per column: parts * 4 read, sizeof(real) written (and read where it accumulates). Flops per
- * column: parts. */
 KERNEL_COLUMNS(columns_finish, k, c)
 {
     struct pack sums = k->accumulate && LANE == 0 ? load(k->y + c) : pack_of(0);

@@ -3,7 +3,6 @@
 
 #include "kernels/checksum.h"
 
-/* Bytes per row: width * 4 read, 4 written. Flops: none. */
 KERNEL_ROWS(checksum, k, row)
 {
     long first = row * k->width;

@@ -27,7 +27,6 @@ KERNEL_INLINE struct softmax row_softmax(const real *logits, int classes)
     return softmax;
 }
 
-/* Bytes per row: classes * sizeof(real) read, and 8. Flops per element: 3 and an exponential. */
 KERNEL_ROWS(cross_entropy_forward, k, row)
 {
     const real *logits = k->logits + row * k->width;
@@ -37,8 +36,6 @@ KERNEL_ROWS(cross_entropy_forward, k, row)
         k->loss[row] = logf(softmax.sum) + whole(softmax.max - widen(logits[k->labels[row]]));
 }
 
-/* Bytes per row: classes read, width written, sizeof(real) each, and 4. Flops per element: 7 and two
- * exponentials. */
 KERNEL_ROWS(cross_entropy_backward, k, row)
 {
     const real *logits = k->logits + row * k->width;
@@ -58,7 +55,6 @@ KERNEL_ROWS(cross_entropy_backward, k, row)
     }
 }
 
-/* Bytes: count * 4 read. Flops: count. */
 KERNEL_ROWS(loss_mean, k, row)
 {
     float *slot = k->ring + k->state->step / k->updates % k->ring_length;

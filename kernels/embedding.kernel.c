@@ -3,7 +3,6 @@
 
 #include "kernels/embedding.h"
 
-/* Bytes per row: 2 width read, width written, sizeof(real) each, and 4. Flops per element: 1. */
 KERNEL_ROWS(token_embedding_forward, k, row)
 {
     const real *entry = k->table + (long)k->ids[row] * k->width;
@@ -18,10 +17,7 @@ KERNEL_ROWS(token_embedding_forward, k, row)
 }
 
 /* Most entries of the table meet none of their ids in a batch: they are told apart by one look
- * through the ids, and only the others look again for every tile.
- *
- * Bytes per row: count * 4 read from cache, width * sizeof(real) written; over all rows every row of
- * dy is read once. Flops per element of dy: 1. */
+ * through the ids, and only the others look again for every tile. */
 KERNEL_ROWS(token_embedding_backward, k, row)
 {
     real *dtable = k->dtable + row * k->width;
@@ -48,8 +44,6 @@ KERNEL_ROWS(token_embedding_backward, k, row)
     }
 }
 
-/* Bytes per row: width read (twice that with the positions), width written, sizeof(real) each.
- * Flops per element: 2. */
 KERNEL_ROWS(patch_embedding_forward, k, row)
 {
     int sample = (int)row / k->tokens, token = (int)row % k->tokens;
@@ -67,7 +61,6 @@ KERNEL_ROWS(patch_embedding_forward, k, row)
     }
 }
 
-/* Bytes per row: width read, width written, sizeof(real) each. Flops: none. */
 KERNEL_ROWS(patch_embedding_backward, k, row)
 {
     int sample = (int)row / (k->tokens - 1);
@@ -77,7 +70,6 @@ KERNEL_ROWS(patch_embedding_backward, k, row)
     PACKS(c, k->width) store(dx + c, load(dy + c));
 }
 
-/* Bytes per element: samples read, 1 written, sizeof(real) each. Flops per element of dy: 1. */
 KERNEL_PACKS(positions_backward, k, i)
 {
     struct pack sums = k->accumulate ? load(k->dpositions + i) : pack_of(0);

@@ -18,7 +18,6 @@ struct cast_to_float {
 };
 
 /* y = a + scale * b, as in McCalpin's STREAM (1995). y may be a or b. */
-#define TRIAD_FLOPS 2 /* per element */
 struct triad {
     real *y;
     const real *a, *b;

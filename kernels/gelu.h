@@ -3,7 +3,6 @@
 #ifndef KERNELS_GELU_H
 #define KERNELS_GELU_H
 
-#define GELU_FORWARD_FLOPS 8 /* per element: 6, an exponential, a division */
 struct gelu_forward {
     real *y;
     const real *x;

@@ -33,7 +33,6 @@ KERNEL_INLINE float gelu_slope(float x)
     return s + x * s * (e * s) * (2 * SQRT_2_OVER_PI * (1 + 3 * CUBIC * x * x));
 }
 
-/* Bytes per element: 1 read, 1 written, sizeof(real) each. Flops: GELU_FORWARD_FLOPS. */
 KERNEL_PACKS(gelu_forward, k, i)
 {
     struct pack x = load(k->x + i);
@@ -41,7 +40,6 @@ KERNEL_PACKS(gelu_forward, k, i)
     store(k->y + i, x);
 }
 
-/* Bytes per element: 2 read, 1 written, sizeof(real) each. Flops: 15, an exponential, a division. */
 KERNEL_PACKS(gelu_backward, k, i)
 {
     struct pack x = load(k->x + i), dy = load(k->dy + i);
@@ -49,8 +47,6 @@ KERNEL_PACKS(gelu_backward, k, i)
     store(k->dx + i, dy);
 }
 
-/* Bytes per row: width read, width written, sizeof(real) each; the bias stays in cache. Flops per
- * element: 7, an exponential, a division. */
 KERNEL_ROWS(bias_gelu_forward, k, row)
 {
     const real *x = k->x + row * k->width;
@@ -63,8 +59,6 @@ KERNEL_ROWS(bias_gelu_forward, k, row)
     }
 }
 
-/* Bytes per row: 2 width read, width written, sizeof(real) each. Flops per element: 16, an
- * exponential, a division. */
 KERNEL_ROWS(bias_gelu_backward, k, row)
 {
     const real *x = k->x + row * k->width;

@@ -17,7 +17,6 @@ KERNEL_TABLE float byte_scale[36] = { EVERY_ELEMENT(1 / (255 * 0.229f), 1 / (255
 KERNEL_TABLE float byte_offset[36] = { EVERY_ELEMENT(0.485f / 0.229f, 0.456f / 0.224f,
                                                      0.406f / 0.225f) };
 
-/* Bytes per row: width read, width * sizeof(real) written. Flops per element: 2. */
 KERNEL_ROWS(image_patches, k, row)
 {
     int patches = k->across, line = k->patch * CHANNELS;

@@ -1,4 +1,4 @@
-/* Every kernel once: its name, its shape and its argument struct.
+/* Every kernel once: its name, its shape, its work and its argument struct.
  *
  * Shapes: PACKS kernels are launched with a count of elements, ROWS kernels with a count of rows of
  * `width` elements (each ROWS struct has an `int width`), COLUMNS kernels with a count of columns, whose
@@ -31,60 +31,74 @@ enum { ROW_MULTIPLE = 32 };
 #include "kernels/residual.h"
 #include "kernels/tiled_attention.h"
 
+/* A kernel's work, by which its rate is judged: the rows of KERNELS have it after name and shape, the rest by
+ * name where it is not 0. It is per element of the kernel's largest tensor unless it says otherwise. An
+ * exponential, a root and a division are a flop each. Biases and a norm's weights stay in a cache and do not
+ * count. */
+struct kernel_work {
+    int reads, writes; /* of elements in the storage type */
+    int flops; /* of tiled attention: per key; of heads: without a bias; of softmax: if a row fits
+                * into registers */
+    int bytes_read, bytes_written; /* of data in other types */
+    int narrowed;              /* writes in 16 bits alone: in fp32 the master is the parameter */
+    int row_bytes;             /* per row, read or written: statistics, labels, a row's sum */
+    int sum_bytes, sum_writes; /* per sum over rows: bytes of fp32, writes in the storage type */
+};
+
 #define KERNELS(X)                                                                                 \
-    X(split_heads_forward, ROWS)                                                                   \
-    X(split_heads_backward, ROWS)                                                                  \
-    X(merge_heads_forward, ROWS)                                                                   \
-    X(merge_heads_backward, ROWS)                                                                  \
-    X(softmax_forward, ROWS)                                                                       \
-    X(softmax_backward, ROWS)                                                                      \
-    X(bias_add, ROWS)                                                                              \
-    X(bias_backward, ROWS)                                                                         \
-    X(columns_finish, COLUMNS)                                                                     \
-    X(checksum, ROWS)                                                                              \
-    X(cross_entropy_forward, ROWS)                                                                 \
-    X(cross_entropy_backward, ROWS)                                                                \
-    X(loss_mean, ROWS)                                                                             \
-    X(token_embedding_forward, ROWS)                                                               \
-    X(token_embedding_backward, ROWS)                                                              \
-    X(patch_embedding_forward, ROWS)                                                               \
-    X(patch_embedding_backward, ROWS)                                                              \
-    X(positions_backward, PACKS)                                                                   \
-    X(fill, PACKS)                                                                                 \
-    X(cast_from_float, PACKS)                                                                      \
-    X(cast_to_float, PACKS)                                                                        \
-    X(triad, PACKS)                                                                                \
-    X(gelu_forward, PACKS)                                                                         \
-    X(gelu_backward, PACKS)                                                                        \
-    X(bias_gelu_forward, ROWS)                                                                     \
-    X(bias_gelu_backward, ROWS)                                                                    \
-    X(image_patches, ROWS)                                                                         \
-    X(layernorm_forward, ROWS)                                                                     \
-    X(layernorm_backward, ROWS)                                                                    \
-    X(layernorm_backward_weight, ROWS)                                                             \
-    X(residual_layernorm_forward, ROWS)                                                            \
-    X(residual_layernorm_backward, ROWS)                                                           \
-    X(residual_add, PACKS)                                                                         \
-    X(bias_residual, ROWS)                                                                         \
-    X(step_advance, ROWS)                                                                          \
-    X(square_sum, ROWS)                                                                            \
-    X(square_sum_multi, ROWS)                                                                      \
-    X(gradient_norm_finish, ROWS)                                                                  \
-    X(loss_scale_update, ROWS)                                                                     \
-    X(adamw, PACKS)                                                                                \
-    X(adamw_multi, ROWS)                                                                           \
-    X(adamw_decay, PACKS)                                                                          \
-    X(adamw_momentum, PACKS)                                                                       \
-    X(adamw_variance, PACKS)                                                                       \
-    X(adamw_root, PACKS)                                                                           \
-    X(adamw_denominator, PACKS)                                                                    \
-    X(adamw_update, PACKS)                                                                         \
-    X(tiled_attention_forward, ROWS)                                                               \
-    X(tiled_attention_backward_query, ROWS)                                                        \
-    X(tiled_attention_backward_key, ROWS)
+    X(split_heads_forward, ROWS, 1, 1, 0)                                                          \
+    X(split_heads_backward, ROWS, 1, 1, 0)                                                         \
+    X(merge_heads_forward, ROWS, 1, 1, 0)                                                          \
+    X(merge_heads_backward, ROWS, 1, 1, 0)                                                         \
+    X(softmax_forward, ROWS, 1, 1, 6)                                                              \
+    X(softmax_backward, ROWS, 2, 1, 5)                                                             \
+    X(bias_add, ROWS, 1, 1, 1)                                                                     \
+    X(bias_backward, ROWS, 1, 0, 1, .sum_bytes = 4)                                                \
+    X(columns_finish, COLUMNS, 0, 0, 1, .bytes_read = 4, .sum_writes = 1)                          \
+    X(checksum, ROWS, 0, 0, 0, .bytes_read = 4, .row_bytes = 4)                                    \
+    X(cross_entropy_forward, ROWS, 1, 0, 4, .row_bytes = 8)                                        \
+    X(cross_entropy_backward, ROWS, 1, 1, 9, .row_bytes = 4)                                       \
+    X(loss_mean, ROWS, 0, 0, 1, .bytes_read = 4)                                                   \
+    X(token_embedding_forward, ROWS, 2, 1, 1, .row_bytes = 4)                                      \
+    X(token_embedding_backward, ROWS, 1, 0, 1, .sum_writes = 1)                                    \
+    X(patch_embedding_forward, ROWS, 1, 1, 2)                                                      \
+    X(patch_embedding_backward, ROWS, 1, 1, 0)                                                     \
+    X(positions_backward, PACKS, 1, 0, 1, .sum_writes = 1)                                         \
+    X(fill, PACKS, 0, 1, 0)                                                                        \
+    X(cast_from_float, PACKS, 0, 1, 0, .bytes_read = 4)                                            \
+    X(cast_to_float, PACKS, 1, 0, 0, .bytes_written = 4)                                           \
+    X(triad, PACKS, 2, 1, 2)                                                                       \
+    X(gelu_forward, PACKS, 1, 1, 8)                                                                \
+    X(gelu_backward, PACKS, 2, 1, 17)                                                              \
+    X(bias_gelu_forward, ROWS, 1, 1, 9)                                                            \
+    X(bias_gelu_backward, ROWS, 2, 1, 18)                                                          \
+    X(image_patches, ROWS, 0, 1, 2, .bytes_read = 1)                                               \
+    X(layernorm_forward, ROWS, 1, 1, 8, .row_bytes = 8)                                            \
+    X(layernorm_backward, ROWS, 2, 1, 11, .row_bytes = 8)                                          \
+    X(layernorm_backward_weight, ROWS, 2, 0, 5, .row_bytes = 8, .sum_bytes = 8)                    \
+    X(residual_layernorm_forward, ROWS, 2, 2, 10, .row_bytes = 8)                                  \
+    X(residual_layernorm_backward, ROWS, 3, 1, 12, .row_bytes = 8)                                 \
+    X(residual_add, PACKS, 2, 1, 1)                                                                \
+    X(bias_residual, ROWS, 2, 1, 2)                                                                \
+    X(step_advance, ROWS, 0, 0, 0)                                                                 \
+    X(square_sum, ROWS, 1, 0, 2, .row_bytes = 4)                                                   \
+    X(square_sum_multi, ROWS, 1, 0, 2, .row_bytes = 4)                                             \
+    X(gradient_norm_finish, ROWS, 0, 0, 1, .bytes_read = 4)                                        \
+    X(loss_scale_update, ROWS, 0, 0, 0)                                                            \
+    X(adamw, PACKS, 1, 0, 15, .bytes_read = 12, .bytes_written = 12, .narrowed = 1)                \
+    X(adamw_multi, ROWS, 1, 0, 15, .bytes_read = 12, .bytes_written = 12, .narrowed = 1)           \
+    X(adamw_decay, PACKS, 0, 0, 1, .bytes_read = 4, .bytes_written = 4)                            \
+    X(adamw_momentum, PACKS, 1, 0, 4, .bytes_read = 4, .bytes_written = 4)                         \
+    X(adamw_variance, PACKS, 1, 0, 5, .bytes_read = 4, .bytes_written = 4)                         \
+    X(adamw_root, PACKS, 0, 0, 1, .bytes_read = 4, .bytes_written = 4)                             \
+    X(adamw_denominator, PACKS, 0, 0, 2, .bytes_read = 4, .bytes_written = 4)                      \
+    X(adamw_update, PACKS, 0, 0, 3, .bytes_read = 12, .bytes_written = 4, .narrowed = 1)           \
+    X(tiled_attention_forward, ROWS, 3, 1, 4, .row_bytes = 4)                                      \
+    X(tiled_attention_backward_query, ROWS, 5, 1, 6, .row_bytes = 8)                               \
+    X(tiled_attention_backward_key, ROWS, 4, 2, 8, .row_bytes = 8)
 
 enum kernel {
-#define KERNEL_ID(name, shape) KERNEL_##name,
+#define KERNEL_ID(name, shape, ...) KERNEL_##name,
     KERNELS(KERNEL_ID)
 #undef KERNEL_ID
         KERNEL_COUNT

@@ -3,8 +3,6 @@
 #ifndef KERNELS_LAYERNORM_H
 #define KERNELS_LAYERNORM_H
 
-#define LAYERNORM_FORWARD_FLOPS 8 /* per element: 3 for mean and variance, 5 for y */
-
 struct layernorm_forward {
     real *y;                   /* [rows, width] */
     float *mean, *rstd;        /* [rows], kept for backward */

@@ -30,8 +30,6 @@ KERNEL_INLINE void row_normalise(real *y, const real *x, const real *weight, con
     }
 }
 
-/* Bytes per row: width read, width written, sizeof(real) each, and 8; weight and bias stay in cache.
- * Flops: LAYERNORM_FORWARD_FLOPS. */
 KERNEL_ROWS(layernorm_forward, k, row)
 {
     const real *x = k->x + row * k->width;
@@ -51,9 +49,7 @@ KERNEL_ROWS(layernorm_forward, k, row)
     }
 }
 
-/* The sum is normalised as it was stored, because backward sees the stored one.
- *
- * Bytes per row: 2 width read, 2 width written, sizeof(real) each, and 8. Flops per element: 10. */
+/* The sum is normalised as it was stored, because backward sees the stored one. */
 KERNEL_ROWS(residual_layernorm_forward, k, row)
 {
     const real *a = k->a + row * k->width, *b = k->b + row * k->width;
@@ -110,7 +106,6 @@ KERNEL_INLINE float slope(float x, float dy, float weight, float mean, float rst
     return (dy * weight - means.g - (x - mean) * (rstd * means.gn)) * rstd;
 }
 
-/* Bytes per row: 2 width read, width written, sizeof(real) each, and 8. Flops per element: 11. */
 KERNEL_ROWS(layernorm_backward, k, row)
 {
     const real *x = k->x + row * k->width, *dy = k->dy + row * k->width;
@@ -125,7 +120,6 @@ KERNEL_ROWS(layernorm_backward, k, row)
     }
 }
 
-/* Bytes per row: 3 width read, width written, sizeof(real) each, and 8. Flops per element: 12. */
 KERNEL_ROWS(residual_layernorm_backward, k, row)
 {
     const real *x = k->x + row * k->width, *dy = k->dy + row * k->width;
@@ -141,8 +135,6 @@ KERNEL_ROWS(residual_layernorm_backward, k, row)
     }
 }
 
-/* Bytes per row of the grid: 2 chunk * columns * sizeof(real) read, 2 columns * 4 written. Flops per
- * element of x: 5. */
 KERNEL_ROWS(layernorm_backward_weight, k, row)
 {
     struct column_block block = find_column_block(row, k->rows, k->width, k->chunk, k->columns);

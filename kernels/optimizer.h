@@ -60,7 +60,6 @@ struct step_advance {
 
 /* One tensor's squares: partial[row] = sum of x^2 over elements [row * width, (row + 1) * width), as
  * far as `count` goes. Launched with ceil(count / width) rows. */
-#define SQUARE_SUM_FLOPS 2 /* per element */
 struct square_sum {
     float *partial;
     const real *x; /* [count], a multiple of ROW_MULTIPLE */
@@ -97,7 +96,6 @@ struct gradient_norm_finish {
 };
 
 /* One tensor, one kernel. */
-#define ADAMW_FLOPS 15 /* per element: 13, a square root, a division */
 struct adamw {
     real *parameter;
     const real *gradient;
@@ -114,7 +112,6 @@ struct adamw_multi {
 };
 
 /* Six kernels per tensor, in this order. `work` is fp32 and as long as the tensor. */
-#define ADAMW_UNFUSED_FLOPS 16 /* per element, of all six: 14, a square root, a division */
 
 struct adamw_decay { /* master *= 1 - rate * decay */
     float *master;

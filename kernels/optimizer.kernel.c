@@ -6,9 +6,7 @@
 
 #include "kernels/optimizer.h"
 
-/* The power is taken by expm1, as 1 - beta^t loses the digits of a beta that is close to 1.
- *
- * Bytes and flops: of one struct. */
+/* The power is taken by expm1, as 1 - beta^t loses the digits of a beta that is close to 1. */
 KERNEL_ROWS(step_advance, k, row)
 {
     struct step_state *state = k->state;
@@ -35,7 +33,6 @@ KERNEL_INLINE float row_square_sum(const real *x, int count)
     return row_sum(sums);
 }
 
-/* Bytes per row: width * sizeof(real) read, 4 written. Flops: SQUARE_SUM_FLOPS. */
 KERNEL_ROWS(square_sum, k, row)
 {
     long first = row * k->width;
@@ -45,7 +42,6 @@ KERNEL_ROWS(square_sum, k, row)
         k->partial[row] = sum;
 }
 
-/* As square_sum. */
 KERNEL_ROWS(square_sum_multi, k, row)
 {
     float sum = row_square_sum(k->table[row].gradient, k->table[row].count);
@@ -77,9 +73,7 @@ KERNEL_INLINE float partials_sum(const float *partial, int count)
 }
 
 /* One warp, so that the order is fixed and no second kernel has to follow: 42000 partial sums, of 86M
- * parameters, are 21 times NORM_AHEAD loads.
- *
- * Bytes: count * 4 read. Flops: count. */
+ * parameters, are 21 times NORM_AHEAD loads. */
 KERNEL_ONE_ROW(gradient_norm_finish, k, row)
 {
     struct step_state *state = k->state;
@@ -100,9 +94,7 @@ KERNEL_ONE_ROW(gradient_norm_finish, k, row)
     }
 }
 
-/* As GradScaler.update() does.
- *
- * Bytes and flops: of one struct. */
+/* As GradScaler.update() does. */
 KERNEL_ROWS(loss_scale_update, k, row)
 {
     struct step_state *state = k->state;
@@ -178,8 +170,6 @@ KERNEL_INLINE void adamw_pack_update(const struct tensor_chunk *t, long i, struc
     store_weights(t->parameter + i, t->master + i, w);
 }
 
-/* Bytes per element: sizeof(real) + 12 read, 12 written, and sizeof(real) more in 16 bits. Flops:
- * ADAMW_FLOPS. */
 KERNEL_PACKS_WITH(adamw, k, i, struct adamw_factors, factors, adamw_prepare(k->state, k->decay))
 {
     struct tensor_chunk tensor;
@@ -193,7 +183,6 @@ KERNEL_PACKS_WITH(adamw, k, i, struct adamw_factors, factors, adamw_prepare(k->s
         adamw_pack_update(&tensor, i, factors);
 }
 
-/* As adamw, and a row of the table. */
 KERNEL_ROWS(adamw_multi, k, row)
 {
     const struct tensor_chunk chunk = k->table[row];
@@ -204,7 +193,6 @@ KERNEL_ROWS(adamw_multi, k, row)
     PACKS(c, chunk.count) adamw_pack_update(&chunk, c, factors);
 }
 
-/* Bytes per element: 4 read, 4 written. Flops: 1. */
 KERNEL_PACKS_WITH(adamw_decay, k, i, struct adamw_factors, factors,
                   adamw_prepare(k->state, k->decay))
 {
@@ -216,7 +204,6 @@ KERNEL_PACKS_WITH(adamw_decay, k, i, struct adamw_factors, factors,
     store_floats(k->master + i, w);
 }
 
-/* Bytes per element: sizeof(real) + 4 read, 4 written. Flops: 4. */
 KERNEL_PACKS_WITH(adamw_momentum, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
 {
     if (factors.skip)
@@ -225,7 +212,6 @@ KERNEL_PACKS_WITH(adamw_momentum, k, i, struct adamw_factors, factors, adamw_pre
                  next_momentum(load_floats(k->m + i), load(k->gradient + i), factors.gradient));
 }
 
-/* Bytes per element: sizeof(real) + 4 read, 4 written. Flops: 5. */
 KERNEL_PACKS_WITH(adamw_variance, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
 {
     if (factors.skip)
@@ -234,7 +220,6 @@ KERNEL_PACKS_WITH(adamw_variance, k, i, struct adamw_factors, factors, adamw_pre
                  next_variance(load_floats(k->v + i), load(k->gradient + i), factors.gradient));
 }
 
-/* Bytes per element: 4 read, 4 written. Flops: a square root. */
 KERNEL_PACKS(adamw_root, k, i)
 {
     struct pack v = load_floats(k->v + i);
@@ -243,7 +228,6 @@ KERNEL_PACKS(adamw_root, k, i)
     store_floats(k->work + i, v);
 }
 
-/* Bytes per element: 4 read, 4 written. Flops: 2. */
 KERNEL_PACKS_WITH(adamw_denominator, k, i, struct adamw_factors, factors,
                   adamw_prepare(k->state, 0))
 {
@@ -253,7 +237,6 @@ KERNEL_PACKS_WITH(adamw_denominator, k, i, struct adamw_factors, factors,
     store_floats(k->work + i, work);
 }
 
-/* Bytes per element: 12 read, 4 written, and sizeof(real) more in 16 bits. Flops: 2, a division. */
 KERNEL_PACKS_WITH(adamw_update, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
 {
     struct pack w = load_floats(k->master + i), m = load_floats(k->m + i);

@@ -2,8 +2,6 @@
 #ifndef KERNELS_RESIDUAL_H
 #define KERNELS_RESIDUAL_H
 
-#define RESIDUAL_ADD_FLOPS 1 /* per element */
-
 struct residual_add {
     real *y;
     const real *a, *b;

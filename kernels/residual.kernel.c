@@ -3,7 +3,6 @@
 
 #include "kernels/residual.h"
 
-/* Bytes per element: 2 read, 1 written, sizeof(real) each. Flops: RESIDUAL_ADD_FLOPS. */
 KERNEL_PACKS(residual_add, k, i)
 {
     struct pack a = load(k->a + i), b = load(k->b + i);
@@ -11,8 +10,6 @@ KERNEL_PACKS(residual_add, k, i)
     store(k->y + i, a);
 }
 
-/* Bytes per row: 2 * width read, width written, sizeof(real) each; the bias stays in cache. Flops per
- * element: 2. */
 KERNEL_ROWS(bias_residual, k, row)
 {
     const real *a = k->a + row * k->width, *b = k->b + row * k->width;

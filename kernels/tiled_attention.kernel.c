@@ -56,8 +56,6 @@ KERNEL_INLINE struct own online_softmax(struct own *p, struct own *maxima, struc
     return correction;
 }
 
-/* Bytes per row: TILE_COLUMNS (2 width sizeof(real) + 4), and 2 length width sizeof(real) of keys and
- * values, which stay in cache from tile to tile. Flops per query and key: 4 width, an exponential. */
 KERNEL_ROWS(tiled_attention_forward, k, row)
 {
     struct head head = head_of(row, k->lengths, k->width, k->heads, k->tokens);
@@ -88,8 +86,6 @@ KERNEL_ROWS(tiled_attention_forward, k, row)
     }
 }
 
-/* Bytes per row: TILE_COLUMNS (4 width sizeof(real) + 8), and the keys and values as in forward. Flops
- * per query and key: 6 width, an exponential. */
 KERNEL_ROWS(tiled_attention_backward_query, k, row)
 {
     struct head head = head_of(row, k->lengths, k->width, k->heads, k->tokens);
@@ -128,8 +124,6 @@ KERNEL_ROWS(tiled_attention_backward_query, k, row)
     }
 }
 
-/* Bytes per row: TILE_COLUMNS 4 width sizeof(real), and tokens (2 width sizeof(real) + 8) of queries,
- * which stay in cache from tile to tile. Flops per query and key: 8 width, an exponential. */
 KERNEL_ROWS(tiled_attention_backward_key, k, row)
 {
     struct head head = head_of(row, k->lengths, k->width, k->heads, k->tokens);

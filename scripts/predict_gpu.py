@@ -14,45 +14,22 @@ import subprocess
 import sys
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 SMS, WARP, BLOCK_WARPS, MOST_WARPS = 132, 32, 8, 64
 COPY_BYTES_PER_S, LATENCY_S, CLOCK_HZ = 4.3e12, 700e-9, 1.98e9
 SLOTS_PER_SM, SLOTS_USED, MUFU_PER_SM = 4, 0.8, 16
 ENDS_S = 3 * LATENCY_S  # the first loads and the last stores of a kernel overlap nothing
 GEMM_FLOPS_PER_S, ATTENTION_FLOPS_PER_S = 620e12, 320e12
 
-# Moved per element: reals read and written, floats read and written, and further accesses of a
-# whole pack that a cache serves; then flops. As the comments in kernels/ say.
-KERNELS = {
-    "fill": (0, 1, 0, 0, 0, 0),
-    "triad": (2, 1, 0, 0, 0, 2),
-    "residual_add": (2, 1, 0, 0, 0, 1),
-    "gelu_forward": (1, 1, 0, 0, 0, 8),
-    "gelu_backward": (2, 1, 0, 0, 0, 17),
-    "bias_add": (1, 1, 0, 0, 1, 1),
-    "bias_gelu_forward": (1, 1, 0, 0, 1, 9),
-    "bias_gelu_backward": (2, 1, 0, 0, 1, 18),
-    "bias_residual": (2, 1, 0, 0, 1, 2),
-    "softmax_forward": (1, 1, 0, 0, 0, 6),
-    "softmax_backward": (2, 1, 0, 0, 2, 5),
-    "layernorm_forward": (1, 1, 0, 0, 4, 8),
-    "layernorm_backward": (2, 1, 0, 0, 4, 11),
-    "residual_layernorm_forward": (2, 2, 0, 0, 5, 10),
-    "residual_layernorm_backward": (3, 1, 0, 0, 4, 12),
-    "layernorm_backward_weight": (2, 0, 0, 2 / 32, 0, 5),
-    "bias_backward": (1, 0, 0, 1 / 32, 0, 1),
-    "columns_finish": (0, 1, 788, 0, 0, 788),
-    "split_heads_forward": (1, 1, 0, 0, 0, 0),
-    "split_heads_backward": (1, 1, 0, 0, 0, 0),
-    "merge_heads_forward": (1, 1, 0, 0, 0, 0),
-    "merge_heads_backward": (1, 1, 0, 0, 0, 0),
-    "patch_embedding_forward": (1, 1, 0, 0, 2, 2),
-    "patch_embedding_backward": (1, 1, 0, 0, 0, 0),
-    "positions_backward": (128, 1, 0, 0, 0, 128),
-    "image_patches": (0.5, 1, 0, 0, 0, 2),
-    "square_sum_multi": (1, 0, 0, 0, 0, 2),
-    "adamw_multi": (1, 1, 3, 3, 0, 15),
-    "adamw": (1, 1, 3, 3, 0, 15),
-}
+# Accesses of a whole pack per pack of elements that a cache serves.
+CACHED = {"bias_add": 1, "bias_gelu_forward": 1, "bias_gelu_backward": 1, "bias_residual": 1, "softmax_backward": 2,
+          "layernorm_forward": 4, "layernorm_backward": 4, "residual_layernorm_forward": 5,
+          "residual_layernorm_backward": 4, "patch_embedding_forward": 2}
+
+# Sums over rows, per element that is counted here: a column sum's part has 32 rows. And the elements that are
+# added up for one that is counted here, if sums are counted: of parts (788 in the heavy step) or samples.
+SUMS = {"layernorm_backward_weight": 1 / 32, "bias_backward": 1 / 32, "columns_finish": 1, "positions_backward": 1}
+ADDED = {"columns_finish": 788, "positions_backward": 128}
 
 # model=heavy in bf16 on a GPU (scenarios/training/settings/roles.c), a trace of whose step on the CPU
 # device has these kernels: kernel, calls per step, elements of a call, elements of a row (0: the
@@ -111,7 +88,7 @@ error of the kernel or of the model below.
 A kernel takes at least as long as the longest of four, plus {ends:.1f} us for its first loads and last stores
 (three latencies):
 
-- **memory**: its bytes, as the comments in `kernels/` state them, at {copy} TB/s;
+- **memory**: its bytes, as `kernels/kernels.h` states them, at {copy} TB/s;
 - **latency**: its reads at the rate that Little's law allows for the bytes in flight: resident warps x
   32 lanes x 16 bytes x loads that the machine code issues before it needs the first, in {latency:.0f} ns.
   Warps are what registers allow (`kernels/registers.txt`), or fewer where the grid is small;
@@ -146,6 +123,29 @@ pack.
 
 def bench_elements(row):
     return BENCH_ELEMENTS // row * row if row else BENCH_ELEMENTS
+
+
+def kernel_works():
+    """By kernel: its row of KERNELS in kernels/kernels.h, whose numbers struct kernel_work explains."""
+    rows = re.findall(r"^    X\((\w+), \w+, (\d+), (\d+), (\d+)((?:, \.\w+ = \d+)*)\)",
+                      (ROOT / "kernels/kernels.h").read_text(), re.MULTILINE)
+    others = ("bytes_read", "bytes_written", "narrowed", "sum_bytes", "sum_writes")
+    return {name: {"reads": int(reads), "writes": int(writes), "flops": int(flops)} | dict.fromkeys(others, 0) |
+                  {member: int(number) for member, number in re.findall(r"\.(\w+) = (\d+)", rest)}
+            for name, reads, writes, flops, rest in rows}
+
+
+WORKS = kernel_works()
+
+
+def work_of(kernel, dtype):
+    """Per element: elements in the storage type read and written, floats read and written, flops. The bytes
+    of a row are too few to count."""
+    work, added, sums = WORKS[kernel], ADDED.get(kernel, 1), SUMS.get(kernel, 0)
+    narrowed = work["narrowed"] if dtype == "bf16" else 0
+    return (work["reads"] * added, (work["writes"] + narrowed) * added + work["sum_writes"] * sums,
+            work["bytes_read"] / 4 * added, work["bytes_written"] / 4 * added + work["sum_bytes"] / 4 * sums,
+            work["flops"] * added)
 
 
 def run(*command):
@@ -244,13 +244,11 @@ def analyse(code):
 
 def predict(kernel, dtype, elements, row, code, registers):
     size = 2 if dtype == "bf16" else 4
-    reads, writes, float_reads, float_writes, cached, flops = KERNELS[kernel]
-    if kernel.startswith("adamw") and dtype == "f32":
-        writes = 0
+    reads, writes, float_reads, float_writes, flops = work_of(kernel, dtype)
     pack = 16 // size
     # Accesses of 16 bytes for a pack of elements; floats beside bf16 take two.
     floats = 4 / size
-    per_pack = reads + writes + cached + (float_reads + float_writes) * floats
+    per_pack = reads + writes + CACHED.get(kernel, 0) + (float_reads + float_writes) * floats
     if row:
         warps, packs = elements / row, math.ceil(row / pack / WARP)
     else:
@@ -280,7 +278,7 @@ def predict(kernel, dtype, elements, row, code, registers):
 
 
 def main():
-    os.chdir(pathlib.Path(__file__).resolve().parent.parent)
+    os.chdir(ROOT)
     nvcc = tool("nvcc")
     table = {line.split()[0]: line.split() for line in
              pathlib.Path("kernels/registers.txt").read_text().splitlines() if line[:1] != "#"}

@@ -12,7 +12,7 @@ enum shape { ROWS, PACKS, COLUMNS };
 
 typedef void kernel_function(const void *arguments, long first, long last);
 
-#define DECLARE(name, shape) kernel_function name##_f32, name##_bf16, name##_f16;
+#define DECLARE(name, shape, ...) kernel_function name##_f32, name##_bf16, name##_f16;
 KERNELS(DECLARE)
 
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
     enum shape shape;
     kernel_function *by_dtype[DTYPE_COUNT];
 } kernels[KERNEL_COUNT] = {
-#define ROW(name, shape) { #name, shape, { name##_f32, name##_bf16, name##_f16 } },
+#define ROW(name, shape, ...) { #name, shape, { name##_f32, name##_bf16, name##_f16 } },
     KERNELS(ROW)
 };
 

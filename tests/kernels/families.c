@@ -41,7 +41,7 @@ static int run_family(const struct kernel_family *family, const char *what)
 static int kernels_untested(void)
 {
     static const char *const names[] = {
-#define NAME(name, shape) #name,
+#define NAME(name, shape, ...) #name,
         KERNELS(NAME)
     };
     int untested = 0;

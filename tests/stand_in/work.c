@@ -106,7 +106,7 @@ cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t s
 }
 
 typedef void cpu_kernel(const void *arguments, long first, long last);
-#define DECLARE(name, shape) cpu_kernel name##_f32, name##_bf16, name##_f16;
+#define DECLARE(name, shape, ...) cpu_kernel name##_f32, name##_bf16, name##_f16;
 KERNELS(DECLARE)
 #undef DECLARE
 
@@ -116,33 +116,33 @@ struct kernel_entry {
     const char *name;
 };
 static const struct kernel_entry entries_f32[] = {
-#define ROW(name, shape) { name##_f32, sizeof(struct name), #name "_f32" },
+#define ROW(name, shape, ...) { name##_f32, sizeof(struct name), #name "_f32" },
     KERNELS(ROW)
 #undef ROW
 };
 static const struct kernel_entry entries_bf16[] = {
-#define ROW(name, shape) { name##_bf16, sizeof(struct name), #name "_bf16" },
+#define ROW(name, shape, ...) { name##_bf16, sizeof(struct name), #name "_bf16" },
     KERNELS(ROW)
 #undef ROW
 };
 static const struct kernel_entry entries_f16[] = {
-#define ROW(name, shape) { name##_f16, sizeof(struct name), #name "_f16" },
+#define ROW(name, shape, ...) { name##_f16, sizeof(struct name), #name "_f16" },
     KERNELS(ROW)
 #undef ROW
 };
 static const struct kernel_entry empty = { .name = "empty" }, failing = { .name = "failing" };
 const void *const cuda_kernels_f32[] = {
-#define ROW(name, shape) &entries_f32[KERNEL_##name],
+#define ROW(name, shape, ...) &entries_f32[KERNEL_##name],
     KERNELS(ROW)
 #undef ROW
 };
 const void *const cuda_kernels_bf16[] = {
-#define ROW(name, shape) &entries_bf16[KERNEL_##name],
+#define ROW(name, shape, ...) &entries_bf16[KERNEL_##name],
     KERNELS(ROW)
 #undef ROW
 };
 const void *const cuda_kernels_f16[] = {
-#define ROW(name, shape) &entries_f16[KERNEL_##name],
+#define ROW(name, shape, ...) &entries_f16[KERNEL_##name],
     KERNELS(ROW)
 #undef ROW
 };

@@ -13,7 +13,7 @@
 enum { STEPS = 3, RUNS = 3, OPENED = 2 /* runs of repeat_open() */, KERNELS = FLIP_GEMM + 1 };
 
 static const char *const kernels[KERNELS] = {
-#define KERNEL_ROW(name, shape) #name,
+#define KERNEL_ROW(name, shape, ...) #name,
     KERNELS(KERNEL_ROW)
 #undef KERNEL_ROW
         "gemm",

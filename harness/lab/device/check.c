@@ -13,12 +13,12 @@ static const struct {
     size_t size;
     long width_offset; /* of `int width` in the arguments; NO_WIDTH: the count is of elements */
 } kernels[KERNEL_COUNT] = {
-#define KERNEL_ROW(name, shape) { #name, sizeof(struct name), WIDTH_OF_##shape(name) },
+#define KERNEL_ROW(name, shape, ...) { #name, sizeof(struct name), WIDTH_OF_##shape(name) },
     KERNELS(KERNEL_ROW)
 #undef KERNEL_ROW
 };
 
-#define KERNEL_FITS(name, shape)                                                                   \
+#define KERNEL_FITS(name, shape, ...)                                                              \
     _Static_assert(sizeof(struct name) <= ARGUMENTS_MAX, #name ": its arguments do not fit");
 KERNELS(KERNEL_FITS)
 #undef KERNEL_FITS

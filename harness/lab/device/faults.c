@@ -15,7 +15,7 @@ static const struct {
 };
 
 static const char *const kernels[FLIP_GEMM + 1] = {
-#define KERNEL_ROW(name, shape) #name,
+#define KERNEL_ROW(name, shape, ...) #name,
     KERNELS(KERNEL_ROW)
 #undef KERNEL_ROW
         "gemm",

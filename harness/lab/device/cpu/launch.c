@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-#define DECLARE(name, shape) kernel_fn name##_f32, name##_bf16, name##_f16;
+#define DECLARE(name, shape, ...) kernel_fn name##_f32, name##_bf16, name##_f16;
 KERNELS(DECLARE)
 #undef DECLARE
 
 static const struct cpu_kernel kernels[KERNEL_COUNT][DTYPE_COUNT] = {
-#define ROW(name, shape)                                                                           \
+#define ROW(name, shape, ...)                                                                      \
     {                                                                                              \
         [DTYPE_F32] = { name##_f32, #name "_f32" },                                                \
         [DTYPE_BF16] = { name##_bf16, #name "_bf16" },                                             \

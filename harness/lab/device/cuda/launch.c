@@ -19,7 +19,7 @@ static const struct {
     const char *name;
     enum geometry_shape shape;
 } kernels[KERNEL_COUNT] = {
-#define KERNEL_ROW(name, shape) { #name, SHAPE_##shape },
+#define KERNEL_ROW(name, shape, ...) { #name, SHAPE_##shape },
     KERNELS(KERNEL_ROW)
 #undef KERNEL_ROW
 };

@@ -24,7 +24,7 @@ static_assert(PACK * sizeof(real) == (size_t)GEOMETRY_PACK_BYTES,
               "the launcher counts other packs");
 
 const void *const KERNEL_NAME(cuda_kernels)[] = {
-#define KERNEL_ROW(name, shape) (const void *)KERNEL_NAME(name),
+#define KERNEL_ROW(name, shape, ...) (const void *)KERNEL_NAME(name),
     KERNELS(KERNEL_ROW)
 #undef KERNEL_ROW
 };
