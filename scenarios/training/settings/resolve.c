@@ -1,7 +1,7 @@
 /* Turns what was asked for into what is run. The role, the device and the host fill in the values that
- * were left open; then one table refuses what is impossible. A row is a condition and a sentence;
- * "{width}" in a sentence stands for "width=100", and a few other words in braces for values that
- * follow from the settings. A setting without effect (workers without decoding) is not refused,
+ * were left open; then what is impossible is refused with a sentence. "{width}" in a
+ * sentence stands for "width=100", and a few other words in braces for values that follow from the
+ * settings. A setting without effect (workers without decoding) is not refused,
  * unless it says who does work that is then done elsewhere (collate=loop without decoding). */
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/settings/roles.h"
@@ -100,172 +100,160 @@ static void fill(struct training_config *config, const struct device_properties 
 
 /* --- Refusals --- */
 
-typedef bool condition(const struct training_config *config,
-                       const struct device_properties *device);
+/* Each of these returns the sentence of the first refusal, or NULL. */
 
-/* A condition that looks at the settings alone, or at the device too. */
-#define SETTINGS(name, expression)                                                                 \
-    static bool name(const struct training_config *config, const struct device_properties *device) \
-    {                                                                                              \
-        (void)device;                                                                              \
-        return expression;                                                                         \
-    }
-#define DEVICE(name, expression)                                                                   \
-    static bool name(const struct training_config *config, const struct device_properties *device) \
-    {                                                                                              \
-        return expression;                                                                         \
-    }
-
-static bool is_images(const struct training_config *config)
+static const char *refused_data(const struct training_config *config)
 {
-    return config->data.kind == DATA_IMAGES;
+    const struct model_config *model = &config->model;
+    const struct dataset_config *data = &config->data;
+    const bool images = data->kind == DATA_IMAGES;
+
+    if (!images && data->folder[0] != '\0')
+        return "{data} with the folder {folder}: a folder holds images, sequences are generated; "
+               "leave out the folder or set data=images";
+    if (data->jpeg_pixels > 0 && !images)
+        return "{jpeg_pixels} with {data}: sequences are not decoded from JPEG files; set "
+               "data=images or jpeg_pixels=auto";
+    if (data->uneven && !images)
+        return "{jpeg_sizes} with {data}: sequences are not decoded from JPEG files; set "
+               "data=images or jpeg_sizes=even";
+    if (data->uneven && data->folder[0] != '\0')
+        return "{jpeg_sizes} with the folder {folder}: its files have the sizes that they have; "
+               "leave out the folder or set jpeg_sizes=even";
+    if (model->patch > 0 && !images)
+        return "{patch} with {data}: sequences have no patches; set data=images or patch=auto";
+    if (model->crop > 1 && !images)
+        return "{crop} with {data}: sequences are not cropped; set data=images or crop=1";
+    if (model->patch % 8 != 0)
+        return "{patch} with {data}: pixels are read eight at a time; set patch to a multiple of 8";
+    if (images && data->image_size == 0)
+        return "{tokens} with {data}: a square image has a square number of patches, and the class "
+               "token is one more; set tokens to 5, 17, 65 or 197, say, or data=sequences";
+    if (data->image_size > IMAGE_MOST)
+        return "{patch} with {tokens} and {crop}: images of {image_size} x {image_size} pixels are "
+               "larger than the 1024 x 1024 that are supported; set patch, tokens or crop lower";
+    return NULL;
 }
 
-SETTINGS(sequences_from_folder, !is_images(config) && config->data.folder[0] != '\0')
-SETTINGS(jpeg_of_sequences, config->data.jpeg_pixels > 0 && !is_images(config))
-SETTINGS(uneven_without_images, config->data.uneven && !is_images(config))
-SETTINGS(uneven_folder, config->data.uneven && config->data.folder[0] != '\0')
-SETTINGS(patch_of_sequences, config->model.patch > 0 && !is_images(config))
-SETTINGS(crop_of_sequences, config->model.crop > 1 && !is_images(config))
-SETTINGS(patch_not_of_eight, config->model.patch % 8 != 0)
-SETTINGS(patches_not_square, is_images(config) && config->data.image_size == 0)
-SETTINGS(image_too_large, config->data.image_size > IMAGE_MOST)
-SETTINGS(width_not_of_packs, config->model.width % ROW_MULTIPLE != 0)
-SETTINGS(width_not_of_heads, config->model.width % config->model.head_width != 0)
-SETTINGS(strides_of_products,
-         config->model.strided_heads && config->model.attention != ATTENTION_FUSED)
-SETTINGS(batch_not_divided, config->model.batch % config->launch.accumulate != 0)
-SETTINGS(too_many_rows, (int64_t)config->model.batch / config->launch.accumulate *
-                                config->model.tokens * config->model.width /
-                                config->model.head_width >
-                            INT32_MAX)
-DEVICE(no_tf32, config->model.precision == PRECISION_TF32 && !device->tf32)
-SETTINGS(graph_allocates,
-         config->launch.mode == LAUNCH_GRAPH && config->allocator.mode != ALLOCATION_CACHING)
-SETTINGS(graph_of_many_lengths, config->launch.mode == LAUNCH_GRAPH && !is_images(config) &&
-                                    config->launch.accumulate > 1 &&
-                                    config->loader.batching.padding == PADDING_LONGEST)
-SETTINGS(graph_keeps_activations,
-         config->launch.mode == LAUNCH_GRAPH && config->logging.kept == KEPT_GRAPH)
-SETTINGS(graph_waits_for_host,
-         config->launch.mode == LAUNCH_GRAPH && !config->optimizer.clips_on_device)
-SETTINGS(graph_reads_overflow, config->launch.mode == LAUNCH_GRAPH &&
-                                   config->model.precision == PRECISION_FP16 &&
-                                   config->optimizer.reads_overflow)
-SETTINGS(graph_of_host_work, config->launch.mode == LAUNCH_GRAPH && config->model.gelu_on_host)
-SETTINGS(too_far_ahead,
-         (int64_t)config->loader.workers * config->loader.prefetch > BATCHES_AHEAD_MAX)
-SETTINGS(collates_undecoded,
-         config->loader.collate == COLLATE_LOOP && config->loader.input != INPUT_DECODED)
-SETTINGS(collates_without_workers,
-         config->loader.collate == COLLATE_LOOP && config->loader.workers == 0)
-DEVICE(budget_beyond_device, config->allocator.budget > device->memory_bytes)
-SETTINGS(losses_overwritten, config->logging.loss_every > LOSS_RING)
+static const char *refused_model(const struct training_config *config,
+                                 const struct device_properties *device)
+{
+    const struct model_config *model = &config->model;
+    const int accumulate = config->launch.accumulate;
 
-SETTINGS(has_ranks, config->ranks.count > 1)
-SETTINGS(ranks_not_divided,
-         config->model.batch % (config->launch.accumulate * config->ranks.count) != 0)
-DEVICE(ranks_in_graph, has_ranks(config, device) && config->launch.mode == LAUNCH_GRAPH)
-DEVICE(parts_of_tensors, has_ranks(config, device) && config->ranks.shards_state &&
-                             config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
-DEVICE(parts_of_narrow,
-       has_ranks(config, device) && config->ranks.shards_state &&
-           (config->model.precision == PRECISION_BF16 || config->model.precision == PRECISION_FP16))
-DEVICE(ranks_save, has_ranks(config, device) &&
-                       (config->saving.save_every > 0 || config->saving.folder[0] != '\0' ||
-                        config->saving.resume[0] != '\0'))
-SETTINGS(uncached_is_no_rank, config->ranks.uncached_rank > config->ranks.count)
+    if (model->width % ROW_MULTIPLE != 0)
+        return "{width} on {device}: kernels need rows of a multiple of 32 elements; set width to "
+               "such a multiple";
+    if (model->width % model->head_width != 0)
+        return "{width} on {device}: attention heads have {head_width} elements on this device; "
+               "set width to a multiple of {head_width}";
+    if (model->strided_heads && model->attention != ATTENTION_FUSED)
+        return "{heads} with {attention}: the matrices of a batched product are one distance "
+               "apart, heads and samples two; set attention=fused or heads=copied";
+    if (model->batch % accumulate != 0)
+        return "{batch} with {accumulate}: all micro-batches of an update have the same size; set "
+               "batch to a multiple of accumulate";
+    if ((int64_t)model->batch / accumulate * model->tokens * model->width / model->head_width >
+        INT32_MAX)
+        return "{batch} with {tokens} and {width}: more than 2147483647 rows of attention scores; "
+               "set batch lower or accumulate higher";
+    if (model->precision == PRECISION_TF32 && !device->tf32)
+        return "{precision} on {device}: the device does not round products to tf32; set precision "
+               "to auto, fp32 or bf16";
+    return NULL;
+}
 
-static const struct refusal {
-    condition *applies;
-    const char *reason;
-} refusals[] = {
-    { sequences_from_folder,
-      "{data} with the folder {folder}: a folder holds images, sequences are "
-      "generated; leave out the folder or set data=images" },
-    { jpeg_of_sequences,
-      "{jpeg_pixels} with {data}: sequences are not decoded from JPEG files; set "
-      "data=images or jpeg_pixels=auto" },
-    { uneven_without_images, "{jpeg_sizes} with {data}: sequences are not decoded from JPEG files; "
-                             "set data=images or jpeg_sizes=even" },
-    { uneven_folder,
-      "{jpeg_sizes} with the folder {folder}: its files have the sizes that they have; "
-      "leave out the folder or set jpeg_sizes=even" },
-    { patch_of_sequences, "{patch} with {data}: sequences have no patches; set data=images or "
-                          "patch=auto" },
-    { crop_of_sequences, "{crop} with {data}: sequences are not cropped; set data=images or "
-                         "crop=1" },
-    { patch_not_of_eight, "{patch} with {data}: pixels are read eight at a time; set patch to a "
-                          "multiple of 8" },
-    { patches_not_square,
-      "{tokens} with {data}: a square image has a square number of patches, and "
-      "the class token is one more; set tokens to 5, 17, 65 or 197, say, or "
-      "data=sequences" },
-    { image_too_large,
-      "{patch} with {tokens} and {crop}: images of {image_size} x {image_size} pixels are larger "
-      "than the 1024 x 1024 that are supported; set patch, tokens or crop lower" },
-    { width_not_of_packs,
-      "{width} on {device}: kernels need rows of a multiple of 32 elements; set "
-      "width to such a multiple" },
-    { width_not_of_heads, "{width} on {device}: attention heads have {head_width} elements on this "
-                          "device; set width to a multiple of {head_width}" },
-    { strides_of_products, "{heads} with {attention}: the matrices of a batched product are one "
-                           "distance apart, heads and samples two; set attention=fused or "
-                           "heads=copied" },
-    { batch_not_divided, "{batch} with {accumulate}: all micro-batches of an update "
-                         "have the same size; set batch to a multiple of accumulate" },
-    { too_many_rows, "{batch} with {tokens} and {width}: more than 2147483647 rows of attention "
-                     "scores; set batch lower or accumulate higher" },
-    { no_tf32,
-      "{precision} on {device}: the device does not round products to tf32; set precision to "
-      "auto, fp32 or bf16" },
-    { graph_allocates,
-      "{launch} with {allocation}: a graph keeps the addresses that it was captured "
-      "with, so no memory may be allocated during capture; set launch=eager or "
-      "allocation=caching" },
-    { graph_of_many_lengths, "{launch} with {padding} and {accumulate}: every combination of "
-                             "lengths would need a graph of "
-                             "its own; set launch=eager, padding=max_length or accumulate=1" },
-    { graph_keeps_activations, "{launch} with {kept_loss}: every run of a captured graph writes to "
-                               "the same activations, so a "
-                               "step cannot keep its own; set launch=eager or kept_loss=number" },
-    { graph_waits_for_host,
-      "{launch} with {clipping}: the host decides nothing while a graph runs; set launch=eager or "
-      "clipping=device" },
-    { graph_reads_overflow, "{launch} with {precision} and {loss_scaling}: the host decides "
-                            "nothing while a graph runs; set "
-                            "launch=eager or loss_scaling=device" },
-    { graph_of_host_work,
-      "{launch} with {gelu}: a graph holds no work of the host; set launch=eager or "
-      "gelu=device" },
-    { too_far_ahead, "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set "
-                     "workers or prefetch lower" },
-    { collates_undecoded, "{collate} with {input}: samples are decoded before the timing; set "
-                          "input=decoded or collate=workers" },
-    { collates_without_workers,
-      "{collate} with {workers}: without workers the training thread reads, decodes and collates "
-      "anyway; set workers to 1 or more, or collate=workers" },
-    { budget_beyond_device, "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
-                            "memory_budget lower or to device" },
-    { ranks_not_divided, "{batch} with {ranks} and {accumulate}: every rank takes as many samples "
-                         "of each micro-batch; set batch to a multiple of ranks times accumulate" },
-    { ranks_in_graph, "{launch} with {ranks}: a graph holds no communication; set launch=eager or "
-                      "ranks=1" },
-    { parts_of_tensors,
-      "{optimizer} with {optimizer_state}: a rank updates its parts of all tensors "
-      "in one kernel; set optimizer=multi_tensor or optimizer_state=whole" },
-    { parts_of_narrow, "{precision} with {optimizer_state}: a rank updates the parameters that all "
-                       "gather, and not fp32 weights beside them; set precision=fp32 or "
-                       "optimizer_state=whole" },
-    { ranks_save, "{save_every} with {ranks}: the state of one rank only can be saved and resumed; "
-                  "set save_every=never, leave out --save and --resume, or set ranks=1" },
-    { uncached_is_no_rank,
-      "{uncached_rank} with {ranks}: ranks count from 0; set uncached_rank lower "
-      "than ranks, or to none" },
-    { losses_overwritten,
-      "{loss_every}: the device keeps the losses of the last 1024 steps, so older "
-      "ones would be overwritten between two reads; set loss_every to 1024 or less" },
-};
+static const char *refused_graph(const struct training_config *config)
+{
+    if (config->allocator.mode != ALLOCATION_CACHING)
+        return "{launch} with {allocation}: a graph keeps the addresses that it was captured with, "
+               "so no memory may be allocated during capture; set launch=eager or "
+               "allocation=caching";
+    if (config->data.kind != DATA_IMAGES && config->launch.accumulate > 1 &&
+        config->loader.batching.padding == PADDING_LONGEST)
+        return "{launch} with {padding} and {accumulate}: every combination of lengths would need "
+               "a graph of its own; set launch=eager, padding=max_length or accumulate=1";
+    if (config->logging.kept == KEPT_GRAPH)
+        return "{launch} with {kept_loss}: every run of a captured graph writes to the same "
+               "activations, so a step cannot keep its own; set launch=eager or kept_loss=number";
+    if (!config->optimizer.clips_on_device)
+        return "{launch} with {clipping}: the host decides nothing while a graph runs; set "
+               "launch=eager or clipping=device";
+    if (config->model.precision == PRECISION_FP16 && config->optimizer.reads_overflow)
+        return "{launch} with {precision} and {loss_scaling}: the host decides nothing while a "
+               "graph runs; set launch=eager or loss_scaling=device";
+    if (config->model.gelu_on_host)
+        return "{launch} with {gelu}: a graph holds no work of the host; set launch=eager or "
+               "gelu=device";
+    return NULL;
+}
+
+static const char *refused_loader(const struct training_config *config,
+                                  const struct device_properties *device)
+{
+    const struct loader_config *loader = &config->loader;
+
+    if ((int64_t)loader->workers * loader->prefetch > BATCHES_AHEAD_MAX)
+        return "{workers} with {prefetch}: more than 4096 batches would be loaded ahead; set "
+               "workers or prefetch lower";
+    if (loader->collate == COLLATE_LOOP && loader->input != INPUT_DECODED)
+        return "{collate} with {input}: samples are decoded before the timing; set input=decoded "
+               "or collate=workers";
+    if (loader->collate == COLLATE_LOOP && loader->workers == 0)
+        return "{collate} with {workers}: without workers the training thread reads, decodes and "
+               "collates anyway; set workers to 1 or more, or collate=workers";
+    if (config->allocator.budget > device->memory_bytes)
+        return "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
+               "memory_budget lower or to device";
+    return NULL;
+}
+
+static const char *refused_ranks(const struct training_config *config)
+{
+    const struct model_config *model = &config->model;
+    const struct ranks_config *ranks = &config->ranks;
+    const bool several = ranks->count > 1;
+
+    if (model->batch % (config->launch.accumulate * ranks->count) != 0)
+        return "{batch} with {ranks} and {accumulate}: every rank takes as many samples of each "
+               "micro-batch; set batch to a multiple of ranks times accumulate";
+    if (several && config->launch.mode == LAUNCH_GRAPH)
+        return "{launch} with {ranks}: a graph holds no communication; set launch=eager or ranks=1";
+    if (several && ranks->shards_state && config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
+        return "{optimizer} with {optimizer_state}: a rank updates its parts of all tensors in one "
+               "kernel; set optimizer=multi_tensor or optimizer_state=whole";
+    if (several && ranks->shards_state &&
+        (model->precision == PRECISION_BF16 || model->precision == PRECISION_FP16))
+        return "{precision} with {optimizer_state}: a rank updates the parameters that all gather, "
+               "and not fp32 weights beside them; set precision=fp32 or optimizer_state=whole";
+    if (several && (config->saving.save_every > 0 || config->saving.folder[0] != '\0' ||
+                    config->saving.resume[0] != '\0'))
+        return "{save_every} with {ranks}: the state of one rank only can be saved and resumed; "
+               "set save_every=never, leave out --save and --resume, or set ranks=1";
+    if (ranks->uncached_rank > ranks->count)
+        return "{uncached_rank} with {ranks}: ranks count from 0; set uncached_rank lower than "
+               "ranks, or to none";
+    return NULL;
+}
+
+static const char *refused(const struct training_config *config,
+                           const struct device_properties *device)
+{
+    const char *sentence = refused_data(config);
+
+    if (sentence == NULL)
+        sentence = refused_model(config, device);
+    if (sentence == NULL && config->launch.mode == LAUNCH_GRAPH)
+        sentence = refused_graph(config);
+    if (sentence == NULL)
+        sentence = refused_loader(config, device);
+    if (sentence == NULL)
+        sentence = refused_ranks(config);
+    if (sentence == NULL && config->logging.loss_every > LOSS_RING)
+        sentence = "{loss_every}: the device keeps the losses of the last 1024 steps, so older "
+                   "ones would be overwritten between two reads; set loss_every to 1024 or less";
+    return sentence;
+}
 
 _Static_assert(LOSS_RING == 1024 && ROW_MULTIPLE == 32 && BATCHES_AHEAD_MAX == 4096,
                "the sentences above name these");
@@ -320,14 +308,13 @@ enum status knobs_resolve(struct training_config *config, const struct device_pr
 {
     enum status status = STATUS_OK;
     struct training_config filled = *config;
+    const char *sentence;
+    char reason[512];
 
     fill(&filled, device);
-    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-        char reason[512];
-
-        if (!refusals[i].applies(&filled, device))
-            continue;
-        write_reason(refusals[i].reason, &filled, device, reason, sizeof reason);
+    sentence = refused(&filled, device);
+    if (sentence != NULL) {
+        write_reason(sentence, &filled, device, reason, sizeof reason);
         FAIL(STATUS_REFUSED, "%s", reason);
     }
     *config = filled;
