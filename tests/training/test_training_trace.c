@@ -23,14 +23,10 @@ struct run {
 
 static struct device_counters difference(struct device_counters a, struct device_counters b)
 {
-    return (struct device_counters){ .launches = b.launches - a.launches,
-                                     .graph_launches = b.graph_launches - a.graph_launches,
-                                     .copies = b.copies - a.copies,
-                                     .copy_bytes_h2d = b.copy_bytes_h2d - a.copy_bytes_h2d,
-                                     .copy_bytes_d2h = b.copy_bytes_d2h - a.copy_bytes_d2h,
-                                     .copy_bytes_d2d = b.copy_bytes_d2d - a.copy_bytes_d2d,
-                                     .memsets = b.memsets - a.memsets,
-                                     .event_records = b.event_records - a.event_records };
+#define LESS(name) b.name -= a.name;
+    DEVICE_COUNTERS(LESS)
+#undef LESS
+    return b;
 }
 
 /* Trains, records STEPS steps, writes and reads them. */

@@ -37,20 +37,9 @@ struct device_counters device_counters(const struct device *device)
     struct device_ledger *ledger = device->ledger;
 
     return (struct device_counters){
-        .launches = counted(&ledger->launches),
-        .graph_launches = counted(&ledger->graph_launches),
-        .copies = counted(&ledger->copies),
-        .copy_bytes_h2d = counted(&ledger->copy_bytes[COPY_HOST_TO_DEVICE]),
-        .copy_bytes_d2h = counted(&ledger->copy_bytes[COPY_DEVICE_TO_HOST]),
-        .copy_bytes_d2d = counted(&ledger->copy_bytes[COPY_DEVICE_TO_DEVICE]),
-        .memsets = counted(&ledger->memsets),
-        .synchronizations = counted(&ledger->synchronizations),
-        .event_records = counted(&ledger->event_records),
-        .collectives = counted(&ledger->collectives),
-        .collective_bytes = counted(&ledger->collective_bytes),
-        .allocations = counted(&ledger->allocations),
-        .frees = counted(&ledger->frees),
-        .host_allocations = counted(&ledger->host_allocations),
+#define READ_COUNTER(name) .name = counted(&ledger->name),
+        DEVICE_COUNTERS(READ_COUNTER)
+#undef READ_COUNTER
     };
 }
 
@@ -310,11 +299,22 @@ out:
 
 /* --- Work --- */
 
+static void count_copy(struct device_ledger *ledger, enum copy_kind kind, size_t bytes)
+{
+    _Atomic int64_t *const counters[] = {
+        [COPY_HOST_TO_DEVICE] = &ledger->copy_bytes_h2d,
+        [COPY_DEVICE_TO_HOST] = &ledger->copy_bytes_d2h,
+        [COPY_DEVICE_TO_DEVICE] = &ledger->copy_bytes_d2d,
+    };
+
+    count(&ledger->copies, 1);
+    count(counters[kind], (int64_t)bytes);
+}
+
 static enum status copy(struct stream *stream, enum copy_kind kind, bool asynchronous, void *to,
                         const void *from, size_t bytes)
 {
     enum status status = STATUS_OK;
-    struct device_ledger *ledger;
     bool waited = false;
 
     TRY(check_given(stream, "copy", "the stream"));
@@ -323,11 +323,9 @@ static enum status copy(struct stream *stream, enum copy_kind kind, bool asynchr
     TRY(stream->device->driver->copy(stream, kind, asynchronous, to, from, bytes, &waited));
     if (stream->capturing)
         goto out;
-    ledger = stream->device->ledger;
-    count(&ledger->copies, 1);
-    count(&ledger->copy_bytes[kind], (int64_t)bytes);
+    count_copy(stream->device->ledger, kind, bytes);
     if (waited)
-        count(&ledger->synchronizations, 1);
+        count(&stream->device->ledger->synchronizations, 1);
 
 out:
     return status;

@@ -106,17 +106,26 @@ struct memory_info {
 
 /* Successful calls of the host since open. Calls that fail and calls recorded into a graph are not
  * counted. The metrics are differences over a window. */
+#define DEVICE_COUNTERS(X)                                                                         \
+    X(launches) /* eager kernels and GEMMs */                                                      \
+    X(graph_launches)                                                                              \
+    X(copies)                                                                                      \
+    X(copy_bytes_h2d)                                                                              \
+    X(copy_bytes_d2h)                                                                              \
+    X(copy_bytes_d2d)                                                                              \
+    X(memsets)                                                                                     \
+    X(synchronizations) /* calls that block until work is done, and copies that wait */            \
+    X(event_records)                                                                               \
+    X(collectives)                                                                                 \
+    X(collective_bytes) /* that each works on */                                                   \
+    X(allocations)      /* device memory, both ways */                                             \
+    X(frees)                                                                                       \
+    X(host_allocations)
+
 struct device_counters {
-    int64_t launches; /* eager kernels and GEMMs */
-    int64_t graph_launches;
-    int64_t copies, copy_bytes_h2d, copy_bytes_d2h, copy_bytes_d2d;
-    int64_t memsets;
-    int64_t synchronizations; /* calls that block until work is done: stream, event, device sync and
-                                 copies that wait */
-    int64_t event_records;
-    int64_t collectives, collective_bytes; /* of what each works on */
-    int64_t allocations, frees;            /* device memory, both ways */
-    int64_t host_allocations;
+#define DEVICE_COUNTER(name) int64_t name;
+    DEVICE_COUNTERS(DEVICE_COUNTER)
+#undef DEVICE_COUNTER
 };
 
 /* Row-major c = op(a) op(b), or c += op(a) op(b); `batch` products at the given strides.

@@ -79,7 +79,7 @@ static enum status copy(struct stream *stream, int peer, bool back, void *to, co
     TRY(faults_check(&ledger->faults, FAULT_copy));
     TRY(stream->device->driver->peer_copy(stream, peer, back, to, from, bytes));
     atomic_fetch_add(&ledger->copies, 1);
-    atomic_fetch_add(&ledger->copy_bytes[COPY_DEVICE_TO_DEVICE], (int64_t)bytes);
+    atomic_fetch_add(&ledger->copy_bytes_d2d, (int64_t)bytes);
 
 out:
     return status;

@@ -22,24 +22,40 @@
 
 struct training;
 
-/* Counted while a window is timed. */
+/* What is counted while a window is timed: a count's name, and how it is read of a `training`, from its
+ * `loader`, its `device` and its `memory` (training_window.c). */
+#define COUNTS(X)                                                                                  \
+    X(workers_started, loader.threads_started)                                                     \
+    X(late_batches, loader.late)           /* those that the loop had to wait for, or load */      \
+    X(epoch_wait_ns, loader.epoch_wait_ns) /* for the first batch of each epoch */                 \
+    X(wait_ns, loader.wait_ns)             /* for the loader */                                    \
+    X(launches, device.launches + device.graph_launches)                                           \
+    X(captures, training->captures) /* of graphs */                                                \
+    X(synchronizations, device.synchronizations)                                                   \
+    X(copies, device.copies)                                                                       \
+    X(copy_bytes_h2d, device.copy_bytes_h2d)                                                       \
+    X(copy_bytes_d2h, device.copy_bytes_d2h)                                                       \
+    X(copy_bytes_d2d, device.copy_bytes_d2d)                                                       \
+    X(collectives, device.collectives)                                                             \
+    X(collective_bytes, device.collective_bytes)                                                   \
+    X(device_allocations, memory.device_allocations)                                               \
+    X(left_bytes, training->left_bytes)       /* device memory that steps left allocated */        \
+    X(transfer_ns, training->transfer_ns)     /* copying batches */                                \
+    X(submission_ns, training->submission_ns) /* queueing the device's work */                     \
+    X(saves, training->saves)                 /* of the loop, not of a writer beside it */         \
+    X(save_ns, training->save_ns)                                                                  \
+    X(log_lines, training->log_lines) /* as saves, without reading the loss */                     \
+    X(log_ns, training->log_ns)                                                                    \
+    X(log_syncs, training->config.logging.log == LOGGING_SYNCED ? training->log_lines : 0)         \
+    X(tokens, training->tokens)                                                                    \
+    X(padded_tokens, training->padded_tokens)                                                      \
+    X(model_flops, training->model_flops) /* of forward and backward, without recomputation */     \
+    X(skipped_updates, 0)                 /* read by a copy, and in fp16 alone */
+
 struct training_counts {
-    int64_t workers_started, late_batches; /* late: those that the loop had to wait for, or load */
-    int64_t epoch_wait_ns;                 /* for the first batch of each epoch */
-    int64_t launches;                      /* of kernels, and of graphs */
-    int64_t captures;                      /* of graphs */
-    int64_t synchronizations, copies, copy_bytes_h2d, copy_bytes_d2h, copy_bytes_d2d;
-    int64_t device_allocations, collectives, collective_bytes;
-    int64_t left_bytes;        /* device memory that steps left allocated */
-    int64_t wait_ns;           /* for the loader */
-    int64_t transfer_ns;       /* copying batches */
-    int64_t submission_ns;     /* queueing the device's work */
-    int64_t saves, save_ns;    /* of the loop, not of a writer beside it */
-    int64_t log_lines, log_ns; /* the same, without reading the loss */
-    int64_t log_syncs;         /* lines that the loop forced to disk */
-    int64_t tokens, padded_tokens;
-    int64_t model_flops;     /* of forward and backward, without recomputation */
-    int64_t skipped_updates; /* 0 where they are not counted: other than in fp16 */
+#define COUNT_MEMBER(name, reading) int64_t name;
+    COUNTS(COUNT_MEMBER)
+#undef COUNT_MEMBER
 };
 
 /* The cost of a window of steps, which may be timed in several slices. */

@@ -11,36 +11,15 @@
 
 static struct training_counts read_counts(struct training *training)
 {
-    struct device_counters counters = device_counters(training->device);
+    struct device_counters device = device_counters(training->device);
+    struct allocator_statistics memory = allocator_statistics(training->allocator);
     struct loader_statistics loader = training->loader != NULL ? loader_statistics(training->loader)
                                                                : (struct loader_statistics){ 0 };
 
     return (struct training_counts){
-        .workers_started = loader.threads_started,
-        .late_batches = loader.late,
-        .epoch_wait_ns = loader.epoch_wait_ns,
-        .launches = counters.launches + counters.graph_launches,
-        .captures = training->captures,
-        .synchronizations = counters.synchronizations,
-        .copies = counters.copies,
-        .copy_bytes_h2d = counters.copy_bytes_h2d,
-        .copy_bytes_d2h = counters.copy_bytes_d2h,
-        .copy_bytes_d2d = counters.copy_bytes_d2d,
-        .collectives = counters.collectives,
-        .collective_bytes = counters.collective_bytes,
-        .device_allocations = allocator_statistics(training->allocator).device_allocations,
-        .wait_ns = loader.wait_ns,
-        .transfer_ns = training->transfer_ns,
-        .submission_ns = training->submission_ns,
-        .saves = training->saves,
-        .save_ns = training->save_ns,
-        .log_lines = training->log_lines,
-        .log_ns = training->log_ns,
-        .log_syncs = training->config.logging.log == LOGGING_SYNCED ? training->log_lines : 0,
-        .tokens = training->tokens,
-        .padded_tokens = training->padded_tokens,
-        .model_flops = training->model_flops,
-        .left_bytes = training->left_bytes,
+#define READ_COUNT(name, reading) .name = reading,
+        COUNTS(READ_COUNT)
+#undef READ_COUNT
     };
 }
 
@@ -60,32 +39,9 @@ static enum status read_skipped(struct training *training, struct training_count
 static void add_counts(struct training_counts *sum, const struct training_counts *from,
                        const struct training_counts *to)
 {
-    sum->workers_started += to->workers_started - from->workers_started;
-    sum->late_batches += to->late_batches - from->late_batches;
-    sum->epoch_wait_ns += to->epoch_wait_ns - from->epoch_wait_ns;
-    sum->launches += to->launches - from->launches;
-    sum->captures += to->captures - from->captures;
-    sum->synchronizations += to->synchronizations - from->synchronizations;
-    sum->copies += to->copies - from->copies;
-    sum->copy_bytes_h2d += to->copy_bytes_h2d - from->copy_bytes_h2d;
-    sum->copy_bytes_d2h += to->copy_bytes_d2h - from->copy_bytes_d2h;
-    sum->copy_bytes_d2d += to->copy_bytes_d2d - from->copy_bytes_d2d;
-    sum->collectives += to->collectives - from->collectives;
-    sum->collective_bytes += to->collective_bytes - from->collective_bytes;
-    sum->device_allocations += to->device_allocations - from->device_allocations;
-    sum->wait_ns += to->wait_ns - from->wait_ns;
-    sum->transfer_ns += to->transfer_ns - from->transfer_ns;
-    sum->submission_ns += to->submission_ns - from->submission_ns;
-    sum->saves += to->saves - from->saves;
-    sum->save_ns += to->save_ns - from->save_ns;
-    sum->log_lines += to->log_lines - from->log_lines;
-    sum->log_ns += to->log_ns - from->log_ns;
-    sum->log_syncs += to->log_syncs - from->log_syncs;
-    sum->tokens += to->tokens - from->tokens;
-    sum->padded_tokens += to->padded_tokens - from->padded_tokens;
-    sum->model_flops += to->model_flops - from->model_flops;
-    sum->left_bytes += to->left_bytes - from->left_bytes;
-    sum->skipped_updates += to->skipped_updates - from->skipped_updates;
+#define ADD_COUNT(name, reading) sum->name += to->name - from->name;
+    COUNTS(ADD_COUNT)
+#undef ADD_COUNT
 }
 
 static enum status open_events(struct training *training, int64_t steps, struct event ***events)
