@@ -144,13 +144,16 @@ def in_words(change, scenario):
 
 
 UTILISATION = {"busy_share": "the device works", "mfu": "model FLOPs utilisation (MFU)",
-               "bandwidth_share": "bandwidth of a copy"}
+               "bandwidth_share": "bandwidth of a copy, which misses the caches"}
 
 
 def utilisation(scenario, variant, trace):
     """The shares that the result states; of how busy the device is, else that of the trace."""
     stated = (scenario.get("utilisation") or {}).get(variant) or {}
     shares = {name: stated.get(name) for name in UTILISATION}
+    shares["doubt"] = stated.get("mfu_doubt")
+    if (shares["mfu"] or 0) > 1:  # older results state it
+        shares |= {"mfu": None, "doubt": "a step computed faster than the peak, which was measured too low"}
     if shares["busy_share"] is None and trace:
         shares["busy_share"] = trace["busy"]
     return shares

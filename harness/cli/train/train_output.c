@@ -85,8 +85,10 @@ static void print_utilisation(const struct page *page, const struct measurement 
                               const struct utilisation *utilisation)
 {
     const struct ceilings *ceilings = &utilisation->ceilings;
-    char rate[QUANTITY_SIZE], ceiling[QUANTITY_SIZE];
+    char rate[QUANTITY_SIZE], ceiling[QUANTITY_SIZE], doubt[UTILISATION_DOUBT];
 
+    if (utilisation_doubt(doubt, utilisation))
+        print_figures(page, "MFU", "doubtful: %s", doubt);
     if (isfinite(utilisation->mfu)) {
         quantity_print(ceiling, ceilings->flops_per_second, "FLOP/s");
         print_figures(page, "MFU", "%.0f%%: %s, where a large matrix product reaches %s",
@@ -95,9 +97,10 @@ static void print_utilisation(const struct page *page, const struct measurement 
     }
     if (isfinite(utilisation->bandwidth_share)) {
         quantity_print(ceiling, ceilings->bytes_per_second, "B/s");
-        print_figures(page, "bandwidth", "%.0f%%: %s in forward and backward; a copy reaches %s",
+        print_figures(page, "bandwidth", "%.0f%%: %s in forward and backward; a copy reaches %s%s",
                       100 * utilisation->bandwidth_share,
-                      text_of(rate, measurement, METRIC_OP_BYTES_PER_SECOND), ceiling);
+                      text_of(rate, measurement, METRIC_OP_BYTES_PER_SECOND), ceiling,
+                      utilisation->bandwidth_share > 1 ? ", as it misses the caches" : "");
     }
 }
 

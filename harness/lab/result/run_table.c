@@ -63,6 +63,20 @@ static void print_missing_traces(const struct page *page, const struct scenario_
                            result->tracing[v].reason);
 }
 
+/* Once, as it is the same for both where both have one peak. */
+static void print_utilisation_doubt(const struct page *page, const struct scenario_result *result)
+{
+    char doubt[UTILISATION_DOUBT];
+
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        const struct utilisation utilisation = utilisation_of(result, (enum variant)v);
+        if (!utilisation_doubt(doubt, &utilisation))
+            continue;
+        page_paragraph(page, INK_DOUBTFUL, "MFU is doubtful: %s", doubt);
+        return;
+    }
+}
+
 static void print_remarks(const struct page *page, const struct scenario_result *result)
 {
     char findings[FINDINGS_LINE], note[SUMMARY_NOTE_SIZE], shares[UTILISATION_LINE];
@@ -71,6 +85,7 @@ static void print_remarks(const struct page *page, const struct scenario_result 
         page_paragraph(page, INK_PLAIN, "%s", result->reason);
     if (utilisation_line(shares, result))
         page_paragraph(page, INK_DIM, "%s", shares);
+    print_utilisation_doubt(page, result);
     for (int i = 0; i < SUMMARY_NOTES; i++)
         if (summary_notes[i](note, sizeof note, result))
             page_paragraph(page, INK_DOUBTFUL, "%s", note);

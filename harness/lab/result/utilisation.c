@@ -24,16 +24,21 @@ static double median_of(const struct scenario_result *result, enum variant varia
 struct utilisation utilisation_make(const double metric[METRIC_COUNT],
                                     const struct ceilings *ceilings, double busy_share)
 {
+    const double of_peak =
+        ceiling_share(metric[METRIC_MODEL_FLOPS_PER_SECOND], ceilings->flops_per_second);
+
     return (struct utilisation){
         .busy_share = busy_share,
-        .mfu = ceiling_share(metric[METRIC_MODEL_FLOPS_PER_SECOND], ceilings->flops_per_second),
+        .mfu = of_peak > 1 ? NAN : of_peak,
+        .over_peak = of_peak > 1 ? of_peak : 0,
         .bandwidth_share =
             ceiling_share(metric[METRIC_OP_BYTES_PER_SECOND], ceilings->bytes_per_second),
         .ceilings = *ceilings,
     };
 }
 
-struct utilisation utilisation_of(const struct scenario_result *result, enum variant variant)
+static struct utilisation utilisation_alone(const struct scenario_result *result,
+                                            enum variant variant)
 {
     const struct variant_diagnosis *diagnosis = &result->diagnoses[variant];
     double medians[METRIC_COUNT];
@@ -42,6 +47,29 @@ struct utilisation utilisation_of(const struct scenario_result *result, enum var
         medians[m] = median_of(result, variant, (enum metric)m);
     return utilisation_make(medians, &result->protocol.ceilings[variant],
                             diagnosis->made ? diagnosis->busy_share : NAN);
+}
+
+struct utilisation utilisation_of(const struct scenario_result *result, enum variant variant)
+{
+    struct utilisation utilisation = utilisation_alone(result, variant);
+    const struct utilisation other =
+        utilisation_alone(result, variant == VARIANT_BEFORE ? VARIANT_AFTER : VARIANT_BEFORE);
+
+    if (other.over_peak > utilisation.over_peak &&
+        other.ceilings.flops_per_second == utilisation.ceilings.flops_per_second) {
+        utilisation.mfu = NAN;
+        utilisation.over_peak = other.over_peak;
+    }
+    return utilisation;
+}
+
+bool utilisation_doubt(char text[UTILISATION_DOUBT], const struct utilisation *utilisation)
+{
+    snprintf(text, UTILISATION_DOUBT,
+             "a step computed at %.2f times the peak, so the device was slower while the peak was "
+             "measured",
+             utilisation->over_peak);
+    return utilisation->over_peak > 0;
 }
 
 static double known(double ceiling)
@@ -54,9 +82,12 @@ void utilisation_json(struct json *json, cJSON *to, const char *name,
 {
     const struct ceilings *ceilings = &utilisation->ceilings;
     cJSON *object = json_object(json, to, name);
+    char doubt[UTILISATION_DOUBT];
 
     json_number(json, object, "busy_share", utilisation->busy_share);
     json_number(json, object, "mfu", utilisation->mfu);
+    if (utilisation_doubt(doubt, utilisation))
+        json_text(json, object, "mfu_doubt", doubt);
     json_number(json, object, "peak_flops_per_second", known(ceilings->flops_per_second));
     json_number(json, object, "bandwidth_share", utilisation->bandwidth_share);
     json_number(json, object, "copy_bytes_per_second", known(ceilings->bytes_per_second));
@@ -77,22 +108,24 @@ bool utilisation_line(char text[UTILISATION_LINE], const struct scenario_result 
     const struct {
         const char *name;
         double before, after;
+        bool is_doubtful;
     } shares[] = {
-        { "device busy", before.busy_share, after.busy_share },
-        { "MFU", before.mfu, after.mfu },
-
+        { "device busy", before.busy_share, after.busy_share, false },
+        { "MFU", before.mfu, after.mfu, before.over_peak > 0 || after.over_peak > 0 },
     };
-    char sides[2][8];
+    char sides[2][8], both[24];
     int length = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
-        if (!isfinite(shares[i].before) && !isfinite(shares[i].after))
+        if (!isfinite(shares[i].before) && !isfinite(shares[i].after) && !shares[i].is_doubtful)
             continue;
         print_share(sides[0], shares[i].before);
         print_share(sides[1], shares[i].after);
-        length += snprintf(text + length, UTILISATION_LINE - (size_t)length, "%s%s %s -> %s",
-                           length > 0 ? ", " : "", shares[i].name, sides[0], sides[1]);
+        snprintf(both, sizeof both, "%s -> %s", sides[0], sides[1]);
+        length += snprintf(text + length, UTILISATION_LINE - (size_t)length, "%s%s %s",
+                           length > 0 ? ", " : "", shares[i].name,
+                           shares[i].is_doubtful ? "doubtful" : both);
     }
     return length > 0;
 }

@@ -7,6 +7,8 @@
  *                  and backward that the model asks for, each once, per second of the whole step, over the
  *                  peak. Recomputation does not count, and padding does. The peak is not the vendor's: it is
  *                  what the largest square product of the variant's precision reaches here (benches/gemm.c).
+ *                  A step cannot be faster than that: an mfu above 1 says that the device was slower when the
+ *                  peak was measured. So is an mfu by the same peak, and neither is stated.
  * bandwidth_share  the bytes that forward and backward must read and write (op_bytes_per_step), per second of
  *                  the two, over those of a copy within the device, which are read and written too
  *                  (benches/bw_copy.c). Above 1 where tensors stay in a cache.
@@ -21,6 +23,7 @@
 /* NaN: not measured, such as busy_share without a trace. */
 struct utilisation {
     double busy_share, mfu, bandwidth_share;
+    double over_peak; /* above 1: of the peak, so that mfu is doubtful and NaN; else 0 */
     struct ceilings ceilings;
 };
 
@@ -31,12 +34,17 @@ struct utilisation utilisation_make(const double metric[METRIC_COUNT],
 /* The utilisation of a scenario's variant: medians over its repetitions. */
 struct utilisation utilisation_of(const struct scenario_result *result, enum variant variant);
 
-/* Adds {"busy_share", "mfu", "peak_flops_per_second", "bandwidth_share", "copy_bytes_per_second"} as `name`;
- * null for what is not known. */
+/* Why there is no mfu: "it computed at 1.48 times the peak, ...", a part of a sentence. False: no doubt. */
+enum { UTILISATION_DOUBT = 128 };
+bool utilisation_doubt(char text[UTILISATION_DOUBT], const struct utilisation *utilisation);
+
+/* Adds {"busy_share", "mfu", "mfu_doubt", "peak_flops_per_second", "bandwidth_share", "copy_bytes_per_second"} as
+ * `name`; null for what is not known, and without mfu_doubt where there is none. */
 void utilisation_json(struct json *json, cJSON *to, const char *name,
                       const struct utilisation *utilisation);
 
-/* "device busy 43% -> 97%, MFU 12% -> 31%", without what was measured on neither side. False: nothing was. */
+/* "device busy 43% -> 97%, MFU 12% -> 31%", without what was measured on neither side, and "MFU doubtful" if
+ * one is. False: nothing was measured. */
 enum { UTILISATION_LINE = 80 };
 bool utilisation_line(char text[UTILISATION_LINE], const struct scenario_result *result);
 

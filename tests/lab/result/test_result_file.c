@@ -520,6 +520,25 @@ static void a_scenario_carries_all_that_was_measured(void **state)
     fixture_release(&result);
 }
 
+static void a_doubtful_mfu_is_null_and_says_why(void **state)
+{
+    struct place *place = *state;
+    struct scenario_result result;
+    const cJSON *after;
+    cJSON *root;
+
+    fixture_reproduced(&result, PAIRS);
+    result.protocol.ceilings[VARIANT_AFTER].flops_per_second = METRIC_MODEL_FLOPS_PER_SECOND * 0.8;
+    write_one(place, &result);
+    root = read_json(place->path);
+    after = member(member(member(member(root, "chokepoint"), "scenarios")->child, "utilisation"),
+                   "after");
+    assert_true(cJSON_IsNull(member(after, "mfu")));
+    assert_non_null(strstr(text(after, "mfu_doubt"), "at 1.25 times the peak"));
+    cJSON_Delete(root);
+    fixture_release(&result);
+}
+
 static void traces_are_named_from_the_file_on(void **state)
 {
     struct place *place = *state;
@@ -811,6 +830,7 @@ int main(int argc, char **argv)
         IN_A_PLACE(throttled_repetitions_are_labelled_and_kept),
         IN_A_PLACE(a_gpu_tells_all_and_what_it_does_not_know_is_unknown),
         IN_A_PLACE(skipped_and_failed_scenarios_have_no_rows),
+        IN_A_PLACE(a_doubtful_mfu_is_null_and_says_why),
         IN_A_PLACE(traces_are_named_from_the_file_on),
         IN_A_PLACE(without_traces_both_are_null),
         IN_A_PLACE(an_aa_comparison_is_told_from_before_and_after),

@@ -98,6 +98,38 @@ static void utilisation_is_said_as_far_as_it_was_measured(void **state)
     fixture_release(&result);
 }
 
+/* A step is not faster than the largest product, so the peak is wrong, for both who are held against it. */
+static void a_share_above_the_peak_is_doubtful(void **state)
+{
+    const char *reason = "MFU is doubtful: a step computed at 1.25 times the peak, so the device";
+    struct scenario_result result;
+    struct utilisation before;
+    char *text;
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        result.protocol.ceilings[v] =
+            (struct ceilings){ METRIC_MODEL_FLOPS_PER_SECOND * (v == 0 ? 2.0 : 0.8), 1 };
+    before = utilisation_of(&result, VARIANT_BEFORE);
+    assert_float_equal(before.mfu, 0.5, 1e-9);
+    assert_true(isnan(utilisation_of(&result, VARIANT_AFTER).mfu));
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_non_null(strstr(text, "MFU doubtful\n"));
+    assert_non_null(strstr(text, reason));
+    free(text);
+    result.protocol.ceilings[VARIANT_BEFORE] = result.protocol.ceilings[VARIANT_AFTER];
+    for (int i = 0; i < result.pairs; i++)
+        result.repetitions[VARIANT_BEFORE][i].metric[METRIC_MODEL_FLOPS_PER_SECOND] /= 2;
+    assert_true(isnan(utilisation_of(&result, VARIANT_BEFORE).mfu));
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_non_null(strstr(text, "MFU doubtful\n"));
+    assert_non_null(strstr(text, reason));
+    assert_null(strstr(text, "125%"));
+    free(text);
+    fixture_release(&result);
+}
+
 static void throttled_windows_are_named_on_the_console_and_in_markdown(void **state)
 {
     const char *sentence = "2 of 18 windows were throttled (power, thermal); they still count";
@@ -327,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_says_what_changed_by_how_much_and_the_verdict),
         cmocka_unit_test(utilisation_is_said_as_far_as_it_was_measured),
+        cmocka_unit_test(a_share_above_the_peak_is_doubtful),
         cmocka_unit_test(throttled_windows_are_named_on_the_console_and_in_markdown),
         cmocka_unit_test(what_others_took_is_said_from_a_tenth_of_the_cores_on),
         cmocka_unit_test(what_was_promised_and_not_seen_is_said_at_the_end),
