@@ -11,26 +11,45 @@
 #include "benches/roofs.h"
 #include "scenarios/scenario.h"
 
+/* The fields that travel, with the options of `exec` that carry them unless they are 0, NULL or false. The first list
+ * is of those that result files record. Texts are borrowed.
+ *
+ * Beside the `repetitions`, which are pairs, one more is run first and thrown away. Fewer than 6 give no interval:
+ * then only what is exact can be reproduced. At most `extra` pairs are added, EXTRA_PAIRS at a time, while
+ * undecided. */
+#define PROTOCOL_RECORDED(TEXT, INTEGER, NUMBER, FLAG)                                             \
+    TEXT(device, "--device")                           /* as device_open takes it */               \
+    INTEGER(int64_t, device_memory, "--device-memory") /* bytes; 0: the device's default */        \
+    TEXT(data, "--data") /* folder of the user's images; NULL: the generated set */                \
+    INTEGER(int, repetitions, "--repetitions")                                                     \
+    NUMBER(window_seconds, "--window") /* of a timed window, on average over both variants */      \
+    FLAG(quick, "--quick")             /* the numbers already follow from it */
+
+#define PROTOCOL_FIELDS(TEXT, INTEGER, NUMBER, FLAG)                                               \
+    PROTOCOL_RECORDED(TEXT, INTEGER, NUMBER, FLAG)                                                 \
+    INTEGER(int, extra, "--extra")                                                                 \
+    INTEGER(int, ranks, "--ranks") /* that train together; 0: as many as the scenario says */      \
+    INTEGER(int, jpeg_pixels, "--jpeg-pixels") /* of the images' side; 0: as the balance needs */  \
+    FLAG(unnamed, "--unnamed") /* traces name neither the variant nor the settings */              \
+    FLAG(aa, "--aa")           /* the settings before on both sides; then `traces` must be NULL */
+
 struct protocol {
-    const char *device;     /* as device_open takes it; borrowed */
-    int64_t device_memory;  /* bytes; 0: the device's default */
-    const char *data;       /* folder of the user's images; NULL: the generated set; borrowed */
-    int jpeg_pixels;        /* side of the images' files; 0: as the scenario's balance needs them */
-    int repetitions;        /* pairs that count; one more is run first and thrown away. Fewer than 6
-                              give no interval: then only what is exact can be reproduced */
-    int extra;              /* most pairs that are added, EXTRA_PAIRS at a time, while undecided */
-    double window_seconds;  /* length of a timed window, on average over both variants */
-    double timeout_seconds; /* for a child as a whole */
-    int ranks;              /* of scenarios that train on several; 0: as many as they say */
+#define TEXT_MEMBER(name, option)          const char *name;
+#define INTEGER_MEMBER(type, name, option) type name;
+#define NUMBER_MEMBER(name, option)        double name;
+#define FLAG_MEMBER(name, option)          bool name;
+    PROTOCOL_FIELDS(TEXT_MEMBER, INTEGER_MEMBER, NUMBER_MEMBER, FLAG_MEMBER)
+#undef TEXT_MEMBER
+#undef INTEGER_MEMBER
+#undef NUMBER_MEMBER
+#undef FLAG_MEMBER
     uint64_t seed;          /* of the order of the repetitions, the weights and the sample order */
-    bool quick;             /* only recorded: the numbers above already follow from it */
-    bool unnamed;           /* traces name neither the scenario's variant nor the settings */
-    bool aa;                /* A/A: the settings before on both sides; then `traces` must be NULL */
+    double timeout_seconds; /* for a child as a whole */
     const char *traces;     /* an existing folder for the traces; NULL: trace nothing; borrowed */
-    struct ceilings
-        ceilings[VARIANT_COUNT]; /* that the variants' steps are held against; traces state them */
-    int lock; /* a descriptor that locks that folder, which stays locked until the last
-                               child is gone too; 0: none */
+    int lock; /* a descriptor that locks that folder, which stays locked until the last child is
+               * gone too; 0: none */
+    /* That the variants' steps are held against; traces state them. */
+    struct ceilings ceilings[VARIANT_COUNT];
 };
 
 enum { EXTRA_PAIRS = 3 };

@@ -162,12 +162,15 @@ static void add_protocol(struct json *json, cJSON *object, const struct protocol
 {
     cJSON *to = json_object(json, object, "protocol");
 
-    json_text(json, to, "device", protocol->device);
-    json_integer(json, to, "device_memory", protocol->device_memory);
-    json_text(json, to, "data", protocol->data);
-    json_integer(json, to, "repetitions", protocol->repetitions);
-    json_number(json, to, "window_seconds", protocol->window_seconds);
-    json_bool(json, to, "quick", protocol->quick);
+#define ADD_TEXT(name, option)          json_text(json, to, #name, protocol->name);
+#define ADD_INTEGER(type, name, option) json_integer(json, to, #name, protocol->name);
+#define ADD_NUMBER(name, option)        json_number(json, to, #name, protocol->name);
+#define ADD_FLAG(name, option)          json_bool(json, to, #name, protocol->name);
+    PROTOCOL_RECORDED(ADD_TEXT, ADD_INTEGER, ADD_NUMBER, ADD_FLAG)
+#undef ADD_TEXT
+#undef ADD_INTEGER
+#undef ADD_NUMBER
+#undef ADD_FLAG
 }
 
 /* Nothing for a device that tells nothing. */

@@ -392,7 +392,7 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
     (void)state;
 
     assert_arguments(&how,
-                     "exec test --device auto --repetitions 9 --extra 6 --window 0.2 --seed 1 "
+                     "exec test --device auto --repetitions 9 --window 0.2 --extra 6 --seed 1 "
                      "--record-fd 3");
     how.device = "cuda:1";
     how.device_memory = 5000000000;
@@ -403,12 +403,12 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
     how.seed = UINT64_MAX;
     assert_arguments(
         &how, "exec test --device cuda:1 --device-memory 5000000000 --data /data/my "
-              "images --jpeg-pixels 112 --repetitions 4 --extra 6 --window 0.333333333 --seed "
+              "images --repetitions 4 --window 0.333333333 --extra 6 --jpeg-pixels 112 --seed "
               "18446744073709551615 --record-fd 3");
     how = protocol_default(false);
     how.aa = true;
     assert_arguments(&how,
-                     "exec test --device auto --repetitions 9 --extra 6 --window 0.2 --aa --seed 1 "
+                     "exec test --device auto --repetitions 9 --window 0.2 --extra 6 --aa --seed 1 "
                      "--record-fd 3");
 }
 
@@ -420,16 +420,18 @@ static void the_tracing_childs_command_line_says_which_and_where(void **state)
     (void)state;
 
     how.unnamed = true;
+    how.jpeg_pixels = 96;
     how.ceilings[VARIANT_AFTER] = (struct ceilings){ 1.25e12, 3e11 };
-    arguments_trace(&arguments, &scenario, &how, VARIANT_AFTER, "out/x.json.gz", 96, 1234.5);
+    arguments_trace(&arguments, &scenario, &how, VARIANT_AFTER, "out/x.json.gz", 1234.5);
     for (int i = 0; arguments.list[i] != NULL; i++) {
         assert_true(i < ARGUMENTS_MOST);
         strcat(strcat(joined, i > 0 ? " " : ""), arguments.list[i]);
     }
     assert_string_equal(joined,
-                        "exec test --device auto --variant after --trace out/x.json.gz "
-                        "--unnamed --jpeg-pixels 96 --step-time 0.0012345 --peak-flops 1.25e+12 "
-                        "--copy-bandwidth 3e+11 --seed 1 --record-fd 3");
+                        "exec test --variant after --trace out/x.json.gz --step-time 0.0012345 "
+                        "--peak-flops 1.25e+12 --copy-bandwidth 3e+11 --device auto --repetitions "
+                        "9 --window 0.2 --extra 6 --jpeg-pixels 96 --unnamed --seed 1 --record-fd "
+                        "3");
 }
 
 /* --- Traces --- */

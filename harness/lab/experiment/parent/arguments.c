@@ -6,93 +6,83 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Appends an option and its value; `count` is the length of the list so far. */
-static void add(struct arguments *arguments, int *count, const char *option, const char *value)
+static void add(struct arguments *arguments, const char *word)
 {
-    arguments->list[(*count)++] = option;
-    arguments->list[(*count)++] = value;
+    arguments->list[arguments->count++] = word;
 }
 
-static void add_fraction(struct arguments *arguments, int *count, const char *option, double value)
+static void add_option(struct arguments *arguments, const char *option, const char *value)
 {
-    char *text = arguments->texts[*count];
-
-    snprintf(text, sizeof arguments->texts[0], "%.9g", value);
-    add(arguments, count, option, text);
+    add(arguments, option);
+    add(arguments, value);
 }
 
-static void add_integer(struct arguments *arguments, int *count, const char *option, uint64_t value)
+static void add_number(struct arguments *arguments, const char *option, double value)
 {
-    char *text = arguments->texts[*count];
+    char *text = arguments->texts[arguments->count];
+
+    if (value > 0) {
+        snprintf(text, sizeof arguments->texts[0], "%.9g", value);
+        add_option(arguments, option, text);
+    }
+}
+
+static void add_integer(struct arguments *arguments, const char *option, uint64_t value)
+{
+    char *text = arguments->texts[arguments->count];
 
     snprintf(text, sizeof arguments->texts[0], "%" PRIu64, value);
-    add(arguments, count, option, text);
+    add_option(arguments, option, text);
 }
 
-/* The scenario, the device and the data. */
-static int add_first(struct arguments *arguments, const struct scenario *scenario,
-                     const struct protocol *protocol)
+static void begin(struct arguments *arguments, const struct scenario *scenario)
 {
-    int count = 0;
-
     memset(arguments, 0, sizeof *arguments);
-    add(arguments, &count, "exec", scenario->name);
+    add_option(arguments, "exec", scenario->name);
     if (scenario->is_own) {
         own_scenario_print(arguments->own, scenario);
-        add(arguments, &count, "--own", arguments->own);
+        add_option(arguments, "--own", arguments->own);
     }
-    add(arguments, &count, "--device", protocol->device);
-    if (protocol->device_memory > 0)
-        add_integer(arguments, &count, "--device-memory", (uint64_t)protocol->device_memory);
-    if (protocol->data != NULL)
-        add(arguments, &count, "--data", protocol->data);
-    if (protocol->ranks > 0)
-        add_integer(arguments, &count, "--ranks", (uint64_t)protocol->ranks);
-    return count;
 }
 
-/* The seed, and the descriptor for the records. */
-static void add_last(struct arguments *arguments, int count, const struct protocol *protocol)
+/* And the descriptor for the records. */
+static void add_protocol(struct arguments *arguments, const struct protocol *protocol)
 {
-    add_integer(arguments, &count, "--seed", protocol->seed);
-    add_integer(arguments, &count, "--record-fd", PROCESS_RECORD_FD);
+#define ADD_TEXT(name, option)                                                                     \
+    if (protocol->name != NULL)                                                                    \
+        add_option(arguments, option, protocol->name);
+#define ADD_INTEGER(type, name, option)                                                            \
+    if (protocol->name > 0)                                                                        \
+        add_integer(arguments, option, (uint64_t)protocol->name);
+#define ADD_NUMBER(name, option) add_number(arguments, option, protocol->name);
+#define ADD_FLAG(name, option)                                                                     \
+    if (protocol->name)                                                                            \
+        add(arguments, option);
+    PROTOCOL_FIELDS(ADD_TEXT, ADD_INTEGER, ADD_NUMBER, ADD_FLAG)
+#undef ADD_TEXT
+#undef ADD_INTEGER
+#undef ADD_NUMBER
+#undef ADD_FLAG
+    add_integer(arguments, "--seed", protocol->seed);
+    add_integer(arguments, "--record-fd", PROCESS_RECORD_FD);
 }
 
 void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
                     const struct protocol *protocol)
 {
-    int count = add_first(arguments, scenario, protocol);
-
-    if (protocol->jpeg_pixels > 0)
-        add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)protocol->jpeg_pixels);
-    add_integer(arguments, &count, "--repetitions", (uint64_t)protocol->repetitions);
-    add_integer(arguments, &count, "--extra", (uint64_t)protocol->extra);
-    add_fraction(arguments, &count, "--window", protocol->window_seconds);
-    if (protocol->aa)
-        arguments->list[count++] = "--aa";
-    add_last(arguments, count, protocol);
+    begin(arguments, scenario);
+    add_protocol(arguments, protocol);
 }
 
 void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
                      const struct protocol *protocol, enum variant variant, const char *path,
-                     int jpeg_pixels, double step_time_us)
+                     double step_time_us)
 {
-    const struct ceilings *ceilings = &protocol->ceilings[variant];
-    int count = add_first(arguments, scenario, protocol);
-
-    add(arguments, &count, "--variant", variant_name(variant));
-    add(arguments, &count, "--trace", path);
-    if (protocol->quick)
-        arguments->list[count++] = "--quick";
-    if (protocol->unnamed)
-        arguments->list[count++] = "--unnamed";
-    if (jpeg_pixels > 0)
-        add_integer(arguments, &count, "--jpeg-pixels", (uint64_t)jpeg_pixels);
-    if (step_time_us > 0)
-        add_fraction(arguments, &count, "--step-time", step_time_us / 1e6);
-    if (ceilings->flops_per_second > 0)
-        add_fraction(arguments, &count, "--peak-flops", ceilings->flops_per_second);
-    if (ceilings->bytes_per_second > 0)
-        add_fraction(arguments, &count, "--copy-bandwidth", ceilings->bytes_per_second);
-    add_last(arguments, count, protocol);
+    begin(arguments, scenario);
+    add_option(arguments, "--variant", variant_name(variant));
+    add_option(arguments, "--trace", path);
+    add_number(arguments, "--step-time", step_time_us / 1e6);
+    add_number(arguments, "--peak-flops", protocol->ceilings[variant].flops_per_second);
+    add_number(arguments, "--copy-bandwidth", protocol->ceilings[variant].bytes_per_second);
+    add_protocol(arguments, protocol);
 }

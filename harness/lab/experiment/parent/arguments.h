@@ -6,22 +6,23 @@
 #include "harness/lab/experiment/protocol.h"
 #include "scenarios/scenario.h"
 
-enum { ARGUMENTS_MOST = 34 };
+enum { ARGUMENTS_MOST = 40 };
 
 struct arguments {
     const char *list[ARGUMENTS_MOST]; /* from argv[1] on; ends with NULL */
-    char texts[ARGUMENTS_MOST][32];   /* numbers that the list points to: do not copy the struct */
-    char own[OWN_SCENARIO_TEXT];      /* a scenario that is in no list */
+    int count;
+    char texts[ARGUMENTS_MOST][32]; /* numbers that the list points to: do not copy the struct */
+    char own[OWN_SCENARIO_TEXT];    /* a scenario that is in no list */
 };
 
 /* The arguments of a timing child. They point into `scenario` and `protocol`, which must live as long. */
 void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
                     const struct protocol *protocol);
 
-/* The arguments of a tracing child, which measures itself what is given as 0. They also point into
+/* The arguments of a tracing child, which measures the time of a step itself if it is 0. They also point into
  * `path`. */
 void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
                      const struct protocol *protocol, enum variant variant, const char *path,
-                     int jpeg_pixels, double step_time_us);
+                     double step_time_us);
 
 #endif

@@ -53,6 +53,7 @@ enum status variant_trace_make(struct scenario_result *result, enum variant vari
                                const char *program, const volatile sig_atomic_t *stop)
 {
     const struct protocol *protocol = &result->protocol;
+    struct protocol order = *protocol;
     struct tracing *tracing = &result->tracing[variant];
     double step_time_us =
         variant == VARIANT_BEFORE ? result->step_time.before : result->step_time.after;
@@ -74,8 +75,9 @@ enum status variant_trace_make(struct scenario_result *result, enum variant vari
     if ((size_t)snprintf(path, sizeof path, "%s/%s", protocol->traces, name) >= sizeof path)
         FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one",
              protocol->traces);
-    arguments_trace(&arguments, result->scenario, protocol, variant, path,
-                    result->balance.jpeg_pixels, protocol->quick ? step_time_us : 0);
+    order.jpeg_pixels = result->balance.jpeg_pixels;
+    arguments_trace(&arguments, result->scenario, &order, variant, path,
+                    protocol->quick ? step_time_us : 0);
     TRY(process_run(&child, &report));
     tracing->ranks = protocol_ranks(protocol, result->scenario);
     if (collector.written && report.end == PROCESS_EXITED && report.code == 0)
