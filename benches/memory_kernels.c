@@ -127,7 +127,7 @@ static enum status launch_gelu(struct bench_work *work, int64_t copy)
                   .y = at(work, Y, copy), .x = at(work, X, copy));
 }
 
-/* The tanh form (kernels/gelu.h). */
+/* The tanh form (kernels/model/gelu.h). */
 static double gelu_of(double x)
 {
     return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
@@ -164,7 +164,7 @@ static enum status launch_layernorm(struct bench_work *work, int64_t copy)
         .weight = at(work, WEIGHT, copy), .bias = at(work, BIAS, copy), .width = LAYERNORM_WIDTH);
 }
 
-/* kernels/layernorm.h has the formula. */
+/* kernels/model/layernorm.h has the formula. */
 static void compute_layernorm(double *y, const struct operand *operands, int64_t row)
 {
     const int64_t begin = row * LAYERNORM_WIDTH;

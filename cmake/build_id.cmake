@@ -3,7 +3,7 @@
 set(handshake_headers harness/lab/device/device.h harness/lab/device/driver.h harness/lab/device/types/activity.h
     harness/lab/device/types/collective.h harness/lab/device/ranks_driver.h
     harness/base/status.h kernels/kernels.h)
-file(GLOB kernel_headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS kernels/*.h)
+file(GLOB_RECURSE kernel_headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS kernels/*.h)
 list(APPEND handshake_headers ${kernel_headers})
 set(hashes ${PROJECT_VERSION})
 foreach(header IN LISTS handshake_headers)

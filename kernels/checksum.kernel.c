@@ -1,5 +1,5 @@
 /* Checksums: memory traffic, and an integer product per word. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
 #include "kernels/checksum.h"
 

@@ -1,6 +1,6 @@
 /* Cross-entropy, by log(sum(exp(x))) = m + log(sum(exp(x - m))) with m the row's largest logit. Rows
  * are few and short: what these kernels cost is their launch. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
 #include "kernels/cross_entropy.h"
 #include "kernels/optimizer.h"

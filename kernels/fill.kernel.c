@@ -1,5 +1,5 @@
 /* Fills, casts and the triad: pure memory traffic. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
 #include "kernels/fill.h"
 

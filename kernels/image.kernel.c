@@ -2,7 +2,7 @@
  *
  * A patch's row is patch * 3 adjacent bytes, a multiple of 24: so 8 bytes that begin at a
  * multiple of 8 never straddle two of them, and a pack is copied together from runs of 8. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
 #include "kernels/image.h"
 

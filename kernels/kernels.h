@@ -12,24 +12,24 @@
 
 #include <stdint.h>
 
-#ifndef KERNELS_KERNEL_H /* kernel.h has defined it as the storage type */
+#ifndef KERNELS_DIALECT_KERNEL_H /* kernel.h has defined it as the storage type */
 typedef void real;
 #endif
 
 enum { ROW_MULTIPLE = 32 };
 
-#include "kernels/attention.h"
-#include "kernels/bias.h"
 #include "kernels/checksum.h"
 #include "kernels/cross_entropy.h"
-#include "kernels/embedding.h"
 #include "kernels/fill.h"
-#include "kernels/gelu.h"
 #include "kernels/image.h"
-#include "kernels/layernorm.h"
+#include "kernels/model/attention.h"
+#include "kernels/model/bias.h"
+#include "kernels/model/embedding.h"
+#include "kernels/model/gelu.h"
+#include "kernels/model/layernorm.h"
+#include "kernels/model/residual.h"
+#include "kernels/model/tiled_attention.h"
 #include "kernels/optimizer.h"
-#include "kernels/residual.h"
-#include "kernels/tiled_attention.h"
 
 /* A kernel's work, by which its rate is judged: the rows of KERNELS have it after name and shape, the rest by
  * name where it is not 0. It is per element of the kernel's largest tensor unless it says otherwise. An

@@ -2,7 +2,7 @@
  * the single-row kernels, which cost their launch.
  *
  * The per-tensor and the multi-tensor form share adamw_pack_update() and agree bit for bit. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
 #include "kernels/optimizer.h"
 

@@ -23,7 +23,7 @@ desk='harness/desk/read/kineto harness/desk/read
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis
       harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet
       harness/desk/page harness/desk/page/json'
-lab='kernels harness/lab/device/types harness/lab/device harness/lab/device/plugin
+lab='kernels/dialect kernels/model kernels harness/lab/device/types harness/lab/device harness/lab/device/plugin
      harness/lab/device/cpu/arithmetic harness/lab/device/cpu/queue harness/lab/device/cpu
      harness/lab/device/mpi harness/lab/device/cuda/kernels harness/lab/device/cuda/libraries
      harness/lab/device/cuda/cupti harness/lab/device/cuda/attention harness/lab/device/cuda
@@ -90,7 +90,7 @@ find $folders -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.
                 complain(name[own] " is of the desk, and " name[other] " of the lab")
             else if (other > own)
                 complain(name[other] " is above " name[own])
-            else if (name[own] == "kernels" && other != own)
+            else if (name[own] ~ /^kernels/ && name[other] !~ /^kernels/)
                 complain("kernels includes nothing but kernels")
             else if (name[other] == "tests" && other != own)
                 complain("only tests includes tests")

@@ -166,7 +166,7 @@ def disassemble(nvcc, dtype):
     with tempfile.TemporaryDirectory() as folder:
         unit, cubin = pathlib.Path(folder) / "kernels.cu", pathlib.Path(folder) / "kernels.cubin"
         unit.write_text("".join(f'#include "{file}"\n'
-                                for file in sorted(pathlib.Path("kernels").glob("*.kernel.c"))))
+                                for file in sorted(pathlib.Path("kernels").rglob("*.kernel.c"))))
         run(nvcc, "-x", "cu", "-std=c++17", "-O3", "-I.", f"-DREAL_{dtype.upper()}", "-arch=sm_90",
             "-cubin", "-o", str(cubin), str(unit))
         text = run(tool("cuobjdump"), "-sass", str(cubin))

@@ -199,7 +199,7 @@ row '^initcheck  *skip .*Device not supported'
 printf '#!/bin/sh\necho "$@"\n' >"$work/bin/compute-sanitizer"
 PATH=$work/bin:$PATH expect 0 "^all  *ok " "$check" --build "$work/build" --part torch --only initcheck "$work/results"
 grep -o 'kns=[a-z_]*' "$work/results/log.txt" | sed 's/^kns=//' | sort -u >"$work/filters"
-cat "$1"/kernels/*.kernel.c | sed -nE 's/^KERNEL_[A-Z_]+\((\w+).*/\1_f32/p' >"$work/kernels"
+cat "$1"/kernels/*.kernel.c "$1"/kernels/*/*.kernel.c | sed -nE 's/^KERNEL_[A-Z_]+\((\w+).*/\1_f32/p' >"$work/kernels"
 [ -s "$work/kernels" ] || complain "no kernels were found"
 ! grep -vFf "$work/filters" "$work/kernels" >"$work/said" || complain "initcheck leaves out these kernels"
 [ -s "$work/filters" ] || complain "initcheck has no filters"

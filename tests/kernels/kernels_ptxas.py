@@ -150,7 +150,7 @@ def main():
     architectures = tuple(THREADS) if renews or "--all" in sys.argv else FEW
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     os.chdir(arguments[0])
-    files = arguments[1:] or sorted(str(f) for f in pathlib.Path("kernels").glob("*.kernel.c"))
+    files = arguments[1:] or sorted(str(f) for f in pathlib.Path("kernels").rglob("*.kernel.c"))
     nvcc, compiler = find_nvcc()
     kept, kept_compiler = read_table(pathlib.Path(TABLE))
     problems, rows = [], {}

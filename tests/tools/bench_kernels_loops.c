@@ -1,4 +1,4 @@
-/* Kernels written by hand for one CPU: what the dialect of kernels/kernel.h is measured against.
+/* Kernels written by hand for one CPU: what the dialect of kernels/dialect/kernel.h is measured against.
  * Compiled once a storage type, with the options of the kernels. */
 #include "tests/tools/bench_kernels.h"
 

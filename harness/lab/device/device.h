@@ -268,7 +268,7 @@ enum status device_gemm(struct stream *stream, const struct gemm *gemm);
 
 /* Prepares both passes, outside of any capture, so that device_attention() allocates nothing. A second call
  * for the same shape only returns the size of the workspace again. UNSUPPORTED gives the reason if the
- * device has no library that can do it; use kernels/tiled_attention.h then. */
+ * device has no library that can do it; use kernels/model/tiled_attention.h then. */
 enum status device_attention_plan(struct device *device, const struct attention_shape *shape,
                                   size_t *workspace_bytes);
 enum status device_attention(struct stream *stream, const struct fused_attention *attention);

@@ -4,12 +4,12 @@
  * into it is queued behind the copy out of it. */
 #include "scenarios/training/model/op_build.h"
 
-#include "kernels/half.h"
+#include "kernels/dialect/half.h"
 
 #include <math.h>
 #include <string.h>
 
-/* As kernels/gelu.kernel.c has it. */
+/* As kernels/model/gelu.kernel.c has it. */
 static float gelu(float x)
 {
     float exponent = -2 * 0.797884561f * x * (1 + 0.044715f * x * x);

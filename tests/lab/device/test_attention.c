@@ -1,7 +1,7 @@
 /* Attention of the device's library against our own kernels' on the same device, which are tested
  * against double precision elsewhere. Skipped where the device has no such library. */
 #include "harness/base/random.h"
-#include "kernels/half.h"
+#include "kernels/dialect/half.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Ranks and the collectives of their devices. The program runs as every rank of a job that under_mpi.sh starts;
  * alone it is a process without a job. */
 #include "harness/lab/device/many_ranks.h"
-#include "kernels/half.h"
+#include "kernels/dialect/half.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
 #include <math.h>

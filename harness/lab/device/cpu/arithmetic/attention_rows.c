@@ -1,6 +1,6 @@
 #include "harness/lab/device/cpu/arithmetic/attention_rows.h"
 
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
 attention_softmax KERNEL_NAME(attention_softmax);
 attention_gradient KERNEL_NAME(attention_gradient);

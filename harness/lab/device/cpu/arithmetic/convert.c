@@ -1,7 +1,7 @@
 /* Integer arithmetic on the bits throughout, without branches, so that compilers vectorise it. */
 #include "harness/lab/device/cpu/arithmetic/convert.h"
 
-#include "kernels/half.h"
+#include "kernels/dialect/half.h"
 
 static inline float widen_bf16(uint16_t half)
 {

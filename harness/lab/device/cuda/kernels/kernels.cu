@@ -2,21 +2,21 @@
  * architecture takes longer than compiling the kernels. */
 #include "harness/lab/device/cuda/kernels/cuda_kernels.h"
 #include "harness/lab/device/cuda/kernels/geometry.h"
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 #include "kernels/kernels.h"
 
-#include "kernels/attention.kernel.c"
-#include "kernels/bias.kernel.c"
 #include "kernels/checksum.kernel.c"
 #include "kernels/cross_entropy.kernel.c"
-#include "kernels/embedding.kernel.c"
 #include "kernels/fill.kernel.c"
-#include "kernels/gelu.kernel.c"
 #include "kernels/image.kernel.c"
-#include "kernels/layernorm.kernel.c"
+#include "kernels/model/attention.kernel.c"
+#include "kernels/model/bias.kernel.c"
+#include "kernels/model/embedding.kernel.c"
+#include "kernels/model/gelu.kernel.c"
+#include "kernels/model/layernorm.kernel.c"
+#include "kernels/model/residual.kernel.c"
+#include "kernels/model/tiled_attention.kernel.c"
 #include "kernels/optimizer.kernel.c"
-#include "kernels/residual.kernel.c"
-#include "kernels/tiled_attention.kernel.c"
 
 static_assert((int)KERNEL_BLOCK == (int)GEOMETRY_BLOCK, "the launcher has other blocks");
 static_assert((int)LANES == (int)GEOMETRY_LANES, "the launcher counts other rows per block");

@@ -1,7 +1,7 @@
 /* Bias of a linear layer: added to rows forward, summed over rows backward. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
-#include "kernels/bias.h"
+#include "kernels/model/bias.h"
 
 KERNEL_ROWS(bias_add, k, row)
 {

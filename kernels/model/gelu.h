@@ -1,7 +1,7 @@
 /* GELU, the tanh form: gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
  * (Hendrycks, Gimpel: "Gaussian error linear units", 2016; PyTorch's approximate="tanh"). */
-#ifndef KERNELS_GELU_H
-#define KERNELS_GELU_H
+#ifndef KERNELS_MODEL_GELU_H
+#define KERNELS_MODEL_GELU_H
 
 struct gelu_forward {
     real *y;

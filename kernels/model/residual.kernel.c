@@ -1,7 +1,7 @@
 /* Residual connection: y = a + b. Bound by memory bandwidth. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
-#include "kernels/residual.h"
+#include "kernels/model/residual.h"
 
 KERNEL_PACKS(residual_add, k, i)
 {

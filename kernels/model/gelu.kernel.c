@@ -8,9 +8,9 @@
  *
  * which loses no digits where tanh is close to -1. Bound by memory bandwidth on CUDA and by
  * arithmetic on the CPU. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
-#include "kernels/gelu.h"
+#include "kernels/model/gelu.h"
 
 #define SQRT_2_OVER_PI 0.797884561f
 #define CUBIC          0.044715f

@@ -1,6 +1,6 @@
 /* Bias of a linear layer, and the column sums that are its gradient. */
-#ifndef KERNELS_BIAS_H
-#define KERNELS_BIAS_H
+#ifndef KERNELS_MODEL_BIAS_H
+#define KERNELS_MODEL_BIAS_H
 
 /* y = x + bias on every row. y may be x. */
 struct bias_add {

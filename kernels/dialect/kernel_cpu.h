@@ -4,15 +4,15 @@
  * Each kernel becomes void NAME_f32(const void *arguments, long first, long last), which works on
  * rows or elements [first, last). The arguments are copied first, so that gcc knows that no store to
  * a tensor changes them. */
-#ifndef KERNELS_KERNEL_CPU_H
-#define KERNELS_KERNEL_CPU_H
+#ifndef KERNELS_DIALECT_KERNEL_CPU_H
+#define KERNELS_DIALECT_KERNEL_CPU_H
 
 #if (defined REAL_BF16 && defined __AVX512BF16__) || (defined REAL_F16 && defined __F16C__)
 #include <immintrin.h>
 #endif
 
 #ifdef REAL_F16
-#include "kernels/half.h"
+#include "kernels/dialect/half.h"
 #endif
 
 #ifdef REAL_BF16

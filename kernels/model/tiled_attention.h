@@ -6,8 +6,8 @@
  * q, k, v, y and their gradients are [samples, heads, tokens, width]; lse and delta are floats
  * [samples, heads, tokens]. Keys count up to lengths[sample] (`tokens` where lengths is NULL), queries
  * all do. A row is a tile of ATTENTION_TILE queries, or keys, of one head: attention_tiles() rows. */
-#ifndef KERNELS_TILED_ATTENTION_H
-#define KERNELS_TILED_ATTENTION_H
+#ifndef KERNELS_MODEL_TILED_ATTENTION_H
+#define KERNELS_MODEL_TILED_ATTENTION_H
 
 enum { ATTENTION_TILE = 32, ATTENTION_WIDTH_MOST = 128 };
 

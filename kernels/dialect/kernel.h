@@ -40,8 +40,8 @@
  *
  * Kernel files keep to what C11 and C++17 share: no compound literals, no implicit casts of void *,
  * `__restrict__` for restrict. */
-#ifndef KERNELS_KERNEL_H
-#define KERNELS_KERNEL_H
+#ifndef KERNELS_DIALECT_KERNEL_H
+#define KERNELS_DIALECT_KERNEL_H
 
 #include <float.h>
 #include <math.h>
@@ -187,9 +187,9 @@ KERNEL_INLINE struct pack pack_of(float value)
 }
 
 #ifdef __CUDACC__
-#include "kernels/kernel_cuda.h"
+#include "kernels/dialect/kernel_cuda.h"
 #else
-#include "kernels/kernel_cpu.h"
+#include "kernels/dialect/kernel_cpu.h"
 #endif
 
 /* The first `count` elements of a pack (of none where count <= 0), the others `fill`. */

@@ -19,17 +19,17 @@
  * adds up what the lanes of one vector hold.
  *
  * Widths are multiples of 32, up to TILE_WIDTH_MOST, on CUDA powers of two. */
-#ifndef KERNELS_TILE_H
-#define KERNELS_TILE_H
+#ifndef KERNELS_DIALECT_TILE_H
+#define KERNELS_DIALECT_TILE_H
 
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
 enum { TILE_COLUMNS = 32, TILE_WIDTH_MOST = 128 };
 
 #ifdef __CUDACC__
-#include "kernels/tile_cuda.h"
+#include "kernels/dialect/tile_cuda.h"
 #else
-#include "kernels/tile_cpu.h"
+#include "kernels/dialect/tile_cpu.h"
 #endif
 
 KERNEL_INLINE struct own own_of(float value)

@@ -1,6 +1,6 @@
 /* Residual connection: y = a + b. y may be a or b. */
-#ifndef KERNELS_RESIDUAL_H
-#define KERNELS_RESIDUAL_H
+#ifndef KERNELS_MODEL_RESIDUAL_H
+#define KERNELS_MODEL_RESIDUAL_H
 
 struct residual_add {
     real *y;

@@ -2,8 +2,8 @@
  *
  * Each kernel becomes __global__ void NAME_f32(struct NAME arguments, long count): one thread per
  * pack, or one warp per row or pack of columns, in blocks of whole warps; only the launcher knows the grid. */
-#ifndef KERNELS_KERNEL_CUDA_H
-#define KERNELS_KERNEL_CUDA_H
+#ifndef KERNELS_DIALECT_KERNEL_CUDA_H
+#define KERNELS_DIALECT_KERNEL_CUDA_H
 
 KERNEL_INLINE float widen(float x)
 {

@@ -1,8 +1,8 @@
 /* fp16 (IEEE 754 binary16) to fp32 and back, in C: integer arithmetic on the bits throughout, without
  * branches, so that compilers vectorise it. Exact to widen; to narrow, to nearest with ties to even: numbers
  * below 2^-14 become subnormal, from 65520 on infinite, and a NaN stays one. */
-#ifndef KERNELS_HALF_H
-#define KERNELS_HALF_H
+#ifndef KERNELS_DIALECT_HALF_H
+#define KERNELS_DIALECT_HALF_H
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Embeddings: gathers forward, sums in a fixed order backward. Bound by memory bandwidth. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
-#include "kernels/embedding.h"
+#include "kernels/model/embedding.h"
 
 KERNEL_ROWS(token_embedding_forward, k, row)
 {

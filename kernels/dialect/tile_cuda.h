@@ -3,8 +3,8 @@
  *
  * The products are fp32 multiply-adds. Matrix units are not used, in bf16 neither: on GPUs that have
  * them, libraries are many times faster. */
-#ifndef KERNELS_TILE_CUDA_H
-#define KERNELS_TILE_CUDA_H
+#ifndef KERNELS_DIALECT_TILE_CUDA_H
+#define KERNELS_DIALECT_TILE_CUDA_H
 
 enum { OWN = 1, TAKEN = 4, TILE_PART = 16 };
 

@@ -1,9 +1,9 @@
 /* Attention by tiles. Backward recomputes the probabilities from lse, once for the queries' gradients
  * and once for the keys': so each lane adds up what it alone writes, and neither atomics nor partial
  * results are needed, at the price of seven products where five would do. */
-#include "kernels/tile.h"
+#include "kernels/dialect/tile.h"
 
-#include "kernels/tiled_attention.h"
+#include "kernels/model/tiled_attention.h"
 
 KERNEL_ASSERT((int)ATTENTION_TILE == (int)TILE_COLUMNS &&
                   (int)ATTENTION_WIDTH_MOST == (int)TILE_WIDTH_MOST,

@@ -2,9 +2,9 @@
  *
  * A row is passed over three times (mean, variance, result): the second and third pass find it in
  * cache, and a variance from differences to the mean loses no digits. Bound by memory bandwidth. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
-#include "kernels/layernorm.h"
+#include "kernels/model/layernorm.h"
 
 #define EPSILON 1e-5f
 

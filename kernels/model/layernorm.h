@@ -1,7 +1,7 @@
 /* Layer normalisation over the last dimension: y = (x - mean) / sqrt(variance + 1e-5) * weight + bias
  * (Ba, Kiros, Hinton: "Layer normalization", 2016). Variance is the biased one, as in PyTorch. */
-#ifndef KERNELS_LAYERNORM_H
-#define KERNELS_LAYERNORM_H
+#ifndef KERNELS_MODEL_LAYERNORM_H
+#define KERNELS_MODEL_LAYERNORM_H
 
 struct layernorm_forward {
     real *y;                   /* [rows, width] */

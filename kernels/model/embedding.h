@@ -2,8 +2,8 @@
  *
  * Token 0 of every sample stands for the whole sample (the class token); its learnt values are
  * positions[0]. */
-#ifndef KERNELS_EMBEDDING_H
-#define KERNELS_EMBEDDING_H
+#ifndef KERNELS_MODEL_EMBEDDING_H
+#define KERNELS_MODEL_EMBEDDING_H
 
 /* y[row] = table[ids[row]] + positions[row % tokens]; a row is a token. */
 struct token_embedding_forward {

@@ -1,7 +1,7 @@
 /* Attention beside its GEMMs: reordering heads (pure memory traffic) and softmax. */
-#include "kernels/kernel.h"
+#include "kernels/dialect/kernel.h"
 
-#include "kernels/attention.h"
+#include "kernels/model/attention.h"
 
 /* Where the heads' order keeps element c of token `row`: [samples, heads, tokens, width / heads]. */
 KERNEL_INLINE long head_offset(long row, int c, int width, int heads, int tokens)
