@@ -19,7 +19,7 @@ enum { WIDTH_MAX = 3 * STEP_WIDTH };
 #define TRIAD_SCALE   0.75f
 #define SOFTMAX_SCALE 0.125f
 
-/* What an operand is to its kernel. */
+/* The role of an operand in its kernel. */
 enum role { Y, X, A, B, WEIGHT, BIAS, MEAN, RSTD, SECOND, ROLES };
 
 /* How large an operand is, its type, and whether its bytes count. */
@@ -43,7 +43,7 @@ struct memory_kernel {
     enum status (*launch)(struct bench_work *work, int64_t copy);
     enum extent operands[ROLES];
 
-    /* What a row of Y must be, in double precision, and how far off it may be. */
+    /* Computes a row of Y in double precision; `limit` is how far off the kernel may be. */
     void (*compute)(double *y, const struct operand *operands, int64_t row);
     double limit;
 
@@ -182,7 +182,7 @@ static void compute_layernorm(double *y, const struct operand *operands, int64_t
 
 /* --- Heads --- */
 
-/* Where element i of [heads, tokens, head] is in [tokens, heads, head], the planes of which (q, k and v) are
+/* The place of element i of [heads, tokens, head] in [tokens, heads, head], the planes of which (q, k and v) are
  * `planes` rows of a token. */
 static int64_t of_tokens(int64_t i, int64_t tokens, int planes)
 {

@@ -17,7 +17,7 @@ enum direction { SHRINKS, GROWS };
 /* A variant's settings: the base, then the knob. */
 enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
 
-/* Where a scenario, an expectation or an accepted finding holds: id, name in result files, words, and
+/* The devices on which a scenario, an expectation or an accepted finding holds: id, name in result files, words, and
  * the condition on `device`. The words are empty for anywhere. cuDNN's attention takes 16 bits only, and
  * precision=auto is fp32 on a GPU without matrix units for bf16. */
 #define WHERES(X)                                                                                  \

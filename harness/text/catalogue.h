@@ -1,4 +1,4 @@
-/* What the lab knows and pages of the desk mention: the scenarios that show a finding, and the healthy values of
+/* Facts of the lab that pages of the desk mention: the scenarios that show a finding, and the healthy values of
  * settings. The program that has a lab hands both over; without it pages name no scenario, and a setting that a file
  * does not state is taken for equal. */
 #ifndef HARNESS_TEXT_CATALOGUE_H

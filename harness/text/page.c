@@ -358,7 +358,7 @@ static void put_markdown_row(const struct page *page, int count, const char *con
     fputc('\n', stream);
 }
 
-/* Where a row is printed. */
+/* The position in a row that is being printed. */
 struct place {
     int at;      /* the cursor's column; -1: a wrapped cell has ended the line */
     int start;   /* where the next column begins */

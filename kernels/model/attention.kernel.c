@@ -3,7 +3,7 @@
 
 #include "kernels/model/attention.h"
 
-/* Where the heads' order keeps element c of token `row`: [samples, heads, tokens, width / heads]. */
+/* The offset of element c of token `row` in the heads' order: [samples, heads, tokens, width / heads]. */
 KERNEL_INLINE long head_offset(long row, int c, int width, int heads, int tokens)
 {
     int sample = (int)row / tokens, token = (int)row % tokens;

@@ -29,7 +29,7 @@ struct cpu_loss cpu_loss_between(const struct cpu_times *first, const struct cpu
 /* Whether others used, or the host kept, more than a tenth of the cores. */
 bool cpu_loss_is_large(const struct cpu_loss *loss);
 
-/* Which of the two, and how much: "other programs used 0.25 of 2 cores". */
+/* Says which of the two it was, and how much: "other programs used 0.25 of 2 cores". */
 void cpu_loss_print(char *text, size_t size, const struct cpu_loss *loss);
 
 #endif

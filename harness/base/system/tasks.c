@@ -26,7 +26,7 @@ static void *run_some(void *argument)
     return NULL;
 }
 
-/* Where a thread cannot be started, those that there are do its work. */
+/* If a thread cannot be started, the others do its work. */
 void tasks_run(int count, enum status (*task)(void *context, int number), void *context,
                struct status_error *errors)
 {

@@ -17,7 +17,7 @@ struct history_command {
     const char *commit;
 };
 
-/* What is done with the history, by its name on the command line. */
+/* An action on the history, by its name on the command line. */
 typedef enum status history_action(const struct history_command *command, const char *path,
                                    int *exit_code);
 

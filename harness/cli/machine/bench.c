@@ -317,7 +317,7 @@ out:
     return status;
 }
 
-/* What only the rounds take, or only what is measured. */
+/* Refuses options that only the rounds take, or only a measurement. */
 static enum status refuse_others(const struct bench_command *command)
 {
     enum status status = STATUS_OK;

@@ -151,7 +151,7 @@ out:
 
 /* --- Pages for a class --- */
 
-/* What is printed to `stream` becomes the file; `stream` is closed in any case. */
+/* Writes to the file what was printed to `stream`, which is closed in any case. */
 static enum status write_file(const struct quiz *quiz, const char *name, FILE *stream,
                               char *const *text, const size_t *size)
 {

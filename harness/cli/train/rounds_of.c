@@ -102,7 +102,7 @@ static bool was_given(const struct flags *flags, const char *name)
     return false;
 }
 
-/* What both programs are called with. */
+/* The words that both programs are called with. */
 static enum status measuring_words(struct words *words, const struct rounds *rounds)
 {
     enum status status = STATUS_OK;
@@ -219,7 +219,7 @@ out:
     return status;
 }
 
-/* What the run wrote are results, with a row at least. */
+/* Checks that the run wrote results, with at least one row. */
 static enum status check_results(const char *path, const struct process_report *report)
 {
     enum status status = STATUS_OK;

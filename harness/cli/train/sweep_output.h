@@ -1,4 +1,4 @@
-/* What a sweep found, for people and as JSON. */
+/* Prints the outcome of a sweep, for people and as JSON. */
 #ifndef HARNESS_CLI_TRAIN_SWEEP_OUTPUT_H
 #define HARNESS_CLI_TRAIN_SWEEP_OUTPUT_H
 

@@ -393,7 +393,7 @@ out:
     return status;
 }
 
-/* What is wrong with the settings is said once, before there are ranks to say it. */
+/* An error in the settings is said once, before there are ranks to say it. */
 static enum status check_ranks(const struct train *train)
 {
     enum status status = STATUS_OK;

@@ -26,7 +26,7 @@ static const char *const ladder_ends[] = { [LADDER_NOTHING_FOUND] = "nothing_fou
                                            [LADDER_OUT_OF_TIME] = "out_of_time",
                                            [LADDER_STOPPED] = "stopped" };
 
-/* Where the rungs are printed. */
+/* The page or the JSON that the rungs go to. */
 struct printer {
     struct page page;
     bool is_json;

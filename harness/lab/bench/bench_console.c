@@ -27,7 +27,7 @@ static void repeat_character(FILE *stream, char character, int count)
 
 enum { ITERATIONS, CPU_TIME, TIME };
 
-/* Where the room is short, the iterations are left out first, then the processor time. */
+/* If the room is short, the iterations are left out first, then the processor time. */
 static bool has_column(const struct bench_console *console, int column)
 {
     static const int widths[] = {

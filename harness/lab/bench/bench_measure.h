@@ -5,7 +5,7 @@
  * known well enough: half of its interval (stats_median_interval) is at most `noise` of it. They end
  * before that at a number of repetitions or a time, and the noise that is left shows in the result.
  *
- * Where there are several ranks, all measure the same row, begin each repetition together, and take the times of
+ * If there are several ranks, all measure the same row, begin each repetition together, and take the times of
  * the first rank, so that all of them go on alike.
  *
  * A visit lasts from a set-up to its tear-down. All repetitions of a row are one visit, or it is visited

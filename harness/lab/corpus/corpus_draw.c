@@ -92,7 +92,7 @@ bool corpus_has(const struct corpus_item *item, const struct scenario *scenario,
 
 /* --- Two at once --- */
 
-/* What a list of settings, "model=light launch=eager", says of a knob. */
+/* The value of a knob in a list of settings, "model=light launch=eager"; false: it is not stated. */
 static bool states(const char *settings, const char *knob, char value[VALUE])
 {
     size_t length = strlen(knob);

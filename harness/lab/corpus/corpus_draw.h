@@ -1,4 +1,4 @@
-/* What a corpus of traces is made of: per item one bottleneck, two at once, or none, with a model and settings
+/* The items of a corpus of traces: in each one bottleneck, two at once, or none, with a model and settings
  * around it. All is drawn from a seed, and nothing from measurements, so the same seed has the same items on every
  * device that can show the same scenarios; a shorter corpus is the beginning of a longer one.
  *

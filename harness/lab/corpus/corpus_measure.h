@@ -1,4 +1,4 @@
-/* What the fixes of a corpus's item gain, and its trace.
+/* Measures the gain of the fixes of a corpus's item, and records its trace.
  *
  * A timing child per question, as `run` starts them: what does each fix gain alone, and, where there are two, what
  * do they gain together? Where nothing is wrong, the settings are compared with themselves. Then a tracing child
@@ -42,7 +42,7 @@ struct corpus_order {
 enum status corpus_measure(struct corpus_measured *measured, const struct corpus_item *item,
                            const struct corpus_order *order);
 
-/* What a scenario's fix is for: the step time, or the first metric that it promises if it promises no time. */
+/* The promise of a scenario's fix: its step time, or its first metric if it promises no time. */
 struct expectation corpus_promise(const struct scenario *scenario);
 
 /* "0001.json.gz" */

@@ -15,7 +15,7 @@ struct corpus_truth;
 
 enum { CORPUS_SCHEMA = 1 };
 
-/* Of items so far. */
+/* Counts of the items so far. */
 struct corpus_counts {
     int items, traces, kinds[CORPUS_KINDS];
     int not_measurable; /* with a trace, but a cause whose fix has no measurable effect here */
@@ -28,7 +28,7 @@ enum status corpus_truth_open(struct corpus_truth **truth, const char *folder, u
                               const struct device_properties *device,
                               const struct device_health *health);
 
-/* Where nothing was added, the file goes. NULL is allowed. */
+/* Removes the file if nothing was added. NULL is allowed. */
 void corpus_truth_close(struct corpus_truth *truth);
 
 /* Adds an item, with its trace's SHA-256, and writes the file anew. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* Of the process, which is one rank. */
+/* State of the process, which is one rank. */
 static const struct ranks_driver *loaded, *joined;
 static struct ranks_place place = { .count = 1, .local_count = 1 };
 
@@ -78,8 +78,7 @@ static void take_share(const cpu_set_t *all)
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, all) && number++ >= first && number <= last)
             CPU_SET(cpu, &share);
-    sched_setaffinity(0, sizeof share,
-                      &share); /* Where it is forbidden, the ranks share all cores. */
+    sched_setaffinity(0, sizeof share, &share); /* If it is forbidden, the ranks share all cores. */
 }
 
 /* A launcher that gave out cores gave different ones. */
@@ -105,7 +104,7 @@ out:
     return status;
 }
 
-/* Where srun did not give what MPI joins by, MPI may end the process, or some kinds may find another way. */
+/* Without srun's help to join, MPI may end the process, or some kinds of it may find another way. */
 static void warn_of_srun(void)
 {
     if (loaded->joins_by != NULL && number_in(srun_size) > 1 && number_in("SLURM_PROCID") == 0 &&
@@ -187,7 +186,7 @@ const struct ranks_place *ranks_place(void)
     return &place;
 }
 
-/* Of each rank, to be freed; `own` is this rank's. */
+/* Collects the bytes of each rank in *all, which is malloc'd; `own` are this rank's. */
 static enum status gather(const void *own, size_t bytes, void **all)
 {
     enum status status = STATUS_OK;

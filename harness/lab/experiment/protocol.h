@@ -48,7 +48,7 @@ struct protocol {
     const char *traces;     /* an existing folder for the traces; NULL: trace nothing; borrowed */
     int lock; /* a descriptor that locks that folder, which stays locked until the last child is
                * gone too; 0: none */
-    /* That the variants' steps are held against; traces state them. */
+    /* The limits that the variants' steps are compared with; traces state them. */
     struct ceilings ceilings[VARIANT_COUNT];
 };
 

@@ -34,7 +34,7 @@ enum status result_file_open(struct result_file **file, const char *folder, bool
 /* The file stays, with the traces that it names, and the folder is unlocked. NULL is allowed. */
 void result_file_close(struct result_file *file);
 
-/* Where the file is or will be, where its traces are, and what it replaces. */
+/* The folder of the file, whether or not it is written yet, with its traces and what it replaces. */
 const struct result_folder *result_file_folder(const struct result_file *file);
 
 /* Scenarios of this run that are in the file on disk. */
@@ -45,7 +45,7 @@ int result_file_written(const struct result_file *file);
  * the file is then as it was before, and the next call tries to write this scenario too. */
 enum status result_file_add(struct result_file *file, const struct scenario_result *result);
 
-/* Where the file is: "chokepoint-result/result.json". */
+/* The path of the file: "chokepoint-result/result.json". */
 const char *result_file_path(const struct result_file *file);
 
 /* The file's text as of now; malloc'd. */

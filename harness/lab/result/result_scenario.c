@@ -123,7 +123,7 @@ static void add_tracing(struct json *json, cJSON *to, const char *name,
     json_integer(json, object, "dropped", tracing->dropped);
 }
 
-/* Where the traces are, from the result file on, and what tracing cost; null where none was asked for. */
+/* Paths of the traces, relative to the result file, and the cost of tracing; null if none was asked for. */
 static void add_traces(struct json *json, cJSON *object, const struct scenario_result *result)
 {
     cJSON *traces = json_object(json, object, "traces");

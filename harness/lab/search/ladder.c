@@ -177,7 +177,7 @@ static bool has_fix(const struct ladder *ladder, int index, const struct finding
             (finding != NULL && !is_another_fix(ladder, scenario->knob, rung->before)));
 }
 
-/* Where the fix of scenario `index` is refused: the first scenario whose value before is named as the reason,
+/* If the fix of scenario `index` is refused: the first scenario whose value before is named as the reason,
  * and whose own fix is left; -1: none. */
 static int obstacle(const struct ladder *ladder, int index, const struct finding *finding,
                     struct rung *rung)

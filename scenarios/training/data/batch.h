@@ -44,7 +44,7 @@ int batch_padded_length(const struct batch_layout *layout, const int32_t *length
 void batch_arrange(const struct batch_layout *layout, const struct batching_config *batching,
                    const struct dataset *dataset, uint32_t *samples, int32_t *lengths);
 
-/* Where the input of sample `index` of the batch begins. */
+/* The offset of the input of sample `index` in the batch. */
 size_t batch_input_offset(const struct batch_layout *layout, const int32_t *lengths, int index);
 
 #endif

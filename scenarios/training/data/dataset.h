@@ -1,4 +1,4 @@
-/* Where samples come from: JPEG files with a label each, or generated token sequences.
+/* The source of samples: JPEG files with a label each, or generated token sequences.
  *
  * Images are JPEG files of any size. They are decoded with libjpeg-turbo, cropped to the middle square
  * and resized to image_size by averaging areas, as in a vision training job. They are the user's own

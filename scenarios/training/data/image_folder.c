@@ -131,7 +131,7 @@ out:
     return status;
 }
 
-/* Which split file number `i` of a class with `count` files belongs to. */
+/* The split that file number `i` of a class with `count` files belongs to. */
 static enum split split_of(size_t i, size_t count)
 {
     if (count < HELD_OUT_EVERY)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the multi-tensor table, and of the norm's partial sums: enough elements that a row's work hides its overhead,
+/* Elements in a row of the multi-tensor table and of the norm's partial sums: enough that a row's work hides its overhead,
  * few enough that rows of a small model fill a GPU. */
 enum { CHUNK = OPTIMIZER_CHUNK };
 

@@ -4,7 +4,7 @@
  * device), then optimizer_update() after backward (the norm, then the weights, in fp16 then the loss
  * scale). Both only queue, unless the settings have the host read the norm or the overflow.
  *
- * Where the ranks share the update, each has a piece of every parameter, maybe none, with the state of that piece
+ * If the ranks share the update, each has a piece of every parameter, maybe none, with the state of that piece
  * alone (Rajbhandari et al.: "ZeRO", 2020, stage 1). The norm's partial sums are those of whole chunks, and every rank
  * gets all of them, so that norm and update have the same bits as without pieces. */
 #ifndef SCENARIOS_TRAINING_MODEL_MODEL_OPTIMIZER_H
@@ -42,7 +42,7 @@ struct moments {
 };
 struct moments optimizer_moments(const struct optimizer *optimizer, int parameter);
 
-/* Of all moments, and of masters that are not the parameters themselves. */
+/* The bytes of all moments, and of masters that are not the parameters themselves. */
 int64_t optimizer_state_bytes(const struct optimizer *optimizer);
 
 /* In device memory, at the same address until close. */

@@ -51,7 +51,7 @@ struct pass_listener {
     void *context;
 };
 
-/* Where a pass runs, and on which part of the input. */
+/* The stream that a pass runs on, and its part of the input. */
 struct op_context {
     struct stream *stream;
     const void *input; /* this micro-batch's images or token ids */

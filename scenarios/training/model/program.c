@@ -288,7 +288,7 @@ void saved_blocks_release(struct saved_blocks *saved)
     *saved = (struct saved_blocks){ 0 };
 }
 
-/* Where checksums are taken, what a pass does not write must be the same each time. */
+/* For checksums, bytes that a pass does not write must be the same each time. */
 static enum status clear_allocated(const struct entry *entry, const struct op_context *context)
 {
     enum status status = STATUS_OK;

@@ -34,7 +34,7 @@ enum status tensor_sums_add(struct tensor_sums *sums, const char *after, bool ba
 enum status tensor_sums_add_memory(struct tensor_sums *sums, const char *after, const char *name,
                                    const char *suffix, const void *memory, size_t bytes);
 
-/* Where a run first differs from the reference. */
+/* The first difference of a run from the reference. */
 struct tensor_difference {
     int step;        /* from 1 on; 0: there is no difference */
     char tensor[64]; /* "block0.qkv_weight.grad" */

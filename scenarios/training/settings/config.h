@@ -149,7 +149,7 @@ struct allocator_config {
 /* LAUNCH_BLOCKING: eager, and every launch waits for its end. LAUNCH_AUTO: until knobs_resolve, by role. */
 enum launch_mode { LAUNCH_EAGER, LAUNCH_GRAPH, LAUNCH_BLOCKING, LAUNCH_AUTO };
 
-/* Where samples are padded to different lengths, each needs a graph of its own. GRAPHS_PER_SHAPE: captured
+/* If samples are padded to different lengths, each needs a graph of its own. GRAPHS_PER_SHAPE: captured
  * once and kept. GRAPHS_LATEST: only the latest is kept, and the others are captured anew. */
 enum graphs { GRAPHS_PER_SHAPE, GRAPHS_LATEST };
 

@@ -65,7 +65,7 @@ out:
     return status;
 }
 
-/* That the log has ended is no failure of the training: training_log_status() tells. */
+/* A log that stopped does not fail the training; training_log_status() reports it. */
 static enum status pause_logging(struct training *training)
 {
     if (training->logging->log != NULL)

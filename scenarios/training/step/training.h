@@ -22,7 +22,7 @@
 
 struct training;
 
-/* What is counted while a window is timed: a count's name, and how it is read of a `training`, from its
+/* Counted while a window is timed: a count's name, and how it is read of a `training`, from its
  * `loader`, its `device` and its `memory` (training_window.c). */
 #define COUNTS(X)                                                                                  \
     X(workers_started, loader.threads_started)                                                     \
@@ -117,7 +117,7 @@ int64_t training_steps_done(const struct training *training);
  * says why (IO). */
 enum status training_log_status(struct training *training);
 
-/* Where a folder was named to save to: writes the state as it is now, unless it has just been saved, and
+/* If a folder was named to save to: writes the state as it is now, unless it has just been saved, and
  * returns once it is on the disk. */
 enum status training_save(struct training *training);
 

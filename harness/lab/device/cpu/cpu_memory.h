@@ -13,7 +13,7 @@ enum status cpu_memory_open(struct cpu_memory **memory, int64_t capacity);
 void cpu_memory_close(
     struct cpu_memory *memory); /* whatever is still allocated goes with it; NULL allowed */
 
-/* Which addresses are this device's memory, or pinned. */
+/* The addresses that are this device's memory, or pinned. */
 struct regions *cpu_memory_regions(struct cpu_memory *memory);
 
 /* The stream has no work left and is about to end: any stream may use its freed memory now. */

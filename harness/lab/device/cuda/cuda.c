@@ -46,7 +46,7 @@ static int cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* Which products the matrix units take ("CUDA C++ Programming Guide", "Compute capabilities"): fp16
+/* Matrix units take these products ("CUDA C++ Programming Guide", "Compute capabilities"): fp16
  * from 7.5 on, bf16 and tf32 from 8.0 on. */
 static enum status fill_properties(struct cuda_device *device, const struct gpu_found *found,
                                    int index)

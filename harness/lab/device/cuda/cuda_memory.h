@@ -13,7 +13,7 @@ enum status cuda_memory_open(struct cuda_memory **memory, int index, int64_t lim
 void cuda_memory_close(
     struct cuda_memory *memory); /* frees what is still allocated; NULL allowed */
 
-/* Which addresses are this device's memory, or pinned. */
+/* The addresses that are this device's memory, or pinned. */
 struct regions *cuda_memory_regions(struct cuda_memory *memory);
 
 enum status cuda_memory_info(struct device *device, struct memory_info *info);

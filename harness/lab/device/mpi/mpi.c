@@ -75,7 +75,7 @@ out:
 
 /* --- The watch --- */
 
-/* Where a launcher states a rank's number. */
+/* The variable in which a launcher states a rank's number. */
 #ifdef OPEN_MPI
 #define RANK_VARIABLE "PMIX_RANK"
 #else
@@ -345,7 +345,7 @@ out:
     return status;
 }
 
-/* What a rank sends to another, and where it wants that one's. */
+/* The bytes that a rank sends to another, and the room for those that it gets. */
 struct message {
     const void *send;
     void *receive;

@@ -1,4 +1,4 @@
-/* Which addresses are device memory or pinned host memory: everything else is pageable. */
+/* The addresses that are device memory or pinned host memory: everything else is pageable. */
 #ifndef HARNESS_LAB_DEVICE_PLUGIN_REGIONS_H
 #define HARNESS_LAB_DEVICE_PLUGIN_REGIONS_H
 

@@ -20,7 +20,7 @@ static const char gpu_settings[] = "model=heavy batch=32", cpu_settings[] = "mod
 
 static const char *const precisions[SOAK_PARTS] = { "fp32", "bf16" };
 
-/* What a part runs on, while it does. */
+/* A part and its training, while it runs. */
 struct load {
     struct soak_part *part;
     struct training *training;

@@ -28,7 +28,7 @@ void soak_readings_add(struct soak_readings *readings, const struct device_healt
     const struct device_vitals *now = &health->now;
     struct device_vitals before = readings->first.now;
 
-    before.limits = -1; /* What held the clocks down before the load does not matter. */
+    before.limits = -1; /* Limits on the clocks before the load do not matter. */
     readings->count++;
     readings->last = *health;
     /* These ignore a NAN among the two. */

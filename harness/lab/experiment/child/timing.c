@@ -119,8 +119,8 @@ out:
     return status;
 }
 
-/* Which variant opens each of `pairs` pairs: each variant opens half of them, in shuffled order, so that
- * drift within a pair affects both equally. */
+/* Decides which variant opens each of `pairs` pairs: each opens half of them, in shuffled order, so drift within a
+ * pair affects both equally. */
 static void order_of_pairs(uint32_t *first, int pairs, struct random *random)
 {
     for (int i = 0; i < pairs; i++) first[i] = (uint32_t)i % VARIANT_COUNT;

@@ -18,7 +18,7 @@ static void take_findings(struct variant_diagnosis *to, struct diagnosis *diagno
     memset(from, 0, sizeof *from);
 }
 
-/* Of rank `rank`; the first one's is `tracing->file`. */
+/* The path of the trace of rank `rank`; the first one's is `tracing->file`. */
 static enum status trace_path(char path[PATH_MAX], const char *folder,
                               const struct tracing *tracing, int rank)
 {

@@ -6,7 +6,7 @@
  * backward. The gradients are parts of the buckets (views), or are copied into them and back. Where each element is
  * added in the order of ranks (collective.h), neither the buckets nor the moment change any bit.
  *
- * Where the optimizer's state is sharded, every bucket is a reduce-scatter: a rank gets the sums of its part of it, as
+ * If the optimizer's state is sharded, every bucket is a reduce-scatter: a rank gets the sums of its part of it, as
  * in ZeRO (Rajbhandari et al., 2020, stage 1) and FSDP's SHARD_GRAD_OP. The parameters are in buckets of their own at
  * the same places, and an all-gather brings the parts that other ranks have updated. A bucket is padded to equal
  * parts, whose ends never cut a chunk of the optimizer. */
@@ -31,7 +31,7 @@ void gradient_buckets_close(struct gradient_buckets *buckets);
 /* For the context of the passes that finish the gradients of an update; NULL for NULL. */
 const struct pass_listener *gradient_buckets_listener(const struct gradient_buckets *buckets);
 
-/* What this rank updates of each of the encoder's parameters; NULL: all of them, as for NULL. */
+/* The piece of each of the encoder's parameters that this rank updates; NULL: all of them, as for NULL. */
 const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buckets *buckets);
 
 /* After these passes: queues the buckets that are left, and makes the compute stream wait for all. */

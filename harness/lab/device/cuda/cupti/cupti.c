@@ -71,7 +71,7 @@ out:
     return status;
 }
 
-/* That of 13.0 before Update 1 leaves out the waits of cudaDeviceSynchronize and may crash in a flush ("CUDA
+/* CUPTI of 13.0 before Update 1 leaves out the waits of cudaDeviceSynchronize and may crash in a flush ("CUDA
  * Toolkit 13.0 Update 1 Release Notes", CUPTI). */
 static bool is_dated(void)
 {
