@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/student.h"
 #include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,7 +73,6 @@ const char *compare_noise_words(enum compare_noise noise)
 static void explain_undecided(struct compared_row *row, double reach, double limit)
 {
     double target = 2 * limit;
-    int length;
 
     if (row->noise == NOISE_UNKNOWN) {
         row->lacks_runs = true;
@@ -85,17 +85,16 @@ static void explain_undecided(struct compared_row *row, double reach, double lim
         return;
     }
     row->shows = expm1(reach);
-    length =
-        snprintf(row->reason, sizeof row->reason, "%s %.1f%%: only changes above %.1f%% would show",
-                 compare_noise_words(row->noise), 100 * row->between, 100 * row->shows);
+    text_append(row->reason, sizeof row->reason, "%s %.1f%%: only changes above %.1f%% would show",
+                compare_noise_words(row->noise), 100 * row->between, 100 * row->shows);
     if ((row->noise != NOISE_RUNS && row->noise != NOISE_ROWS) || !(limit > 0))
         return;
     row->runs_needed = compare_runs_needed(row->between, target, limit);
-    snprintf(row->reason + length, sizeof row->reason - (size_t)length,
-             row->runs_needed > RUNS_MOST
-                 ? "; a change of %.0f%% would take more than %d runs per side"
-                 : "; a change of %.0f%% would take %d runs per side",
-             100 * expm1(target), row->runs_needed > RUNS_MOST ? RUNS_MOST : row->runs_needed);
+    text_append(row->reason, sizeof row->reason,
+                row->runs_needed > RUNS_MOST
+                    ? "; a change of %.0f%% would take more than %d runs per side"
+                    : "; a change of %.0f%% would take %d runs per side",
+                100 * expm1(target), row->runs_needed > RUNS_MOST ? RUNS_MOST : row->runs_needed);
 }
 
 /* `change` is a logarithm; its limits are logarithms too. */

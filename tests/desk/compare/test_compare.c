@@ -224,6 +224,28 @@ static void nothing_is_decided_where_nothing_tells_the_noise(void **state)
     assert_int_equal(row.verdict, COMPARE_SLOWER);
 }
 
+/* The least change that would show has up to 300 digits, more than the reason has room for. */
+static void a_reason_stays_within_its_buffer_however_much_the_runs_differ(void **state)
+{
+    static const char zeros[sizeof((struct compared_row *)NULL)->because];
+    int cut = 0;
+    (void)state;
+
+    for (int digits = 40; digits < 80; digits++) {
+        const double runs[] = { pow(10, -digits), 1, pow(10, digits) };
+        struct compared_row row = compared(runs, 3, runs, 3, 0.003, &usual);
+        const char *end = strstr(row.reason, "per side");
+        assert_int_equal(row.verdict, COMPARE_UNDECIDED);
+        assert_memory_equal(row.because, zeros, sizeof zeros); /* what lies behind it */
+        if (end == NULL) {
+            assert_true(strlen(row.reason) < sizeof row.reason);
+            assert_string_equal(row.reason + strlen(row.reason) - 3, "...");
+            cut++;
+        }
+    }
+    assert_in_range(cut, 1, 39);
+}
+
 static void better_is_larger_for_rates_and_where_it_is_said(void **state)
 {
     static const double base[] = { 100, 101, 100 }, after[] = { 110, 111, 110 };
@@ -842,6 +864,7 @@ int main(void)
         cmocka_unit_test(three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions),
         cmocka_unit_test(a_slower_common_case_is_seen_where_the_best_stays),
         cmocka_unit_test(nothing_is_decided_where_nothing_tells_the_noise),
+        cmocka_unit_test(a_reason_stays_within_its_buffer_however_much_the_runs_differ),
         cmocka_unit_test(better_is_larger_for_rates_and_where_it_is_said),
         cmocka_unit_test(counters_of_zero_have_no_factor),
         cmocka_unit_test(files_of_google_benchmark_are_read),
