@@ -1,11 +1,13 @@
 #include "harness/desk/compare/benchmark_file.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/intern.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/compare/lenient_json.h"
 #include "harness/text/json.h"
 
 #include <math.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,24 +100,6 @@ static void lose(struct benchmark_row *row, const char *why, const char *message
                  message);
 }
 
-/* Room for one more value: it doubles whenever it is full. */
-static enum status reserve_value(struct benchmark_row *row)
-{
-    enum status status = STATUS_OK;
-    size_t count = (size_t)row->count;
-    double *longer;
-
-    if ((count & (count - 1)) != 0)
-        goto out;
-    longer = realloc(row->values, (count > 0 ? 2 * count : 1) * sizeof *longer);
-    if (longer == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the repetitions of %.100s", row->name);
-    row->values = longer;
-
-out:
-    return status;
-}
-
 /* A repetition's value goes to row->values, or why there is none to row->reason. */
 static enum status take_repetition(struct benchmark_row *row, const cJSON *entry,
                                    const char *metric, double unit)
@@ -123,7 +107,7 @@ static enum status take_repetition(struct benchmark_row *row, const cJSON *entry
     enum status status = STATUS_OK;
     double value = number_of(entry, metric);
 
-    TRY(reserve_value(row));
+    TRY(rows_grow(&row->values, row->count + 1, &row->room));
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "error_occurred")))
         lose(row, "failed:", json_text_of(entry, "error_message"));
     else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "skipped")))
@@ -175,24 +159,20 @@ static void finish_row(struct benchmark_row *row, const struct stated *stated, b
         row->deviation = NAN;
 }
 
-/* The row called so, made where it is new. `name` stays with the file. */
-static enum status row_named(struct benchmark_file *file, char *name, struct benchmark_row **row)
+/* The row called so, made where it is new. */
+static enum status row_named(struct benchmark_file *file, const char *name, size_t length,
+                             struct benchmark_row **row)
 {
     enum status status = STATUS_OK;
-    ENTRY wanted = { name, NULL }, *found = NULL;
+    uint32_t number;
 
-    if (hsearch_r(wanted, FIND, &found, file->index) != 0) {
-        *row = found->data;
-        free(name);
-        goto out;
+    TRY(intern_add(file->names, name, length, &number));
+    *row = &file->rows[number];
+    if ((int)number == file->count) {
+        (*row)->name = intern_text(file->names, number);
+        (*row)->work = workload_of_row(file->root, (*row)->name);
+        file->count++;
     }
-    *row = &file->rows[file->count];
-    (*row)->name = name;
-    (*row)->work = workload_of_row(file->root, name);
-    file->count++;
-    wanted.data = *row;
-    if (hsearch_r(wanted, ENTER, &found, file->index) == 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
 
 out:
     return status;
@@ -206,7 +186,6 @@ static enum status take_entry(struct benchmark_file *file, struct stated *stated
     const char *name = json_text_of(entry, "name"), *run_name = json_text_of(entry, "run_name");
     double unit = 1;
     size_t length;
-    char *owned;
     enum kind kind = kind_of(entry, name, &length);
 
     if (kind == KIND_OTHER)
@@ -215,10 +194,10 @@ static enum status take_entry(struct benchmark_file *file, struct stated *stated
         FAIL(STATUS_BAD_INPUT, "%s: an entry of \"benchmarks\" has no name", file->path);
     if (benchmark_metric_is_time(metric))
         TRY(unit_of(file, entry, &unit));
-    owned = run_name[0] != '\0' ? strdup(run_name) : strndup(name, length);
-    if (owned == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
-    TRY(row_named(file, owned, &row));
+    if (run_name[0] != '\0')
+        TRY(row_named(file, run_name, strlen(run_name), &row));
+    else
+        TRY(row_named(file, name, length, &row));
     if (kind == KIND_REPETITION)
         TRY(take_repetition(row, entry, metric, unit));
     else
@@ -233,14 +212,12 @@ static enum status take_entries(struct benchmark_file *file, const cJSON *entrie
 {
     enum status status = STATUS_OK;
     int count = cJSON_GetArraySize(entries);
-    struct stated *stated = calloc((size_t)count + 1, sizeof *stated);
+    struct stated *stated = NULL;
     const cJSON *entry;
 
-    file->rows = calloc((size_t)count + 1, sizeof *file->rows);
-    file->index = calloc(1, sizeof(struct hsearch_data));
-    if (stated == NULL || file->rows == NULL || file->index == NULL ||
-        hcreate_r((size_t)count * 2 + 1, file->index) == 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
+    TRY(rows_make(&stated, count));
+    TRY(rows_make(&file->rows, count));
+    TRY(intern_open(&file->names, SIZE_MAX));
     for (int i = 0; i < count; i++)
         stated[i] = (struct stated){ .mean = NAN, .median = NAN, .deviation = NAN };
     cJSON_ArrayForEach(entry, entries) TRY(take_entry(file, stated, entry, metric));
@@ -260,11 +237,8 @@ enum status benchmark_file_read(struct benchmark_file *file, const char *path, c
     struct stat info;
 
     *file = (struct benchmark_file){ .path = path };
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
-        asprintf(&inside, "%s/result.json", path) < 0) {
-        inside = NULL;
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to read %s", path);
-    }
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        TRY(text_make(&inside, "%s/result.json", path));
     TRY(lenient_json_read(&file->root, inside != NULL ? inside : path));
     file->context = cJSON_GetObjectItemCaseSensitive(file->root, "context");
     version = cJSON_GetObjectItemCaseSensitive(file->context, "json_schema_version");
@@ -286,23 +260,18 @@ out:
 
 void benchmark_file_release(struct benchmark_file *file)
 {
-    for (int i = 0; i < file->count; i++) {
-        free(file->rows[i].values);
-        free((char *)file->rows[i].name);
-    }
+    for (int i = 0; i < file->count; i++) free(file->rows[i].values);
     free(file->rows);
-    if (file->index != NULL)
-        hdestroy_r(file->index);
-    free(file->index);
+    intern_close(file->names);
     cJSON_Delete(file->root);
     *file = (struct benchmark_file){ 0 };
 }
 
 const struct benchmark_row *benchmark_file_row(const struct benchmark_file *file, const char *name)
 {
-    ENTRY wanted = { (char *)name, NULL }, *found = NULL;
+    int64_t number = intern_find(file->names, name);
 
-    return hsearch_r(wanted, FIND, &found, file->index) != 0 ? found->data : NULL;
+    return number >= 0 ? &file->rows[number] : NULL;
 }
 
 void benchmark_file_context(const struct benchmark_file *file, const char *key, char *text,
@@ -337,7 +306,6 @@ void benchmark_file_counters(const struct benchmark_file *file, char *text, size
     };
     const cJSON *entries = cJSON_GetObjectItemCaseSensitive(file->root, "benchmarks"), *entry;
     const cJSON *first = NULL, *item;
-    size_t length = 0;
 
     text[0] = '\0';
     cJSON_ArrayForEach(entry, entries) if (first == NULL ||
@@ -348,8 +316,7 @@ void benchmark_file_counters(const struct benchmark_file *file, char *text, size
         bool known = !cJSON_IsNumber(item);
         for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
             known = known || strcmp(item->string, usual[i]) == 0;
-        if (!known && length < size)
-            length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "",
-                                       item->string);
+        if (!known)
+            text_join(text, size, ", ", "%s", item->string);
     }
 }

@@ -17,6 +17,7 @@ struct benchmark_row {
     struct workload work;
     double *values; /* [count], times in us; the row's own */
     int count;
+    int64_t room;     /* of values */
     double median;    /* of the values, or as the file states it; NaN: nothing was measured */
     double deviation; /* relative, between repetitions; NaN: not known */
     int repetitions;  /* that `deviation` was estimated from */
@@ -30,7 +31,7 @@ struct benchmark_file {
     const cJSON *context;
     struct benchmark_row *rows; /* in the order of the file */
     int count;
-    void *index; /* rows by name */
+    struct intern *names; /* each row's number by its name */
 };
 
 /* The metrics that are times; others are counters by their names in the file. */

@@ -1,6 +1,7 @@
 #include "harness/desk/compare/compared_row.h"
 
 #include "harness/base/figures/student.h"
+#include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/base/words/text.h"
 
@@ -200,15 +201,15 @@ enum status compare_runs(struct compared_row *row, const struct benchmark_row *c
 {
     enum status status = STATUS_OK;
     struct compared_row middle;
-    size_t runs = (size_t)(base_count + after_count);
-    double *logs = calloc(runs + 1, sizeof *logs);
-    struct location *locations = calloc(runs + 1, sizeof *locations);
-    struct side sides[SIDES] = { { base, base_count, locations, logs, 0 },
-                                 { after, after_count, locations + base_count, logs + base_count,
-                                   0 } };
+    double *logs = NULL;
+    struct location *locations = NULL;
+    struct side sides[SIDES];
 
-    if (logs == NULL || locations == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d runs", base_count + after_count);
+    TRY(rows_make(&logs, base_count + after_count));
+    TRY(rows_make(&locations, base_count + after_count));
+    sides[SIDE_BASE] = (struct side){ base, base_count, locations, logs, 0 };
+    sides[SIDE_NEW] =
+        (struct side){ after, after_count, locations + base_count, logs + base_count, 0 };
     row->runs[SIDE_BASE] = base_count;
     row->runs[SIDE_NEW] = after_count;
     row->change = row->low = row->high = row->within = row->between = NAN;

@@ -1,5 +1,8 @@
 #include "harness/desk/compare/comparison.h"
 
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,33 +73,30 @@ out:
 void compare_doubts(const struct compare_files *sides, char *text, size_t size)
 {
     char doubt[512];
-    size_t length = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        if (length < size && disagree(sides, &members[i], doubt))
-            length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? "; " : "",
-                                       doubt);
+        if (disagree(sides, &members[i], doubt))
+            text_join(text, size, "; ", "%s", doubt);
 }
 
 void compare_machine(const struct benchmark_file *file, char *text, size_t size)
 {
     char value[160];
-    size_t length = 0;
     bool is_named = false;
 
     text[0] = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         benchmark_file_context(file, members[i].key, value, sizeof value);
-        if (value[0] == '\0' || length >= size || !(members[i].must || members[i].is_machine))
+        if (value[0] == '\0' || !(members[i].must || members[i].is_machine))
             continue;
         is_named = is_named || members[i].is_machine;
-        length += (size_t)snprintf(text + length, size - length, "%s%s%s", length > 0 ? ", " : "",
-                                   value, strcmp(members[i].key, "num_cpus") == 0 ? " CPUs" : "");
+        text_join(text, size, ", ", "%s%s", value,
+                  strcmp(members[i].key, "num_cpus") == 0 ? " CPUs" : "");
     }
     benchmark_file_context(file, "host_name", value, sizeof value);
-    if (!is_named && value[0] != '\0' && length < size)
-        snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", value);
+    if (!is_named && value[0] != '\0')
+        text_join(text, size, ", ", "%s", value);
 }
 
 /* --- The rows of several files --- */
@@ -139,8 +139,8 @@ static void find_runs(struct found *found, struct compared_row *row,
                       const struct compare_files *sides)
 {
     static const char *const names[] = { "base", "new" };
-    size_t length = 0;
 
+    row->lost[0] = '\0';
     for (int side = 0; side < SIDES; side++) {
         found->count[side] = 0;
         found->present[side] = false;
@@ -151,18 +151,16 @@ static void find_runs(struct found *found, struct compared_row *row,
             found->present[side] = true;
             if (!isnan(run->median))
                 found->runs[side][found->count[side]++] = run;
-            if (run->lost > 0 && length < sizeof row->lost)
-                length += (size_t)snprintf(row->lost + length, sizeof row->lost - length,
-                                           "%s%d of %s: %s", length > 0 ? "; " : "", run->lost,
-                                           names[side], run->reason);
+            if (run->lost > 0)
+                text_join(row->lost, sizeof row->lost, "; ", "%d of %s: %s", run->lost, names[side],
+                          run->reason);
         }
     }
     row->fewer = has_fewer(found, sides);
     for (int side = 0; side < SIDES && row->fewer; side++)
-        if (found->count[side] < sides[side].count && length < sizeof row->lost)
-            length += (size_t)snprintf(row->lost + length, sizeof row->lost - length,
-                                       "%svalues in %d of %d files of %s", length > 0 ? "; " : "",
-                                       found->count[side], sides[side].count, names[side]);
+        if (found->count[side] < sides[side].count)
+            text_join(row->lost, sizeof row->lost, "; ", "values in %d of %d files of %s",
+                      found->count[side], sides[side].count, names[side]);
     find_other_work(found);
 }
 
@@ -212,11 +210,11 @@ static enum status learn(struct comparison *comparison, struct found *found,
 {
     enum status status = STATUS_OK;
     int base = sides[SIDE_BASE].count, after = sides[SIDE_NEW].count, rows = 0;
-    double *logs = calloc((size_t)comparison->count * (size_t)(base + after) + 1, sizeof *logs);
-    int *turns = calloc((size_t)(base + after) + 1, sizeof *turns);
+    double *logs = NULL;
+    int *turns = NULL;
 
-    if (logs == NULL || turns == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows", comparison->count);
+    TRY(rows_make(&logs, (int64_t)comparison->count * (base + after)));
+    TRY(rows_make(&turns, base + after));
     for (int i = 0; i < comparison->count; i++) {
         double *own = logs + rows * (base + after);
         struct side runs[SIDES] = {
@@ -315,15 +313,12 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
 {
     enum status status = STATUS_OK;
     struct found found = { .count = { 0 } };
-    int files = sides[SIDE_BASE].count + sides[SIDE_NEW].count, most = 1;
+    int files = sides[SIDE_BASE].count + sides[SIDE_NEW].count, most = 0;
 
     *comparison = (struct comparison){ .rule = *rule };
     for (int i = 0; i < files; i++) most += file_at(sides, i)->count;
-    comparison->rows = calloc((size_t)most, sizeof *comparison->rows);
-    for (int side = 0; side < SIDES; side++)
-        found.runs[side] = calloc((size_t)sides[side].count + 1, sizeof *found.runs[side]);
-    if (comparison->rows == NULL || found.runs[SIDE_BASE] == NULL || found.runs[SIDE_NEW] == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows", most);
+    TRY(rows_make(&comparison->rows, most));
+    for (int side = 0; side < SIDES; side++) TRY(rows_make(&found.runs[side], sides[side].count));
     for (int i = 0; i < files; i++) add_names(comparison, sides, i, wanted, context);
     for (int place = 0; place < PLACES; place++)
         TRY(learn(comparison, &found, sides, (enum compare_place)place));
@@ -366,7 +361,6 @@ bool comparison_passes(const struct comparison *comparison, const struct compare
         { COMPARE_UNDECIDED, !gate->strict },
         { COMPARE_NOT_MEASURED, !gate->strict },
     };
-    size_t length = 0;
     int common = 0;
 
     why[0] = '\0';
@@ -374,16 +368,13 @@ bool comparison_passes(const struct comparison *comparison, const struct compare
         if (compare_is_common((enum compare_verdict)i))
             common += comparison->counts[i];
     if (common == 0)
-        length = (size_t)snprintf(why, size, "no row could be compared");
+        text_append(why, size, "no row could be compared");
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
         int count = comparison->counts[faults[i].verdict];
-        if (faults[i].accepted || count == 0 || length >= size)
-            continue;
-        length += (size_t)snprintf(why + length, size - length, "%s%d %s", length > 0 ? ", " : "",
-                                   count, compare_verdict_name(faults[i].verdict));
+        if (!faults[i].accepted && count > 0)
+            text_join(why, size, ", ", "%d %s", count, compare_verdict_name(faults[i].verdict));
     }
-    if (comparison->fewer > 0 && !gate->allow_missing && length < size)
-        snprintf(why + length, size - length, "%s%d missing in some files of new",
-                 length > 0 ? ", " : "", comparison->fewer);
+    if (comparison->fewer > 0 && !gate->allow_missing)
+        text_join(why, size, ", ", "%d missing in some files of new", comparison->fewer);
     return why[0] == '\0';
 }

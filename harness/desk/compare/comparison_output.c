@@ -1,5 +1,6 @@
 #include "harness/desk/compare/comparison_output.h"
 
+#include "harness/base/words/text.h"
 #include "harness/text/json.h"
 #include "harness/text/page_rows.h"
 
@@ -71,15 +72,14 @@ static void print_counts(char *text, size_t size, const struct comparison *compa
                                                   COMPARE_SAME,       COMPARE_UNDECIDED,
                                                   COMPARE_OTHER_WORK, COMPARE_MISSING,
                                                   COMPARE_NEW,        COMPARE_NOT_MEASURED };
-    size_t length = (size_t)snprintf(text, size, "%d row%s", comparison->count,
-                                     comparison->count == 1 ? "" : "s");
     const char *separator = ": ";
 
+    snprintf(text, size, "%d row%s", comparison->count, comparison->count == 1 ? "" : "s");
     for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-        if (comparison->counts[order[i]] == 0 || length >= size)
+        if (comparison->counts[order[i]] == 0)
             continue;
-        length += (size_t)snprintf(text + length, size - length, "%s%d %s", separator,
-                                   comparison->counts[order[i]], compare_verdict_name(order[i]));
+        text_append(text, size, "%s%d %s", separator, comparison->counts[order[i]],
+                    compare_verdict_name(order[i]));
         separator = ", ";
     }
 }
@@ -118,16 +118,14 @@ static void note_of(const struct comparison *comparison, const struct compared_r
                     char text[NOTE])
 {
     const char *reason = is_said_once(comparison, row) ? "" : row->reason;
-    size_t length = 0;
 
     text[0] = '\0';
     if (row->because[0] != '\0')
-        length = (size_t)snprintf(text, NOTE, "slower because of %s", row->because);
+        text_append(text, NOTE, "slower because of %s", row->because);
     if (reason[0] != '\0')
-        length +=
-            (size_t)snprintf(text + length, NOTE - length, "%s%s", length > 0 ? "; " : "", reason);
-    if (row->lost[0] != '\0' && length < NOTE)
-        snprintf(text + length, NOTE - length, "%s%s", length > 0 ? "; " : "", row->lost);
+        text_join(text, NOTE, "; ", "%s", reason);
+    if (row->lost[0] != '\0')
+        text_join(text, NOTE, "; ", "%s", row->lost);
 }
 
 /* "real_time, best of 6 to 15 repetitions per file". */

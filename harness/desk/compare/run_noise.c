@@ -1,6 +1,7 @@
 #include "harness/desk/compare/run_noise.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -105,11 +106,9 @@ enum status run_noise_learn(struct run_noise *noise, const double *logs, int row
     *noise = (struct run_noise){ .freedom = files - (base > 0) - (after > 0) };
     if (rows < RUN_NOISE_ROWS_LEAST || noise->freedom < 1)
         goto out;
-    noise->centres = calloc((size_t)files, sizeof *noise->centres);
-    distances = calloc((size_t)rows * (size_t)files, sizeof *distances);
-    column = calloc((size_t)rows, sizeof *column);
-    if (noise->centres == NULL || distances == NULL || column == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to compare %d rows of %d files", rows, files);
+    TRY(rows_make(&noise->centres, files));
+    TRY(rows_make(&distances, (int64_t)rows * files));
+    TRY(rows_make(&column, rows));
     noise->rows = rows;
     memcpy(distances, logs, (size_t)rows * (size_t)files * sizeof *logs);
     learn_centres(noise, distances, column, files);

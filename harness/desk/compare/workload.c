@@ -1,6 +1,7 @@
 #include "harness/desk/compare/workload.h"
 
 #include "harness/base/hash.h"
+#include "harness/base/words/text.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/catalogue.h"
 
@@ -112,7 +113,7 @@ static bool states(const char *settings, struct piece wanted)
 /* A sentence that grows by one difference at a time. */
 struct differences {
     char *text;
-    size_t size, length;
+    size_t size;
     int count;
 };
 
@@ -121,11 +122,9 @@ static void add_difference(struct differences *all, struct piece name, struct pi
 {
     if (first.text == NULL || second.text == NULL || is_same(first, second))
         return;
-    if (all->count++ < NAMED_MOST && all->length < all->size)
-        all->length +=
-            (size_t)snprintf(all->text + all->length, all->size - all->length,
-                             "%s%.*s %.*s and %.*s", all->length > 0 ? ", " : "", name.length,
-                             name.text, first.length, first.text, second.length, second.text);
+    if (all->count++ < NAMED_MOST)
+        text_join(all->text, all->size, ", ", "%.*s %.*s and %.*s", name.length, name.text,
+                  first.length, first.text, second.length, second.text);
 }
 
 /* Sequences are generated whatever folder is named. */
@@ -167,8 +166,8 @@ bool workload_differs(const struct workload *first, const struct workload *secon
     while (next_setting(&settings, &name, &value))
         if (!states(first->settings, name))
             add_difference(&all, name, value_in(first->settings, name), value);
-    if (all.count > NAMED_MOST && all.length < size)
-        snprintf(text + all.length, size - all.length, " and %d more", all.count - NAMED_MOST);
+    if (all.count > NAMED_MOST)
+        text_append(text, size, " and %d more", all.count - NAMED_MOST);
     return all.count > 0;
 }
 

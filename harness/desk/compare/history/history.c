@@ -1,6 +1,7 @@
 #include "harness/desk/compare/history/history.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
 #include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/history/change_points.h"
 
@@ -183,9 +184,7 @@ static enum status judge_all(struct history *history)
         tested += history->series[i].count >= CHANGE_RUNS_LEAST;
         most = history->series[i].count > most ? history->series[i].count : most;
     }
-    room = malloc(((size_t)most + 1) * sizeof *room);
-    if (room == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a series of %d runs", most);
+    TRY(rows_make(&room, most));
     history->series_error = history->rule.error / (tested > 0 ? tested : 1);
     for (int i = 0; i < history->count; i++) {
         struct history_series *series = &history->series[i];
@@ -234,19 +233,17 @@ enum status history_make(struct history *history, const struct history_file *fil
                          const struct history_rule *rule, history_wanted *wanted, void *context)
 {
     enum status status = STATUS_OK;
-    size_t room = (size_t)file->count + 1;
-    struct placed *runs = calloc(room, sizeof *runs);
+    int room = file->count + 1;
+    struct placed *runs = NULL;
     double since;
     int count = 0;
 
     *history = (struct history){ .rule = *rule };
-    history->runs = calloc(room, sizeof *history->runs);
-    history->values = calloc(room, sizeof *history->values);
-    history->changes = calloc(2 * room, sizeof *history->changes);
-    history->series = calloc(room, sizeof *history->series);
-    if (runs == NULL || history->runs == NULL || history->values == NULL ||
-        history->changes == NULL || history->series == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d runs", file->count);
+    TRY(rows_make(&runs, room));
+    TRY(rows_make(&history->runs, room));
+    TRY(rows_make(&history->values, room));
+    TRY(rows_make(&history->changes, 2 * (int64_t)room));
+    TRY(rows_make(&history->series, room));
     if (!(history->rule.error > 0))
         history->rule.error = HISTORY_ERROR;
     TRY(resolve_since(&since, file, rule->since));

@@ -1,8 +1,11 @@
 #include "harness/desk/compare/history/history_file.h"
 
 #include "harness/base/hash.h"
+#include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/system/write_all.h"
+#include "harness/base/words/intern.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/compare/comparison.h"
 #include "harness/desk/compare/location.h"
 #include "harness/text/json.h"
@@ -19,48 +22,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- Texts, each once --- */
-
-struct text {
-    struct text *next;
-    char bytes[];
-};
-
-enum { BUCKETS = 1 << 14 };
-
+/* What the entries share. */
 struct texts {
-    struct text *buckets[BUCKETS];
+    struct intern *once;
     const char *date; /* the last one that was read, and its seconds: that of many lines in a row */
     double seconds;
 };
-
-/* The same pointer for the same text; NULL: no memory is left. */
-static const char *text_once(struct texts *texts, const char *bytes)
-{
-    size_t size = strlen(bytes) + 1;
-    struct text **bucket = &texts->buckets[hash_add(HASH_EMPTY, bytes, size) % BUCKETS], *text;
-
-    for (text = *bucket; text != NULL; text = text->next)
-        if (strcmp(text->bytes, bytes) == 0)
-            return text->bytes;
-    text = malloc(sizeof *text + size);
-    if (text == NULL)
-        return NULL;
-    memcpy(text->bytes, bytes, size);
-    text->next = *bucket;
-    *bucket = text;
-    return text->bytes;
-}
-
-static void texts_close(struct texts *texts)
-{
-    for (int i = 0; texts != NULL && i < BUCKETS; i++)
-        for (struct text *text = texts->buckets[i], *next; text != NULL; text = next) {
-            next = text->next;
-            free(text);
-        }
-    free(texts);
-}
 
 /* --- Lines --- */
 
@@ -126,23 +93,41 @@ static bool is_conflict(const char *line)
            strncmp(line, ">>>>>>>", 7) == 0;
 }
 
-/* Why the line is no entry; NULL: it is one, or NULL texts in it where memory is out. */
-static const char *parse_line(struct history_entry *entry, const char *line, size_t length,
-                              struct texts *texts)
+/* Puts texts of the file's own in place of those that the entry has. */
+static enum status keep_texts(struct texts *texts, struct history_entry *entry)
 {
-    cJSON *object = strlen(line) == length ? cJSON_ParseWithOpts(line, NULL, 1) : NULL;
-    const char *why = is_conflict(line) ? "left by a merge conflict"
-                      : object == NULL  ? "not JSON"
-                                        : entry_of(entry, object, texts);
+    enum status status = STATUS_OK;
 
-    for (size_t i = 0; why == NULL && i < ARRAY_SIZE(members); i++)
-        *text_at(entry, &members[i]) = text_once(texts, *text_at(entry, &members[i]));
-    if (why == NULL) {
-        texts->date = entry->date;
-        texts->seconds = entry->seconds;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const char **text = text_at(entry, &members[i]);
+        uint32_t number;
+        TRY(intern_add(texts->once, *text, strlen(*text), &number));
+        *text = intern_text(texts->once, number);
     }
+
+out:
+    return status;
+}
+
+/* *why says why the line is no entry; NULL: it is one. */
+static enum status parse_line(struct history_entry *entry, const char *line, size_t length,
+                              struct texts *texts, const char **why)
+{
+    enum status status = STATUS_OK;
+    cJSON *object = strlen(line) == length ? cJSON_ParseWithOpts(line, NULL, 1) : NULL;
+
+    *why = is_conflict(line) ? "left by a merge conflict"
+           : object == NULL  ? "not JSON"
+                             : entry_of(entry, object, texts);
+    if (*why != NULL)
+        goto out;
+    TRY(keep_texts(texts, entry));
+    texts->date = entry->date;
+    texts->seconds = entry->seconds;
+
+out:
     cJSON_Delete(object);
-    return why;
+    return status;
 }
 
 /* --- Entries, each once --- */
@@ -187,9 +172,7 @@ static enum status entry_set_open(struct entry_set *known, size_t most)
     enum status status = STATUS_OK;
 
     for (known->size = 16; known->size < 2 * most; known->size *= 2) continue;
-    known->slots = calloc(known->size, sizeof *known->slots);
-    if (known->slots == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a history of %zu lines", most);
+    TRY(rows_make(&known->slots, known->size));
 
 out:
     return status;
@@ -213,10 +196,11 @@ static enum status parse(struct history_file *history, struct entry_set *known, 
     long number = 1;
 
     for (size_t i = 0; i < bytes; i++) lines += text[i] == '\n';
-    history->entries = calloc(lines + more, sizeof *history->entries);
-    history->texts = calloc(1, sizeof(struct texts));
-    if (history->entries == NULL || history->texts == NULL || lines + more > INT_MAX)
+    if (lines + more > INT_MAX)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a history of %zu lines", lines);
+    TRY(rows_make(&history->entries, lines + more));
+    TRY(rows_make(&history->texts, 1));
+    TRY(intern_open(&history->texts->once, SIZE_MAX));
     TRY(entry_set_open(known, lines + more));
     for (char *line = text, *end; line < text + bytes; line = end + 1, number++) {
         struct history_entry *entry = &history->entries[history->count];
@@ -226,14 +210,11 @@ static enum status parse(struct history_file *history, struct entry_set *known, 
         *end = '\0';
         if (line + strspn(line, " \t\r") == end)
             continue;
-        why = parse_line(entry, line, (size_t)(end - line), history->texts);
+        TRY(parse_line(entry, line, (size_t)(end - line), history->texts, &why));
         if (why != NULL) {
             note_damage(history, number, why);
             continue;
         }
-        for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-            if (*text_at(entry, &members[i]) == NULL)
-                FAIL(STATUS_OUT_OF_MEMORY, "no memory left for line %ld", number);
         entry->line = number;
         history->count += entry_set_add(known, history->entries, history->count) == NULL;
     }
@@ -246,29 +227,18 @@ out:
 static enum status read_text(int descriptor, const char *path, char **text, size_t *bytes)
 {
     enum status status = STATUS_OK;
-    size_t room = 1 << 16;
+    int64_t room = 0;
     ssize_t got = 1;
 
     *bytes = 0;
-    *text = malloc(room + 2);
-    while (*text != NULL && got != 0) {
-        char *longer = NULL;
-        got = read(descriptor, *text + *bytes, room - *bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
+    while (got != 0) {
+        TRY(rows_grow(text, *bytes + (1 << 16), &room));
+        got = read(descriptor, *text + *bytes, (size_t)room - *bytes - 2);
+        if (got < 0 && errno != EINTR)
             FAIL(STATUS_IO, "%s cannot be read: %s", path, strerror(errno));
-        *bytes += (size_t)got;
-        if (*bytes < room)
-            continue;
-        room *= 2;
-        longer = realloc(*text, room + 2);
-        if (longer == NULL)
-            free(*text);
-        *text = longer;
+        if (got > 0)
+            *bytes += (size_t)got;
     }
-    if (*text == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to read %s", path);
     (*text)[*bytes] = '\0';
 
 out:
@@ -312,22 +282,21 @@ out:
 
 void history_file_release(struct history_file *history)
 {
-    texts_close(history->texts);
+    if (history->texts != NULL)
+        intern_close(history->texts->once);
+    free(history->texts);
     free(history->entries);
     *history = (struct history_file){ .count = 0 };
 }
 
 void history_file_damages(const struct history_file *history, char *text, size_t size)
 {
-    size_t length = (size_t)snprintf(text, size, "%d damaged line%s: ", history->damaged,
-                                     history->damaged == 1 ? "" : "s");
-
-    for (int i = 0; i < history->damaged && i < HISTORY_DAMAGES && length < size; i++)
-        length +=
-            (size_t)snprintf(text + length, size - length, "%sline %ld (%s)", i > 0 ? ", " : "",
-                             history->damages[i].line, history->damages[i].why);
-    if (history->damaged > HISTORY_DAMAGES && length < size)
-        snprintf(text + length, size - length, " and %d more", history->damaged - HISTORY_DAMAGES);
+    snprintf(text, size, "%d damaged line%s: ", history->damaged, history->damaged == 1 ? "" : "s");
+    for (int i = 0; i < history->damaged && i < HISTORY_DAMAGES; i++)
+        text_append(text, size, "%sline %ld (%s)", i > 0 ? ", " : "", history->damages[i].line,
+                    history->damages[i].why);
+    if (history->damaged > HISTORY_DAMAGES)
+        text_append(text, size, " and %d more", history->damaged - HISTORY_DAMAGES);
 }
 
 /* --- Adding --- */
@@ -410,12 +379,7 @@ static enum status add_file(struct history_file *history, struct entry_set *know
             .value = value_of(row, compare_larger_is_better(&rule)),
             .repetitions = row->count > 0 ? row->count : row->repetitions,
         };
-        for (size_t j = 0; j < ARRAY_SIZE(members); j++) {
-            const char **text = text_at(entry, &members[j]);
-            *text = text_once(history->texts, *text);
-            if (*text == NULL)
-                FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %s", file->path);
-        }
+        TRY(keep_texts(history->texts, entry));
         there = entry_set_add(known, history->entries, history->count);
         if (there != NULL) {
             added->known++;

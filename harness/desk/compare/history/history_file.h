@@ -31,7 +31,7 @@ struct history_file {
     int count;
     int damaged;
     struct history_damage damages[HISTORY_DAMAGES];
-    void *texts;
+    struct texts *texts;
 };
 
 /* IO where it cannot be read. Damaged lines are no failure: the others count. */

@@ -1,6 +1,7 @@
 #include "harness/desk/compare/history/history_output.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/compare/comparison_output.h"
 #include "harness/desk/compare/history/change_points.h"
 #include "harness/text/json.h"
@@ -41,13 +42,13 @@ void history_sparkline(char *text, const double *values, int count, int columns,
 static void print_name(char text[NAME], const struct history_series *series)
 {
     const struct history_entry *run = series->runs[0];
-    size_t length = (size_t)snprintf(text, NAME, "%.180s", run->row);
 
+    snprintf(text, NAME, "%.180s", run->row);
     if (strcmp(run->metric, BENCHMARK_TIME) != 0)
-        length += (size_t)snprintf(text + length, NAME - length, " %.40s", run->metric);
+        text_append(text, NAME, " %.40s", run->metric);
     if (series->shares_name)
-        snprintf(text + length, NAME - length, " (work %.6s, %.8s)",
-                 run->work[0] != '\0' ? run->work : "unknown", run->statistic);
+        text_append(text, NAME, " (work %.6s, %.8s)", run->work[0] != '\0' ? run->work : "unknown",
+                    run->statistic);
 }
 
 static void print_spread(char text[COMPARISON_CELL], double spread)
@@ -154,16 +155,14 @@ static void print_machine(const struct page *page, const struct history *history
 /* "12 rows: 1 slower, 11 same". */
 static void print_counts(char *text, size_t size, const struct history *history)
 {
-    size_t length =
-        (size_t)snprintf(text, size, "%d row%s", history->count, history->count == 1 ? "" : "s");
     const char *separator = ": ";
 
+    snprintf(text, size, "%d row%s", history->count, history->count == 1 ? "" : "s");
     for (int i = 0; i < HISTORY_VERDICTS; i++) {
-        if (history->counts[i] == 0 || length >= size)
+        if (history->counts[i] == 0)
             continue;
-        length +=
-            (size_t)snprintf(text + length, size - length, "%s%d %s", separator, history->counts[i],
-                             history_verdict_name((enum history_verdict)i));
+        text_append(text, size, "%s%d %s", separator, history->counts[i],
+                    history_verdict_name((enum history_verdict)i));
         separator = ", ";
     }
 }

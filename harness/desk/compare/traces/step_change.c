@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/figures/student.h"
+#include "harness/base/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,11 +120,10 @@ static enum status round_side(struct making *making, const struct match *matches
 {
     enum status status = STATUS_OK;
     struct step_change *change = making->change;
-    struct rounded *rounded = malloc(((size_t)change->count + 1) * sizeof *rounded);
+    struct rounded *rounded = NULL;
     int64_t left = llround((double)making->sides[side].window_ns / making->units[side]);
 
-    if (rounded == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld parts", (long long)change->count);
+    TRY(rows_make(&rounded, change->count));
     change->step_ns[side] = left;
     for (int64_t i = 0; i < change->count; i++) {
         const struct time_part *part = matches[i].part[side];
@@ -302,12 +302,11 @@ static enum status find_pace(struct making *making, const struct match *matches)
     enum status status = STATUS_OK;
     struct step_change *change = making->change;
     struct device_pace *pace = &change->pace;
-    double *logs = malloc(((size_t)change->count + 1) * sizeof *logs), sums_ns[SIDES] = { 0 };
+    double *logs = NULL, sums_ns[SIDES] = { 0 };
     double middle;
     int others = 0;
 
-    if (logs == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld ratios", (long long)change->count);
+    TRY(rows_make(&logs, change->count));
     for (int64_t i = 0; i < change->count; i++)
         for (int side = 0; side < SIDES; side++)
             if (change->parts[i].kind == PART_COMPUTATION)
@@ -432,12 +431,12 @@ enum status step_change_make(struct step_change *change, const struct time_parts
 {
     enum status status = STATUS_OK;
     struct making making = { .change = change, .sides = sides, .summaries = summaries };
-    size_t room = (size_t)(sides[SIDE_BASE].count + sides[SIDE_NEW].count) + 1;
-    struct match *matches = malloc(room * sizeof *matches);
+    int64_t room = sides[SIDE_BASE].count + sides[SIDE_NEW].count;
+    struct match *matches = NULL;
 
-    *change = (struct step_change){ .parts = calloc(room, sizeof *change->parts) };
-    if (matches == NULL || change->parts == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu parts of steps", room);
+    *change = (struct step_change){ .parts = NULL };
+    TRY(rows_make(&matches, room));
+    TRY(rows_make(&change->parts, room));
     find_units(&making);
     change->count = match_parts(matches, sides);
     for (int64_t i = 0; i < change->count; i++) describe(&making, &change->parts[i], &matches[i]);

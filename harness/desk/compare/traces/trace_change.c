@@ -1,6 +1,8 @@
 #include "harness/desk/compare/traces/trace_change.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/compare/workload.h"
 
 #include <cjson/cJSON.h>
@@ -22,21 +24,16 @@ static enum status add_difference(struct trace_change *change, const char *name,
                                   const char *new)
 {
     enum status status = STATUS_OK;
-    size_t count = (size_t)change->difference_count + 1;
-    struct trace_difference *row =
-        reallocarray(change->differences, count, sizeof *change->differences);
+    struct trace_difference *row;
 
-    if (row == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu differences", count);
-    change->differences = row;
-    row += change->difference_count++;
-    *row = (struct trace_difference){
-        .name = strdup(name),
-        .side = { base != NULL ? strdup(base) : NULL, new != NULL ? strdup(new) : NULL },
-    };
-    if (row->name == NULL || (base != NULL && row->side[SIDE_BASE] == NULL) ||
-        (new != NULL && row->side[SIDE_NEW] == NULL))
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu differences", count);
+    TRY(rows_grow(&change->differences, change->difference_count + 1, &change->difference_room));
+    row = &change->differences[change->difference_count++];
+    *row = (struct trace_difference){ .name = NULL };
+    TRY(text_make(&row->name, "%s", name));
+    if (base != NULL)
+        TRY(text_make(&row->side[SIDE_BASE], "%s", base));
+    if (new != NULL)
+        TRY(text_make(&row->side[SIDE_NEW], "%s", new));
 
 out:
     return status;
@@ -251,40 +248,27 @@ void trace_change_words(char *text, size_t size, const struct trace_change *chan
     }
 }
 
-static size_t add_doubt(char *text, size_t size, size_t length, const char *doubt)
-{
-    int more = length < size
-                   ? snprintf(text + length, size - length, "%s%s", length > 0 ? " " : "", doubt)
-                   : 0;
-
-    return length + (size_t)more;
-}
-
 void trace_change_doubts(char *text, size_t size, const struct trace_change *change)
 {
     static const char *const names[SIDES] = { "base", "new" };
     const struct device_pace *pace = &change->step.pace;
-    char doubt[240], factor[QUANTITY_SIZE];
-    size_t length = 0;
+    char factor[QUANTITY_SIZE];
 
     text[0] = '\0';
-    for (int side = 0; side < SIDES; side++) {
-        if (!(change->other_cores[side] >= OTHER_CORES_MOST))
-            continue;
-        snprintf(doubt, sizeof doubt,
-                 "Other programs used %.2f cores while %s was recorded: what they cost is in its "
-                 "parts.",
-                 change->other_cores[side], names[side]);
-        length = add_doubt(text, size, length, doubt);
-    }
+    for (int side = 0; side < SIDES; side++)
+        if (change->other_cores[side] >= OTHER_CORES_MOST)
+            text_join(text, size, " ",
+                      "Other programs used %.2f cores while %s was recorded: what they cost is in "
+                      "its parts.",
+                      change->other_cores[side], names[side]);
     if (pace->parts == 0 || pace->other_work || fabs(log(pace->factor)) < log(1 + PACE_LEAST))
         return;
     quantity_factor(factor, pace->factor);
-    snprintf(doubt, sizeof doubt,
-             "Computation took %s as long by the same kernels (the median of %d parts): the device "
-             "itself ran %s, by its clock, its power or other programs.",
-             factor, pace->parts, pace->factor > 1 ? "slower" : "faster");
-    add_doubt(text, size, length, doubt);
+    text_join(
+        text, size, " ",
+        "Computation took %s as long by the same kernels (the median of %d parts): the device "
+        "itself ran %s, by its clock, its power or other programs.",
+        factor, pace->parts, pace->factor > 1 ? "slower" : "faster");
 }
 
 /* --- Both files --- */

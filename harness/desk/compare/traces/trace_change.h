@@ -25,6 +25,7 @@ struct trace_change {
     struct step_change step;
     struct trace_difference *differences;
     int difference_count;
+    int64_t difference_room;
     double other_cores[SIDES]; /* that other programs used meanwhile; NaN: the file does not say */
     struct untraced untraced[SIDES];
     bool confirmed; /* untraced steps differ as the traces do, as far as the files say */
