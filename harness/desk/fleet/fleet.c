@@ -2,6 +2,8 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/figures/student.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/intern.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,17 +14,12 @@
 #define MAD_SCALE      1.4826
 #define MAD_EFFICIENCY 0.37
 
-/* Zeros; NULL: no memory is left. */
-static void *array(int count, size_t size)
-{
-    return calloc(count > 0 ? (size_t)count : 1, size);
-}
-
 /* --- Figures --- */
 
 /* One figure of one machine, to be sorted by name and unit. */
 struct entry {
-    int name, unit, node;
+    uint32_t name, unit;
+    int node;
     double value;
 };
 
@@ -42,7 +39,7 @@ static double slowness(const struct fleet *fleet, const struct fleet_figure *fig
 {
     double ratio = log(value / figure->median);
 
-    return figure_is_time(fleet_name(fleet->names, figure->unit)) ? ratio : -ratio;
+    return figure_is_time(intern_text(fleet->names, figure->unit)) ? ratio : -ratio;
 }
 
 /* `scratch` has room for all entries. */
@@ -107,7 +104,7 @@ static void find_outliers(struct fleet *fleet, struct fleet_kind *kind, const st
             (struct fleet_outlier){ .node = entries[i].node,
                                     .figure = figure,
                                     .value = entries[i].value,
-                                    .off = figure_is_time(fleet_name(fleet->names, row->unit))
+                                    .off = figure_is_time(intern_text(fleet->names, row->unit))
                                                ? exp(slow) - 1
                                                : 1 - exp(-slow),
                                     .deviations = slow / row->noise,
@@ -121,15 +118,13 @@ static enum status compare_figures(struct fleet *fleet, struct fleet_kind *kind,
     struct entry *entries = NULL;
     double *scratch = NULL;
     int count = 0;
-    size_t room = 1;
+    int64_t room = 0;
 
-    for (int i = 0; i < kind->count; i++) room += (size_t)fleet->nodes[kind->nodes[i]].figure_count;
-    entries = calloc(room, sizeof *entries);
-    scratch = calloc(room, sizeof *scratch);
-    kind->figures = calloc(room, sizeof *kind->figures);
-    kind->outliers = calloc(room, sizeof *kind->outliers);
-    if (entries == NULL || scratch == NULL || kind->figures == NULL || kind->outliers == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the figures of %d machines", kind->count);
+    for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].figure_count;
+    TRY(rows_make(&entries, room));
+    TRY(rows_make(&scratch, room));
+    TRY(rows_make(&kind->figures, room));
+    TRY(rows_make(&kind->outliers, room));
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->figure_count; j++)
@@ -156,7 +151,8 @@ out:
 
 /* A setting, or a status, of one machine, to be sorted by both. */
 struct pair {
-    int name, value, node;
+    uint32_t name, value;
+    int node;
 };
 
 static int by_pair(const void *left, const void *right)
@@ -170,13 +166,16 @@ static int by_pair(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-/* The machines of `count` pairs; NULL: no memory is left. */
-static int *nodes_of(const struct pair *pairs, int count)
+/* The machines of `count` pairs. */
+static enum status nodes_of(int **nodes, const struct pair *pairs, int count)
 {
-    int *nodes = array(count, sizeof *nodes);
+    enum status status = STATUS_OK;
 
-    for (int i = 0; nodes != NULL && i < count; i++) nodes[i] = pairs[i].node;
-    return nodes;
+    TRY(rows_make(nodes, count));
+    for (int i = 0; i < count; i++) (*nodes)[i] = pairs[i].node;
+
+out:
+    return status;
 }
 
 /* The end of the pairs that begin at `from` and have its name, and its value too. */
@@ -203,15 +202,13 @@ static enum status add_without(struct fleet *fleet, struct fleet_kind *kind,
                                const struct pair *pairs, int from, int to)
 {
     enum status status = STATUS_OK;
-    bool *states = array(fleet->count, sizeof *states);
-    struct fleet_value *value = &kind->values[kind->value_count];
+    bool *states = NULL;
+    struct fleet_value *value = &kind->values[kind->value_count++];
 
-    *value = (struct fleet_value){ .name = pairs[from].name,
-                                   .value = fleet_names_add(fleet->names, "-"),
-                                   .nodes = array(kind->count, sizeof *value->nodes) };
-    kind->value_count++;
-    if (states == NULL || value->nodes == NULL || value->value < 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the settings of %d machines", kind->count);
+    *value = (struct fleet_value){ .name = pairs[from].name };
+    TRY(rows_make(&states, fleet->count));
+    TRY(rows_make(&value->nodes, kind->count));
+    TRY(intern_add(fleet->names, "-", 1, &value->value));
     for (int i = from; i < to; i++) states[pairs[i].node] = true;
     for (int i = 0; i < kind->count; i++)
         if (!states[kind->nodes[i]])
@@ -232,14 +229,10 @@ static enum status add_values(struct fleet *fleet, struct fleet_kind *kind,
         TRY(add_without(fleet, kind, pairs, from, to));
 
     for (int next; from < to; from = next) {
-        struct fleet_value *value = &kind->values[kind->value_count];
+        struct fleet_value *value = &kind->values[kind->value_count++];
         next = end_of(pairs, to, from, true);
-        *value = (struct fleet_value){ pairs[from].name, pairs[from].value, next - from,
-                                       nodes_of(pairs + from, next - from) };
-        if (value->nodes == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the settings of %d machines",
-                 kind->count);
-        kind->value_count++;
+        *value = (struct fleet_value){ pairs[from].name, pairs[from].value, next - from, NULL };
+        TRY(nodes_of(&value->nodes, pairs + from, next - from));
     }
     qsort(kind->values + first, (size_t)(kind->value_count - first), sizeof *kind->values,
           by_count);
@@ -253,14 +246,11 @@ static enum status compare_settings(struct fleet *fleet, struct fleet_kind *kind
     enum status status = STATUS_OK;
     struct pair *pairs = NULL;
     int count = 0;
-    size_t room = 1;
+    int64_t room = 0;
 
-    for (int i = 0; i < kind->count; i++)
-        room += (size_t)fleet->nodes[kind->nodes[i]].setting_count;
-    pairs = calloc(room, sizeof *pairs);
-    kind->values = calloc(2 * room, sizeof *kind->values);
-    if (pairs == NULL || kind->values == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the settings of %d machines", kind->count);
+    for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].setting_count;
+    TRY(rows_make(&pairs, room));
+    TRY(rows_make(&kind->values, 2 * room));
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->setting_count; j++)
@@ -284,13 +274,11 @@ static enum status compare_statuses(struct fleet *fleet, struct fleet_kind *kind
     enum status status = STATUS_OK;
     struct pair *pairs = NULL;
     int count = 0;
-    size_t room = 1;
+    int64_t room = 0;
 
-    for (int i = 0; i < kind->count; i++) room += (size_t)fleet->nodes[kind->nodes[i]].status_count;
-    pairs = calloc(room, sizeof *pairs);
-    kind->statuses = calloc(room, sizeof *kind->statuses);
-    if (pairs == NULL || kind->statuses == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %d machines", kind->count);
+    for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].status_count;
+    TRY(rows_make(&pairs, room));
+    TRY(rows_make(&kind->statuses, room));
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->status_count; j++)
@@ -299,15 +287,12 @@ static enum status compare_statuses(struct fleet *fleet, struct fleet_kind *kind
     }
     qsort(pairs, (size_t)count, sizeof *pairs, by_pair);
     for (int from = 0, to; from < count; from = to) {
-        struct fleet_status *row = &kind->statuses[kind->status_count];
+        struct fleet_status *row = &kind->statuses[kind->status_count++];
         to = end_of(pairs, count, from, true);
-        *row = (struct fleet_status){ pairs[from].name, pairs[from].value, to - from,
-                                      nodes_of(pairs + from, to - from), false };
-        if (row->nodes == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the rows of %d machines", kind->count);
-        row->odd = strcmp(fleet_name(fleet->names, row->value), "fail") == 0 &&
+        *row = (struct fleet_status){ pairs[from].name, pairs[from].value, to - from, NULL, false };
+        TRY(nodes_of(&row->nodes, pairs + from, to - from));
+        row->odd = strcmp(intern_text(fleet->names, row->value), "fail") == 0 &&
                    2 * row->count < kind->count;
-        kind->status_count++;
     }
 
 out:
@@ -334,22 +319,17 @@ static int by_size(const void *left, const void *right)
 static enum status find_kinds(struct fleet *fleet)
 {
     enum status status = STATUS_OK;
-    struct pair *pairs = array(fleet->count, sizeof *pairs);
+    struct pair *pairs = NULL;
 
-    fleet->kinds = array(fleet->count, sizeof *fleet->kinds);
-    if (pairs == NULL || fleet->kinds == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d machines", fleet->count);
+    TRY(rows_make(&pairs, fleet->count));
+    TRY(rows_make(&fleet->kinds, fleet->count));
     for (int i = 0; i < fleet->count; i++) pairs[i] = (struct pair){ fleet->nodes[i].kind, 0, i };
     qsort(pairs, (size_t)fleet->count, sizeof *pairs, by_kind);
     for (int from = 0, to; from < fleet->count; from = to) {
-        struct fleet_kind *kind = &fleet->kinds[fleet->kind_count];
+        struct fleet_kind *kind = &fleet->kinds[fleet->kind_count++];
         to = end_of(pairs, fleet->count, from, false);
-        *kind = (struct fleet_kind){ .name = pairs[from].name,
-                                     .count = to - from,
-                                     .nodes = nodes_of(pairs + from, to - from) };
-        if (kind->nodes == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d machines", fleet->count);
-        fleet->kind_count++;
+        *kind = (struct fleet_kind){ .name = pairs[from].name, .count = to - from };
+        TRY(nodes_of(&kind->nodes, pairs + from, to - from));
     }
     qsort(fleet->kinds, (size_t)fleet->kind_count, sizeof *fleet->kinds, by_size);
 
@@ -369,10 +349,9 @@ static int by_label(const void *left, const void *right)
 static enum status tell_apart(struct fleet *fleet)
 {
     enum status status = STATUS_OK;
-    struct node **sorted = array(fleet->count, sizeof *sorted);
+    struct node **sorted = NULL;
 
-    if (sorted == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d machines", fleet->count);
+    TRY(rows_make(&sorted, fleet->count));
     for (int i = 0; i < fleet->count; i++) sorted[i] = &fleet->nodes[i];
     qsort(sorted, (size_t)fleet->count, sizeof *sorted, by_label);
     for (int from = 0, to; from < fleet->count; from = to) {
@@ -408,14 +387,13 @@ static void gather_out(struct fleet *fleet, bool *is_out)
 enum status fleet_compare(struct fleet *fleet)
 {
     enum status status = STATUS_OK;
-    bool *is_out = array(fleet->count, sizeof *is_out);
+    bool *is_out = NULL;
     int tests = 0;
 
     TRY(tell_apart(fleet));
     TRY(find_kinds(fleet));
-    fleet->out = array(fleet->count, sizeof *fleet->out);
-    if (is_out == NULL || fleet->out == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d machines", fleet->count);
+    TRY(rows_make(&is_out, fleet->count));
+    TRY(rows_make(&fleet->out, fleet->count));
     for (int i = 0; i < fleet->count; i++) tests += fleet->nodes[i].figure_count;
     for (int k = 0; k < fleet->kind_count; k++) {
         TRY(compare_figures(fleet, &fleet->kinds[k], tests));
@@ -435,10 +413,9 @@ enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const
     enum status status = STATUS_OK;
     struct status_error first = { .status = STATUS_OK };
 
-    *fleet =
-        (struct fleet){ .names = fleet_names_open(), .nodes = array(count, sizeof *fleet->nodes) };
-    if (fleet->names == NULL || fleet->nodes == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d machines", count);
+    *fleet = (struct fleet){ .names = NULL };
+    TRY(intern_open(&fleet->names, SIZE_MAX));
+    TRY(rows_make(&fleet->nodes, count));
     for (int i = 0; i < count; i++) {
         enum status outcome = read(&fleet->nodes[fleet->count], fleet->names, paths[i]);
         if (outcome == STATUS_OUT_OF_MEMORY)
@@ -479,6 +456,6 @@ void fleet_release(struct fleet *fleet)
     free(fleet->nodes);
     free(fleet->kinds);
     free(fleet->out);
-    fleet_names_close(fleet->names);
+    intern_close(fleet->names);
     memset(fleet, 0, sizeof *fleet);
 }

@@ -24,7 +24,7 @@ enum {
 
 /* A figure of all machines of a kind. */
 struct fleet_figure {
-    int name, unit;
+    uint32_t name, unit;
     int count;                /* machines that have it */
     double median, low, high; /* in `unit` */
     double noise;             /* relative; NAN: fewer than FLEET_NODES_LEAST */
@@ -42,21 +42,21 @@ struct fleet_outlier {
 
 /* A setting that not all machines of a kind share: one of its values. */
 struct fleet_value {
-    int name, value;
+    uint32_t name, value;
     int count;  /* machines that have it */
     int *nodes; /* [count] */
 };
 
 /* A row that is low, or fails, on some machines. */
 struct fleet_status {
-    int name, value; /* "low" or "fail" */
+    uint32_t name, value; /* "low" or "fail" */
     int count;
     int *nodes; /* [count] */
     bool odd;   /* it fails there and not on most machines of the kind */
 };
 
 struct fleet_kind {
-    int name;
+    uint32_t name;
     int count;
     int *nodes; /* [count], of the fleet's */
     struct fleet_figure *figures;
@@ -70,7 +70,7 @@ struct fleet_kind {
 };
 
 struct fleet {
-    struct fleet_names *names;
+    struct intern *names; /* texts of all nodes */
     struct node *nodes;
     int count;
     struct fleet_kind *kinds; /* the commonest first */

@@ -1,6 +1,8 @@
 #include "harness/desk/fleet/fleet_output.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/words/intern.h"
+#include "harness/base/words/text.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>
@@ -15,19 +17,16 @@ enum { SCHEMA = 1, TEXT_SIZE = 2000, NAMED_MOST = 8, CELL_SIZE = 48 };
 static void print_nodes(char *text, size_t size, const struct fleet *fleet, const int *nodes,
                         int count)
 {
-    size_t length = 0;
-
     text[0] = '\0';
-    for (int i = 0; i < count && i < NAMED_MOST && length < size; i++)
-        length += (size_t)snprintf(text + length, size - length, "%s%s", i > 0 ? ", " : "",
-                                   fleet->nodes[nodes[i]].label);
-    if (count > NAMED_MOST && length < size)
-        snprintf(text + length, size - length, " and %d more", count - NAMED_MOST);
+    for (int i = 0; i < count && i < NAMED_MOST; i++)
+        text_join(text, size, ", ", "%s", fleet->nodes[nodes[i]].label);
+    if (count > NAMED_MOST)
+        text_append(text, size, " and %d more", count - NAMED_MOST);
 }
 
 static const char *unit_of(const struct fleet *fleet, const struct fleet_figure *figure)
 {
-    return fleet_name(fleet->names, figure->unit);
+    return intern_text(fleet->names, figure->unit);
 }
 
 static const struct fleet_figure *figure_of(const struct fleet_kind *kind,
@@ -63,7 +62,7 @@ static void print_outliers(const struct page *page, const struct fleet *fleet,
         const struct fleet_figure *figure = figure_of(kind, outlier);
         char value[QUANTITY_SIZE], median[QUANTITY_SIZE], off[CELL_SIZE], deviations[CELL_SIZE];
         const char *const cells[] = { fleet->nodes[outlier->node].label,
-                                      fleet_name(fleet->names, figure->name),
+                                      intern_text(fleet->names, figure->name),
                                       value,
                                       median,
                                       off,
@@ -100,8 +99,8 @@ static void print_statuses(const struct page *page, const struct fleet *fleet,
     for (int i = 0; i < kind->status_count; i++) {
         const struct fleet_status *row = &kind->statuses[i];
         char count[CELL_SIZE], nodes[TEXT_SIZE];
-        const char *judged = fleet_name(fleet->names, row->value);
-        const char *const cells[] = { fleet_name(fleet->names, row->name), judged, count, nodes };
+        const char *judged = intern_text(fleet->names, row->value);
+        const char *const cells[] = { intern_text(fleet->names, row->name), judged, count, nodes };
         const enum ink inks[] = {
             [1] = strcmp(judged, "fail") == 0 ? INK_BAD : INK_DOUBTFUL, [3] = INK_PLAIN
         };
@@ -124,7 +123,6 @@ static void print_settings(const struct page *page, const struct fleet *fleet,
                                              { "nodes", 5, 0 },
                                              { "which", PAGE_WRAP, 0 } };
     struct page_rows *rows;
-    int last = -1;
 
     if (kind->value_count == 0)
         return;
@@ -132,12 +130,11 @@ static void print_settings(const struct page *page, const struct fleet *fleet,
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < kind->value_count; i++) {
         const struct fleet_value *value = &kind->values[i];
-        bool commonest = value->name != last;
+        bool commonest = i == 0 || value->name != value[-1].name;
         char count[CELL_SIZE], nodes[TEXT_SIZE];
-        const char *const cells[] = { commonest ? fleet_name(fleet->names, value->name) : "",
-                                      fleet_name(fleet->names, value->value), count, nodes };
+        const char *const cells[] = { commonest ? intern_text(fleet->names, value->name) : "",
+                                      intern_text(fleet->names, value->value), count, nodes };
 
-        last = value->name;
         snprintf(count, sizeof count, "%d", value->count);
         if (commonest && 2 * value->count > kind->count)
             strcpy(nodes, "the others");
@@ -164,7 +161,7 @@ static void print_figures(const struct page *page, const struct fleet *fleet,
     for (int i = 0; i < kind->figure_count; i++) {
         const struct fleet_figure *figure = &kind->figures[i];
         char median[QUANTITY_SIZE], low[QUANTITY_SIZE], high[QUANTITY_SIZE], noise[CELL_SIZE] = "-";
-        const char *const cells[] = { fleet_name(fleet->names, figure->name),
+        const char *const cells[] = { intern_text(fleet->names, figure->name),
                                       median,
                                       noise,
                                       low,
@@ -192,7 +189,7 @@ static void print_kind(const struct page *page, const struct fleet *fleet,
     char title[600];
 
     snprintf(title, sizeof title, "%d node%s: %s", kind->count, kind->count == 1 ? "" : "s",
-             fleet_name(fleet->names, kind->name));
+             intern_text(fleet->names, kind->name));
     page_title(page, title);
     if (kind->count < FLEET_NODES_LEAST)
         page_paragraph(page, INK_DOUBTFUL,
@@ -208,29 +205,23 @@ static void print_kind(const struct page *page, const struct fleet *fleet,
 /* "(gemm_fp32 10% less; numerics_gemm fails)" of one machine. */
 static void print_why(char *text, size_t size, const struct fleet *fleet, int node)
 {
-    size_t length = 0;
-
     text[0] = '\0';
     for (int k = 0; k < fleet->kind_count; k++) {
         const struct fleet_kind *kind = &fleet->kinds[k];
-        for (int i = 0; i < kind->outlier_count && length < size; i++) {
+        for (int i = 0; i < kind->outlier_count; i++) {
             const struct fleet_outlier *outlier = &kind->outliers[i];
             const struct fleet_figure *figure = figure_of(kind, outlier);
             char off[CELL_SIZE];
             if (outlier->node != node || outlier->doubtful)
                 continue;
             print_off(off, outlier, unit_of(fleet, figure));
-            length +=
-                (size_t)snprintf(text + length, size - length, "%s%s %s", length > 0 ? ", " : "",
-                                 fleet_name(fleet->names, figure->name), off);
+            text_join(text, size, ", ", "%s %s", intern_text(fleet->names, figure->name), off);
         }
-        for (int i = 0; i < kind->status_count && length < size; i++) {
+        for (int i = 0; i < kind->status_count; i++) {
             const struct fleet_status *row = &kind->statuses[i];
-            for (int j = 0; row->odd && j < row->count && length < size; j++)
+            for (int j = 0; row->odd && j < row->count; j++)
                 if (row->nodes[j] == node)
-                    length += (size_t)snprintf(text + length, size - length, "%s%s fails",
-                                               length > 0 ? ", " : "",
-                                               fleet_name(fleet->names, row->name));
+                    text_join(text, size, ", ", "%s fails", intern_text(fleet->names, row->name));
         }
     }
 }
@@ -290,7 +281,7 @@ static void add_kind(struct json *json, cJSON *array, const struct fleet *fleet,
 {
     cJSON *to = json_object(json, array, NULL), *rows, *object;
 
-    json_text(json, to, "name", fleet_name(fleet->names, kind->name));
+    json_text(json, to, "name", intern_text(fleet->names, kind->name));
     json_integer(json, to, "node_count", kind->count);
     rows = json_array(json, to, "outliers");
     for (int i = 0; i < kind->outlier_count; i++) {
@@ -299,7 +290,7 @@ static void add_kind(struct json *json, cJSON *array, const struct fleet *fleet,
         object = json_object(json, rows, NULL);
         json_text(json, object, "node", fleet->nodes[outlier->node].label);
         json_text(json, object, "file", fleet->nodes[outlier->node].path);
-        json_text(json, object, "figure", fleet_name(fleet->names, figure->name));
+        json_text(json, object, "figure", intern_text(fleet->names, figure->name));
         json_text(json, object, "unit", unit_of(fleet, figure));
         json_number(json, object, "value", outlier->value);
         json_number(json, object, "median", figure->median);
@@ -311,8 +302,8 @@ static void add_kind(struct json *json, cJSON *array, const struct fleet *fleet,
     for (int i = 0; i < kind->status_count; i++) {
         const struct fleet_status *row = &kind->statuses[i];
         object = json_object(json, rows, NULL);
-        json_text(json, object, "check", fleet_name(fleet->names, row->name));
-        json_text(json, object, "status", fleet_name(fleet->names, row->value));
+        json_text(json, object, "check", intern_text(fleet->names, row->name));
+        json_text(json, object, "status", intern_text(fleet->names, row->value));
         json_bool(json, object, "odd", row->odd);
         add_nodes(json, object, fleet, row->nodes, row->count);
     }
@@ -320,15 +311,15 @@ static void add_kind(struct json *json, cJSON *array, const struct fleet *fleet,
     for (int i = 0; i < kind->value_count; i++) {
         const struct fleet_value *value = &kind->values[i];
         object = json_object(json, rows, NULL);
-        json_text(json, object, "setting", fleet_name(fleet->names, value->name));
-        json_text(json, object, "value", fleet_name(fleet->names, value->value));
+        json_text(json, object, "setting", intern_text(fleet->names, value->name));
+        json_text(json, object, "value", intern_text(fleet->names, value->value));
         add_nodes(json, object, fleet, value->nodes, value->count);
     }
     rows = json_array(json, to, "figures");
     for (int i = 0; i < kind->figure_count; i++) {
         const struct fleet_figure *figure = &kind->figures[i];
         object = json_object(json, rows, NULL);
-        json_text(json, object, "figure", fleet_name(fleet->names, figure->name));
+        json_text(json, object, "figure", intern_text(fleet->names, figure->name));
         json_text(json, object, "unit", unit_of(fleet, figure));
         json_integer(json, object, "node_count", figure->count);
         json_number(json, object, "median", figure->median);

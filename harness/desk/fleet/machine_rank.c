@@ -2,6 +2,8 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/intern.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>
@@ -13,8 +15,8 @@ static const struct node_figure *find(const struct fleet *fleet, const struct no
                                       const struct own_figure *figure)
 {
     for (int i = 0; i < node->figure_count; i++)
-        if (strcmp(fleet_name(fleet->names, node->figures[i].name), figure->name) == 0 &&
-            strcmp(fleet_name(fleet->names, node->figures[i].unit), figure->unit) == 0)
+        if (strcmp(intern_text(fleet->names, node->figures[i].name), figure->name) == 0 &&
+            strcmp(intern_text(fleet->names, node->figures[i].unit), figure->unit) == 0)
             return &node->figures[i];
     return NULL;
 }
@@ -47,14 +49,13 @@ enum status machine_ranks_make(struct machine_ranks *standings, const struct own
                                int count, const struct fleet *fleet, const char *kind)
 {
     enum status status = STATUS_OK;
-    double *values = calloc((size_t)fleet->count + 1, sizeof *values);
+    double *values = NULL;
 
-    *standings =
-        (struct machine_ranks){ .items = calloc((size_t)count + 1, sizeof(struct machine_rank)) };
-    if (values == NULL || standings->items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the figures of %d machines", fleet->count);
+    *standings = (struct machine_ranks){ .items = NULL };
+    TRY(rows_make(&values, fleet->count));
+    TRY(rows_make(&standings->items, count));
     for (int k = 0; k < fleet->kind_count; k++) {
-        if (strcmp(fleet_name(fleet->names, fleet->kinds[k].name), kind) != 0)
+        if (strcmp(intern_text(fleet->names, fleet->kinds[k].name), kind) != 0)
             continue;
         standings->nodes = fleet->kinds[k].count;
         for (int i = 0; i < count; i++) {

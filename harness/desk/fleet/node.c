@@ -1,7 +1,9 @@
 #include "harness/desk/fleet/node.h"
 
 #include "harness/base/figures/quantity.h"
-#include "harness/base/hash.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/intern.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/compare/benchmark_file.h"
 #include "harness/desk/compare/lenient_json.h"
 #include "harness/text/json.h"
@@ -10,96 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- Names --- */
-
-struct fleet_names {
-    char **texts;
-    int count;
-    int *slots; /* 1 + a number; 0: free; open addressing */
-    size_t slot_count;
-};
-
-struct fleet_names *fleet_names_open(void)
-{
-    return calloc(1, sizeof(struct fleet_names));
-}
-
-void fleet_names_close(struct fleet_names *names)
-{
-    if (names == NULL)
-        return;
-    for (int i = 0; i < names->count; i++) free(names->texts[i]);
-    free(names->texts);
-    free(names->slots);
-    free(names);
-}
-
-/* The slot of a text, or the free one that it would get. */
-static size_t find_slot(const struct fleet_names *names, const char *text)
-{
-    size_t at = hash_add(HASH_EMPTY, text, strlen(text)) & (names->slot_count - 1);
-
-    while (names->slots[at] != 0 && strcmp(names->texts[names->slots[at] - 1], text) != 0)
-        at = (at + 1) & (names->slot_count - 1);
-    return at;
-}
-
-static bool grow(struct fleet_names *names)
-{
-    size_t count = names->slot_count == 0 ? 256 : 2 * names->slot_count;
-    char **texts = reallocarray(names->texts, count / 2, sizeof *texts);
-    int *slots = calloc(count, sizeof *slots);
-
-    if (texts != NULL)
-        names->texts = texts;
-    if (texts == NULL || slots == NULL) {
-        free(slots);
-        return false;
-    }
-    free(names->slots);
-    names->slots = slots;
-    names->slot_count = count;
-    for (int i = 0; i < names->count; i++) slots[find_slot(names, names->texts[i])] = i + 1;
-    return true;
-}
-
-int fleet_names_add(struct fleet_names *names, const char *text)
-{
-    size_t at;
-    char *copy;
-
-    if (2 * (size_t)names->count >= names->slot_count && !grow(names))
-        return -1;
-    at = find_slot(names, text);
-    if (names->slots[at] != 0)
-        return names->slots[at] - 1;
-    copy = strdup(text);
-    if (copy == NULL)
-        return -1;
-    names->texts[names->count++] = copy;
-    names->slots[at] = names->count;
-    return names->count - 1;
-}
-
-const char *fleet_name(const struct fleet_names *names, int number)
-{
-    return names->texts[number];
-}
-
-static enum status name_of(int *number, struct fleet_names *names, const char *text)
-{
-    enum status status = STATUS_OK;
-
-    *number = fleet_names_add(names, text);
-    if (*number < 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the names in these files");
-
-out:
-    return status;
-}
-
-/* --- A file --- */
 
 /* Facts of the context that machines of a kind should share. What names the kind is not among them. */
 static const char *const shared_facts[] = {
@@ -158,7 +70,12 @@ static bool is_disturbance(const char *name)
     return false;
 }
 
-static enum status add_setting(struct node *node, struct fleet_names *names, const char *name,
+static enum status name_of(uint32_t *number, struct intern *names, const char *text)
+{
+    return intern_add(names, text, strlen(text), number);
+}
+
+static enum status add_setting(struct node *node, struct intern *names, const char *name,
                                const char *value)
 {
     enum status status = STATUS_OK;
@@ -172,7 +89,7 @@ out:
     return status;
 }
 
-static enum status add_figure(struct node *node, struct fleet_names *names, const char *name,
+static enum status add_figure(struct node *node, struct intern *names, const char *name,
                               const char *unit, double value)
 {
     enum status status = STATUS_OK;
@@ -187,7 +104,7 @@ out:
     return status;
 }
 
-static enum status add_status(struct node *node, struct fleet_names *names, const char *name,
+static enum status add_status(struct node *node, struct intern *names, const char *name,
                               const char *value)
 {
     enum status status = STATUS_OK;
@@ -201,7 +118,7 @@ out:
     return status;
 }
 
-static enum status take_row(struct node *node, struct fleet_names *names, const cJSON *row)
+static enum status take_row(struct node *node, struct intern *names, const cJSON *row)
 {
     enum status status = STATUS_OK;
     const char *name = json_text_of(row, "name"), *unit = json_text_of(row, "unit"),
@@ -222,7 +139,7 @@ out:
     return status;
 }
 
-static enum status take_context(struct node *node, struct fleet_names *names, const cJSON *context)
+static enum status take_context(struct node *node, struct intern *names, const cJSON *context)
 {
     enum status status = STATUS_OK;
     const char *host = json_text_of(context, "host_name"),
@@ -255,19 +172,17 @@ static enum status node_open(struct node *node, const char *path, int rows)
     enum status status = STATUS_OK;
     size_t room = (size_t)rows + ARRAY_SIZE(shared_facts);
 
-    *node = (struct node){ .path = strdup(path),
-                           .figures = calloc(room, sizeof *node->figures),
-                           .settings = calloc(room, sizeof *node->settings),
-                           .statuses = calloc(room, sizeof *node->statuses) };
-    if (node->path == NULL || node->figures == NULL || node->settings == NULL ||
-        node->statuses == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %.100s", path);
+    *node = (struct node){ .path = NULL };
+    TRY(text_make(&node->path, "%s", path));
+    TRY(rows_make(&node->figures, room));
+    TRY(rows_make(&node->settings, room));
+    TRY(rows_make(&node->statuses, room));
 
 out:
     return status;
 }
 
-enum status node_read(struct node *node, struct fleet_names *names, const char *path)
+enum status node_read(struct node *node, struct intern *names, const char *path)
 {
     enum status status = STATUS_OK;
     cJSON *root = NULL;
@@ -299,7 +214,7 @@ static const struct bench_figure {
     { "flops_per_second", "FLOP/s", 1 },
 };
 
-static enum status take_bench_figures(struct node *node, struct fleet_names *names,
+static enum status take_bench_figures(struct node *node, struct intern *names,
                                       const struct benchmark_file *file,
                                       const struct bench_figure *figure)
 {
@@ -314,7 +229,7 @@ out:
     return status;
 }
 
-enum status node_read_bench(struct node *node, struct fleet_names *names, const char *path)
+enum status node_read_bench(struct node *node, struct intern *names, const char *path)
 {
     enum status status = STATUS_OK;
     struct benchmark_file file = { .path = NULL };

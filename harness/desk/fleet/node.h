@@ -14,33 +14,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Texts of all nodes, each stored once, by number from 0. */
-struct fleet_names;
-struct fleet_names *fleet_names_open(void); /* NULL: no memory is left */
-void fleet_names_close(struct fleet_names *names);
-int fleet_names_add(struct fleet_names *names, const char *text); /* -1: no memory is left */
-const char *fleet_name(const struct fleet_names *names, int number);
+struct intern;
 
 struct node_figure {
-    int name, unit;
+    uint32_t name, unit; /* texts are numbers in the names of all nodes */
     double value;
 };
 
 struct node_setting {
-    int name, value;
+    uint32_t name, value;
 };
 
 struct node_status {
-    int name, value; /* of a row that is low or fails, and "low" or "fail" */
+    uint32_t name, value; /* of a row that is low or fails, and "low" or "fail" */
 };
 
 struct node {
     char *path;
     char label[128]; /* the host's name, with the number of the device where that is not 0 */
-    int kind;        /* the device and the processor: nodes of a kind are compared */
-    int fit;         /* "yes", "with care", "no" */
-    int date;
+    uint32_t kind;   /* the device and the processor: nodes of a kind are compared */
+    uint32_t fit;    /* "yes", "with care", "no" */
+    uint32_t date;
     bool
         disturbed; /* others used its cores or its host took some: its figures may be low for that reason */
 
@@ -54,7 +50,7 @@ struct node {
 
 /* Reads a file of doctor, or of bench. IO: it cannot be read; BAD_INPUT: it is none; OUT_OF_MEMORY. Release in
  * every case. */
-typedef enum status node_reader(struct node *node, struct fleet_names *names, const char *path);
+typedef enum status node_reader(struct node *node, struct intern *names, const char *path);
 node_reader node_read, node_read_bench;
 void node_release(struct node *node);
 

@@ -1,4 +1,5 @@
 /* Which machine of many is named, and that healthy ones are not. */
+#include "harness/base/words/intern.h"
 #include "harness/desk/fleet/fleet.h"
 
 #include "harness/base/random.h"
@@ -43,11 +44,18 @@ static double noise(struct random *random, enum shape shape)
     return normal / sqrt(chi / 5);
 }
 
+static uint32_t number_of(struct intern *names, const char *text)
+{
+    uint32_t number;
+
+    assert_int_equal(intern_add(names, text, strlen(text), &number), STATUS_OK);
+    return number;
+}
+
 static void made_open(struct fleet *fleet, int count)
 {
-    *fleet = (struct fleet){ .names = fleet_names_open(),
-                             .nodes = calloc((size_t)count, sizeof *fleet->nodes),
-                             .count = count };
+    *fleet = (struct fleet){ .nodes = calloc((size_t)count, sizeof *fleet->nodes), .count = count };
+    assert_int_equal(intern_open(&fleet->names, SIZE_MAX), STATUS_OK);
     for (int i = 0; i < count; i++) {
         struct node *node = &fleet->nodes[i];
         node->figures = calloc(FIGURES, sizeof *node->figures);
@@ -55,7 +63,7 @@ static void made_open(struct fleet *fleet, int count)
         node->statuses = calloc(4, sizeof *node->statuses);
         assert_true(asprintf(&node->path, "files/doctor-%d.json", i) > 0);
         snprintf(node->label, sizeof node->label, "node%d", i);
-        node->kind = fleet_names_add(fleet->names, "CPU device; AMD EPYC");
+        node->kind = number_of(fleet->names, "CPU device; AMD EPYC");
     }
 }
 
@@ -71,8 +79,8 @@ static void made_healthy(struct fleet *fleet, int count, double spread, enum sha
         node->figure_count = FIGURES;
         for (int j = 0; j < FIGURES; j++)
             node->figures[j] =
-                (struct node_figure){ fleet_names_add(fleet->names, figures[j].name),
-                                      fleet_names_add(fleet->names, figures[j].unit),
+                (struct node_figure){ number_of(fleet->names, figures[j].name),
+                                      number_of(fleet->names, figures[j].unit),
                                       figures[j].value * exp(spread * noise(&random, shape)) };
     }
 }
@@ -87,16 +95,15 @@ static void add_setting(struct fleet *fleet, int node, const char *name, const c
     struct node *to = &fleet->nodes[node];
 
     to->settings[to->setting_count++] =
-        (struct node_setting){ fleet_names_add(fleet->names, name),
-                               fleet_names_add(fleet->names, value) };
+        (struct node_setting){ number_of(fleet->names, name), number_of(fleet->names, value) };
 }
 
 static void add_status(struct fleet *fleet, int node, const char *name, const char *value)
 {
     struct node *to = &fleet->nodes[node];
 
-    to->statuses[to->status_count++] = (struct node_status){ fleet_names_add(fleet->names, name),
-                                                             fleet_names_add(fleet->names, value) };
+    to->statuses[to->status_count++] =
+        (struct node_status){ number_of(fleet->names, name), number_of(fleet->names, value) };
 }
 
 /* --- Figures --- */
@@ -120,9 +127,9 @@ static void a_figure_that_is_a_tenth_low_is_named(void **state)
         assert_int_equal(fleet.out[0], node);
         assert_int_equal(fleet.kinds[0].outlier_count, 1);
         assert_string_equal(
-            fleet_name(fleet.names, planted->name),
-            fleet_name(fleet.names,
-                       fleet.kinds[0].figures[fleet.kinds[0].outliers[0].figure].name));
+            intern_text(fleet.names, planted->name),
+            intern_text(fleet.names,
+                        fleet.kinds[0].figures[fleet.kinds[0].outliers[0].figure].name));
         assert_float_equal(fleet.kinds[0].outliers[0].off, 0.1, 0.02);
         fleet_release(&fleet);
     }
@@ -238,7 +245,7 @@ static void machines_of_another_kind_are_not_compared(void **state)
 
     made_healthy(&fleet, 24, 0.01, NORMAL, 5);
     for (int i = 0; i < 10; i++) {
-        fleet.nodes[2 * i].kind = fleet_names_add(fleet.names, "NVIDIA H200");
+        fleet.nodes[2 * i].kind = number_of(fleet.names, "NVIDIA H200");
         for (int j = 0; j < FIGURES; j++) fleet.nodes[2 * i].figures[j].value *= 5;
     }
     compare(&fleet);
@@ -265,13 +272,13 @@ static void settings_that_differ_are_listed_by_value(void **state)
     compare(&fleet);
     kind = &fleet.kinds[0];
     assert_int_equal(kind->value_count, 4);
-    assert_string_equal(fleet_name(fleet.names, kind->values[0].value), "performance");
+    assert_string_equal(intern_text(fleet.names, kind->values[0].value), "performance");
     assert_int_equal(kind->values[0].count, 5);
-    assert_string_equal(fleet_name(fleet.names, kind->values[1].value), "powersave");
+    assert_string_equal(intern_text(fleet.names, kind->values[1].value), "powersave");
     assert_int_equal(kind->values[1].nodes[0], 4);
-    assert_string_equal(fleet_name(fleet.names, kind->values[2].value), "-");
+    assert_string_equal(intern_text(fleet.names, kind->values[2].value), "-");
     assert_int_equal(kind->values[2].count, 5);
-    assert_string_equal(fleet_name(fleet.names, kind->values[3].value), "1");
+    assert_string_equal(intern_text(fleet.names, kind->values[3].value), "1");
     assert_int_equal(kind->values[3].nodes[0], 5);
     assert_int_equal(fleet.out_count, 0);
     fleet_release(&fleet);
@@ -378,7 +385,7 @@ static void files_are_read_and_broken_ones_skipped(void **state)
     assert_int_equal(fleet.count, 2);
     node = &fleet.nodes[0];
     assert_string_equal(node->label, "n1 device 3");
-    assert_string_equal(fleet_name(fleet.names, node->kind), "GPU; X");
+    assert_string_equal(intern_text(fleet.names, node->kind), "GPU; X");
     assert_int_equal(node->figure_count, 1); /* a time of 0 is none, and memory is no speed */
     assert_float_equal(node->figures[0].value, 5e9, 1);
     assert_int_equal(node->setting_count, 2);
@@ -477,7 +484,7 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
         fleet.nodes[i].figures[6].value = (100 + i) * 1e9; /* gemm_fp32 */
         fleet.nodes[i].figures[8].value = 400 + i;         /* launch */
     }
-    fleet.nodes[5].kind = fleet_names_add(fleet.names, "other");
+    fleet.nodes[5].kind = number_of(fleet.names, "other");
     compare(&fleet);
     assert_int_equal(
         machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "CPU device; AMD EPYC"),
