@@ -4,6 +4,8 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/base/figures/statistics.h"
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>
@@ -144,11 +146,9 @@ enum status device_links_measure(struct device_links *links, struct device *devi
     *links = (struct device_links){ .devices = devices };
     if (devices < 2)
         goto out;
-    links->ways = calloc((size_t)devices * (size_t)devices, sizeof *links->ways);
-    memory.host = malloc(LARGE_BYTES);
-    memory.back = malloc(LARGE_BYTES);
-    if (links->ways == NULL || memory.host == NULL || memory.back == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for copies between %d devices", devices);
+    TRY(rows_make(&links->ways, (int64_t)devices * devices));
+    TRY(rows_make(&memory.host, LARGE_BYTES));
+    TRY(rows_make(&memory.back, LARGE_BYTES));
     fill(memory.host);
     for (int from = 0; from < devices; from++)
         for (int to = 0; to < devices; to++)
@@ -185,10 +185,8 @@ static const char *first_trouble(const struct device_links *links, const char *o
 /* "NVLink, 18 links up: 12 ways; unknown: 2 ways" */
 static void print_kinds(const struct device_links *links, char *text, size_t size)
 {
-    size_t length = 0;
-
     text[0] = '\0';
-    for (int i = 0; i < links->count && length < size; i++) {
+    for (int i = 0; i < links->count; i++) {
         const char *kind = links->ways[i].link.kind;
         int count = 0;
         bool is_first = true;
@@ -198,9 +196,7 @@ static void print_kinds(const struct device_links *links, char *text, size_t siz
                 count++;
             }
         if (is_first)
-            length +=
-                (size_t)snprintf(text + length, size - length, "%s%s: %d ways",
-                                 length > 0 ? "; " : "", kind[0] != '\0' ? kind : "unknown", count);
+            text_join(text, size, "; ", "%s: %d ways", kind[0] != '\0' ? kind : "unknown", count);
     }
 }
 

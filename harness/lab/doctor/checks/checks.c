@@ -1,5 +1,7 @@
 #include "harness/lab/doctor/checks/checks.h"
 
+#include "harness/base/words/text.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,17 +65,13 @@ const char *checks_fitness(const struct checks *checks, char *names, size_t size
     enum check_status worst = checks->counts[CHECK_FAIL] > 0  ? CHECK_FAIL
                               : checks->counts[CHECK_LOW] > 0 ? CHECK_LOW
                                                               : CHECK_OK;
-    size_t length = 0;
     int named = 0;
 
-    snprintf(names, size, "%s", "");
-    for (int i = 0; i < checks->count && worst != CHECK_OK && length < size; i++) {
-        if (checks->rows[i].status != worst || named++ >= CHECKS_NAMED)
-            continue;
-        length += (size_t)snprintf(names + length, size - length, "%s%s", length > 0 ? ", " : "",
-                                   checks->rows[i].name);
-    }
-    if (named > CHECKS_NAMED && length < size)
-        snprintf(names + length, size - length, " and %d more", named - CHECKS_NAMED);
+    names[0] = '\0';
+    for (int i = 0; i < checks->count && worst != CHECK_OK; i++)
+        if (checks->rows[i].status == worst && named++ < CHECKS_NAMED)
+            text_join(names, size, ", ", "%s", checks->rows[i].name);
+    if (named > CHECKS_NAMED)
+        text_append(names, size, " and %d more", named - CHECKS_NAMED);
     return worst == CHECK_OK ? "yes" : worst == CHECK_LOW ? "with care" : "no";
 }

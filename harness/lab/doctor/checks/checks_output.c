@@ -1,5 +1,7 @@
 #include "harness/lab/doctor/checks/checks_output.h"
 
+#include "harness/base/words/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +43,14 @@ static const enum ink status_inks[CHECK_STATUSES] = {
 
 static void print_counts(char *text, size_t size, const struct checks *checks)
 {
-    size_t length = (size_t)snprintf(text, size, "%d checks: ", checks->count);
     const char *separator = "";
 
+    snprintf(text, size, "%d checks: ", checks->count);
     for (int i = 0; i < CHECK_STATUSES; i++) {
-        if (checks->counts[i] == 0 || length >= size)
+        if (checks->counts[i] == 0)
             continue;
-        length += (size_t)snprintf(text + length, size - length, "%s%d %s", separator,
-                                   checks->counts[i], check_status_name((enum check_status)i));
+        text_append(text, size, "%s%d %s", separator, checks->counts[i],
+                    check_status_name((enum check_status)i));
         separator = ", ";
     }
 }

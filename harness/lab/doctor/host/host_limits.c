@@ -1,6 +1,7 @@
 #include "harness/lab/doctor/host/host_limits.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/rows.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -60,10 +61,10 @@ static enum status measure_copy(double *rate, int64_t bytes)
 {
     enum status status = STATUS_OK;
     double best_ns = INFINITY;
-    char *from = malloc((size_t)bytes), *to = malloc((size_t)bytes);
+    char *from = NULL, *to = NULL;
 
-    if (from == NULL || to == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to copy %lld bytes", (long long)bytes);
+    TRY(rows_make(&from, bytes));
+    TRY(rows_make(&to, bytes));
     memset(from, 1, (size_t)bytes);
     memset(to, 2, (size_t)bytes); /* No page is new when the copies are timed. */
     for (int try = 0; try < TRIES; try++) {

@@ -2,6 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
 #include "harness/base/system/cpu_times.h"
 #include "harness/lab/doctor/host/disturbance.h"
 #include "scenarios/training/settings/knobs.h"
@@ -72,14 +73,7 @@ static enum status add_time(struct soak_part *part, double step_ns)
 {
     enum status status = STATUS_OK;
 
-    if (part->iterations == part->room) {
-        int64_t room = part->room > 0 ? 2 * part->room : 1024;
-        double *grown = realloc(part->step_ns, (size_t)room * sizeof *grown);
-        if (grown == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld step times", (long long)room);
-        part->step_ns = grown;
-        part->room = room;
-    }
+    TRY(rows_grow(&part->step_ns, part->iterations + 1, &part->room));
     part->step_ns[part->iterations++] = step_ns;
 
 out:
