@@ -3,6 +3,7 @@
  * norm, clipping by it, and AdamW. */
 #include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
+#include "harness/base/rows.h"
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/model_optimizer.h"
 #include "scenarios/training/settings/roles.h"
@@ -78,13 +79,11 @@ static enum status open_set(struct bench_work *work, int copy)
                                              .max_norm = MAX_NORM };
     struct set *set = &own->sets[copy];
     enum dtype dtype = work->bench->dtype;
-    size_t count = (size_t)own->tensors, at = 0;
+    size_t at = 0;
 
-    set->values = calloc(count, sizeof *set->values);
-    set->gradients = calloc(count, sizeof *set->gradients);
-    set->parameters = calloc(count, sizeof *set->parameters);
-    if (set->values == NULL || set->gradients == NULL || set->parameters == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d tensors", own->tensors);
+    TRY(rows_make(&set->values, own->tensors));
+    TRY(rows_make(&set->gradients, own->tensors));
+    TRY(rows_make(&set->parameters, own->tensors));
     for (int i = 0; i < own->tensors; i++) {
         char *value = (char *)operand_at(&own->value, copy) + at * dtype_bytes(dtype);
         char *gradient = (char *)operand_at(&own->gradient, copy) + at * dtype_bytes(dtype);
@@ -121,12 +120,11 @@ static enum status check(struct bench_work *work)
     enum status status = STATUS_OK;
     struct own *own = work->own;
     struct operand *weights = own->master.count > 0 ? &own->master : &own->value;
-    double *before = malloc((size_t)own->elements * sizeof *before), squares = 0, scale;
+    double *before = NULL, squares = 0, scale;
     int tensor = 0;
     int64_t end = elements_of(own, 0);
 
-    if (before == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %lld weights", (long long)own->elements);
+    TRY(rows_make(&before, own->elements));
     for (int64_t i = 0; i < own->elements; i++) {
         before[i] = operand_value(weights, i);
         squares += pow(operand_value(&own->gradient, i), 2);
@@ -184,9 +182,7 @@ static enum status set_up(struct bench_work *work)
         TRY(operand_open(&own->master, work, DTYPE_F32, own->elements));
     TRY(allocator_open(&own->allocator, work->stream,
                        &(struct allocator_config){ .mode = ALLOCATION_CACHING }));
-    own->sets = calloc((size_t)work->copies, sizeof *own->sets);
-    if (own->sets == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d optimizers", work->copies);
+    TRY(rows_make(&own->sets, work->copies));
     for (int i = 0; i < work->copies; i++) TRY(open_set(work, i));
     TRY(check(work));
     count_work(work);

@@ -2,6 +2,7 @@
  *
  * The picture is smooth waves of random phase with noise on them, which compresses about as photographs
  * do: plain colours decode faster, pure noise slower. */
+#include "harness/base/rows.h"
 #include "harness/lab/bench/bench.h"
 #include "scenarios/training/data/images/jpeg.h"
 
@@ -70,12 +71,10 @@ static enum status set_up(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
-    size_t bytes = (size_t)(work->argument * work->argument * CHANNELS);
+    int64_t bytes = work->argument * work->argument * CHANNELS;
 
-    own->picture = malloc(bytes);
-    own->decoded = calloc(bytes, 1);
-    if (own->picture == NULL || own->decoded == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for two pictures of %zu bytes", bytes);
+    TRY(rows_make(&own->picture, bytes));
+    TRY(rows_make(&own->decoded, bytes));
     TRY(jpeg_encoder_open(&own->encoder));
     TRY(jpeg_decoder_open(&own->decoder));
     paint(work);

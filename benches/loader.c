@@ -5,6 +5,7 @@
  * generated set of the balanced model's default, made once in the cache folder; after the first pass
  * they come from the page cache, so this is decoding, not the disk. */
 #include "scenarios/training/data/loader.h"
+#include "harness/base/rows.h"
 #include "harness/lab/bench/bench.h"
 
 #include <stdlib.h>
@@ -48,11 +49,10 @@ static enum status find_sample(struct own *own, const void *input, int32_t label
     enum status status = STATUS_OK;
     size_t bytes = dataset_sample_bytes(own->dataset);
     struct sample_reader *reader = NULL;
-    void *loaded = malloc(bytes);
+    char *loaded = NULL;
     bool is_found = false;
 
-    if (loaded == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a sample of %zu bytes", bytes);
+    TRY(rows_make(&loaded, bytes));
     TRY(sample_reader_open(&reader, own->dataset));
     for (uint32_t i = 0; !is_found && i < dataset_count(own->dataset, SPLIT_TRAIN); i++) {
         int32_t its_label, length;

@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/figures/statistics.h"
+#include "harness/base/words/text.h"
 #include "harness/text/wrap.h"
 
 #include <math.h>
@@ -93,21 +94,12 @@ static void counter_text(char *text, size_t size, double value, const char *unit
     snprintf(text, size, "%.3g%s%s", value, prefixes[prefix], unit);
 }
 
-enum { COUNTERS_SIZE = 512 };
-
-static void append(char text[COUNTERS_SIZE], const char *name, const char *value)
-{
-    size_t length = strlen(text);
-
-    snprintf(text + length, COUNTERS_SIZE - length, "%s%s=%s", length > 0 ? " " : "", name, value);
-}
-
 /* The counters on the same line, or wrapped on lines below where the terminal has no room. `noise` in
  * percent; NaN: none. */
 static void print_line(struct bench_console *console, const struct line *line, double noise)
 {
     FILE *stream = console->console.stream;
-    char counters[COUNTERS_SIZE] = "", text[32];
+    char counters[512] = "", text[32];
     int room = console->console.room;
 
     print_heading(console);
@@ -121,11 +113,10 @@ static void print_line(struct bench_console *console, const struct line *line, d
         if (!isfinite(line->counters[i]))
             continue;
         counter_text(text, sizeof text, line->counters[i], bench_counters[i].unit, line->is_ratio);
-        append(counters, bench_counters[i].name, text);
+        text_join(counters, sizeof counters, " ", "%s=%s", bench_counters[i].name, text);
     }
-    snprintf(text, sizeof text, "%.1f%%", noise);
     if (isfinite(noise))
-        append(counters, "noise", text);
+        text_join(counters, sizeof counters, " ", "noise=%.1f%%", noise);
     if (columns_width(console) + 1 + wrap_columns(counters) <= room) {
         fprintf(stream, "%s%s\n", counters[0] != '\0' ? " " : "", counters);
     } else {

@@ -2,6 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
 #include "harness/lab/device/many_ranks.h"
 
 #include <inttypes.h>
@@ -197,9 +198,7 @@ static enum status visit(struct bench_result *result, const struct bench *bench,
     if (result->name[0] == '\0')
         bench_name(result->name, sizeof result->name, bench, argument);
     work.random = random_seed(settings->seed, (uint64_t)argument);
-    work.own = calloc(1, bench->own_bytes > 0 ? bench->own_bytes : 1);
-    if (work.own == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a bench");
+    TRY(rows_make_bytes(&work.own, (int64_t)bench->own_bytes, 1));
     TRY(stream_create(device, &work.stream));
     TRY(repeat_until_done(result, &work, settings, most));
     result->bytes = work.bytes;

@@ -1,5 +1,6 @@
 #include "harness/lab/bench/rounds.h"
 
+#include "harness/base/rows.h"
 #include "harness/lab/device/many_ranks.h"
 
 #include <math.h>
@@ -50,14 +51,12 @@ enum status bench_rounds(struct bench_row *rows, int count, struct device *devic
 {
     enum status status = STATUS_OK;
     struct rounds rounds = { .rows = rows,
-                             .order = calloc((size_t)count + 1, sizeof *rounds.order),
                              .device = device,
                              .settings = settings,
                              .random = random_seed(settings->seed, 0) };
     int round = 0, visits = bench_visits(settings);
 
-    if (rounds.order == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the order of %d rows", count);
+    TRY(rows_make(&rounds.order, count));
     for (int i = 0; i < count; i++)
         if (is_left(&rounds, &rows[i]))
             rounds.order[rounds.count++] = (uint32_t)i;
