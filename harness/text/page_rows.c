@@ -1,5 +1,6 @@
 #include "harness/text/page_rows.h"
 
+#include "harness/base/rows.h"
 #include "harness/text/wrap.h"
 
 #include <limits.h>
@@ -17,7 +18,8 @@ struct page_rows {
     bool is_left_out[PAGE_COLUMNS];
     int column_count;
     struct page_row *rows;
-    int count, room;
+    int count;
+    int64_t room;
     bool is_short; /* of memory: a row is missing */
 };
 
@@ -48,25 +50,11 @@ void page_rows_close(struct page_rows *rows)
     free(rows);
 }
 
-static bool has_room(struct page_rows *rows)
-{
-    int room = rows->room > 0 ? 2 * rows->room : 16;
-    struct page_row *larger;
-
-    if (rows->count < rows->room)
-        return true;
-    larger = realloc(rows->rows, sizeof *larger * (size_t)room);
-    if (larger == NULL)
-        return false;
-    rows->rows = larger;
-    rows->room = room;
-    return true;
-}
-
 void page_rows_add(struct page_rows *rows, const char *const cells[], const enum ink inks[])
 {
     struct page_row row = { .cells = { NULL } };
-    bool complete = rows != NULL && has_room(rows);
+    bool complete =
+        rows != NULL && rows_grow(&rows->rows, rows->count + 1, &rows->room) == STATUS_OK;
 
     if (rows == NULL)
         return;

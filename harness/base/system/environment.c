@@ -1,6 +1,7 @@
 #include "harness/base/system/environment.h"
 
 #include "harness/base/status.h"
+#include "harness/base/words/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -104,25 +105,23 @@ void environment_find(char *const *variables, environment_found *found, void *co
 
 struct printed {
     char *text;
-    size_t size, length;
+    size_t size;
 };
 
 static void print_variable(void *context, const struct environment_variable *variable)
 {
     struct printed *printed = context;
 
-    if (printed->length < printed->size)
-        printed->length += (size_t)snprintf(
-            printed->text + printed->length, printed->size - printed->length, "%s%.*s=%s",
-            printed->length > 0 ? " " : "", variable->name_length, variable->name, variable->value);
+    text_join(printed->text, printed->size, " ", "%.*s=%s", variable->name_length, variable->name,
+              variable->value);
 }
 
 void environment_print(char *const *variables, char *text, size_t size)
 {
-    struct printed printed = { text, size, 0 };
+    struct printed printed = { text, size };
 
     text[0] = '\0';
     environment_find(variables, print_variable, &printed);
-    if (printed.length == 0)
+    if (text[0] == '\0')
         snprintf(text, size, "none");
 }

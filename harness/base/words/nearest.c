@@ -1,5 +1,7 @@
 #include "harness/base/words/nearest.h"
 
+#include "harness/base/words/text.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,17 +99,16 @@ void nearest_advice(char text[NEAREST_ADVICE], const char *name, const char *con
                     int count)
 {
     const char *nearest = nearest_name(name, names, count);
-    size_t length = 0;
 
     text[0] = '\0';
     if (nearest != NULL)
         snprintf(text, NEAREST_ADVICE, "; did you mean %s?", nearest);
     if (nearest != NULL || count > FEW)
         return;
-    for (int i = 0; i < count && length < NEAREST_ADVICE; i++)
-        length += (size_t)snprintf(text + length, NEAREST_ADVICE - length, "%s%s",
-                                   i == 0           ? "; there are "
-                                   : i == count - 1 ? " and "
-                                                    : ", ",
-                                   names[i]);
+    for (int i = 0; i < count; i++)
+        text_append(text, NEAREST_ADVICE, "%s%s",
+                    i == 0           ? "; there are "
+                    : i == count - 1 ? " and "
+                                     : ", ",
+                    names[i]);
 }
