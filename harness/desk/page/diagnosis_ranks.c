@@ -1,6 +1,7 @@
 #include "harness/desk/page/diagnosis_ranks.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/timeline_text.h"
@@ -135,17 +136,14 @@ static void print_missing(const struct page *page, const struct diagnosis *diagn
     int64_t world = diagnosis->traces[0]->world_size, missing = world - diagnosis->run_count,
             named = 0;
     char text[240] = "";
-    size_t length = 0;
 
     if (missing <= 0)
         return;
     for (int64_t rank = 0; rank < world && named < NAMED_MOST; rank++)
         if (diagnosis_rank(diagnosis, rank) < 0)
-            length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld",
-                                       named++ > 0 ? ", " : "", (long long)rank);
+            text_append(text, sizeof text, "%s%lld", named++ > 0 ? ", " : "", (long long)rank);
     if (missing > named)
-        snprintf(text + length, sizeof text - length, " and %lld more",
-                 (long long)(missing - named));
+        text_append(text, sizeof text, " and %lld more", (long long)(missing - named));
     page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", missing == 1 ? "" : "s", text);
 }
 

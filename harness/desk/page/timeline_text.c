@@ -1,6 +1,8 @@
 #include "harness/desk/page/timeline_text.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/page/table_cells.h"
 
@@ -278,7 +280,6 @@ static int print_lines(const struct drawing *drawing)
 static void print_legend(const struct drawing *drawing)
 {
     char text[600] = "";
-    size_t length = 0;
     bool said[UCHAR_MAX + 1] = { false };
 
     for (int kind = EXCERPT_CALL; kind <= EXCERPT_IDLE; kind++) {
@@ -288,17 +289,15 @@ static void print_legend(const struct drawing *drawing)
         for (int category = 0; category < count; category++) {
             struct letter letter = letter_of((enum excerpt_kind)kind, category);
             unsigned char index = (unsigned char)letter.letter;
-            if (!drawing->used[index] || said[index] || length >= sizeof text)
-                continue;
+            if (drawing->used[index] && !said[index])
+                text_join(text, sizeof text, ", ", "%c %s", letter.letter, letter.meaning);
             said[index] = true;
-            length += (size_t)snprintf(text + length, sizeof text - length, "%s%c %s",
-                                       length > 0 ? ", " : "", letter.letter, letter.meaning);
         }
     }
     page_paragraph(
         drawing->page, INK_DIM,
         "%s%sSmall letters and +: less than half of the column; a dot: nothing recorded.", text,
-        length > 0 ? ". " : "");
+        text[0] != '\0' ? ". " : "");
 }
 
 static void print_heading(const struct drawing *drawing)
@@ -344,11 +343,10 @@ static void print(struct drawing *drawing)
 enum status timeline_text(const struct page *page, const struct summary *summary, int steps)
 {
     enum status status = STATUS_OK;
-    struct drawing *drawing = calloc(1, sizeof *drawing);
+    struct drawing *drawing;
     int columns = page->console.width - LABEL - 5;
 
-    if (drawing == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a timeline");
+    TRY(rows_make(&drawing, 1));
     drawing->page = page;
     drawing->summary = summary;
     drawing->columns = columns > COLUMNS_MOST ? COLUMNS_MOST : columns;

@@ -1,6 +1,7 @@
 #include "harness/desk/page/trace_change_page.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/analysis/timeline/phases.h"
 #include "harness/desk/diagnosis/rules/finding.h"
 #include "harness/desk/page/table_cells.h"
@@ -72,17 +73,16 @@ static void describe(char *text, size_t size, const struct step_change *step,
                      const struct part_change *part)
 {
     static char names[SIDES][NAME_SIZE];
-    int length = snprintf(text, size, "%s, and was %s; %.0f%% of the change",
-                          quantity_time((double)part->ns[SIDE_NEW]).text,
-                          quantity_time((double)part->ns[SIDE_BASE]).text,
-                          100 * (double)part->change_ns / (double)step->change_ns);
 
+    snprintf(text, size, "%s, and was %s; %.0f%% of the change",
+             quantity_time((double)part->ns[SIDE_NEW]).text,
+             quantity_time((double)part->ns[SIDE_BASE]).text,
+             100 * (double)part->change_ns / (double)step->change_ns);
     if (part->kernels[SIDE_BASE] == NULL || part->kernels[SIDE_NEW] == NULL)
         return;
     for (int side = 0; side < SIDES; side++) cell_name(names[side], part->kernels[side]);
     if (strcmp(part->kernels[SIDE_BASE], part->kernels[SIDE_NEW]) != 0)
-        snprintf(text + length, size - (size_t)length, "; mostly %s, and was %s", names[SIDE_NEW],
-                 names[SIDE_BASE]);
+        text_append(text, size, "; mostly %s, and was %s", names[SIDE_NEW], names[SIDE_BASE]);
 }
 
 static void print_pace(const struct page *page, const struct step_change *step, int number)

@@ -1,5 +1,6 @@
 #include "harness/desk/page/json/diagnosis_json.h"
 
+#include "harness/base/rows.h"
 #include "harness/desk/analysis/tables/roofline.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/json/memory_json.h"
@@ -216,12 +217,11 @@ static enum status add_spans(struct json *json, cJSON *object, const struct summ
 {
     enum status status = STATUS_OK;
     const struct spans *spans = &summary->spans;
-    const struct span_row **sorted = malloc(((size_t)spans->count + 1) * sizeof *sorted);
+    const struct span_row **sorted = NULL;
     cJSON *array;
     int64_t left = choice->rows > 0 ? choice->rows : OPERATORS_MOST, count = 0;
 
-    if (sorted == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)spans->count);
+    TRY(rows_make(&sorted, spans->count));
     spans_sort(sorted, spans, choice->order);
     for (int64_t i = 0; i < spans->count; i++) count += spans->rows[i].is_phase == phases;
     json_integer(json, object, counted, count);

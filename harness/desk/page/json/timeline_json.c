@@ -1,5 +1,6 @@
 #include "harness/desk/page/json/timeline_json.h"
 
+#include "harness/base/rows.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/page/json/diagnosis_json.h"
@@ -176,12 +177,8 @@ enum status timeline_json(struct json *json, cJSON *to, const struct summary *su
     enum status status = STATUS_OK;
 
     TRY(excerpt_make(&drawing.excerpt, summary, steps));
-    drawing.places =
-        calloc((size_t)trace_file_name_count(summary->trace) + 1, sizeof *drawing.places);
-    drawing.column = calloc((size_t)excerpt->bar_count + 1, sizeof *drawing.column);
-    if (drawing.places == NULL || drawing.column == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld bars of a timeline",
-             (long long)excerpt->bar_count);
+    TRY(rows_make(&drawing.places, trace_file_name_count(summary->trace)));
+    TRY(rows_make(&drawing.column, excerpt->bar_count));
     json_integer(json, object, "start_ns", excerpt->start_ns);
     json_integer(json, object, "end_ns", excerpt->end_ns);
     array = json_array(json, object, "steps");
