@@ -1,6 +1,8 @@
 #include "harness/lab/result/result_file.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
+#include "harness/base/words/text.h"
 #include "harness/lab/bench/device_context.h"
 #include "harness/lab/result/result_rows.h"
 #include "harness/lab/result/result_scenario.h"
@@ -53,19 +55,15 @@ enum status result_file_open(struct result_file **file, const char *folder, bool
                              const struct device_health *health)
 {
     enum status status = STATUS_OK;
-    struct result_file *opened = calloc(1, sizeof *opened);
+    struct result_file *opened;
     struct machine machine;
     cJSON *context, *ours;
 
     *file = NULL;
-    if (opened == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
+    TRY(rows_make(&opened, 1));
     TRY(result_folder_open(&opened->folder, folder, traced));
-    if (asprintf(&opened->path, "%s%sresult.json", folder,
-                 folder[strlen(folder) - 1] == '/' ? "" : "/") < 0) {
-        opened->path = NULL;
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
-    }
+    TRY(text_make(&opened->path, "%s%sresult.json", folder,
+                  folder[strlen(folder) - 1] == '/' ? "" : "/"));
     machine_read(&machine, "");
     opened->root = json_object(&opened->json, NULL, NULL);
     context = json_object(&opened->json, opened->root, "context");

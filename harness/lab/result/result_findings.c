@@ -1,6 +1,7 @@
 #include "harness/lab/result/result_findings.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/page/json/diagnosis_json.h"
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
 
@@ -74,14 +75,15 @@ void result_findings_add(struct json *json, cJSON *to, const struct scenario_res
 static void name_left(char *text, size_t size, const struct scenario_result *result)
 {
     const struct findings *after = &result->diagnoses[VARIANT_AFTER].findings;
-    size_t length = 0;
 
-    snprintf(text, size, "nothing");
-    for (int64_t i = 0; i < after->count && length < size; i++)
+    text[0] = '\0';
+    for (int64_t i = 0; i < after->count; i++)
         if (after->items[i].severity > SEVERITY_INFORMATION)
-            length += (size_t)snprintf(
-                text + length, size - length, "%s%s%s", length > 0 ? ", " : "", after->items[i].id,
-                variant_diagnosis_tolerates(result, after->items[i].id) ? " (expected here)" : "");
+            text_join(text, size, ", ", "%s%s", after->items[i].id,
+                      variant_diagnosis_tolerates(result, after->items[i].id) ? " (expected here)"
+                                                                              : "");
+    if (text[0] == '\0')
+        snprintf(text, size, "nothing");
 }
 
 /* The first finding, and its gain as predicted; as measured too where its advice is the scenario's fix. */
@@ -90,22 +92,20 @@ static void describe_first(char *text, size_t size, const struct scenario_result
     const struct findings *before = &result->diagnoses[VARIANT_BEFORE].findings;
     char predicted[QUANTITY_SIZE], measured[QUANTITY_SIZE];
     const char *most = before->count > 0 && before->items[0].gain_is_most ? "at most " : "";
-    int length;
 
     if (before->count == 0 || before->items[0].severity == SEVERITY_INFORMATION) {
         snprintf(text, size, "nothing");
         return;
     }
-    length = snprintf(text, size, "%s", before->items[0].id);
-    if (!isfinite(before->items[0].predicted_gain) || (size_t)length >= size)
+    snprintf(text, size, "%s", before->items[0].id);
+    if (!isfinite(before->items[0].predicted_gain))
         return;
     quantity_factor(predicted, before->items[0].predicted_gain);
     quantity_factor(measured, measured_gain(result));
     if (variant_diagnosis_accepted_first(result))
-        snprintf(text + length, size - (size_t)length, " (predicted gain %s%s, measured %s)", most,
-                 predicted, measured);
+        text_append(text, size, " (predicted gain %s%s, measured %s)", most, predicted, measured);
     else
-        snprintf(text + length, size - (size_t)length, " (predicted gain %s%s)", most, predicted);
+        text_append(text, size, " (predicted gain %s%s)", most, predicted);
 }
 
 bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result *result)

@@ -1,9 +1,9 @@
 #include "harness/lab/result/result_summary.h"
 
+#include "harness/base/words/text.h"
 #include "harness/lab/experiment/effect_words.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,19 +49,6 @@ int summary_rows(const struct scenario_result *result, struct summary_row rows[S
     return count;
 }
 
-/* Adds to a text that may be full already. */
-static void append(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void append(char *text, size_t size, const char *format, ...)
-{
-    size_t length = strlen(text);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text + length, size - length, format, arguments);
-    va_end(arguments);
-}
-
 void summary_expectation(char *text, size_t size, const struct expectation *expectation)
 {
     char words[128];
@@ -70,9 +57,9 @@ void summary_expectation(char *text, size_t size, const struct expectation *expe
                   expectation->at_least, expectation->at_most);
     snprintf(text, size, "%s: %s", metric_name(expectation->metric), words);
     if (expectation->before_above > 0)
-        append(text, size, ", above %g before", expectation->before_above);
+        text_append(text, size, ", above %g before", expectation->before_above);
     if (expectation->after_below > 0)
-        append(text, size, ", below %g after", expectation->after_below);
+        text_append(text, size, ", below %g after", expectation->after_below);
 }
 
 bool summary_is_unmet(const struct expectation_result *expectation)
@@ -137,8 +124,8 @@ void summary_counts(char *text, size_t size, const struct scenario_result *resul
         for (int i = 0; i < count; i++) of_it += results[i].verdict == (enum verdict)verdict;
         if (of_it == 0)
             continue;
-        append(text, size, "%s%d %s", first ? ": " : ", ", of_it,
-               verdict_name((enum verdict)verdict));
+        text_append(text, size, "%s%d %s", first ? ": " : ", ", of_it,
+                    verdict_name((enum verdict)verdict));
         first = false;
     }
 }

@@ -1,6 +1,7 @@
 #include "harness/lab/result/utilisation.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/words/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -114,7 +115,6 @@ bool utilisation_line(char text[UTILISATION_LINE], const struct scenario_result 
         { "MFU", before.mfu, after.mfu, before.over_peak > 0 || after.over_peak > 0 },
     };
     char sides[2][8], both[24];
-    int length = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
@@ -123,9 +123,8 @@ bool utilisation_line(char text[UTILISATION_LINE], const struct scenario_result 
         print_share(sides[0], shares[i].before);
         print_share(sides[1], shares[i].after);
         snprintf(both, sizeof both, "%s -> %s", sides[0], sides[1]);
-        length += snprintf(text + length, UTILISATION_LINE - (size_t)length, "%s%s %s",
-                           length > 0 ? ", " : "", shares[i].name,
-                           shares[i].is_doubtful ? "doubtful" : both);
+        text_join(text, UTILISATION_LINE, ", ", "%s %s", shares[i].name,
+                  shares[i].is_doubtful ? "doubtful" : both);
     }
-    return length > 0;
+    return text[0] != '\0';
 }
