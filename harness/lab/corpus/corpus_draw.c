@@ -1,6 +1,7 @@
 #include "harness/lab/corpus/corpus_draw.h"
 
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
 #include "scenarios/training/step/training.h"
 
 #include <stdio.h>
@@ -349,12 +350,12 @@ enum status corpus_draw(struct corpus_item *items, int count, uint64_t seed,
                         const struct device_properties *device)
 {
     enum status status = STATUS_OK;
-    struct pool *pool = malloc(sizeof *pool);
-    struct decks *decks = malloc(sizeof *decks);
+    struct pool *pool = NULL;
+    struct decks *decks = NULL;
     struct random random = random_seed(seed, SEED_STREAM);
 
-    if (pool == NULL || decks == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to draw a corpus");
+    TRY(rows_make(&pool, 1));
+    TRY(rows_make(&decks, 1));
     fill(pool, device);
     if (pool->one_count == 0 || pool->two_count == 0)
         FAIL(STATUS_UNSUPPORTED, "%s can show %d scenarios and %d pairs of them; a corpus has both",

@@ -2,6 +2,8 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "harness/lab/experiment/own_scenario.h"
 #include "harness/lab/experiment/parent/variant_traces.h"
 
@@ -58,8 +60,7 @@ static void merge(struct own_change *change, const struct corpus_item *item, cha
         const struct scenario *cause = item->causes[i];
         const char *parts[] = { cause->knob, cause->before, cause->after };
         for (int t = 0; t < 3; t++)
-            snprintf(texts[t] + strlen(texts[t]), sizeof texts[t] - strlen(texts[t]), "%s%s",
-                     i > 0 ? "," : "", parts[t]);
+            text_append(texts[t], sizeof texts[t], "%s%s", i > 0 ? "," : "", parts[t]);
         if (cause->loss > change->loss)
             change->loss = cause->loss;
     }
@@ -196,13 +197,12 @@ static enum status trace(struct corpus_measured *measured, const struct corpus_i
                          const struct corpus_order *order)
 {
     enum status status = STATUS_OK;
-    struct scenario_result *result = calloc(1, sizeof *result);
+    struct scenario_result *result;
     struct stage stage = { order, questions(item), questions(item) + 1 };
     const struct experiment_state state = { .part = "trace", .number = 1, .total = 1 };
     struct own_scenario own;
 
-    if (result == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a trace");
+    TRY(rows_make(&result, 1));
     TRY(ask(&own, item, 0));
     result->scenario = &own.scenario;
     result->protocol = order->protocol;

@@ -1,5 +1,6 @@
 #include "harness/lab/corpus/corpus_truth.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/sha256.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/lab/bench/device_context.h"
@@ -141,13 +142,12 @@ enum status corpus_truth_open(struct corpus_truth **truth, const char *folder, u
                               const struct device_health *health)
 {
     enum status status = STATUS_OK;
-    struct corpus_truth *opened = calloc(1, sizeof *opened);
+    struct corpus_truth *opened;
     struct machine machine;
     cJSON *context;
 
-    *truth = opened;
-    if (opened == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the labels");
+    TRY(rows_make(truth, 1));
+    opened = *truth;
     opened->lock = -1;
     opened->folder = folder;
     opened->device = device;

@@ -1,6 +1,8 @@
 #include "harness/lab/experiment/verdict.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "harness/lab/experiment/effect_words.h"
 
 #include <math.h>
@@ -24,17 +26,15 @@ static enum status series_take(struct series *series, const struct scenario_resu
                                enum metric metric, enum direction direction)
 {
     int pairs = result->pairs;
-    size_t bytes = (size_t)(pairs > 0 ? pairs : 1) * sizeof(double);
     enum status status = STATUS_OK;
     double **value = series->value;
 
-    *series = (struct series){
-        { malloc(bytes), malloc(bytes) }, malloc(bytes), pairs, result->protocol.repetitions
-    };
-    if (value[VARIANT_BEFORE] == NULL || value[VARIANT_AFTER] == NULL || series->factor == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu bytes of repetitions", 3 * bytes);
-    for (int v = 0; v < VARIANT_COUNT; v++)
+    *series = (struct series){ .count = pairs, .first = result->protocol.repetitions };
+    TRY(rows_make(&series->factor, pairs));
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        TRY(rows_make(&value[v], pairs));
         for (int i = 0; i < pairs; i++) value[v][i] = result->repetitions[v][i].metric[metric];
+    }
     stats_paired_factors(value[direction == SHRINKS ? VARIANT_BEFORE : VARIANT_AFTER],
                          value[direction == SHRINKS ? VARIANT_AFTER : VARIANT_BEFORE], pairs,
                          series->factor);
@@ -268,11 +268,10 @@ static int reasons_of(struct scenario_result *result, enum outcome outcome)
     int count = 0;
 
     for (int i = 0; i < result->expectation_count; i++) {
-        size_t length = strlen(result->reason);
         if (result->expectations[i].outcome != outcome)
             continue;
-        snprintf(result->reason + length, sizeof result->reason - length, "%s%s",
-                 count > 0 ? "; " : "", result->expectations[i].reason);
+        text_append(result->reason, sizeof result->reason, "%s%s", count > 0 ? "; " : "",
+                    result->expectations[i].reason);
         count++;
     }
     return count;
@@ -300,7 +299,6 @@ static bool others_may_hide_it(const struct scenario_result *result)
 
 static void conclude_not_met(struct scenario_result *result)
 {
-    size_t length = strlen(result->reason);
     char taken[96];
 
     result->verdict = VERDICT_NOT_REPRODUCED;
@@ -308,8 +306,8 @@ static void conclude_not_met(struct scenario_result *result)
         return;
     result->verdict = VERDICT_UNDECIDED;
     cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
-    snprintf(result->reason + length, sizeof result->reason - length,
-             "; but %s meanwhile, which can hide it: use a quieter machine", taken);
+    text_append(result->reason, sizeof result->reason,
+                "; but %s meanwhile, which can hide it: use a quieter machine", taken);
 }
 
 /* The verdict on what the scenario promises, from the outcomes of its expectations. */

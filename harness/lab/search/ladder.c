@@ -1,5 +1,6 @@
 #include "harness/lab/search/ladder.h"
 
+#include "harness/base/words/text.h"
 #include "harness/lab/experiment/own_scenario.h"
 #include "scenarios/training/step/training.h"
 
@@ -370,13 +371,10 @@ out:
 
 static void list_left(struct ladder *ladder, const struct findings *findings)
 {
-    size_t length = 0;
-
     ladder->left[0] = '\0';
-    for (int64_t i = 0; i < findings->count && length < sizeof ladder->left; i++)
+    for (int64_t i = 0; i < findings->count; i++)
         if (is_worth_a_rung(&findings->items[i]))
-            length += (size_t)snprintf(ladder->left + length, sizeof ladder->left - length, "%s%s",
-                                       length > 0 ? ", " : "", findings->items[i].id);
+            text_join(ladder->left, sizeof ladder->left, ", ", "%s", findings->items[i].id);
 }
 
 static enum status diagnose(struct ladder *ladder, const struct ladder_probe *probe,

@@ -1,6 +1,7 @@
 #include "harness/lab/search/ladder_children.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/rows.h"
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
 #include "harness/lab/experiment/parent/variant_traces.h"
 
@@ -51,11 +52,10 @@ static enum status diagnose(void *context, const struct scenario *now, struct fi
 {
     enum status status = STATUS_OK;
     struct ladder_children *children = context;
-    struct scenario_result *result = calloc(1, sizeof *result);
+    struct scenario_result *result;
     struct variant_diagnosis *made;
 
-    if (result == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a diagnosis");
+    TRY(rows_make(&result, 1));
     result->scenario = now;
     result->protocol = children->protocol;
     made = &result->diagnoses[VARIANT_BEFORE];

@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
 #include "harness/lab/experiment/child/session.h"
 #include "harness/lab/experiment/child/window.h"
 #include "harness/lab/experiment/verdict.h"
@@ -191,7 +192,7 @@ static enum status verdict_so_far(struct timing *timing, enum verdict *verdict)
     return status;
 }
 
-static enum status open_so_far(struct timing *timing, size_t pairs)
+static enum status open_so_far(struct timing *timing, int pairs)
 {
     const struct session *session = &timing->session;
     struct scenario_result *so_far = &timing->so_far;
@@ -202,9 +203,7 @@ static enum status open_so_far(struct timing *timing, size_t pairs)
     so_far->device = *device_properties(timing->device);
     for (int v = 0; v < VARIANT_COUNT; v++) {
         so_far->fp32[v] = is_fp32(&session->configs[v]);
-        so_far->repetitions[v] = calloc(pairs, sizeof *so_far->repetitions[v]);
-        if (so_far->repetitions[v] == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu repetitions", pairs);
+        TRY(rows_make(&so_far->repetitions[v], pairs));
     }
 
 out:
@@ -219,12 +218,11 @@ static enum status run_pairs(struct timing *timing)
     int most = protocol->repetitions + protocol->extra, group = protocol->repetitions, done = 0;
     struct random random = random_seed(protocol->seed, ORDER_STREAM);
     enum verdict so_far = VERDICT_UNDECIDED;
-    uint32_t *first = malloc(((size_t)most + 1) * sizeof *first);
+    uint32_t *first;
     enum status status = STATUS_OK;
 
-    if (first == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the order of %d pairs", most);
-    TRY(open_so_far(timing, (size_t)most + 1));
+    TRY(rows_make(&first, most));
+    TRY(open_so_far(timing, most));
     while (so_far == VERDICT_UNDECIDED && done < most) {
         if (group > most - done)
             group = most - done;
@@ -277,11 +275,10 @@ out:
 enum status timing_child(const struct scenario *scenario, const struct protocol *protocol,
                          enum variant only, int descriptor)
 {
-    struct timing *timing = calloc(1, sizeof *timing);
+    struct timing *timing;
     enum status status = STATUS_OK;
 
-    if (timing == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to time %s", scenario->name);
+    TRY(rows_make(&timing, 1));
     session_start(&timing->session, scenario, protocol, descriptor);
     timing->only = only;
     status = session_end(&timing->session, run_timing(timing));

@@ -1,5 +1,6 @@
 #include "harness/lab/experiment/child/tracing.h"
 
+#include "harness/base/rows.h"
 #include "harness/lab/experiment/child/session.h"
 #include "harness/lab/experiment/child/trace_run.h"
 
@@ -74,12 +75,11 @@ out:
 enum status tracing_child(const struct scenario *scenario, const struct protocol *protocol,
                           const struct tracing_order *order, int descriptor, bool *written)
 {
-    struct tracer *tracer = calloc(1, sizeof *tracer);
+    struct tracer *tracer;
     enum status status = STATUS_OK;
 
     *written = false;
-    if (tracer == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to trace %s", scenario->name);
+    TRY(rows_make(&tracer, 1));
     session_start(&tracer->session, scenario, protocol, descriptor);
     tracer->order = order;
     tracer->run.path = order->path;

@@ -1,6 +1,7 @@
 #include "harness/lab/experiment/parent/experiment.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/rows.h"
 #include "harness/lab/experiment/parent/arguments.h"
 #include "harness/lab/experiment/parent/launcher.h"
 #include "harness/lab/experiment/parent/process.h"
@@ -208,14 +209,11 @@ out:
 static enum status open_collector(struct collector *collector)
 {
     struct scenario_result *result = collector->result;
-    size_t count = (size_t)pairs_most(result);
     enum status status = STATUS_OK;
 
     for (int v = 0; v < VARIANT_COUNT; v++) {
-        result->repetitions[v] = calloc(count, sizeof *result->repetitions[v]);
-        collector->arrived[v] = calloc(count, sizeof *collector->arrived[v]);
-        if (result->repetitions[v] == NULL || collector->arrived[v] == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu repetitions", count);
+        TRY(rows_make(&result->repetitions[v], pairs_most(result)));
+        TRY(rows_make(&collector->arrived[v], pairs_most(result)));
     }
 
 out:

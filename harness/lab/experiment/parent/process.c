@@ -1,6 +1,7 @@
 #include "harness/lab/experiment/parent/process.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,8 @@ enum {
 /* The bytes of a pipe, cut into lines. */
 struct lines {
     char *bytes;
-    size_t length, capacity;
+    size_t length;
+    int64_t room;
     bool too_long; /* dropping until the next newline */
 };
 
@@ -47,25 +49,6 @@ struct running {
 
 /* --- Records from the child --- */
 
-static enum status lines_make_room(struct lines *lines, size_t count)
-{
-    enum status status = STATUS_OK;
-    size_t capacity = lines->capacity > 0 ? lines->capacity : READ_BYTES;
-    char *bytes;
-
-    while (capacity < lines->length + count + 1) capacity *= 2;
-    if (capacity == lines->capacity)
-        return STATUS_OK;
-    bytes = realloc(lines->bytes, capacity);
-    if (bytes == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a line of %zu bytes from a child", capacity);
-    lines->bytes = bytes;
-    lines->capacity = capacity;
-
-out:
-    return status;
-}
-
 /* Takes `count` bytes without a newline. */
 static enum status lines_append(struct lines *lines, const char *bytes, size_t count)
 {
@@ -76,7 +59,7 @@ static enum status lines_append(struct lines *lines, const char *bytes, size_t c
         lines->length = 0;
         return STATUS_OK;
     }
-    TRY(lines_make_room(lines, count));
+    TRY(rows_grow(&lines->bytes, lines->length + count + 1, &lines->room));
     memcpy(lines->bytes + lines->length, bytes, count);
     lines->length += count;
 
@@ -96,7 +79,7 @@ static enum status lines_take(struct lines *lines, const char *bytes, size_t cou
         if (newline == NULL)
             break;
         if (!lines->too_long) {
-            TRY(lines_make_room(lines, 0));
+            TRY(rows_grow(&lines->bytes, lines->length + 1, &lines->room));
             lines->bytes[lines->length] = '\0';
             child->line(child->context, lines->bytes);
         }

@@ -2,6 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/figures/quantity.h"
+#include "harness/base/words/text.h"
 #include "harness/text/wrap.h"
 
 #include <stdarg.h>
@@ -39,7 +40,6 @@ void progress_show(const struct progress *progress, double share, const char *fo
 {
     double seconds = (double)(clock_ns() - progress->start_ns) * 1e-9;
     char text[256], left[QUANTITY_SIZE];
-    size_t length;
     va_list values;
 
     if (!progress->shown)
@@ -47,11 +47,10 @@ void progress_show(const struct progress *progress, double share, const char *fo
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    length = strlen(text);
     seconds = share > 0 ? seconds * (1 - share) / share : 0;
     quantity_duration(left, seconds);
     if (seconds >= 0.5)
-        snprintf(text + length, sizeof text - length, ", about %s left", left);
+        text_append(text, sizeof text, ", about %s left", left);
     put_line(text);
 }
 

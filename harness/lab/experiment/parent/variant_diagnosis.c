@@ -1,5 +1,6 @@
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
 
+#include "harness/base/rows.h"
 #include "harness/desk/diagnosis/diagnosis.h"
 
 #include <limits.h>
@@ -43,12 +44,12 @@ static enum status diagnose(struct variant_diagnosis *to, const char *folder,
 {
     struct diagnosis diagnosis = { .count = 0 };
     int ranks = tracing->ranks > 1 ? tracing->ranks : 1;
-    char(*names)[PATH_MAX] = calloc((size_t)ranks, sizeof *names);
-    const char **paths = calloc((size_t)ranks, sizeof *paths);
+    char(*names)[PATH_MAX] = NULL;
+    const char **paths = NULL;
     enum status status = STATUS_OK;
 
-    if (names == NULL || paths == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the traces of %d ranks", ranks);
+    TRY(rows_make(&names, ranks));
+    TRY(rows_make(&paths, ranks));
     for (int rank = 0; rank < ranks; rank++) {
         TRY(trace_path(names[rank], folder, tracing, rank));
         paths[rank] = names[rank];
