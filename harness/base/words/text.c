@@ -62,20 +62,21 @@ bool text_join(char *text, size_t size, const char *separator, const char *forma
     return fits;
 }
 
+enum status text_make_list(char **text, const char *format, va_list arguments)
+{
+    if (vasprintf(text, format, arguments) >= 0)
+        return STATUS_OK;
+    *text = NULL;
+    return status_fail(STATUS_OUT_OF_MEMORY, __FILE__, __LINE__, "no memory left for a text");
+}
+
 enum status text_make(char **text, const char *format, ...)
 {
-    enum status status = STATUS_OK;
     va_list arguments;
-    int length;
+    enum status status;
 
     va_start(arguments, format);
-    length = vasprintf(text, format, arguments);
+    status = text_make_list(text, format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        *text = NULL;
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a text");
-    }
-
-out:
     return status;
 }

@@ -23,5 +23,7 @@ bool text_join(char *text, size_t size, const char *separator, const char *forma
 
 /* A new text as long as it needs to be, which the caller frees; *text is NULL if it fails. OUT_OF_MEMORY. */
 enum status text_make(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+enum status text_make_list(char **text, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 #endif

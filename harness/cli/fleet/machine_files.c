@@ -1,6 +1,8 @@
 #include "harness/cli/fleet/machine_files.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,14 +14,11 @@
 static enum status add_path(struct machine_files *files, const char *folder, const char *name)
 {
     enum status status = STATUS_OK;
-    char **longer = reallocarray(files->paths, (size_t)files->count + 1, sizeof *longer);
-    char *path = NULL;
 
-    if (longer != NULL)
-        files->paths = longer;
-    if (longer == NULL || asprintf(&path, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name) < 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the names of %d files", files->count);
-    files->paths[files->count++] = path;
+    TRY(rows_grow(&files->paths, files->count + 1, &files->room));
+    TRY(text_make(&files->paths[files->count], "%s%s%s", folder, folder[0] != '\0' ? "/" : "",
+                  name));
+    files->count++;
 
 out:
     return status;
@@ -51,10 +50,7 @@ static enum status add_folder(struct machine_files *files, const char *folder, c
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         free(inner);
-        if (asprintf(&inner, "%s/%s", folder, name) < 0) {
-            inner = NULL;
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the names of %d files", files->count);
-        }
+        TRY(text_make(&inner, "%s/%s", folder, name));
         if (depth == 0 && is_folder(inner))
             TRY(add_folder(files, inner, command, 1));
         else if (ends_in(name, ".json") &&
@@ -104,9 +100,7 @@ enum status machine_files_read(struct machine_files *files, node_reader *read, s
 {
     enum status status = STATUS_OK;
 
-    files->skipped = calloc((size_t)files->count + 1, sizeof *files->skipped);
-    if (files->skipped == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d files", files->count);
+    TRY(rows_make(&files->skipped, files->count));
     TRY(fleet_make(fleet, read, (const char *const *)files->paths, files->count, keep_skipped,
                    files));
 

@@ -7,6 +7,7 @@
 struct machine_files {
     char **paths; /* [count] */
     int count;
+    int64_t room;
     struct fleet_skipped *skipped; /* [skipped_count] those that could not be read */
     int skipped_count;
 };

@@ -1,4 +1,5 @@
 /* chokepoint compare: result files of one version against those of another, row by row. */
+#include "harness/base/rows.h"
 #include "harness/cli/gate/compare_explain.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/filter.h"
@@ -81,10 +82,7 @@ static enum status read_sides(struct compare *compare)
     enum status status = STATUS_OK;
 
     for (int side = 0; side < SIDES; side++) {
-        compare->sides[side].files =
-            calloc((size_t)compare->counts[side], sizeof *compare->sides[side].files);
-        if (compare->sides[side].files == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d files", compare->counts[side]);
+        TRY(rows_make(&compare->sides[side].files, compare->counts[side]));
         for (int i = 0; i < compare->counts[side]; i++) {
             TRY(benchmark_file_read(&compare->sides[side].files[i], compare->paths[side][i],
                                     compare->rule.metric));

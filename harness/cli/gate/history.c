@@ -1,4 +1,5 @@
 /* chokepoint history: the results of many runs in one file, and whether the latest are slower. */
+#include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/filter.h"
@@ -43,11 +44,10 @@ static enum status add(const struct history_command *command, const char *path, 
     struct history_added added;
     struct page page = flags_page(&command->flags);
     int count = 0;
-    struct benchmark_file *files = calloc((size_t)command->flags.argument_count, sizeof *files);
+    struct benchmark_file *files;
 
     (void)exit_code;
-    if (files == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d files", command->flags.argument_count);
+    TRY(rows_make(&files, command->flags.argument_count));
     if (command->flags.argument_count < 3)
         FAIL(STATUS_BAD_USAGE,
              "the results to add are missing: chokepoint history add FILE RESULT...");

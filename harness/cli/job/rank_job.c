@@ -1,5 +1,6 @@
 #include "harness/cli/job/rank_job.h"
 
+#include "harness/base/rows.h"
 #include "harness/lab/device/many_ranks.h"
 #include "harness/lab/experiment/parent/launcher.h"
 
@@ -55,13 +56,14 @@ static int without_descriptor(const char **words, int count)
 static enum status become_launcher(int ranks, int output)
 {
     enum status status = STATUS_OK;
-    struct launcher *launcher = calloc(1, sizeof *launcher);
-    char *bytes = calloc(1, COMMAND_BYTES + 1), program[PATH_MAX] = "";
-    const char **words = calloc(WORDS, sizeof *words);
+    struct launcher *launcher = NULL;
+    char *bytes = NULL, program[PATH_MAX] = "";
+    const char **words = NULL;
     int count = 0;
 
-    if (launcher == NULL || bytes == NULL || words == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to start %d ranks", ranks);
+    TRY(rows_make(&launcher, 1));
+    TRY(rows_make(&bytes, COMMAND_BYTES + 1));
+    TRY(rows_make(&words, WORDS));
     TRY(launcher_find(launcher, ranks));
     while (launcher->words[count] != NULL) {
         words[count] = launcher->words[count];

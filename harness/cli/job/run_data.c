@@ -1,11 +1,9 @@
 #include "harness/cli/job/run_data.h"
 
+#include "harness/base/words/text.h"
 #include "harness/lab/experiment/parent/progress.h"
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/data/images/generated_images.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* The batch must come from the images that are left for training. */
 static enum status check_count(const struct training_config *config,
@@ -31,10 +29,7 @@ out:
 
 static void note_without(struct run_data *data, const struct scenario *scenario)
 {
-    size_t length = strlen(data->without);
-
-    snprintf(data->without + length, sizeof data->without - length, "%s%s", length > 0 ? ", " : "",
-             scenario->name);
+    text_join(data->without, sizeof data->without, ", ", "%s", scenario->name);
     data->without_count++;
 }
 

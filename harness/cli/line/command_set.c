@@ -1,5 +1,6 @@
 #include "harness/cli/line/command_set.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
 #include "harness/cli/line/flags.h"
 #include "harness/text/wrap.h"
@@ -72,13 +73,14 @@ out:
 enum status command_execute(const struct command *command, int argc, char **argv, int *exit_code)
 {
     enum status status = STATUS_OK;
-    struct flags *context = calloc(1, command->context_size);
-    const char **arguments = calloc((size_t)argc, sizeof *arguments);
-    struct given_option *given = calloc((size_t)argc, sizeof *given);
+    struct flags *context = NULL;
+    const char **arguments = NULL;
+    struct given_option *given = NULL;
     bool helped;
 
-    if (context == NULL || arguments == NULL || given == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
+    TRY(rows_make_bytes(&context, 1, command->context_size));
+    TRY(rows_make(&arguments, argc));
+    TRY(rows_make(&given, argc));
     *context = flags_default();
     context->arguments = arguments;
     context->given = given;

@@ -1,10 +1,10 @@
 #include "harness/cli/line/values.h"
 
 #include "harness/base/figures/number.h"
+#include "harness/base/words/text.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,14 +93,12 @@ out:
 /* "a|b|c" as "a, b or c". */
 static void print_words(char *text, size_t size, const char *words)
 {
-    size_t length = 0;
-
-    for (const char *word = words; *word != '\0' && length < size;) {
+    text[0] = '\0';
+    for (const char *word = words; *word != '\0';) {
         size_t letters = strcspn(word, "|");
         const char *next = word + letters + (word[letters] == '|');
         const char *between = *next == '\0' ? "" : strchr(next, '|') != NULL ? ", " : " or ";
-        length +=
-            (size_t)snprintf(text + length, size - length, "%.*s%s", (int)letters, word, between);
+        text_append(text, size, "%.*s%s", (int)letters, word, between);
         word = next;
     }
 }

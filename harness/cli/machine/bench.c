@@ -2,7 +2,9 @@
 #include "benches/benches.h"
 #include "benches/roofs.h"
 #include "harness/base/figures/number.h"
+#include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
+#include "harness/base/words/text.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/rank_job.h"
 #include "harness/cli/line/commands.h"
@@ -92,13 +94,9 @@ static void choose(struct bench_command *command, const struct bench_row *row)
 /* Ranks are part of the name, as threads are in Google Benchmark. */
 static void name_row(const struct bench_command *command, struct bench_row *row)
 {
-    char *name = row->result.name;
-    size_t size = sizeof row->result.name, length;
-
-    bench_name(name, size, row->bench, row->argument);
-    length = strlen(name);
+    bench_name(row->result.name, sizeof row->result.name, row->bench, row->argument);
     if (command->ranks > 1)
-        snprintf(name + length, size - length, "/ranks:%d", command->ranks);
+        text_append(row->result.name, sizeof row->result.name, "/ranks:%d", command->ranks);
 }
 
 /* In the order of the list: `family` and `instance` count those of the list, so that a filter leaves them
@@ -107,11 +105,8 @@ static enum status choose_rows(struct bench_command *command)
 {
     enum status status = STATUS_OK;
     const struct device_properties *properties = device_properties(command->device);
-    size_t most = (size_t)bench_count * BENCH_ARGUMENTS;
 
-    command->rows = calloc(most, sizeof *command->rows);
-    if (command->rows == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %zu rows", most);
+    TRY(rows_make(&command->rows, bench_count * BENCH_ARGUMENTS));
     for (int family = 0; family < bench_count; family++) {
         const struct bench *bench = benches[family];
         struct bench_row row = { .bench = bench, .family = family };

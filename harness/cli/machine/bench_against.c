@@ -1,6 +1,7 @@
 #include "harness/cli/machine/bench_against.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
 #include "harness/base/system/machine.h"
 #include "harness/lab/bench/counters.h"
 
@@ -49,9 +50,7 @@ enum status bench_against_place(struct bench_against *against,
 
     if (against->where == NULL)
         goto out;
-    figures = calloc((size_t)count + 1, sizeof *figures);
-    if (figures == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d rows", count);
+    TRY(rows_make(&figures, count));
     for (int i = 0; i < count; i++)
         if (rows[i].result.count > 0)
             figures[measured++] = figure_of(&rows[i]);

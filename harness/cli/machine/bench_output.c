@@ -2,6 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/system/atomic_file.h"
+#include "harness/base/words/text.h"
 #include "harness/lab/bench/counters.h"
 #include "harness/lab/bench/device_context.h"
 #include "harness/lab/device/many_ranks.h"
@@ -77,18 +78,16 @@ static void add_context(struct bench_output *output, struct device *device,
 static void print_context(const struct device *device, const struct roofs *roofs)
 {
     char sentence[512];
-    size_t length;
 
     fprintf(stderr, "%s\n", device_properties(device)->name);
     if (!(roofs->bytes_per_second > 0))
         return;
-    length = (size_t)snprintf(sentence, sizeof sentence, "Measured limits: copies %.3g GB/s",
-                              roofs->bytes_per_second * 1e-9);
-    for (int i = 0; i < ROOF_PEAKS && length < sizeof sentence; i++)
+    snprintf(sentence, sizeof sentence, "Measured limits: copies %.3g GB/s",
+             roofs->bytes_per_second * 1e-9);
+    for (int i = 0; i < ROOF_PEAKS; i++)
         if (roofs->flops_per_second[i] > 0)
-            length += (size_t)snprintf(sentence + length, sizeof sentence - length,
-                                       ", products in %s %.3g GFLOP/s", roof_peak_name(i),
-                                       roofs->flops_per_second[i] * 1e-9);
+            text_append(sentence, sizeof sentence, ", products in %s %.3g GFLOP/s",
+                        roof_peak_name(i), roofs->flops_per_second[i] * 1e-9);
     wrap_print(stderr, 0, 2, wrap_room(stderr), sentence);
 }
 

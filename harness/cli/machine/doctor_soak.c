@@ -1,72 +1,56 @@
 #include "harness/cli/machine/doctor_soak.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/words/text.h"
 #include "harness/lab/bench/interrupt.h"
 #include "harness/lab/doctor/soak/soak.h"
 #include "harness/lab/experiment/parent/progress.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
-struct line {
-    char text[256];
-    size_t length;
-};
+enum { LINE_SIZE = 256 };
 
-static void put(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct line *line, const char *format, ...)
-{
-    va_list values;
-
-    if (line->length >= sizeof line->text)
-        return;
-    va_start(values, format);
-    line->length += (size_t)vsnprintf(line->text + line->length, sizeof line->text - line->length,
-                                      format, values);
-    va_end(values);
-}
-
-static void put_part(struct line *line, const struct soak_part *part)
+static void put_part(char line[LINE_SIZE], const struct soak_part *part)
 {
     char time[QUANTITY_SIZE];
 
     if (part->iterations == 0)
         return;
     quantity_print(time, part->step_ns[part->iterations - 1] / 1000, "us");
-    put(line, ", %s %s", part->precision, time);
+    text_append(line, LINE_SIZE, ", %s %s", part->precision, time);
     if (part->differing > 0)
-        put(line, " (%lld differ)", (long long)part->differing);
+        text_append(line, LINE_SIZE, " (%lld differ)", (long long)part->differing);
 }
 
-static void put_readings(struct line *line, const struct soak_readings *readings)
+static void put_readings(char line[LINE_SIZE], const struct soak_readings *readings)
 {
     const struct device_vitals *now = &readings->last.now;
     char limits[96];
 
     if (isfinite(now->clock_mhz))
-        put(line, ", %.0f MHz", now->clock_mhz);
+        text_append(line, LINE_SIZE, ", %.0f MHz", now->clock_mhz);
     if (isfinite(now->temperature_c))
-        put(line, ", %.0f C", now->temperature_c);
+        text_append(line, LINE_SIZE, ", %.0f C", now->temperature_c);
     if (isfinite(now->power_w))
-        put(line, ", %.0f W", now->power_w);
+        text_append(line, LINE_SIZE, ", %.0f W", now->power_w);
     if (readings->limits >= 0)
-        put(line, ", throttled: %s", health_limits_print(limits, sizeof limits, readings->limits));
+        text_append(line, LINE_SIZE, ", throttled: %s",
+                    health_limits_print(limits, sizeof limits, readings->limits));
     if (soak_new_errors(readings) >= 0)
-        put(line, ", ECC %lld", (long long)soak_new_errors(readings));
+        text_append(line, LINE_SIZE, ", ECC %lld", (long long)soak_new_errors(readings));
 }
 
 static void show(void *context, const struct soak *soak)
 {
     const struct progress *progress = context;
-    struct line line = { .length = 0 };
+    char line[LINE_SIZE] = "";
     int64_t iterations = 0;
 
     for (int i = 0; i < SOAK_PARTS; i++) iterations += soak->parts[i].iterations;
-    put(&line, "soak: %lld iterations", (long long)iterations);
-    for (int i = 0; i < SOAK_PARTS; i++) put_part(&line, &soak->parts[i]);
-    put_readings(&line, &soak->readings);
-    progress_show(progress, fmin(soak->seconds / soak->planned_seconds, 1), "%s", line.text);
+    text_append(line, sizeof line, "soak: %lld iterations", (long long)iterations);
+    for (int i = 0; i < SOAK_PARTS; i++) put_part(line, &soak->parts[i]);
+    put_readings(line, &soak->readings);
+    progress_show(progress, fmin(soak->seconds / soak->planned_seconds, 1), "%s", line);
 }
 
 enum status doctor_soak(struct checks *checks, struct device *device, double seconds)

@@ -1,5 +1,6 @@
 /* chokepoint corpus: traces whose causes are known and whose fixes were measured, to judge diagnosers by. */
 #include "harness/base/figures/quantity.h"
+#include "harness/base/rows.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
 #include "harness/lab/bench/interrupt.h"
@@ -43,9 +44,7 @@ static enum status draw(struct corpus *corpus)
 {
     enum status status = STATUS_OK;
 
-    corpus->items = calloc((size_t)corpus->count, sizeof *corpus->items);
-    if (corpus->items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d items", corpus->count);
+    TRY(rows_make(&corpus->items, corpus->count));
     TRY(corpus_draw(corpus->items, corpus->count, flags_seed(&corpus->flags), &corpus->device));
 
 out:
@@ -64,10 +63,9 @@ static enum status measure_items(struct corpus *corpus, struct corpus_order *ord
 {
     enum status status = STATUS_OK;
     struct progress progress = progress_start(corpus->count);
-    struct corpus_measured *measured = malloc(sizeof *measured);
+    struct corpus_measured *measured;
 
-    if (measured == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to measure");
+    TRY(rows_make(&measured, 1));
     order->progress = progress_update;
     order->context = &progress;
     for (int i = 0; i < corpus->count && interrupt_signal() == 0; i++) {

@@ -1,5 +1,6 @@
 /* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by hand; and
  * what a finding means, and which scenarios show it. */
+#include "harness/base/words/text.h"
 #include "harness/cli/job/choose.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
@@ -40,17 +41,15 @@ static void print_severity(const struct page *page)
 static void print_shown_by(const struct page *page, const struct scenario *best, const char *id)
 {
     char names[512];
-    size_t length;
 
     if (best == NULL) {
         lesson_point(page, "Shown by", "no scenario; diagnose finds it in traces");
         return;
     }
-    length = (size_t)snprintf(names, sizeof names, "%s", best->name);
-    for (int i = 0; scenarios[i] != NULL && length < sizeof names; i++)
+    snprintf(names, sizeof names, "%s", best->name);
+    for (int i = 0; scenarios[i] != NULL; i++)
         if (scenarios[i] != best && scenario_shows(scenarios[i], id))
-            length +=
-                (size_t)snprintf(names + length, sizeof names - length, ", %s", scenarios[i]->name);
+            text_append(names, sizeof names, ", %s", scenarios[i]->name);
     lesson_point(page, "Shown by", names);
 }
 

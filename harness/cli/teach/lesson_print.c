@@ -1,5 +1,6 @@
 #include "harness/cli/teach/lesson_print.h"
 
+#include "harness/base/words/text.h"
 #include "harness/lab/result/result_summary.h"
 #include "harness/text/wrap.h"
 
@@ -116,9 +117,8 @@ static void append_flag(char *line, size_t size, const char *name, size_t name_l
 {
     size_t length = strlen(line);
 
-    snprintf(line + length, size - length, " --%.*s=%.*s", (int)name_length, name,
-             (int)value_length, value);
-    for (char *letter = line + length + 3; *letter != '\0' && *letter != '='; letter++)
+    text_append(line, size, " --%.*s=%.*s", (int)name_length, name, (int)value_length, value);
+    for (char *letter = line + length; *letter != '\0' && *letter != '='; letter++)
         if (*letter == '_')
             *letter = '-';
 }

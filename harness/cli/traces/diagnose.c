@@ -1,5 +1,6 @@
 /* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
 #include "harness/base/figures/number.h"
+#include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/trace_paths.h"
@@ -109,14 +110,11 @@ static enum status take_sort(void *member, const struct option_row *row, const c
 {
     enum status status = STATUS_OK;
     char names[SORT_NAMES] = "";
-    size_t length = 0;
 
     if (span_order_find(value, member))
         goto out;
     for (int i = SPANS_BY_DEFAULT + 1; i < SPANS_ORDER_COUNT; i++)
-        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
-                                   i > SPANS_BY_DEFAULT + 1 ? ", " : "",
-                                   span_order_name((enum span_order)i));
+        text_join(names, sizeof names, ", ", "%s", span_order_name((enum span_order)i));
     FAIL(STATUS_BAD_USAGE, "--%s=%s: PyTorch sorts by %s", row->name, value, names);
 
 out:

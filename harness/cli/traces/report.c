@@ -1,5 +1,6 @@
 /* chokepoint report: results and traces as a page to look at. The page is made by scripts/report.py, of what
  * `diagnose` and `list` print as JSON: all that is computed is computed there. */
+#include "harness/base/rows.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 
@@ -54,9 +55,7 @@ static enum status run_report(void *context, int *exit_code)
     snprintf(program_flag, sizeof program_flag, "--program=%s", program);
     if (snprintf(out_flag, sizeof out_flag, "--out=%s", flags->out) >= (int)sizeof out_flag)
         FAIL(STATUS_BAD_USAGE, "--out: %.60s... is too long a path", flags->out);
-    arguments = calloc((size_t)flags->argument_count + 8, sizeof *arguments);
-    if (arguments == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
+    TRY(rows_make(&arguments, flags->argument_count + 8));
     arguments[count++] = "python3";
     arguments[count++] = script;
     arguments[count++] = program_flag;

@@ -1,6 +1,8 @@
 #include "harness/cli/traces/trace_paths.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 #include "harness/text/result_traces.h"
 
 #include <dirent.h>
@@ -18,15 +20,10 @@ static const char RESULT[] = "result.json";
 static enum status add(struct trace_paths *paths, const char *path)
 {
     enum status status = STATUS_OK;
-    const char **items = reallocarray(paths->items, (size_t)paths->count + 1, sizeof *paths->items);
-    char *copy = strdup(path);
+    char *copy;
 
-    if (items != NULL)
-        paths->items = items;
-    if (items == NULL || copy == NULL) {
-        free(copy);
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the names of %d traces", paths->count + 1);
-    }
+    TRY(rows_grow(&paths->items, paths->count + 1, &paths->room));
+    TRY(text_make(&copy, "%s", path));
     paths->items[paths->count++] = copy;
 
 out:

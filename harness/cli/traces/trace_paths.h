@@ -4,11 +4,14 @@
 
 #include "harness/base/status.h"
 
+#include <stdint.h>
+
 struct trace_paths {
     /* [count], in the order of the arguments; those of a folder by name, numbers in it by value: rank2
      * before rank10. */
     const char **items;
     int count;
+    int64_t room;
     int skipped; /* arguments that gave none */
 };
 

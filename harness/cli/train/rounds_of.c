@@ -1,6 +1,8 @@
 #include "harness/cli/train/rounds_of.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
+#include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/desk/compare/benchmark_file.h"
 #include "harness/desk/compare/row_sides.h"
@@ -28,7 +30,8 @@ static const char *const side_names[SIDES] = { "old", "new" };
 /* Texts of a command line, which own their memory. */
 struct words {
     char **texts; /* [count], then NULL */
-    int count, room;
+    int count;
+    int64_t room;
 };
 
 struct rounds {
@@ -43,19 +46,6 @@ struct rounds {
 
 /* --- Command lines --- */
 
-static enum status words_open(struct words *words, int room)
-{
-    enum status status = STATUS_OK;
-
-    *words = (struct words){ .room = room };
-    words->texts = calloc((size_t)room + 1, sizeof *words->texts);
-    if (words->texts == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a command line");
-
-out:
-    return status;
-}
-
 static void words_close(struct words *words)
 {
     for (int i = 0; i < words->count; i++) free(words->texts[i]);
@@ -68,20 +58,14 @@ static enum status words_add(struct words *words, const char *format, ...)
 {
     enum status status = STATUS_OK;
     va_list arguments;
-    int length;
 
-    if (words->count == words->room)
-        FAIL(STATUS_INTERNAL, "a command line has more than %d words", words->room);
     va_start(arguments, format);
-    length = vasprintf(&words->texts[words->count], format, arguments);
-    va_end(arguments);
-    if (length < 0) {
-        words->texts[words->count] = NULL;
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a command line");
-    }
-    words->count++;
+    TRY(rows_grow(&words->texts, words->count + 2, &words->room));
+    TRY(text_make_list(&words->texts[words->count], format, arguments));
+    words->texts[++words->count] = NULL;
 
 out:
+    va_end(arguments);
     return status;
 }
 
@@ -109,7 +93,6 @@ static enum status measuring_words(struct words *words, const struct rounds *rou
     const struct rounds_of_command *command = rounds->command;
     const struct flags *flags = rounds->flags;
 
-    TRY(words_open(words, flags->given_count + flags->argument_count + 3));
     TRY(words_add(words, "%s", command->name));
     for (int i = 0; i < flags->given_count; i++) {
         const struct given_option *given = &flags->given[i];
@@ -189,10 +172,7 @@ static enum status prepare(struct rounds *rounds)
         TRY(check_program(rounds->programs[side]));
     }
     TRY(open_folder(flags->out));
-    if (asprintf(&rounds->unfinished, "%s/unfinished%s", flags->out, rounds->command->suffix) < 0) {
-        rounds->unfinished = NULL;
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a path");
-    }
+    TRY(text_make(&rounds->unfinished, "%s/unfinished%s", flags->out, rounds->command->suffix));
 
 out:
     return status;
@@ -253,7 +233,6 @@ static enum status measure_once(struct rounds *rounds, enum compare_side side)
     int round = rounds->whole[side] + 1;
 
     TRY(measuring_words(&words, rounds));
-    TRY(words_open(&result, 1));
     TRY(add_result(&result, rounds, side, round));
     TRY(process_run(&(struct process){ .program = rounds->programs[side],
                                        .arguments = (const char *const *)words.texts,
@@ -301,9 +280,8 @@ static enum status compare(const struct rounds *rounds, double threshold, int *e
     static const char *const formats[] = { "console", "json", "markdown" };
     static const char *const colors[] = { "auto", "always", "never" };
     enum status status = STATUS_OK;
-    struct words words;
+    struct words words = { .count = 0 };
 
-    TRY(words_open(&words, rounds->whole[SIDE_BASE] + rounds->whole[SIDE_NEW] + 5));
     TRY(words_add(&words, "%s", command_compare.name));
     TRY(words_add(&words, "--format=%s", formats[rounds->flags->format]));
     TRY(words_add(&words, "--color=%s", colors[rounds->flags->color]));

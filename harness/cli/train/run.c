@@ -4,6 +4,7 @@
  * result folder. The result file is written anew after each scenario, so an early end costs only the
  * scenario that runs. */
 #include "harness/base/notice.h"
+#include "harness/base/rows.h"
 #include "harness/cli/job/choose.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/run_data.h"
@@ -181,9 +182,7 @@ static enum status run_scenarios(struct run *run)
     struct protocol protocol = run_protocol(run);
     struct progress progress = progress_start(wanted);
 
-    run->results = calloc((size_t)wanted, sizeof *run->results);
-    if (run->results == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d results", wanted);
+    TRY(rows_make(&run->results, wanted));
     for (int i = 0; i < CHOICE_MAX; i++) {
         if (!run->choice.chosen[i])
             continue;

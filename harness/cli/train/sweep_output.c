@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/figures/statistics.h"
+#include "harness/base/words/text.h"
 #include "harness/cli/train/train_output.h"
 #include "harness/lab/bench/device_context.h"
 #include "harness/text/benchmark_rows.h"
@@ -276,8 +277,7 @@ static void benchmark_rows_of(struct json *json, cJSON *benchmarks, const struct
                               int index)
 {
     const struct sweep_row *row = &sweep->rows[index];
-    char name[SWEEP_NAME + 16];
-    int length = snprintf(name, sizeof name, "train");
+    char name[SWEEP_NAME + 16] = "train";
     const struct benchmark_rows rows = {
         .name = name,
         .time_unit = "us",
@@ -290,9 +290,9 @@ static void benchmark_rows_of(struct json *json, cJSON *benchmarks, const struct
         .value = value_of,
     };
 
-    for (int k = 0; k < sweep->knobs && length < (int)sizeof name; k++)
-        length += snprintf(name + length, sizeof name - (size_t)length, "/%s:%s",
-                           sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]);
+    for (int k = 0; k < sweep->knobs; k++)
+        text_append(name, sizeof name, "/%s:%s", sweep->axes[k].knob,
+                    sweep->axes[k].values[row->at[k]]);
     if (row->count > 0)
         benchmark_rows_add(json, benchmarks, &rows);
 }

@@ -1,6 +1,8 @@
 #include "harness/cli/train/train_ladder.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "harness/cli/train/train_output.h"
 #include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/effect_words.h"
@@ -10,7 +12,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,19 +224,6 @@ static void show_progress(void *context, const struct scenario *scenario,
                   state->part, state->number, state->total);
 }
 
-static void append(char command[COMMAND], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void append(char command[COMMAND], const char *format, ...)
-{
-    size_t length = strlen(command);
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(command + length, COMMAND - length, format, list);
-    va_end(list);
-}
-
 /* The settings that differ from the defaults, as flags of `train`. */
 static void write_command(char command[COMMAND], const struct flags *flags,
                           const struct training_config *config)
@@ -247,11 +235,11 @@ static void write_command(char command[COMMAND], const struct flags *flags,
 
     knobs_defaults(&defaults);
     wrap_quote(command, COMMAND, program_invocation_name);
-    append(command, " train");
+    text_append(command, COMMAND, " train");
     if (strcmp(flags->device, "auto") != 0)
-        append(command, " --device=%s", flags->device);
+        text_append(command, COMMAND, " --device=%s", flags->device);
     if (flags->device_memory > 0)
-        append(command, " --device-memory=%lld", (long long)flags->device_memory);
+        text_append(command, COMMAND, " --device-memory=%lld", (long long)flags->device_memory);
     for (int i = 0; i < count; i++) {
         char value[64], usual[64], name[40];
         bool is_folder = strcmp(knobs[i].name, "data") == 0 && config->data.folder[0] != '\0';
@@ -264,7 +252,7 @@ static void write_command(char command[COMMAND], const struct flags *flags,
             if (*letter == '_')
                 *letter = '-';
         wrap_quote(word, sizeof word, is_folder ? config->data.folder : value);
-        append(command, " --%s=%s", name, word);
+        text_append(command, COMMAND, " --%s=%s", name, word);
     }
 }
 
@@ -319,7 +307,7 @@ enum status train_ladder(const struct flags *flags, const struct training_config
                          double budget_seconds)
 {
     enum status status = STATUS_OK, outcome;
-    struct ladder *ladder = calloc(1, sizeof *ladder);
+    struct ladder *ladder;
     struct ladder_children children = { .budget_seconds = budget_seconds,
                                         .program = "/proc/self/exe",
                                         .stop = interrupt_flag() };
@@ -334,8 +322,7 @@ enum status train_ladder(const struct flags *flags, const struct training_config
     char from[COMMAND];
     bool all_wrong = !ladder_is_set(config);
 
-    if (ladder == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the ladder");
+    TRY(rows_make(&ladder, 1));
     ladder->config = *config;
     ladder->budget_seconds = budget_seconds;
     TRY(read_device(&ladder->device, flags));

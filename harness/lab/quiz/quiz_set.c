@@ -1,6 +1,7 @@
 #include "harness/lab/quiz/quiz_set.h"
 
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/benchmark_rows.h"
@@ -208,9 +209,7 @@ enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *
     const cJSON *all = benchmark_scenarios(result->root), *entry;
 
     *sets = (struct quiz_sets){ .count = 0 };
-    sets->items = calloc((size_t)cJSON_GetArraySize(all) * VARIANT_COUNT + 1, sizeof *sets->items);
-    if (sets->items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the traces of %s", path);
+    TRY(rows_make(&sets->items, cJSON_GetArraySize(all) * VARIANT_COUNT + 1));
     cJSON_ArrayForEach(entry, all)
     {
         for (int v = 0; v < VARIANT_COUNT; v++) {

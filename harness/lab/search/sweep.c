@@ -1,5 +1,7 @@
 #include "harness/lab/search/sweep.h"
 
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/parent/progress.h"
 
@@ -54,9 +56,7 @@ enum status sweep_take(struct knob_sweep *sweep, const char *text)
 
     if (sweep->knobs == SWEEP_KNOBS)
         FAIL(STATUS_BAD_USAGE, "--sweep was given more than twice; give one knob or two");
-    axis->text = strdup(text);
-    if (axis->text == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the command line");
+    TRY(text_make(&axis->text, "%s", text));
     sweep->knobs++;
     next = strchr(axis->text, '=');
     if (next == NULL || next[1] == '\0')
@@ -75,12 +75,10 @@ out:
 
 void sweep_name(const struct knob_sweep *sweep, const struct sweep_row *row, char name[SWEEP_NAME])
 {
-    int length = 0;
-
-    for (int k = 0; k < sweep->knobs && length < SWEEP_NAME; k++)
-        length +=
-            snprintf(name + length, (size_t)(SWEEP_NAME - length), "%s%s=%s", k > 0 ? " " : "",
-                     sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]);
+    name[0] = '\0';
+    for (int k = 0; k < sweep->knobs; k++)
+        text_join(name, SWEEP_NAME, " ", "%s=%s", sweep->axes[k].knob,
+                  sweep->axes[k].values[row->at[k]]);
 }
 
 /* --- Measuring --- */
@@ -119,11 +117,8 @@ static enum status open_rows(struct knob_sweep *sweep)
 {
     enum status status = STATUS_OK;
 
-    for (int i = 0; i < sweep->row_count; i++) {
-        sweep->rows[i].rounds = calloc((size_t)sweep->rounds, sizeof *sweep->rows[i].rounds);
-        if (sweep->rows[i].rounds == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
-    }
+    for (int i = 0; i < sweep->row_count; i++)
+        TRY(rows_make(&sweep->rows[i].rounds, sweep->rounds));
 
 out:
     return status;
@@ -178,19 +173,19 @@ void sweep_release(struct knob_sweep *sweep)
 enum status sweep_knee(const struct knob_sweep *sweep, struct knee *knee)
 {
     enum status status = STATUS_OK;
-    size_t count = (size_t)sweep->row_count, rounds = (size_t)sweep->rounds;
-    struct knee_value *values = calloc(count, sizeof *values);
-    double *rates = calloc(count * rounds, sizeof *rates);
+    int count = sweep->row_count, rounds = sweep->rounds;
+    struct knee_value *values = NULL;
+    double *rates = NULL;
 
-    if (values == NULL || rates == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the results");
-    for (size_t i = 0; i < count; i++) {
+    TRY(rows_make(&values, count));
+    TRY(rows_make(&rates, (int64_t)count * rounds));
+    for (int i = 0; i < count; i++) {
         const struct sweep_row *row = &sweep->rows[i];
         for (int r = 0; r < row->count; r++)
-            rates[i * rounds + (size_t)r] = row->rounds[r].metric[METRIC_SAMPLES_PER_SECOND];
+            rates[i * rounds + r] = row->rounds[r].metric[METRIC_SAMPLES_PER_SECOND];
         values[i] = (struct knee_value){ rates + i * rounds, row->count, row->at[0] + row->at[1] };
     }
-    *knee = knee_find(values, sweep->row_count);
+    *knee = knee_find(values, count);
 
 out:
     free(values);
