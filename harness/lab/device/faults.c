@@ -1,7 +1,8 @@
 #include "harness/lab/device/faults.h"
 
+#include "harness/base/words/text.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,11 +85,8 @@ static bool parse_one(struct faults *faults, const char *text, size_t length)
 
 static void list_kinds(char *list, size_t size)
 {
-    size_t length = 0;
-
-    for (int i = 0; i < FAULT_COUNT && length < size; i++)
-        length += (size_t)snprintf(list + length, size - length, "%s%s", i > 0 ? ", " : "",
-                                   kinds[i].name);
+    list[0] = '\0';
+    for (int i = 0; i < FAULT_COUNT; i++) text_join(list, size, ", ", "%s", kinds[i].name);
 }
 
 enum status faults_parse(struct faults *faults, const char *text)

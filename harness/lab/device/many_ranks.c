@@ -1,6 +1,7 @@
 #include "harness/lab/device/many_ranks.h"
 
 #include "harness/base/notice.h"
+#include "harness/base/rows.h"
 #include "harness/lab/device/plugin.h"
 #include "harness/lab/device/ranks_driver.h"
 
@@ -85,12 +86,11 @@ static void take_share(const cpu_set_t *all)
 static enum status divide_cores(void)
 {
     enum status status = STATUS_OK;
-    cpu_set_t *masks = calloc((size_t)place.count, sizeof *masks);
+    cpu_set_t *masks;
     cpu_set_t own;
     bool same = true;
 
-    if (masks == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the cores of %d ranks", place.count);
+    TRY(rows_make(&masks, place.count));
     if (sched_getaffinity(0, sizeof own, &own) != 0)
         goto out; /* more cores than a cpu_set_t has: left as they are */
     masks[place.rank] = own;
@@ -191,9 +191,7 @@ static enum status gather(const void *own, size_t bytes, void **all)
 {
     enum status status = STATUS_OK;
 
-    *all = malloc(bytes * (size_t)place.count);
-    if (*all == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for what %d ranks say", place.count);
+    TRY(rows_make_bytes(all, place.count, bytes));
     memcpy((char *)*all + bytes * (size_t)place.rank, own, bytes);
     TRY(joined->gather(RANKS_HOSTS, *all, bytes));
 

@@ -5,6 +5,7 @@
 #include "harness/lab/record/buffer.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/rows.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,11 +56,10 @@ static uint32_t this_thread(void)
 enum status trace_open(struct trace **opened, int64_t bytes_max)
 {
     enum status status = STATUS_OK;
-    struct trace *trace = calloc(1, sizeof *trace);
+    struct trace *trace;
 
     *opened = NULL;
-    if (trace == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a trace");
+    TRY(rows_make(&trace, 1));
     pthread_mutex_init(&trace->lock, NULL);
     trace->chunks_max = (bytes_max > 0 ? bytes_max : BYTES_MAX) / (int64_t)sizeof(struct chunk);
     if (trace->chunks_max < 1)

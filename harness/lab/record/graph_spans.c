@@ -1,5 +1,7 @@
 #include "harness/lab/record/graph_spans.h"
 
+#include "harness/base/rows.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,16 +15,9 @@ void graph_spans_add(struct graph_spans *spans, const char *name, int first, int
 {
     struct graph_span *span;
 
-    if (spans == NULL || first < 0 || first >= end)
+    if (spans == NULL || first < 0 || first >= end ||
+        rows_grow(&spans->items, spans->count + 1, &spans->room) != STATUS_OK)
         return;
-    if (spans->count == spans->room) {
-        int room = spans->room > 0 ? 2 * spans->room : 64;
-        struct graph_span *items = realloc(spans->items, (size_t)room * sizeof *items);
-        if (items == NULL)
-            return;
-        spans->items = items;
-        spans->room = room;
-    }
     span = &spans->items[spans->count++];
     snprintf(span->name, sizeof span->name, "%s", name);
     span->first = first;

@@ -4,6 +4,7 @@
 #define HARNESS_LAB_RECORD_GRAPH_SPANS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct graph_span {
     char name[64];  /* "block0.qkv backward", "forward" */
@@ -13,7 +14,8 @@ struct graph_span {
 /* Start with zeros. */
 struct graph_spans {
     struct graph_span *items; /* an inner one before the one around it */
-    int count, room;
+    int count;
+    int64_t room;
 };
 
 void graph_spans_release(struct graph_spans *spans);

@@ -1,5 +1,6 @@
 #include "harness/lab/record/gzip_file.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/ends_in.h"
 
@@ -29,12 +30,11 @@ struct gzip_file {
 enum status gzip_file_open(struct gzip_file **opened, const char *path)
 {
     enum status status = STATUS_OK;
-    struct gzip_file *file = calloc(1, sizeof *file);
+    struct gzip_file *file;
     int copy;
 
     *opened = NULL;
-    if (file == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to write a trace");
+    TRY(rows_make(&file, 1));
     TRY(atomic_file_open(file->temporary, &file->descriptor, path));
     snprintf(file->path, sizeof file->path, "%s", path);
     copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);

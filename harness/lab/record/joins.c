@@ -3,6 +3,8 @@
  * that had ended. */
 #include "harness/lab/record/joins.h"
 
+#include "harness/base/rows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ struct building {
     struct span *spans;
     int64_t span_count;
     int64_t *span_of_call; /* for each of joins->calls; -1: none */
-    int64_t *older;
+    int64_t *older, older_room;
 };
 
 bool trace_row_is_host_span(const struct trace_row *row)
@@ -92,17 +94,15 @@ static int compare_calls(const void *a, const void *b)
 static enum status collect(struct building *building, const struct trace *trace)
 {
     struct joins *joins = building->joins;
-    size_t rows = (size_t)trace_row_count(trace) + 1; /* no allocation of nothing */
+    int64_t rows = trace_row_count(trace);
     struct trace_cursor cursor = { 0 };
     const struct trace_row *row;
     enum status status = STATUS_OK;
     bool sorted = true;
 
-    building->spans = malloc(rows * sizeof *building->spans);
-    joins->calls = malloc(rows * sizeof *joins->calls);
-    building->span_of_call = malloc(rows * sizeof *building->span_of_call);
-    if (building->spans == NULL || joins->calls == NULL || building->span_of_call == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to join the %zu rows of a trace", rows - 1);
+    TRY(rows_make(&building->spans, rows));
+    TRY(rows_make(&joins->calls, rows));
+    TRY(rows_make(&building->span_of_call, rows));
     while ((row = trace_next(trace, &cursor)) != NULL) {
         if (trace_row_is_host_span(row)) {
             building->spans[building->span_count] = span_of(row, building->span_count + 1);
@@ -162,20 +162,8 @@ static enum status add_projection(struct building *building, struct span *span,
     struct joins *joins = building->joins;
     enum status status = STATUS_OK;
 
-    if (joins->projection_count == joins->projection_room) {
-        int64_t room = joins->projection_room > 0 ? 2 * joins->projection_room : 256;
-        void *projections = realloc(joins->projections, (size_t)room * sizeof *joins->projections);
-        void *older;
-        if (projections != NULL)
-            joins->projections = projections;
-        older = realloc(building->older, (size_t)room * sizeof *building->older);
-        if (older != NULL)
-            building->older = older;
-        if (projections == NULL || older == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld annotations on streams",
-                 (long long)room);
-        joins->projection_room = room;
-    }
+    TRY(rows_grow(&joins->projections, joins->projection_count + 1, &joins->projection_room));
+    TRY(rows_grow(&building->older, joins->projection_count + 1, &building->older_room));
     joins->projections[joins->projection_count] =
         (struct projection){ span->row,    span->external, work->device,
                              work->stream, work->start_ns, work->end_ns };
@@ -228,9 +216,7 @@ static enum status collect_replays(struct replays *replays, const struct trace *
     size_t count = 1;
 
     while ((row = trace_next(trace, &cursor)) != NULL) count += row->kind == TRACE_REPLAY;
-    replays->items = malloc(count * sizeof *replays->items);
-    if (replays->items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu launches of graphs", count);
+    TRY(rows_make(&replays->items, count));
     cursor = (struct trace_cursor){ 0 };
     while ((row = trace_next(trace, &cursor)) != NULL)
         if (row->kind == TRACE_REPLAY)
@@ -285,9 +271,7 @@ static enum status join_replays(struct joins *joins, const struct trace *trace)
         join->replayed = count;
         count += replay->spans->count;
     }
-    joins->replayed = malloc(((size_t)count + 1) * sizeof *joins->replayed);
-    if (joins->replayed == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld spans of graphs", (long long)count);
+    TRY(rows_make(&joins->replayed, count));
     for (int64_t i = 0; i < joins->call_count; i++) {
         const struct call_join *join = &joins->calls[i];
         for (int span = 0; join->spans != NULL && span < join->spans->count; span++)

@@ -1,6 +1,7 @@
 /* Two passes over the rows: one joins (joins.h), one writes. Nothing is kept of what was written. */
 #include "harness/lab/record/kineto.h"
 
+#include "harness/base/rows.h"
 #include "harness/desk/read/kineto/device_numbers.h"
 #include "harness/lab/record/joins.h"
 #include "harness/lab/record/json_stream.h"
@@ -618,9 +619,7 @@ enum status kineto_write(const char *path, struct trace *trace, const struct kin
     trace_end(trace);
     writer.start_ns = trace_start_ns(trace);
     writer.end_ns = trace_end_ns(trace);
-    writer.json = malloc(sizeof *writer.json);
-    if (writer.json == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to write a trace");
+    TRY(rows_make(&writer.json, 1));
     TRY(joins_make(&writer.joins, trace));
     TRY(gzip_file_open(&file, path));
     writer.json->file = file;

@@ -9,7 +9,6 @@
 #include "harness/text/json.h"
 #include "harness/text/machine_context.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static struct summary_row row_of(enum metric metric, const struct effect *effect,
                                  enum direction direction,

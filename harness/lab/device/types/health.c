@@ -1,10 +1,10 @@
 #include "harness/lab/device/types/health.h"
 
 #include "harness/base/status.h"
+#include "harness/base/words/text.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define UNKNOWN(field) .field = NAN,
 #define VITALS_UNKNOWN                                                                             \
@@ -67,10 +67,8 @@ const char *health_limits_print(char *text, size_t size, int limits)
     };
 
     snprintf(text, size, "%s", limits < 0 ? "unknown" : limits == 0 ? "none" : "");
-    for (size_t i = 0; limits > 0 && i < ARRAY_SIZE(names); i++) {
-        size_t length = strlen(text);
+    for (size_t i = 0; limits > 0 && i < ARRAY_SIZE(names); i++)
         if (limits & names[i].limit)
-            snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", names[i].name);
-    }
+            text_join(text, size, ", ", "%s", names[i].name);
     return text;
 }
