@@ -2,6 +2,7 @@
  * the same methods have the same name, and the table of names stays small. */
 #include "harness/desk/read/frame_table.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/read/name_table.h"
 #include "harness/desk/read/reader.h"
@@ -62,14 +63,7 @@ enum status frame_table_add(struct frame_table *table, struct name_table *names,
 
     if (!is_call && (fields->call_stack.length == 0 || table->has_calls))
         goto out;
-    if (table->count == table->room) {
-        int64_t room = table->room > 0 ? 2 * table->room : 64;
-        row = realloc(table->rows, (size_t)room * sizeof *row);
-        if (row == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld calls of a trace", (long long)room);
-        table->rows = row;
-        table->room = room;
-    }
+    TRY(rows_grow(&table->rows, table->count + 1, &table->room));
     row = &table->rows[table->count];
     *row = (struct event_frame){ .start_ns = fields->start_ns,
                                  .end_ns = fields->start_ns + fields->duration_ns,
@@ -111,11 +105,10 @@ static bool is_sorted(const struct frame_table *table, bool *seen)
 enum status frame_table_settle(struct frame_table *table, int64_t track_count)
 {
     enum status status = STATUS_OK;
-    bool *seen = calloc((size_t)track_count + 1, sizeof *seen);
+    bool *seen;
     int64_t kept = 0;
 
-    if (seen == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)track_count);
+    TRY(rows_make(&seen, track_count));
     for (int64_t i = 0; i < table->count; i++)
         if (!table->rows[i].is_stack || !table->has_calls)
             table->rows[kept++] = table->rows[i];

@@ -3,6 +3,8 @@
  * zlib took a third of the time of reading a trace. */
 #include "harness/desk/read/inflate_window.h"
 
+#include "harness/base/rows.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <isa-l/igzip_lib.h>
@@ -57,11 +59,10 @@ enum status inflate_window_open(struct inflate_window **opened, const char *path
 {
     enum status status = STATUS_OK;
     struct stat about;
-    struct inflate_window *window = calloc(1, sizeof *window);
+    struct inflate_window *window;
 
     *opened = NULL;
-    if (window == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
+    TRY(rows_make(&window, 1));
     window->path = path;
     window->file = open(path, O_RDONLY | O_CLOEXEC);
     if (window->file < 0)

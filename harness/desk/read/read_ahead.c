@@ -2,6 +2,7 @@
  * that small traces do without, and so that a pipe which brings no trace is refused before its next bytes come. */
 #include "harness/desk/read/read_ahead.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/thread.h"
 #include "harness/desk/read/inflate_window.h"
 #include "harness/desk/read/kineto/event_splitter.h"
@@ -68,18 +69,16 @@ static void *fill_when_wanted(void *argument)
 enum status read_ahead_open(struct read_ahead **opened, struct inflate_window *window)
 {
     enum status status = STATUS_OK;
-    struct read_ahead *ahead = calloc(1, sizeof *ahead);
+    struct read_ahead *ahead;
 
     *opened = NULL;
-    if (ahead == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to read a file");
+    TRY(rows_make(&ahead, 1));
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->changed, NULL);
     ahead->window = window;
     ahead->is_wanted = true;
     for (int i = 0; i < 2; i++)
-        if ((ahead->buffers[i].bytes = malloc(WINDOW_BYTES + SPLITTER_PADDING)) == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory to read a file");
+        TRY(rows_make(&ahead->buffers[i].bytes, WINDOW_BYTES + SPLITTER_PADDING));
     *opened = ahead;
     ahead = NULL;
 

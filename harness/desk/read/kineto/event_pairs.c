@@ -2,6 +2,8 @@
  * through the halves themselves (`below`), so matching needs no memory of its own. */
 #include "harness/desk/read/kineto/event_pairs.h"
 
+#include "harness/base/rows.h"
+
 #include <stdlib.h>
 
 void event_pairs_release(struct event_pairs *pairs)
@@ -14,15 +16,7 @@ enum status event_pairs_add(struct event_pairs *pairs, struct event_half half)
 {
     enum status status = STATUS_OK;
 
-    if (pairs->count == pairs->room) {
-        int64_t room = pairs->room > 0 ? 2 * pairs->room : 64;
-        struct event_half *halves = realloc(pairs->halves, (size_t)room * sizeof *halves);
-        if (halves == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld beginnings and ends of events",
-                 (long long)room);
-        pairs->halves = halves;
-        pairs->room = room;
-    }
+    TRY(rows_grow(&pairs->halves, pairs->count + 1, &pairs->room));
     pairs->halves[pairs->count++] = half;
 
 out:

@@ -6,6 +6,8 @@
  * value, so it begins the next event. */
 #include "harness/desk/read/kineto/event_splitter.h"
 
+#include "harness/base/rows.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,14 +64,7 @@ static enum status capture_hold(struct splitter *splitter, const char *bytes, si
         splitter->too_long = true;
         goto out;
     }
-    if (length + SPLITTER_PADDING > splitter->held_room) {
-        size_t room = 2 * length + SPLITTER_PADDING;
-        char *held = realloc(splitter->held, room);
-        if (held == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for an event of %zu bytes", length);
-        splitter->held = held;
-        splitter->held_room = room;
-    }
+    TRY(rows_grow(&splitter->held, length + SPLITTER_PADDING, &splitter->held_room));
     memcpy(splitter->held + splitter->held_length, bytes + splitter->start, more);
     splitter->held_length = length;
 

@@ -64,7 +64,8 @@ struct splitter {
     bool capturing;
     int64_t captured_at;
     char *held;
-    size_t held_length, held_room;
+    size_t held_length;
+    int64_t held_room;
     char key[SPLITTER_KEY_BYTES];
     size_t key_length;
     int64_t strays; /* things in the place of an event */
