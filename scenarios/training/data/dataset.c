@@ -5,6 +5,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/figures/statistics.h"
 #include "harness/base/hash.h"
+#include "harness/base/rows.h"
 #include "scenarios/training/data/image_folder.h"
 #include "scenarios/training/data/images/generated_images.h"
 #include "scenarios/training/data/images/jpeg.h"
@@ -72,18 +73,6 @@ static uint32_t file_count(const struct dataset *dataset)
     return splits[SPLIT_TRAIN].count + splits[SPLIT_HELD_OUT].count;
 }
 
-static enum status open_damage(struct dataset *dataset)
-{
-    enum status status = STATUS_OK;
-
-    dataset->is_damaged = calloc(file_count(dataset), sizeof *dataset->is_damaged);
-    if (dataset->is_damaged == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u images", file_count(dataset));
-
-out:
-    return status;
-}
-
 enum status dataset_open(struct dataset **dataset, const struct dataset_config *config)
 {
     enum status status = STATUS_OK;
@@ -91,9 +80,7 @@ enum status dataset_open(struct dataset **dataset, const struct dataset_config *
 
     *dataset = NULL;
     TRY(check(config));
-    *dataset = calloc(1, sizeof **dataset);
-    if (*dataset == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data set");
+    TRY(rows_make(dataset, 1));
     (*dataset)->config = *config;
     if (config->kind == DATA_SEQUENCES)
         goto out;
@@ -104,7 +91,7 @@ enum status dataset_open(struct dataset **dataset, const struct dataset_config *
     else
         snprintf(path, sizeof path, "%s", config->folder);
     TRY(image_folder_read(&(*dataset)->folder, path));
-    TRY(open_damage(*dataset));
+    TRY(rows_make(&(*dataset)->is_damaged, file_count(*dataset)));
 
 out:
     if (status != STATUS_OK) {
@@ -206,9 +193,7 @@ enum status sample_reader_open(struct sample_reader **reader, const struct datas
 {
     enum status status = STATUS_OK;
 
-    *reader = calloc(1, sizeof **reader);
-    if (*reader == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a reader of samples");
+    TRY(rows_make(reader, 1));
     (*reader)->dataset = dataset;
     if (dataset->config.kind == DATA_IMAGES)
         TRY(jpeg_decoder_open(&(*reader)->decoder));
@@ -415,10 +400,7 @@ enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns
     TRY(image_painter_open(&painter, jpeg_pixels));
     TRY(jpeg_encoder_open(&encoder));
     TRY(sample_reader_open(&reader, &no_files));
-    rgb = malloc(dataset_sample_bytes(&no_files));
-    if (rgb == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for an image of %d x %d pixels", image_size,
-             image_size);
+    TRY(rows_make(&rgb, dataset_sample_bytes(&no_files)));
     for (int i = 0; i < TIMED_SAMPLES; i++) {
         const uint8_t *jpeg;
         size_t bytes;

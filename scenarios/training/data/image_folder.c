@@ -1,5 +1,8 @@
 #include "scenarios/training/data/image_folder.h"
 
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -13,7 +16,8 @@
 /* The names in one folder that a filter lets through, sorted. */
 struct names {
     char **items;
-    size_t count, capacity;
+    size_t count;
+    int64_t room;
 };
 
 static void names_release(struct names *names)
@@ -27,17 +31,8 @@ static enum status names_add(struct names *names, const char *name)
 {
     enum status status = STATUS_OK;
 
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
-        char **items = realloc(names->items, capacity * sizeof *items);
-        if (items == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for a list of %zu file names", capacity);
-        names->items = items;
-        names->capacity = capacity;
-    }
-    names->items[names->count] = strdup(name);
-    if (names->items[names->count] == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a list of %zu file names", names->count);
+    TRY(rows_grow(&names->items, names->count + 1, &names->room));
+    TRY(text_make(&names->items[names->count], "%s", name));
     names->count++;
 
 out:
@@ -115,16 +110,8 @@ static enum status list_add(struct image_list *list, const char *folder, const c
 {
     enum status status = STATUS_OK;
 
-    if (list->count == list->capacity) {
-        uint32_t capacity = list->capacity == 0 ? 256 : 2 * list->capacity;
-        struct image_file *files = realloc(list->files, capacity * sizeof *files);
-        if (files == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for a list of %u images", capacity);
-        list->files = files;
-        list->capacity = capacity;
-    }
-    if (asprintf(&list->files[list->count].path, "%s/%s", folder, name) < 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a list of %u images", list->count);
+    TRY(rows_grow(&list->files, (int64_t)list->count + 1, &list->room));
+    TRY(text_make(&list->files[list->count].path, "%s/%s", folder, name));
     list->files[list->count++].label = label;
 
 out:

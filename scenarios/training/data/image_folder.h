@@ -16,7 +16,8 @@ struct image_file {
 
 struct image_list {
     struct image_file *files;
-    uint32_t count, capacity;
+    uint32_t count;
+    int64_t room;
 };
 
 struct image_folder {

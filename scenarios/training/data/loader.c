@@ -16,6 +16,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
 #include "harness/base/thread.h"
 #include "scenarios/training/data/sample_cache.h"
 
@@ -350,9 +351,7 @@ static enum status add_slot(struct loader *loader)
     enum status status = STATUS_OK;
     struct slot *slot = &loader->slots[loader->slot_count];
 
-    slot->samples = malloc((size_t)loader->layout.samples * sizeof *slot->samples);
-    if (slot->samples == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a batch of %d samples", loader->layout.samples);
+    TRY(rows_make(&slot->samples, loader->layout.samples));
     TRY(loader->memory.alloc(loader->memory.context, loader->layout.bytes, &slot->batch.memory));
     memset(slot->batch.memory, 0, loader->layout.bytes); /* Gaps are copied to the device too. */
     pthread_mutex_lock(&loader->mutex);
@@ -421,9 +420,7 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     struct loader *made = NULL;
 
     TRY(check(dataset, config, samples, batches_max));
-    made = calloc(1, sizeof *made);
-    if (made == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data loader");
+    TRY(rows_make(&made, 1));
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->claimable, NULL);
     pthread_cond_init(&made->loaded, NULL);
@@ -437,11 +434,9 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     made->claimed = made->taken = config->first_batch;
     made->claim_end = next_claim_end(made);
     made->epoch = -1;
-    made->slots = calloc((size_t)batches_max, sizeof *made->slots);
-    made->order = malloc(made->order_count * sizeof *made->order);
-    made->threads = calloc((size_t)config->workers + 1, sizeof *made->threads);
-    if (made->slots == NULL || made->order == NULL || made->threads == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a data loader of %u samples", made->order_count);
+    TRY(rows_make(&made->slots, batches_max));
+    TRY(rows_make(&made->order, made->order_count));
+    TRY(rows_make(&made->threads, config->workers));
     if (config->input == INPUT_CACHED)
         TRY(sample_cache_open(&made->cache, dataset));
     TRY(top_up(made));

@@ -1,6 +1,7 @@
 #include "scenarios/training/data/own_images.h"
 
 #include "harness/base/hash.h"
+#include "harness/base/rows.h"
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/data/images/cache_folder.h"
 #include "scenarios/training/data/images/generated_images.h"
@@ -60,9 +61,7 @@ static enum status choose_images(struct own_set *set)
 
     for (int split = SPLIT_TRAIN; split <= SPLIT_HELD_OUT; split++)
         set->about.found += dataset_count(set->dataset, (enum split)split);
-    set->images = calloc(set->about.found, sizeof *set->images);
-    if (set->images == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a list of %u images", set->about.found);
+    TRY(rows_make(&set->images, set->about.found));
     for (int split = SPLIT_TRAIN; split <= SPLIT_HELD_OUT; split++)
         for (uint32_t i = 0; i < dataset_count(set->dataset, (enum split)split); i++) {
             struct own_image *image = &set->images[count++];
@@ -135,15 +134,11 @@ static enum status open_worker(void *context, void **opened)
 {
     enum status status = STATUS_OK;
     struct own_set *set = context;
-    struct own_worker *worker = calloc(1, sizeof *worker);
+    struct own_worker *worker;
 
-    if (worker == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to read images");
+    TRY(rows_make(&worker, 1));
     worker->set = set;
-    worker->rgb = malloc(dataset_sample_bytes(set->dataset));
-    if (worker->rgb == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for an image of %d x %d pixels", set->pixels,
-             set->pixels);
+    TRY(rows_make(&worker->rgb, dataset_sample_bytes(set->dataset)));
     TRY(sample_reader_open(&worker->reader, set->dataset));
     TRY(jpeg_encoder_open(&worker->encoder));
 
@@ -264,9 +259,7 @@ static enum status fill(void *context, const char *folder)
                                        .close = close_worker,
                                        .write = write_image };
 
-    set->of_class = calloc((size_t)dataset_classes(set->dataset), sizeof *set->of_class);
-    if (set->of_class == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to count images");
+    TRY(rows_make(&set->of_class, dataset_classes(set->dataset)));
     TRY(make_classes(set, folder));
     TRY(image_set_write(&writing, folder));
     TRY(check_classes(set));

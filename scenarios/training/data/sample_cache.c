@@ -1,6 +1,7 @@
 #include "scenarios/training/data/sample_cache.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,10 +69,9 @@ enum status sample_cache_open(struct sample_cache **cache, const struct dataset 
     enum status status = STATUS_OK;
     uint32_t count = dataset_count(dataset, SPLIT_TRAIN);
     struct sample_reader *reader = NULL;
-    struct sample_cache *made = calloc(1, sizeof *made);
+    struct sample_cache *made;
 
-    if (made == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a cache of samples");
+    TRY(rows_make(&made, 1));
     made->sample_bytes = dataset_sample_bytes(dataset);
     TRY(allocate(made, count));
     TRY(sample_reader_open(&reader, dataset));

@@ -8,10 +8,10 @@
 #include "scenarios/training/memory/allocator.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "scenarios/training/memory/blocks.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,43 +206,25 @@ void allocator_keep(struct allocator *allocator, bool keep)
 
 /* --- Out of memory --- */
 
-struct sentence {
-    char text[400];
-    size_t length;
-};
+enum { FIGURES_SIZE = 400 };
 
-static void say(struct sentence *sentence, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(struct sentence *sentence, const char *format, ...)
-{
-    size_t room = sizeof sentence->text - sentence->length;
-    va_list arguments;
-    int length;
-
-    va_start(arguments, format);
-    length = vsnprintf(sentence->text + sentence->length, room, format, arguments);
-    va_end(arguments);
-    sentence->length += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
-}
-
-static void say_used(struct sentence *sentence, const struct allocator_statistics *now)
+static void say_used(char text[FIGURES_SIZE], const struct allocator_statistics *now)
 {
     const char *separator = " (";
 
-    say(sentence, "%s used", quantity_bytes((double)now->allocated_all).text);
+    text_append(text, FIGURES_SIZE, "%s used", quantity_bytes((double)now->allocated_all).text);
     for (int i = 0; i < MEMORY_CATEGORY_COUNT; i++) {
         if (now->allocated[i] == 0)
             continue;
-        say(sentence, "%s%s %s", separator, category_names[i],
-            quantity_bytes((double)now->allocated[i]).text);
+        text_append(text, FIGURES_SIZE, "%s%s %s", separator, category_names[i],
+                    quantity_bytes((double)now->allocated[i]).text);
         separator = ", ";
     }
-    say(sentence, "%s", now->allocated_all > 0 ? ")" : "");
+    text_append(text, FIGURES_SIZE, "%s", now->allocated_all > 0 ? ")" : "");
 }
 
 /* The bytes that could still be reserved, of the budget or of the device, whichever is less. */
-static void say_free(struct sentence *sentence, struct allocator *allocator)
+static void say_free(char text[FIGURES_SIZE], struct allocator *allocator)
 {
     const struct allocator_statistics *now = &allocator->statistics;
     struct memory_info info = { 0 };
@@ -250,14 +232,16 @@ static void say_free(struct sentence *sentence, struct allocator *allocator)
     bool known = device_memory_info(allocator->device, &info) == STATUS_OK;
 
     if (budget > 0 && (!known || budget - now->reserved <= info.free))
-        say(sentence, "%s of the memory budget of %s free",
-            quantity_bytes((double)(budget - now->reserved)).text,
-            quantity_bytes((double)budget).text);
+        text_append(text, FIGURES_SIZE, "%s of the memory budget of %s free",
+                    quantity_bytes((double)(budget - now->reserved)).text,
+                    quantity_bytes((double)budget).text);
     else
-        say(sentence, "%s of the device's %s free", quantity_bytes((double)info.free).text,
-            quantity_bytes((double)info.capacity).text);
+        text_append(text, FIGURES_SIZE, "%s of the device's %s free",
+                    quantity_bytes((double)info.free).text,
+                    quantity_bytes((double)info.capacity).text);
     if (pieces > 0)
-        say(sentence, ", and %s held free in smaller pieces", quantity_bytes((double)pieces).text);
+        text_append(text, FIGURES_SIZE, ", and %s held free in smaller pieces",
+                    quantity_bytes((double)pieces).text);
 }
 
 /* Whether budget and device have room for an allocation that the device has refused. */
@@ -275,18 +259,19 @@ static enum status out_of_memory(struct allocator *allocator, enum allocator_cat
                                  size_t bytes, const struct status_error *device)
 {
     enum status status = STATUS_OK;
-    struct sentence figures = { 0 };
+    char figures[FIGURES_SIZE] = "";
     int64_t shared = bytes <= POOLED_BYTES ? shared_segment(allocator, (int64_t)bytes) : 0;
 
-    say(&figures, "%s asked for %s", quantity_bytes((double)bytes).text, category_names[category]);
+    text_append(figures, sizeof figures, "%s asked for %s", quantity_bytes((double)bytes).text,
+                category_names[category]);
     if (shared > 0) /* or it would seem to fit */
-        say(&figures, " (from a segment of %d MiB)", (int)(shared >> 20));
-    say(&figures, ", ");
-    say_used(&figures, &allocator->statistics);
-    say(&figures, ", ");
-    say_free(&figures, allocator);
+        text_append(figures, sizeof figures, " (from a segment of %d MiB)", (int)(shared >> 20));
+    text_append(figures, sizeof figures, ", ");
+    say_used(figures, &allocator->statistics);
+    text_append(figures, sizeof figures, ", ");
+    say_free(figures, allocator);
     FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
-         "out of device memory: %s; set batch lower%s or checkpointing=block%s%s%s", figures.text,
+         "out of device memory: %s; set batch lower%s or checkpointing=block%s%s%s", figures,
          allocator->config.budget > 0 ? ", memory_budget higher" : "",
          device != NULL ? " (the device: " : "", device != NULL ? device->text : "",
          device != NULL ? ")" : "");
@@ -385,11 +370,10 @@ enum status allocator_open(struct allocator **opened, struct stream *stream,
                            const struct allocator_config *config)
 {
     enum status status = STATUS_OK;
-    struct allocator *allocator = calloc(1, sizeof *allocator);
+    struct allocator *allocator;
 
     *opened = NULL;
-    if (allocator == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "the host has no memory left for an allocator");
+    TRY(rows_make(&allocator, 1));
     TRY(blocks_init(&allocator->blocks));
     allocator->stream = stream;
     allocator->device = stream_device(stream);

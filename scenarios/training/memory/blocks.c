@@ -4,6 +4,8 @@
  * same calls give the same layout in every run. */
 #include "scenarios/training/memory/blocks.h"
 
+#include "harness/base/rows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,9 +247,7 @@ enum status blocks_init(struct blocks *blocks)
     enum status status = STATUS_OK;
 
     memset(blocks, 0, sizeof *blocks);
-    blocks->buckets = calloc(BUCKETS_FIRST, sizeof(struct block *));
-    if (blocks->buckets == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "the host has no memory left for an allocator");
+    TRY(rows_make(&blocks->buckets, BUCKETS_FIRST));
     blocks->bucket_count = BUCKETS_FIRST;
 
 out:

@@ -2,6 +2,7 @@
 
 #include "harness/base/notice.h"
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
 #include "scenarios/training/model/column_sums.h"
 
 #include <math.h>
@@ -526,9 +527,7 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
     for (int i = 0; i < encoder->parameter_count; i++)
         if (encoder->parameters[i].value->elements > longest)
             longest = encoder->parameters[i].value->elements;
-    values = malloc((size_t)longest * sizeof *values);
-    if (values == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld initial values", (long long)longest);
+    TRY(rows_make(&values, longest));
     for (int i = 0; i < encoder->parameter_count; i++) {
         const struct parameter *p = &encoder->parameters[i];
         const struct tensor *value = p->value;
@@ -551,20 +550,18 @@ static enum status build(struct builder *builder, const struct training_config *
                          struct device *device)
 {
     struct encoder *encoder = builder->encoder;
-    size_t blocks = (size_t)config->model.blocks,
-           tensors = TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks;
+    int64_t blocks = config->model.blocks, tensors = TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks;
     enum status status = STATUS_OK;
 
     column_sums_choose(&encoder->shape, device_properties(device));
-    encoder->ops = calloc(OPS_OUTSIDE + OPS_A_BLOCK * blocks, sizeof *encoder->ops);
-    encoder->tensors = calloc(tensors, sizeof *encoder->tensors);
-    builder->initials = calloc(tensors, sizeof *builder->initials);
-    encoder->parameters = encoder->longer != NULL ? encoder->longer->parameters
-                                                  : calloc(tensors, sizeof *encoder->parameters);
+    TRY(rows_make(&encoder->ops, OPS_OUTSIDE + OPS_A_BLOCK * blocks));
+    TRY(rows_make(&encoder->tensors, tensors));
+    TRY(rows_make(&builder->initials, tensors));
+    if (encoder->longer != NULL)
+        encoder->parameters = encoder->longer->parameters;
+    else
+        TRY(rows_make(&encoder->parameters, tensors));
     builder->fused = config->model.elementwise == ELEMENTWISE_FUSED;
-    if (encoder->ops == NULL || encoder->tensors == NULL || encoder->parameters == NULL ||
-        builder->initials == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model's %zu blocks", blocks);
     encoder->device = device;
     if (config->model.gelu_on_host)
         TRY(host_alloc(device, true,
@@ -585,12 +582,12 @@ enum status encoder_open(struct encoder **opened, const struct training_config *
                          struct allocator *allocator, struct stream *stream)
 {
     enum status status = STATUS_OK;
-    struct encoder *encoder = calloc(1, sizeof *encoder);
-    struct builder builder = { .encoder = encoder };
+    struct encoder *encoder;
+    struct builder builder = { .encoder = NULL };
 
     *opened = NULL;
-    if (encoder == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model");
+    TRY(rows_make(&encoder, 1));
+    builder.encoder = encoder;
     encoder->shape = encoder_shape(config, classes);
     encoder->allocator = allocator;
     TRY(build(&builder, config, stream_device(stream)));
@@ -611,12 +608,12 @@ enum status encoder_open_shorter(struct encoder **opened, const struct encoder *
 {
     enum status status = STATUS_OK;
     struct training_config shorter = *config;
-    struct encoder *encoder = calloc(1, sizeof *encoder);
-    struct builder builder = { .encoder = encoder };
+    struct encoder *encoder;
+    struct builder builder = { .encoder = NULL };
 
     *opened = NULL;
-    if (encoder == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the model at %d tokens", tokens);
+    TRY(rows_make(&encoder, 1));
+    builder.encoder = encoder;
     shorter.model.tokens = tokens;
     encoder->shape = encoder_shape(&shorter, longer->shape.classes);
     encoder->allocator = longer->allocator;

@@ -1,5 +1,6 @@
 #include "scenarios/training/model/model_optimizer.h"
 
+#include "harness/base/rows.h"
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/tensor_sums.h"
 
@@ -133,11 +134,10 @@ static enum status make_table(struct optimizer *optimizer)
 {
     enum status status = STATUS_OK;
     size_t bytes = (size_t)optimizer->chunks * sizeof(struct tensor_chunk);
-    struct tensor_chunk *table = malloc(bytes);
+    struct tensor_chunk *table;
     int chunk = 0;
 
-    if (table == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a table of %d chunks", optimizer->chunks);
+    TRY(rows_make(&table, optimizer->chunks));
     for (int i = 0; i < optimizer->count; i++)
         for (int64_t at = 0; at < optimizer->parameters[i].value->elements; at += CHUNK)
             table[chunk++] = chunk_at(optimizer, i, at);
@@ -155,20 +155,17 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
                            struct stream *stream)
 {
     enum status status = STATUS_OK;
-    struct optimizer *optimizer = calloc(1, sizeof *optimizer);
+    struct optimizer *optimizer;
 
     *opened = NULL;
-    if (optimizer == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the optimizer");
+    TRY(rows_make(&optimizer, 1));
     optimizer->config = *config;
     optimizer->parameters = parameters;
     optimizer->count = count;
     optimizer->pieces = pieces;
     optimizer->allocator = allocator;
     optimizer->stream = stream;
-    optimizer->moments = calloc((size_t)count, sizeof *optimizer->moments);
-    if (optimizer->moments == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the moments of %d tensors", count);
+    TRY(rows_make(&optimizer->moments, count));
     TRY(allocate(optimizer));
     if (config->form == OPTIMIZER_MULTI_TENSOR)
         TRY(make_table(optimizer));

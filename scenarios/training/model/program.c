@@ -1,5 +1,7 @@
 #include "scenarios/training/model/program.h"
 
+#include "harness/base/rows.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -155,14 +157,11 @@ enum status program_build(struct program **built, enum program_kind kind, const 
                           int count, int segment)
 {
     enum status status = STATUS_OK;
-    struct program *program = calloc(1, sizeof *program);
+    struct program *program;
 
     *built = NULL;
-    if (program == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the program of %d ops", count);
-    program->entries = calloc((size_t)count * 3, sizeof *program->entries);
-    if (program->entries == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the program of %d ops", count);
+    TRY(rows_make(&program, 1));
+    TRY(rows_make(&program->entries, 3 * count));
     order(program, kind, ops, count, segment);
     drop_needless_recomputation(program);
     find_lives(program);
@@ -227,13 +226,10 @@ static void describe(struct trace_operation *operation, const struct entry *entr
 enum status program_trace(struct program *program, struct trace *trace)
 {
     enum status status = STATUS_OK;
-    size_t length = (size_t)program->length;
 
     if (trace != NULL && program->operations == NULL) {
-        program->operations = calloc(length > 0 ? length : 1, sizeof *program->operations);
-        if (program->operations == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory to trace a program of %zu passes", length);
-        for (size_t i = 0; i < length; i++)
+        TRY(rows_make(&program->operations, program->length));
+        for (int i = 0; i < program->length; i++)
             describe(&program->operations[i], &program->entries[i], program->entries[0].what.op);
     }
     program->trace = trace;
@@ -256,15 +252,7 @@ static enum status save(struct tensor *tensor, struct saved_blocks *saved)
 {
     enum status status = STATUS_OK;
 
-    if (saved->count == saved->capacity) {
-        int64_t capacity = saved->capacity > 0 ? 2 * saved->capacity : 64;
-        void **grown = realloc(saved->items, (size_t)capacity * sizeof *grown);
-        if (grown == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for a list of %lld activations",
-                 (long long)capacity);
-        saved->items = grown;
-        saved->capacity = capacity;
-    }
+    TRY(rows_grow(&saved->items, saved->count + 1, &saved->room));
     saved->items[saved->count++] = tensor->data;
     tensor->data = NULL;
 

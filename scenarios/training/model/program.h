@@ -28,7 +28,7 @@ void program_free(struct program *program);
 /* Blocks of the allocator's that outlive the run that made them; all 0 at first. */
 struct saved_blocks {
     void **items;
-    int64_t count, capacity;
+    int64_t count, room;
 };
 
 /* Queues all passes once, allocating and freeing as it goes. `keep` (may be NULL) is a tensor that is

@@ -1,5 +1,6 @@
 #include "scenarios/training/model/tensor_sums.h"
 
+#include "harness/base/rows.h"
 #include "scenarios/training/model/op.h"
 
 #include <stdio.h>
@@ -20,7 +21,8 @@ struct sum {
 struct tensor_sums {
     struct stream *stream;
     struct sum *items;
-    int count, capacity;
+    int count;
+    int64_t items_room;
     int64_t words;                 /* of the run so far */
     int64_t room;                  /* for so many words there is memory; 0: none yet */
     uint32_t *device;              /* [room], device memory */
@@ -32,12 +34,9 @@ struct tensor_sums {
 enum status tensor_sums_open(struct tensor_sums **opened, struct stream *stream)
 {
     enum status status = STATUS_OK;
-    struct tensor_sums *sums = calloc(1, sizeof *sums);
 
-    *opened = sums;
-    if (sums == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for checksums");
-    sums->stream = stream;
+    TRY(rows_make(opened, 1));
+    (*opened)->stream = stream;
 
 out:
     return status;
@@ -57,15 +56,12 @@ void tensor_sums_close(struct tensor_sums *sums)
 static enum status make_room(struct tensor_sums *sums)
 {
     enum status status = STATUS_OK;
-    size_t words = (size_t)sums->words;
     void *memory;
 
-    sums->reference = calloc(words, sizeof *sums->reference);
-    sums->current = calloc(words, sizeof *sums->current);
-    if (sums->reference == NULL || sums->current == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu checksums", words);
+    TRY(rows_make(&sums->reference, sums->words));
+    TRY(rows_make(&sums->current, sums->words));
     TRY(device_alloc(stream_device(sums->stream), NULL, ALLOCATE_DIRECT,
-                     words * sizeof *sums->device, &memory));
+                     (size_t)sums->words * sizeof *sums->device, &memory));
     sums->device = memory;
     sums->room = sums->words;
 
@@ -93,24 +89,6 @@ void tensor_sums_step_end(struct tensor_sums *sums)
         sums->step++;
 }
 
-static enum status note(struct tensor_sums *sums, const struct sum *sum)
-{
-    enum status status = STATUS_OK;
-
-    if (sums->count == sums->capacity) {
-        int capacity = sums->capacity > 0 ? 2 * sums->capacity : 1024;
-        struct sum *grown = realloc(sums->items, (size_t)capacity * sizeof *grown);
-        if (grown == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for the names of %d checksums", capacity);
-        sums->items = grown;
-        sums->capacity = capacity;
-    }
-    sums->items[sums->count++] = *sum;
-
-out:
-    return status;
-}
-
 static enum status add(struct tensor_sums *sums, struct sum sum, const void *memory, size_t bytes)
 {
     enum status status = STATUS_OK;
@@ -119,7 +97,8 @@ static enum status add(struct tensor_sums *sums, struct sum sum, const void *mem
     sum.step = sums->step;
     sum.first = sums->words;
     sum.rows = (words + WORDS - 1) / WORDS;
-    TRY(note(sums, &sum));
+    TRY(rows_grow(&sums->items, sums->count + 1, &sums->items_room));
+    sums->items[sums->count++] = sum;
     sums->words += sum.rows;
     if (sums->words <= sums->room)
         TRY(LAUNCH(sums->stream, DTYPE_F32, checksum, (long)sum.rows,

@@ -2,6 +2,7 @@
 #include "scenarios/training/settings/knob_values.h"
 
 #include "harness/base/figures/number.h"
+#include "harness/base/words/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -259,33 +260,34 @@ int knob_value_print(const struct knob *knob, const union knob_value *value, cha
     return kinds[knob->kind].print(knob, value, text, size);
 }
 
-/* One of the alternatives in knob->values: a range, SIZE, N, or a word to be written as it is. */
-static int advise(const struct knob *knob, const char *word, size_t length, char *text, size_t size)
+/* Appends one of the alternatives in knob->values: a range, SIZE, N, or a word to be written as it is. */
+static void advise(const struct knob *knob, const char *word, size_t length, char *text,
+                   size_t size)
 {
     const char *dots = memmem(word, length, "..", 2);
     bool number = strspn(word, "0123456789.e-") >= length;
 
     if (length == 4 && memcmp(word, "SIZE", 4) == 0)
-        return snprintf(text, size, "a size such as 512MiB or 2GiB");
-    if (length == 1 && *word == 'N')
-        return snprintf(text, size, "a number from %g to %g", knob->least, knob->most);
-    if (dots == NULL)
-        return snprintf(text, size, "%.*s", (int)length, word);
-    return snprintf(text, size, "%s%.*s to %.*s", number ? "a number from " : "",
+        text_append(text, size, "a size such as 512MiB or 2GiB");
+    else if (length == 1 && *word == 'N')
+        text_append(text, size, "a number from %g to %g", knob->least, knob->most);
+    else if (dots == NULL)
+        text_append(text, size, "%.*s", (int)length, word);
+    else
+        text_append(text, size, "%s%.*s to %.*s", number ? "a number from " : "",
                     (int)(dots - word), word, (int)(word + length - dots - 2), dots + 2);
 }
 
 void knob_value_advice(const struct knob *knob, char *text, size_t size)
 {
     const char *word = knob->values, *before = "";
-    size_t used = 0;
 
-    while (used < size) {
+    text[0] = '\0';
+    for (;;) {
         size_t length = strcspn(word, "|");
 
-        used += (size_t)snprintf(text + used, size - used, "%s", before);
-        if (used < size)
-            used += (size_t)advise(knob, word, length, text + used, size - used);
+        text_append(text, size, "%s", before);
+        advise(knob, word, length, text, size);
         if (word[length] == '\0')
             break;
         word += length + 1;

@@ -4,6 +4,7 @@
 #include "scenarios/training/settings/knobs.h"
 
 #include "harness/base/words/nearest.h"
+#include "harness/base/words/text.h"
 #include "kernels/kernels.h"
 #include "scenarios/training/settings/knob_values.h"
 
@@ -556,18 +557,14 @@ void knobs_differences(const struct training_config *saved, const struct trainin
 enum status knobs_print(const struct training_config *config, char *text, size_t size)
 {
     enum status status = STATUS_OK;
-    size_t used = 0;
 
+    text[0] = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
         char value[VALUE_SIZE];
-        int length;
 
         TRY(knob_get(config, knobs[i].name, value, sizeof value));
-        length =
-            snprintf(text + used, size - used, "%s%s=%s", i > 0 ? " " : "", knobs[i].name, value);
-        if (length < 0 || (size_t)length >= size - used)
+        if (!text_join(text, size, " ", "%s=%s", knobs[i].name, value))
             FAIL(STATUS_BAD_USAGE, "%zu bytes are too few for the values of all knobs", size);
-        used += (size_t)length;
     }
 
 out:

@@ -3,6 +3,7 @@
  * sentence stands for "width=100", and a few other words in braces for values that follow from the
  * settings. A setting without effect (workers without decoding) is not refused,
  * unless it says who does work that is then done elsewhere (collate=loop without decoding). */
+#include "harness/base/words/text.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/settings/roles.h"
 #include "scenarios/training/settings/step_memory.h"
@@ -260,45 +261,41 @@ _Static_assert(LOSS_RING == 1024 && ROW_MULTIPLE == 32 && BATCHES_AHEAD_MAX == 4
 
 /* --- Sentences --- */
 
-/* What `word` in braces stands for. */
+/* Appends what `word` in braces stands for. */
 static void expand(const char *word, const struct training_config *config,
                    const struct device_properties *device, char *text, size_t size)
 {
     char value[64];
 
     if (strcmp(word, "device") == 0)
-        snprintf(text, size, "%s", device->name);
+        text_append(text, size, "%s", device->name);
     else if (strcmp(word, "memory_bytes") == 0)
-        snprintf(text, size, "%lld", (long long)device->memory_bytes);
+        text_append(text, size, "%lld", (long long)device->memory_bytes);
     else if (strcmp(word, "folder") == 0)
-        snprintf(text, size, "%.160s", config->data.folder);
+        text_append(text, size, "%.160s", config->data.folder);
     else if (strcmp(word, "head_width") == 0)
-        snprintf(text, size, "%d", config->model.head_width);
+        text_append(text, size, "%d", config->model.head_width);
     else if (strcmp(word, "image_size") == 0)
-        snprintf(text, size, "%d", config->data.image_size);
+        text_append(text, size, "%d", config->data.image_size);
     else if (knob_get(config, word, value, sizeof value) == STATUS_OK)
-        snprintf(text, size, "%s=%s", word, value);
+        text_append(text, size, "%s=%s", word, value);
     else
-        snprintf(text, size, "{%s}", word);
+        text_append(text, size, "{%s}", word);
 }
 
 static void write_reason(const char *reason, const struct training_config *config,
                          const struct device_properties *device, char *text, size_t size)
 {
-    size_t used = 0;
-
     text[0] = '\0';
-    while (*reason != '\0' && used < size - 1) {
+    while (*reason != '\0') {
         size_t plain = strcspn(reason, "{");
-        int length = snprintf(text + used, size - used, "%.*s", (int)plain, reason);
 
-        used = used + (size_t)length < size ? used + (size_t)length : size - 1;
+        text_append(text, size, "%.*s", (int)plain, reason);
         reason += plain;
         if (*reason == '{') {
             char word[40];
             snprintf(word, sizeof word, "%.*s", (int)strcspn(reason + 1, "}"), reason + 1);
-            expand(word, config, device, text + used, size - used);
-            used += strlen(text + used);
+            expand(word, config, device, text, size);
             reason += strcspn(reason, "}") + 1;
         }
     }

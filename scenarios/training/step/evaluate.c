@@ -1,4 +1,5 @@
 /* The model's accuracy on samples that it was not trained on. */
+#include "harness/base/rows.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include <stdlib.h>
@@ -85,12 +86,12 @@ enum status training_evaluate(struct training *training, double *accuracy)
     struct score score = { 0, 0 };
     uint32_t next = 0;
     int count;
-    char *batch = calloc(1, training->layout.bytes);
-    float *logits = calloc((size_t)training->encoder->logits->elements, sizeof *logits);
+    char *batch = NULL;
+    float *logits = NULL;
     enum status status = STATUS_OK;
 
-    if (batch == NULL || logits == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a batch of held-out samples");
+    TRY(rows_make(&batch, training->layout.bytes));
+    TRY(rows_make(&logits, training->encoder->logits->elements));
     TRY(sample_reader_open(&reader, training->dataset));
     for (;;) {
         TRY(read_batch(training, reader, &next, batch, &count));

@@ -1,4 +1,5 @@
 /* Queueing a step's device work: op by op, or as a graph that was captured before. */
+#include "harness/base/rows.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include "harness/base/clock.h"
@@ -145,10 +146,9 @@ out:
 static enum status note_capture(struct training *training)
 {
     enum status status = STATUS_OK;
-    struct graph_notes *notes = calloc(1, sizeof *notes);
+    struct graph_notes *notes;
 
-    if (notes == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to note what a graph is made of");
+    TRY(rows_make(&notes, 1));
     notes->next = training->notes;
     training->notes = notes;
     training->spans = &notes->spans;
@@ -263,9 +263,7 @@ enum status training_open_graphs(struct training *training)
 {
     enum status status = STATUS_OK;
 
-    training->graphs = calloc((size_t)graph_count(training), sizeof *training->graphs);
-    if (training->graphs == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d graphs", graph_count(training));
+    TRY(rows_make(&training->graphs, graph_count(training)));
 
 out:
     return status;

@@ -1,5 +1,6 @@
 #include "scenarios/training/step/repeat.h"
 
+#include "harness/base/rows.h"
 #include "scenarios/training/step/state.h"
 #include "scenarios/training/step/training_parts.h"
 
@@ -30,13 +31,12 @@ out:
 enum status repeat_open(struct repeat **opened, struct training *training, int steps)
 {
     enum status status = STATUS_OK;
-    struct repeat *repeat = calloc(1, sizeof *repeat);
+    struct repeat *repeat;
     struct tensor_difference none;
     void *memory;
 
     *opened = NULL;
-    if (repeat == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to repeat steps");
+    TRY(rows_make(&repeat, 1));
     repeat->training = training;
     repeat->steps = steps;
     repeat->first_step = training->steps;

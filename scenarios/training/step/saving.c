@@ -9,6 +9,7 @@
  * right after the step, and the writer thread waits for them and writes. There is one buffer: a save
  * waits for the write of the save before. An error of the writer is returned by the next save or pause, or
  * at the end of the timed window. */
+#include "harness/base/rows.h"
 #include "scenarios/training/step/parts/scratch_file.h"
 #include "scenarios/training/step/state.h"
 #include "scenarios/training/step/training_parts.h"
@@ -182,9 +183,7 @@ static enum status open_saving(struct training *training)
 
     if (!saves(config))
         return STATUS_OK;
-    saving = calloc(1, sizeof *saving);
-    if (saving == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for saving the training state");
+    TRY(rows_make(&saving, 1));
     training->saving = saving;
     pthread_mutex_init(&saving->mutex, NULL);
     pthread_cond_init(&saving->changed, NULL);

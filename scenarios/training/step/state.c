@@ -1,5 +1,6 @@
 #include "scenarios/training/step/state.h"
 
+#include "harness/base/rows.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/training_parts.h"
 
@@ -197,9 +198,7 @@ static enum status read_state(char **state, size_t *bytes, const char *path)
     TRY(read_all(file, path, &header, sizeof header, &count));
     TRY(check_header(&header, count, file, path));
     *bytes = header.bytes;
-    *state = malloc(*bytes);
-    if (*state == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", *bytes, path);
+    TRY(rows_make(state, *bytes));
     memcpy(*state, &header, sizeof header);
     TRY(read_all(file, path, *state + STATE_HEADER, *bytes - STATE_HEADER, &count));
     if (count < *bytes - STATE_HEADER || checksum_of(*state, *bytes) != header.checksum)

@@ -1,4 +1,5 @@
 /* One training run: opening its parts, stepping, closing. */
+#include "harness/base/rows.h"
 #include "scenarios/training/step/state.h"
 #include "scenarios/training/step/training_parts.h"
 
@@ -131,11 +132,10 @@ enum status training_open(struct training **opened, struct device *device,
                           const struct training_config *config)
 {
     enum status status = STATUS_OK;
-    struct training *training = calloc(1, sizeof *training);
+    struct training *training;
 
     *opened = NULL;
-    if (training == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a training run");
+    TRY(rows_make(&training, 1));
     training->device = device;
     training->config = *config;
     TRY(take_part(training));

@@ -1,6 +1,7 @@
 /* Measuring a training run: windows of steps, and host and device work each alone. */
 #include "harness/base/clock.h"
 #include "harness/base/figures/statistics.h"
+#include "harness/base/rows.h"
 #include "harness/base/system/machine.h"
 #include "harness/lab/device/many_ranks.h"
 #include "scenarios/training/step/training_parts.h"
@@ -48,9 +49,7 @@ static enum status open_events(struct training *training, int64_t steps, struct 
 {
     enum status status = STATUS_OK;
 
-    *events = calloc((size_t)steps, sizeof **events);
-    if (*events == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events", (long long)steps);
+    TRY(rows_make(events, steps));
     for (int64_t i = 0; i < steps; i++) TRY(event_create(training->device, true, &(*events)[i]));
 
 out:
@@ -313,12 +312,11 @@ enum status training_balance(struct training *training, int64_t steps, double *h
                              double *device_ns)
 {
     struct event *begin = NULL, *end = NULL;
-    double *host = calloc((size_t)steps, sizeof *host),
-           *device = calloc((size_t)steps, sizeof *device);
+    double *host = NULL, *device = NULL;
     enum status status = STATUS_OK;
 
-    if (host == NULL || device == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld step times", (long long)steps);
+    TRY(rows_make(&host, steps));
+    TRY(rows_make(&device, steps));
     TRY(event_create(training->device, true, &begin));
     TRY(event_create(training->device, true, &end));
     for (int64_t i = 0; i < steps; i++)

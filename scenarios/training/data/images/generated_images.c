@@ -1,6 +1,7 @@
 #include "scenarios/training/data/images/generated_images.h"
 
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
 #include "scenarios/training/data/images/cache_folder.h"
 #include "scenarios/training/data/images/image_set.h"
 #include "scenarios/training/data/images/jpeg.h"
@@ -50,26 +51,21 @@ struct scene {
 enum status image_painter_open(struct image_painter **painter, int pixels)
 {
     enum status status = STATUS_OK;
-    struct image_painter *made = calloc(1, sizeof *made);
-    size_t count;
+    struct image_painter *made;
 
-    *painter = made;
-    if (made == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to paint images of %d x %d pixels", pixels, pixels);
+    TRY(rows_make(&made, 1));
     made->pixels = pixels;
     for (made->cells = CLOUD_CELLS; made->cells < pixels;) made->cells *= 2;
-    count = (size_t)made->cells * (size_t)made->cells;
-    made->clouds = malloc(count * sizeof *made->clouds);
-    made->coarser = malloc(count * sizeof *made->coarser);
-    made->rgb = malloc((size_t)pixels * (size_t)pixels * 3);
-    if (made->clouds == NULL || made->coarser == NULL || made->rgb == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to paint images of %d x %d pixels", pixels, pixels);
+    TRY(rows_make(&made->clouds, (int64_t)made->cells * made->cells));
+    TRY(rows_make(&made->coarser, (int64_t)made->cells * made->cells));
+    TRY(rows_make(&made->rgb, (int64_t)pixels * pixels * 3));
 
 out:
     if (status != STATUS_OK) {
         image_painter_close(made);
-        *painter = NULL;
+        made = NULL;
     }
+    *painter = made;
     return status;
 }
 
@@ -243,10 +239,9 @@ static void close_writer(void *worker)
 static enum status open_writer(void *context, void **worker)
 {
     enum status status = STATUS_OK;
-    struct set_writer *writer = calloc(1, sizeof *writer);
+    struct set_writer *writer;
 
-    if (writer == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to write images");
+    TRY(rows_make(&writer, 1));
     writer->request = *(const struct set_request *)context;
     TRY(image_painter_open(&writer->painter, writer->request.pixels));
     if (writer->request.uneven)

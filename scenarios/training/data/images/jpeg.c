@@ -1,5 +1,6 @@
 #include "scenarios/training/data/images/jpeg.h"
 
+#include "harness/base/rows.h"
 #include "scenarios/training/data/images/resize.h"
 
 #include <stdbool.h>
@@ -50,9 +51,7 @@ enum status jpeg_decoder_open(struct jpeg_decoder **decoder)
 {
     enum status status = STATUS_OK;
 
-    *decoder = calloc(1, sizeof **decoder);
-    if (*decoder == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG decoder");
+    TRY(rows_make(decoder, 1));
     TRY(need_turbo(*decoder));
 
 out:
@@ -177,9 +176,7 @@ enum status jpeg_encoder_open(struct jpeg_encoder **encoder)
 {
     enum status status = STATUS_OK;
 
-    *encoder = calloc(1, sizeof **encoder);
-    if (*encoder == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG encoder");
+    TRY(rows_make(encoder, 1));
     (*encoder)->turbo = tjInitCompress();
     if ((*encoder)->turbo == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG encoder: %s", tjGetErrorStr2(NULL));

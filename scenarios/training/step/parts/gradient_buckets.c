@@ -1,5 +1,6 @@
 #include "scenarios/training/step/parts/gradient_buckets.h"
 
+#include "harness/base/rows.h"
 #include "harness/lab/device/many_ranks.h"
 
 #include <stdlib.h>
@@ -143,10 +144,7 @@ static enum status divide_buckets(struct gradient_buckets *buckets)
 {
     enum status status = STATUS_OK;
 
-    buckets->pieces = calloc((size_t)buckets->member_count, sizeof *buckets->pieces);
-    if (buckets->pieces == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the pieces of %d parameters",
-             buckets->member_count);
+    TRY(rows_make(&buckets->pieces, buckets->member_count));
     for (int b = 0; b < buckets->bucket_count; b++) {
         struct bucket *bucket = &buckets->buckets[b];
         int64_t part = divide_bucket(buckets, bucket);
@@ -226,19 +224,15 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
     *opened = NULL;
     if (config->count == 1)
         goto out;
-    buckets = calloc(1, sizeof *buckets);
-    if (buckets == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the buckets of gradients");
+    TRY(rows_make(&buckets, 1));
     buckets->config = *config;
     buckets->allocator = allocator;
     buckets->compute = compute;
     buckets->dtype = encoder->shape.dtype;
     buckets->last_entry = program_length(encoder->train) - 1;
     buckets->listener = (struct pass_listener){ take_pass, buckets };
-    buckets->members = calloc(count, sizeof *buckets->members);
-    buckets->buckets = calloc(count, sizeof *buckets->buckets);
-    if (buckets->members == NULL || buckets->buckets == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the buckets of %zu gradients", count);
+    TRY(rows_make(&buckets->members, count));
+    TRY(rows_make(&buckets->buckets, count));
     TRY(stream_create(stream_device(compute), &buckets->communication));
     TRY(event_create(stream_device(compute), false, &buckets->reduced));
     TRY(event_create(stream_device(compute), false, &buckets->updated));

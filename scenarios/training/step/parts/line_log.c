@@ -1,5 +1,6 @@
 #include "scenarios/training/step/parts/line_log.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/system/write_all.h"
 #include "harness/base/thread.h"
 #include "scenarios/training/step/parts/scratch_file.h"
@@ -91,12 +92,11 @@ static void *write_log(void *argument)
 enum status line_log_open(struct line_log **opened, bool queued)
 {
     enum status status = STATUS_OK;
-    struct line_log *log = calloc(1, sizeof *log);
+    struct line_log *log;
     int error;
 
     *opened = NULL;
-    if (log == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the log");
+    TRY(rows_make(&log, 1));
     pthread_mutex_init(&log->mutex, NULL);
     pthread_cond_init(&log->changed, NULL);
     log->file = -1;

@@ -1,5 +1,7 @@
 #include "scenarios/training/step/parts/micro_batches.h"
 
+#include "harness/base/rows.h"
+
 #include <stdlib.h>
 
 struct micro_batches {
@@ -18,19 +20,16 @@ enum status micro_batches_open(struct micro_batches **opened, const struct train
                                struct stream *stream)
 {
     enum status status = STATUS_OK;
-    struct micro_batches *made = calloc(1, sizeof *made);
+    struct micro_batches *made;
 
     *opened = NULL;
-    if (made == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a step's micro-batches");
+    TRY(rows_make(&made, 1));
     made->config = *config;
     made->layout = *layout;
     made->longest = longest;
     made->stream = stream;
-    made->shorter = calloc((size_t)config->model.tokens, sizeof(struct encoder *));
-    made->of = calloc((size_t)config->launch.accumulate, sizeof(struct encoder *));
-    if (made->shorter == NULL || made->of == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d micro-batches", config->launch.accumulate);
+    TRY(rows_make(&made->shorter, config->model.tokens));
+    TRY(rows_make(&made->of, config->launch.accumulate));
     for (int i = 0; i < config->launch.accumulate; i++) made->of[i] = longest;
     *opened = made;
     made = NULL;

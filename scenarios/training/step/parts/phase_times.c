@@ -1,5 +1,7 @@
 #include "scenarios/training/step/parts/phase_times.h"
 
+#include "harness/base/rows.h"
+
 #include <stdlib.h>
 
 struct mark {
@@ -15,15 +17,12 @@ struct phase_times {
 enum status phase_times_open(struct phase_times **opened, struct device *device, int most)
 {
     enum status status = STATUS_OK;
-    struct phase_times *times = calloc(1, sizeof *times);
+    struct phase_times *times;
 
     *opened = NULL;
-    if (times == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the times of phases");
+    TRY(rows_make(&times, 1));
     times->most = most;
-    times->marks = calloc((size_t)most, sizeof *times->marks);
-    if (times->marks == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d events", most);
+    TRY(rows_make(&times->marks, most));
     for (int i = 0; i < most; i++) TRY(event_create(device, true, &times->marks[i].event));
     *opened = times;
     times = NULL;

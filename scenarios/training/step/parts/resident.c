@@ -1,5 +1,6 @@
 #include "scenarios/training/step/parts/resident.h"
 
+#include "harness/base/rows.h"
 #include "harness/lab/device/many_ranks.h"
 
 #include <stdlib.h>
@@ -61,21 +62,17 @@ enum status resident_open(struct resident **opened, struct loader *loader,
                           struct stream *stream, enum residence residence)
 {
     enum status status = STATUS_OK;
-    struct resident *resident = calloc(1, sizeof *resident);
+    struct resident *resident;
 
     *opened = NULL;
-    if (resident == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the resident batches");
+    TRY(rows_make(&resident, 1));
     resident->allocator = allocator;
     resident->device = stream_device(stream);
     resident->residence = residence;
     resident->count = resident_count(layout, loader_batches_per_epoch(loader));
     resident->samples = layout->samples;
-    resident->lengths = calloc((size_t)(resident->count * layout->samples), sizeof(int32_t));
-    resident->batches = calloc((size_t)resident->count, sizeof *resident->batches);
-    if (resident->lengths == NULL || resident->batches == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld resident batches",
-             (long long)resident->count);
+    TRY(rows_make(&resident->lengths, resident->count * layout->samples));
+    TRY(rows_make(&resident->batches, resident->count));
     TRY(reserve(resident, (size_t)resident->count * layout->bytes));
     for (int64_t i = 0; i < resident->count; i++) TRY(take(resident, loader, layout, stream, i));
     *opened = resident;

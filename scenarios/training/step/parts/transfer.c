@@ -1,5 +1,7 @@
 #include "scenarios/training/step/parts/transfer.h"
 
+#include "harness/base/rows.h"
+
 #include <stdlib.h>
 
 /* A batch whose copy may not be done yet. */
@@ -46,19 +48,16 @@ enum status transfer_open(struct transfer **opened, const struct transfer_config
                           const struct batch_layout *layout, bool from_host, struct loader *loader)
 {
     enum status status = STATUS_OK;
-    struct transfer *transfer = calloc(1, sizeof *transfer);
+    struct transfer *transfer;
 
     *opened = NULL;
-    if (transfer == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the transfer");
+    TRY(rows_make(&transfer, 1));
     transfer->config = *config;
     transfer->compute = compute;
     transfer->allocator = allocator;
     transfer->layout = *layout;
     transfer->loader = loader;
-    transfer->flights = calloc((size_t)config->batches_in_flight, sizeof *transfer->flights);
-    if (transfer->flights == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d batches in flight", config->batches_in_flight);
+    TRY(rows_make(&transfer->flights, config->batches_in_flight));
     TRY(allocator_alloc(allocator, MEMORY_INPUT, layout->bytes, &transfer->inputs[0]));
     for (int i = 0; from_host && i < config->batches_in_flight; i++)
         TRY(event_create(stream_device(compute), false, &transfer->flights[i].arrived));
