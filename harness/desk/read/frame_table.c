@@ -4,7 +4,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
-#include "harness/desk/read/name_table.h"
+#include "harness/base/words/intern.h"
 #include "harness/desk/read/reader.h"
 
 #include <stdlib.h>
@@ -36,14 +36,14 @@ static size_t without_addresses(char copy[NAME_BYTES], struct event_text name)
     return length;
 }
 
-static enum status add_name(struct name_table *names, struct event_text name, uint32_t *number)
+static enum status add_name(struct intern *names, struct event_text name, uint32_t *number)
 {
     char copy[NAME_BYTES];
 
     if (name.length == 0 ||
         name.bytes[0] != '<') /* "<built-in method item of Tensor object at 0x...>" */
-        return name_table_add(names, name.bytes, name.length, number);
-    return name_table_add(names, copy, without_addresses(copy, name), number);
+        return intern_add(names, name.bytes, name.length, number);
+    return intern_add(names, copy, without_addresses(copy, name), number);
 }
 
 bool frame_is_call(const struct event_fields *fields)
@@ -54,7 +54,7 @@ bool frame_is_call(const struct event_fields *fields)
            memcmp(fields->category.bytes, category, fields->category.length) == 0;
 }
 
-enum status frame_table_add(struct frame_table *table, struct name_table *names,
+enum status frame_table_add(struct frame_table *table, struct intern *names,
                             const struct event_fields *fields, uint32_t track)
 {
     enum status status = STATUS_OK;
@@ -70,7 +70,7 @@ enum status frame_table_add(struct frame_table *table, struct name_table *names,
                                  .track = track,
                                  .is_stack = !is_call };
     TRY(add_name(names, is_call ? fields->name : fields->call_stack, &row->name));
-    TRY(name_table_add(names, fields->call_from.bytes, fields->call_from.length, &row->from));
+    TRY(intern_add(names, fields->call_from.bytes, fields->call_from.length, &row->from));
     table->has_calls = table->has_calls || is_call;
     table->count++;
 

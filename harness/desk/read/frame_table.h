@@ -9,7 +9,9 @@
 #include <stdint.h>
 
 struct event_frame;
-struct name_table;
+struct intern;
+
+enum { NAME_BYTES = 4095 }; /* longer names are cut */
 
 /* Start with zeros. */
 struct frame_table {
@@ -20,7 +22,7 @@ struct frame_table {
 
 /* A row for an event that is a call, or an operator that states its stack; any other event is passed over.
  * OUT_OF_MEMORY. */
-enum status frame_table_add(struct frame_table *table, struct name_table *names,
+enum status frame_table_add(struct frame_table *table, struct intern *names,
                             const struct event_fields *fields, uint32_t track);
 
 /* Whether the event is the call of a function. */

@@ -3,13 +3,13 @@
  * so a file of any size can be read; the tables grow by doubling, so the cost is linear. */
 #include "harness/desk/read/reader.h"
 
+#include "harness/base/words/intern.h"
 #include "harness/desk/read/frame_table.h"
 #include "harness/desk/read/inflate_window.h"
 #include "harness/desk/read/kineto/decimal.h"
 #include "harness/desk/read/kineto/event_pairs.h"
 #include "harness/desk/read/kineto/event_splitter.h"
 #include "harness/desk/read/kineto/message.h"
-#include "harness/desk/read/name_table.h"
 #include "harness/desk/read/read_ahead.h"
 #include "harness/desk/read/unread_devices.h"
 
@@ -204,7 +204,7 @@ static enum status identity(struct reading *reading, struct event_text text, int
     if (digits > 0 && text.bytes[digits - 1] == ' ' &&
         decimal_integer(text.bytes + digits, text.length - digits, number))
         goto out;
-    TRY(name_table_add(reading->file->names, text.bytes, text.length, &name));
+    TRY(intern_add(reading->file->names, text.bytes, text.length, &name));
     *number = -2 - (int64_t)name;
 
 out:
@@ -258,8 +258,8 @@ static enum status add_kernel(struct reading *reading, const struct event_fields
         memcpy(kernel->block, fields->block.size, sizeof kernel->block);
     }
     if (fields->collective.bytes != NULL)
-        TRY(name_table_add(file->names, fields->collective.bytes, fields->collective.length,
-                           &kernel->collective));
+        TRY(intern_add(file->names, fields->collective.bytes, fields->collective.length,
+                       &kernel->collective));
 
 out:
     return status;
@@ -284,8 +284,8 @@ static enum status add_block(struct reading *reading, const struct event_fields 
                                    .category_allocated =
                                        number_or(fields, EVENT_CATEGORY_ALLOCATED, -1) };
     if (fields->memory_category.bytes != NULL)
-        TRY(name_table_add(file->names, fields->memory_category.bytes,
-                           fields->memory_category.length, &block->category));
+        TRY(intern_add(file->names, fields->memory_category.bytes, fields->memory_category.length,
+                       &block->category));
 
 out:
     return status;
@@ -310,7 +310,7 @@ out:
 }
 
 /* The same dimensions are the same text, however the file spells them. */
-static enum status add_dims(struct name_table *names, struct event_text dims, uint32_t *name)
+static enum status add_dims(struct intern *names, struct event_text dims, uint32_t *name)
 {
     enum status status = STATUS_OK;
     char text[DIMS_MAX + 4];
@@ -323,7 +323,7 @@ static enum status add_dims(struct name_table *names, struct event_text dims, ui
         memcpy(text + length, "...", 3);
         length += 3;
     }
-    TRY(name_table_add(names, text, length, name));
+    TRY(intern_add(names, text, length, name));
 
 out:
     return status;
@@ -384,7 +384,7 @@ static enum status add_event(struct reading *reading, const struct event_fields 
     if (event.bytes < 0 && kind == EVENT_KIND_KERNEL)
         event.bytes = message_bytes(fields);
     TRY(track_of(reading, fields, kind, &event.track));
-    TRY(name_table_add(file->names, fields->name.bytes, fields->name.length, &event.name));
+    TRY(intern_add(file->names, fields->name.bytes, fields->name.length, &event.name));
     if (kind == EVENT_KIND_KERNEL)
         TRY(add_kernel(reading, fields, &event));
     else if (kind == EVENT_KIND_MEMORY)
@@ -760,6 +760,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     enum status status = STATUS_OK;
     struct reading reading = { .events_max = limits != NULL ? limits->events : 0 };
     struct inflate_window *window = NULL;
+    uint32_t none;
 
     *trace = NULL;
     if (reading.events_max <= 0)
@@ -773,7 +774,8 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
     reading.file->rank = reading.file->world_size = -1;
     reading.file->cost.spread = NAN;
-    TRY(name_table_open(&reading.file->names));
+    TRY(intern_open(&reading.file->names, NAME_BYTES));
+    TRY(intern_add(reading.file->names, "", 0, &none));
     TRY(read_all(&reading, window));
     settle_pairs(&reading);
     settle_strays(reading.file);
@@ -812,18 +814,18 @@ void trace_file_close(struct trace_file *trace)
     free(trace->operators);
     free(trace->frames);
     free(trace->steps);
-    name_table_close(trace->names);
+    intern_close(trace->names);
     free(trace);
 }
 
 const char *trace_file_name(const struct trace_file *trace, uint32_t name)
 {
-    return name_table_text(trace->names, name);
+    return intern_text(trace->names, name);
 }
 
 uint32_t trace_file_name_count(const struct trace_file *trace)
 {
-    return name_table_count(trace->names);
+    return intern_count(trace->names);
 }
 
 const char *trace_file_metadata(const struct trace_file *trace, const char *key)

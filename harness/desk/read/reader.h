@@ -156,7 +156,7 @@ struct trace_file {
     char partial_reason[240];
     int64_t text_bytes; /* after inflating */
 
-    struct name_table *names;
+    struct intern *names; /* number 0 is "" */
 };
 
 struct trace_file_limits {
