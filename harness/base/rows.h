@@ -1,8 +1,8 @@
-/* Arrays of rows: one that grows by doubling, so that adding to it costs a constant on average, and one of a known
- * length. free() releases both.
+/* Arrays of rows: one that grows by doubling, so that adding to it costs a constant on average, and
+ * one of a known length. free() releases both.
  *
- * All that fails here is OUT_OF_MEMORY, with one sentence for all arrays; the expression that TRY() notes says
- * which one it was. Sizes that overflow fail the same way. */
+ * The one failure is OUT_OF_MEMORY, for sizes that overflow too, with one sentence for all arrays;
+ * the expression that TRY() notes says which one it was. */
 #ifndef HARNESS_BASE_ROWS_H
 #define HARNESS_BASE_ROWS_H
 
@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Makes room for at least `count` rows in *rows, which holds *room of them (NULL and 0 at first). What is added is
- * not initialised. On failure both stay as they are. */
+/* Makes room for at least `count` rows in *rows, which has room for *room of them (NULL and 0 at
+ * first). New rows are not initialised. On failure both stay as they are. */
 #define rows_grow(rows, count, room)                                                               \
     rows_grow_bytes((rows), (int64_t)(count), (room), sizeof **(rows))
 enum status rows_grow_bytes(void *rows, int64_t count, int64_t *room, size_t row_bytes);
 
-/* A new array of `count` rows, all zero, in *rows; not NULL even for none of them. NULL on failure. */
+/* A new array of `count` rows, all zero, in *rows; not NULL even if count is 0. NULL on failure. */
 #define rows_make(rows, count) rows_make_bytes((rows), (int64_t)(count), sizeof **(rows))
 enum status rows_make_bytes(void *rows, int64_t count, size_t row_bytes);
 

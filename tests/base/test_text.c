@@ -23,7 +23,7 @@ static void parts_are_appended_until_the_buffer_is_full(void **state)
         { 9, { "and", " so on...", "x" }, "and s...", { true, false, false } },
         { 16, { "and so on...", "x", "y" }, "and so on...", { true, false, false } },
         { 17, { "and so on...", "x", "y" }, "and so on...xy", { true, true, true } },
-        /* U+20AC has three bytes, U+1F600 four: none of them is cut, and nothing fits behind the mark */
+        /* U+20AC has three bytes, U+1F600 four: none is cut, and nothing fits behind the mark */
         { 10, { "abc\xe2\x82\xac", "defg", "" }, "abc\xe2\x82\xac...", { true, false, false } },
         { 9, { "abc\xe2\x82\xac", "defg", "h" }, "abc...", { true, false, false } },
         { 8, { "abc\xe2\x82\xac", "defg", "h" }, "abc...", { true, false, false } },

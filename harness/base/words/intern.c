@@ -1,5 +1,5 @@
-/* A hash table of the texts' numbers, with open addressing and at most half full. Each text has a block of its
- * own, so that pointers to it stay valid while the table grows. */
+/* A hash table of the texts' numbers, with open addressing and at most half full. Each text has a
+ * block of its own, so that pointers to it stay valid while the table grows. */
 #include "harness/base/words/intern.h"
 
 #include "harness/base/rows.h"
@@ -94,7 +94,7 @@ void intern_close(struct intern *intern)
     free(intern);
 }
 
-/* What is kept of a text: up to its first zero byte, or `longest` bytes. */
+/* Bytes of a text that are kept: up to its first zero byte, and `longest` at most. */
 static size_t kept(const struct intern *intern, const char *bytes, size_t length)
 {
     const char *zero;

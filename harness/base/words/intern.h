@@ -1,6 +1,6 @@
-/* Texts, each stored once and known by a small number. Numbers count from 0, in the order in which texts come. */
-#ifndef HARNESS_BASE_INTERN_H
-#define HARNESS_BASE_INTERN_H
+/* Texts, each stored once and known by a small number: 0 for the first that came, 1 for the next. */
+#ifndef HARNESS_BASE_WORDS_INTERN_H
+#define HARNESS_BASE_WORDS_INTERN_H
 
 #include "harness/base/status.h"
 
@@ -9,7 +9,7 @@
 
 struct intern;
 
-/* Of a text of more than `longest` bytes only these are kept; SIZE_MAX keeps all. NULL on failure: OUT_OF_MEMORY. */
+/* Longer texts are cut to `longest` bytes; SIZE_MAX: none is. OUT_OF_MEMORY: *opened is NULL. */
 enum status intern_open(struct intern **opened, size_t longest);
 void intern_close(struct intern *intern); /* NULL is allowed */
 

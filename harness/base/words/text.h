@@ -1,9 +1,10 @@
 /* Text that grows in a buffer of fixed size, such as a sentence for the user.
  *
- * Nothing is written past the buffer, however long the parts are. A text that does not fit ends in "..." after a
- * whole character of UTF-8, and stays as it is from then on. No part may lie in the buffer itself. */
-#ifndef HARNESS_BASE_TEXT_H
-#define HARNESS_BASE_TEXT_H
+ * Nothing is written past the buffer, however long the parts are. A text that does not fit ends in
+ * "..." after a whole character of UTF-8, and stays as it is from then on. No part may lie in the
+ * buffer itself. */
+#ifndef HARNESS_BASE_WORDS_TEXT_H
+#define HARNESS_BASE_WORDS_TEXT_H
 
 #include "harness/base/status.h"
 
@@ -21,7 +22,7 @@ bool text_append_list(char *text, size_t size, const char *format, va_list argum
 bool text_join(char *text, size_t size, const char *separator, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A new text as long as it needs to be, which the caller frees; *text is NULL if it fails. OUT_OF_MEMORY. */
+/* A new text as long as it needs to be, which the caller frees. OUT_OF_MEMORY: *text is NULL. */
 enum status text_make(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 enum status text_make_list(char **text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));

@@ -260,7 +260,7 @@ int knob_value_print(const struct knob *knob, const union knob_value *value, cha
     return kinds[knob->kind].print(knob, value, text, size);
 }
 
-/* Appends one of the alternatives in knob->values: a range, SIZE, N, or a word to be written as it is. */
+/* Appends one of the alternatives in knob->values: a range, SIZE, N, or a word as it is. */
 static void advise(const struct knob *knob, const char *word, size_t length, char *text,
                    size_t size)
 {

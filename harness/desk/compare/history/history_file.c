@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the entries share. */
+/* Shared by the entries. */
 struct texts {
     struct intern *once;
     const char *date; /* the last one that was read, and its seconds: that of many lines in a row */
