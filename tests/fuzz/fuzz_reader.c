@@ -11,6 +11,7 @@
 #include "harness/desk/analysis/timeline/steps.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/read/kineto/event_parser.h"
 #include "harness/desk/read/kineto/event_splitter.h"
 #include "harness/desk/read/reader.h"
 

@@ -1,163 +1,15 @@
-/* The reader of trace files: ours and those of PyTorch's profiler, 1.8 to 2.x, of NVIDIA and AMD devices;
- * Chrome's JSON, as an object or an array, plain or gzip, of any size.
+/* The reader of trace files: ours and those of PyTorch's profiler, 1.8 to
+ * 2.x, of NVIDIA and AMD devices; Chrome's JSON, as an object or an array, plain or gzip, of any size.
  *
- * The text is read in windows and never held as a whole. An event is kept as a row of fixed size;
- * rows that say nothing about time or memory (flows, names of processes) are counted and left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. An event written as
- * two halves ("B" and "E", event_pairs.h) is one row, with what its "B" says.
- *
- * A broken event is counted and skipped. Some writers put NaN or Infinity among the arguments; such an event
- * loses only those. If a file ends too early, or holds more than the limit, the trace is what was read until
- * then, and says so. */
+ * A broken event is counted and skipped. If a file ends too early, or holds more than the limit, the trace is what
+ * was read until then, and says so. */
 #ifndef HARNESS_DESK_READ_READER_H
 #define HARNESS_DESK_READ_READER_H
 
 #include "harness/base/status.h"
-#include "harness/desk/read/kineto/event_parser.h"
+#include "harness/desk/trace/trace_file.h"
 
-#include <stdbool.h>
 #include <stdint.h>
-
-enum event_kind {
-    EVENT_KIND_OPERATOR,       /* cpu_op; "Operator" in 2021 */
-    EVENT_KIND_ANNOTATION,     /* of the host: steps and phases */
-    EVENT_KIND_GPU_ANNOTATION, /* the same, projected to a stream: no device work */
-    EVENT_KIND_RUNTIME,        /* a call of the runtime: cudaLaunchKernel, hipLaunchKernel */
-    EVENT_KIND_DRIVER,         /* a call of the driver: cuLaunchKernel */
-    EVENT_KIND_KERNEL,
-    EVENT_KIND_MEMCPY,
-    EVENT_KIND_MEMSET,
-    EVENT_KIND_SYNC,     /* a wait, as the device sees it: no device work */
-    EVENT_KIND_OVERHEAD, /* what profiling cost */
-    EVENT_KIND_MEMORY,   /* an allocator gave or took a block */
-    EVENT_KIND_COUNT
-};
-
-enum { NO_DETAIL = -1 };
-
-struct trace_event {
-    int64_t start_ns, end_ns;
-    int64_t
-        correlation; /* of a call and its device work; 0: none. A graph's work shares one, and what is
-                          * annotated of a launched graph */
-    int64_t external; /* 0: none */
-    int64_t bytes; /* copied, set, sent (message.h), or allocated (< 0: released); -1: not stated */
-    uint32_t name; /* trace_file_name() */
-    uint32_t track; /* in trace_file.tracks */
-    int32_t detail; /* in kernels, blocks, steps or operators, by kind; NO_DETAIL */
-    enum event_kind kind;
-};
-
-/* The place of events: a host thread, or a stream of a device. */
-struct event_track {
-    bool on_device;
-    int64_t process; /* pid, or the device's number */
-    int64_t thread;  /* tid, or the stream */
-};
-
-struct event_kernel {
-    uint32_t grid[3], block[3]; /* 0: unknown */
-    uint32_t registers, shared_bytes;
-    float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: unknown */
-    uint32_t collective; /* "allreduce"; trace_file_name(); 0, "": unknown */
-    int64_t graph;       /* 0: of none */
-};
-
-struct event_block { /* of memory */
-    bool on_device;
-    int64_t device;
-    uint64_t address;                                /* 0: unknown */
-    int64_t allocated, reserved, category_allocated; /* after it; -1: unknown */
-    uint32_t category;                               /* trace_file_name(); 0, "": unknown */
-};
-
-struct event_operator { /* of those that state any of it */
-    int64_t flops;      /* multiplications and additions; 0: unknown */
-    /* A pass and its backward pass have the same number, which counts up on a thread (PyTorch's
-     * at::sequence_number); -1: unknown. */
-    int64_t sequence;
-    int32_t
-        forward_thread; /* of a backward pass: PyTorch's number of the forward pass's thread; else 0 */
-    uint32_t dims; /* "[[8,32],[96,32],[]]", of its inputs; trace_file_name(); 0, "": unknown */
-};
-
-/* A call of a function, as Python saw it (PyTorch's with_stack=True): calls of a thread nest. They may outnumber
- * all events, so they are rows of their own, and smaller ones. */
-struct event_frame {
-    int64_t start_ns, end_ns;
-    uint32_t
-        name; /* "train.py(12): log_loss", "<built-in method item of Tensor object>", without addresses */
-    uint32_t
-        from; /* "train.py:34", the line that called it; 0, "": unknown, as before PyTorch 2.10 */
-    uint32_t track; /* in trace_file.tracks */
-    bool
-        is_stack; /* an operator: its name is "Call stack", the innermost call first, split by ";" */
-};
-
-struct event_step { /* our own numbers; -1: unknown */
-    int64_t samples, tokens, padded_tokens, flops;
-};
-
-/* The cost of tracing, which only our own traces state: medians over windows of `steps` steps, without a
- * tracer and with this one. */
-struct trace_cost {
-    int64_t steps, windows;
-    double step_ns, traced_step_ns; /* 0: not measured */
-    double spread;                  /* of the windows of a kind, over their median; NAN: unknown */
-};
-
-/* The limits of the device that our own traces state (kineto.h); 0: not known. */
-struct trace_ceilings {
-    double flops_per_second, bytes_per_second;
-};
-
-struct trace_metadata {
-    char *key, *json;
-};
-
-enum { TRACE_FILE_DEVICES = 64 };
-
-struct trace_file {
-    struct trace_event *events; /* in the file's order */
-    int64_t event_count;
-    struct event_track *tracks;
-    int64_t track_count;
-    struct event_kernel *kernels;
-    int64_t kernel_count;
-    struct event_block *blocks;
-    int64_t block_count;
-    struct event_step *steps;
-    int64_t step_count;
-    struct event_operator *operators;
-    int64_t operator_count;
-    struct event_frame
-        *frames; /* in the file's order; those of stacks only where there are no others */
-    int64_t frame_count;
-
-    struct event_device devices[TRACE_FILE_DEVICES];
-    int device_count;
-    int64_t base_ns;       /* baseTimeNanoseconds; 0: unknown */
-    int64_t rank;          /* of distributedInfo; -1: unknown */
-    int64_t world_size;    /* likewise */
-    int64_t dropped_count; /* rows that the recorder had no room for: "droppedRecords" */
-    struct trace_cost cost;
-    struct trace_ceilings ceilings;
-    struct trace_metadata *metadata; /* every member beside the events; of a key given twice both */
-    int64_t metadata_count;
-
-    int64_t other_count; /* valid events that are not among `events` */
-    const char
-        *unread_device; /* whose rows are not read: a constant (unread_devices.h); NULL: none */
-    int64_t
-        stray_count; /* events that are left out because they are more than a day from the others */
-    int64_t bad_count;  /* skipped */
-    int64_t bad_offset; /* of the first one, in the text */
-    char bad_reason[80];
-    bool partial;
-    char partial_reason[240];
-    int64_t text_bytes; /* after inflating */
-
-    struct intern *names; /* number 0 is "" */
-};
 
 struct trace_file_limits {
     int64_t events; /* kept at most; 0: 50 million, about 3 GB */
@@ -167,28 +19,5 @@ struct trace_file_limits {
  * `limits` NULL: the defaults. On failure *trace is NULL. */
 enum status trace_file_read(struct trace_file **trace, const char *path,
                             const struct trace_file_limits *limits);
-
-/* NULL is allowed. */
-void trace_file_close(struct trace_file *trace);
-
-/* Names are cut at 4095 bytes. */
-const char *trace_file_name(const struct trace_file *trace, uint32_t name);
-uint32_t trace_file_name_count(const struct trace_file *trace);
-
-/* JSON text, strings with their quotes; NULL: the file has no such member. */
-const char *trace_file_metadata(const struct trace_file *trace, const char *key);
-
-/* The device of that number; NULL: the file does not describe it. */
-const struct event_device *trace_file_device(const struct trace_file *trace, int64_t id);
-
-/* How much longer a step took because it was traced, as a share of it untraced: 0.02 is 2%. NAN: the
- * file does not say. */
-double trace_file_overhead(const struct trace_file *trace);
-
-/* Kernels, copies and memsets. */
-bool trace_event_is_device_work(const struct trace_event *event);
-
-/* Calls of the runtime and of the driver. */
-bool trace_event_is_call(const struct trace_event *event);
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef HARNESS_DESK_READ_KINETO_EVENT_PARSER_H
 #define HARNESS_DESK_READ_KINETO_EVENT_PARSER_H
 
+#include "harness/desk/trace/trace_file.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -83,23 +85,6 @@ void event_parser_close(struct event_parser *parser);
  * not an event, a string constant. */
 const char *event_parse(struct event_parser *parser, const char *bytes, size_t most,
                         struct event_fields *fields, const char **end);
-
-/* A device of "deviceProperties". Values that the file does not state are 0, or -1 where 0 means something. */
-struct event_device {
-    int64_t id;
-    char name[96];
-    int64_t memory_bytes;
-    int64_t memory_budget_bytes; /* that the step may reserve of them */
-    int multiprocessors, warp_lanes, threads_per_multiprocessor;
-    int compute_major, compute_minor; /* NVIDIA's compute capability, or the 9.0 of AMD's gfx90a */
-
-    /* In our own traces only, as the device's properties have them. */
-    char isa[64]; /* "sm_90"; "": unknown */
-    int host_cores, shares_host_cores;
-    int64_t launch_ns; /* host time of an eager launch */
-    int bf16_matrix_units, fp16_matrix_units, tf32,
-        fused_attention; /* 1: yes, 0: no, -1: unknown */
-};
 
 /* Reads at most `most` devices of that array's JSON text; returns how many. Any other text has none. The text
  * ends as that of event_parse(), here and below. */

@@ -1,4 +1,4 @@
-#include "harness/desk/read/unread_devices.h"
+#include "harness/desk/read/kineto/unread_devices.h"
 
 #include "harness/base/status.h"
 

@@ -1,7 +1,7 @@
 /* Devices whose rows the reader does not keep, and profilers whose rows have no category at all: a trace of
  * these seems to show a host that works alone. */
-#ifndef HARNESS_DESK_READ_UNREAD_DEVICES_H
-#define HARNESS_DESK_READ_UNREAD_DEVICES_H
+#ifndef HARNESS_DESK_READ_KINETO_UNREAD_DEVICES_H
+#define HARNESS_DESK_READ_KINETO_UNREAD_DEVICES_H
 
 #include "harness/desk/read/kineto/event_parser.h"
 

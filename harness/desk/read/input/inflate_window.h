@@ -1,7 +1,7 @@
 /* The text of a file in windows, inflated on the way where the file is gzip: memory does not depend on
  * the file's size. Several gzip members in a row are one text. */
-#ifndef HARNESS_DESK_READ_INFLATE_WINDOW_H
-#define HARNESS_DESK_READ_INFLATE_WINDOW_H
+#ifndef HARNESS_DESK_READ_INPUT_INFLATE_WINDOW_H
+#define HARNESS_DESK_READ_INPUT_INFLATE_WINDOW_H
 
 #include "harness/base/status.h"
 

@@ -1,11 +1,9 @@
 /* Two buffers: the caller works on one while the thread fills the other. The thread begins with the second window, so
  * that small traces do without, and so that a pipe which brings no trace is refused before its next bytes come. */
-#include "harness/desk/read/read_ahead.h"
+#include "harness/desk/read/input/read_ahead.h"
 
-#include "harness/base/rows.h"
 #include "harness/base/thread.h"
-#include "harness/desk/read/inflate_window.h"
-#include "harness/desk/read/kineto/event_splitter.h"
+#include "harness/desk/read/input/inflate_window.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 enum { WINDOW_BYTES = 256 << 10 };
 
 struct buffer {
-    char *bytes; /* [WINDOW_BYTES + SPLITTER_PADDING] */
+    char *bytes; /* [WINDOW_BYTES + READ_AHEAD_PADDING] */
     size_t count;
     struct status_error error; /* STATUS_OK: it was filled */
 };
@@ -41,7 +39,7 @@ static void fill_next(struct read_ahead *ahead)
     buffer->error.status = STATUS_OK;
     if (inflate_window_read(ahead->window, buffer->bytes, WINDOW_BYTES, &buffer->count) ==
         STATUS_OK)
-        memset(buffer->bytes + buffer->count, 0, SPLITTER_PADDING);
+        memset(buffer->bytes + buffer->count, 0, READ_AHEAD_PADDING);
     else
         buffer->error = *status_last();
 }
@@ -66,19 +64,21 @@ static void *fill_when_wanted(void *argument)
     return NULL;
 }
 
-enum status read_ahead_open(struct read_ahead **opened, struct inflate_window *window)
+enum status read_ahead_open(struct read_ahead **opened, const char *path)
 {
     enum status status = STATUS_OK;
-    struct read_ahead *ahead;
+    struct read_ahead *ahead = calloc(1, sizeof *ahead);
 
     *opened = NULL;
-    TRY(rows_make(&ahead, 1));
+    if (ahead == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to read a file");
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->changed, NULL);
-    ahead->window = window;
     ahead->is_wanted = true;
+    TRY(inflate_window_open(&ahead->window, path));
     for (int i = 0; i < 2; i++)
-        TRY(rows_make(&ahead->buffers[i].bytes, WINDOW_BYTES + SPLITTER_PADDING));
+        if ((ahead->buffers[i].bytes = malloc(WINDOW_BYTES + READ_AHEAD_PADDING)) == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory to read a file");
     *opened = ahead;
     ahead = NULL;
 
@@ -100,6 +100,7 @@ void read_ahead_close(struct read_ahead *ahead)
     }
     pthread_cond_destroy(&ahead->changed);
     pthread_mutex_destroy(&ahead->mutex);
+    inflate_window_close(ahead->window);
     for (int i = 0; i < 2; i++) free(ahead->buffers[i].bytes);
     free(ahead);
 }
@@ -150,4 +151,9 @@ enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t
     else
         ahead->is_due = true;
     return STATUS_OK;
+}
+
+const char *read_ahead_damage(const struct read_ahead *ahead)
+{
+    return inflate_window_damage(ahead->window);
 }

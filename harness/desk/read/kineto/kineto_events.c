@@ -1,0 +1,471 @@
+/* An event's fields become rows. Categories are those of Kineto; "B" and "E" are joined at the end. */
+#include "harness/desk/read/kineto/kineto_events.h"
+
+#include "harness/desk/read/kineto/decimal.h"
+#include "harness/desk/read/kineto/message.h"
+#include "harness/desk/read/kineto/unread_devices.h"
+
+#include <string.h>
+
+enum { DIMS_MAX = 1000 }; /* of their text: more than 100 tensors */
+
+/* The largest time, plus or minus, so that the difference of two times fits in 64 bits. */
+#define TIME_MAX_NS INT64_C(4000000000000000000)
+
+/* The end of an event whose "E" was not seen yet. */
+#define OPEN_NS INT64_MIN
+
+enum { NOT_KEPT = -1 }; /* an owner of a half */
+
+/* The kinds of events by their category, with the spellings of 2021 (PyTorch 1.8). */
+static const struct {
+    const char *category;
+    size_t length;
+    enum event_kind kind;
+} kinds[] = {
+#define KIND(category, kind)                                                                       \
+    {                                                                                              \
+        category, sizeof category - 1, EVENT_KIND_##kind                                           \
+    }
+    KIND("cpu_op", OPERATOR),
+    KIND("Operator", OPERATOR),
+    KIND("kernel", KERNEL),
+    KIND("Kernel", KERNEL),
+    KIND("cuda_runtime", RUNTIME),
+    KIND("Runtime", RUNTIME),
+    KIND("hip_runtime", RUNTIME),
+    KIND("cuda_driver", DRIVER),
+    KIND("hip_driver", DRIVER),
+    KIND("xpu_runtime", RUNTIME),
+    KIND("xpu_driver", DRIVER),
+    KIND("privateuse1_runtime", RUNTIME),
+    KIND("privateuse1_driver", DRIVER),
+    KIND("gpu_memcpy", MEMCPY),
+    KIND("Memcpy", MEMCPY),
+    KIND("gpu_memset", MEMSET),
+    KIND("Memset", MEMSET),
+    KIND("user_annotation", ANNOTATION),
+    KIND("gpu_user_annotation", GPU_ANNOTATION),
+    KIND("cuda_sync", SYNC),
+    KIND("overhead", OVERHEAD),
+#undef KIND
+};
+
+static bool text_is(struct event_text text, const char *word, size_t length)
+{
+    return text.length == length && memcmp(text.bytes, word, length) == 0;
+}
+
+static bool has(const struct event_fields *fields, enum event_number number)
+{
+    return (fields->present >> number & 1) != 0;
+}
+
+static int64_t number_or(const struct event_fields *fields, enum event_number number,
+                         int64_t otherwise)
+{
+    return has(fields, number) ? fields->numbers[number] : otherwise;
+}
+
+/* No text is the name "". */
+static enum status add_name(struct kineto_events *events, struct event_text text, uint32_t *name)
+{
+    return trace_rows_name(events->rows, text.bytes, text.length, name);
+}
+
+/* The number of a process or thread. Traces name them in three ways: 7, "stream 7", and "CPU functions".
+ * The last becomes a negative number by its place in the table of names; -1 means that none is named. */
+static enum status identity(struct kineto_events *events, struct event_text text, int64_t *number)
+{
+    enum status status = STATUS_OK;
+    size_t digits = text.length;
+    uint32_t name;
+
+    *number = -1;
+    if (text.bytes == NULL || decimal_integer(text.bytes, text.length, number))
+        goto out;
+    while (digits > 0 && text.bytes[digits - 1] >= '0' && text.bytes[digits - 1] <= '9') digits--;
+    if (digits > 0 && text.bytes[digits - 1] == ' ' &&
+        decimal_integer(text.bytes + digits, text.length - digits, number))
+        goto out;
+    TRY(add_name(events, text, &name));
+    *number = -2 - (int64_t)name;
+
+out:
+    return status;
+}
+
+static bool on_device(enum event_kind kind)
+{
+    return kind == EVENT_KIND_KERNEL || kind == EVENT_KIND_MEMCPY || kind == EVENT_KIND_MEMSET ||
+           kind == EVENT_KIND_SYNC || kind == EVENT_KIND_GPU_ANNOTATION;
+}
+
+/* The track of device work is its device and stream, as its arguments tell, because profilers put other
+ * numbers into pid and tid; the track of everything else is a process and a thread. */
+static enum status track_of(struct kineto_events *events, const struct event_fields *fields,
+                            enum event_kind kind, uint32_t *number)
+{
+    enum status status = STATUS_OK;
+    struct event_track track = { .on_device = on_device(kind) };
+
+    TRY(identity(events, fields->pid, &track.process));
+    TRY(identity(events, fields->tid, &track.thread));
+    if (track.on_device) {
+        track.process = number_or(fields, EVENT_DEVICE, track.process);
+        track.thread = number_or(fields, EVENT_STREAM, track.thread);
+    }
+    TRY(trace_rows_track(events->rows, track, number));
+
+out:
+    return status;
+}
+
+/* --- Details --- */
+
+static enum status add_kernel(struct kineto_events *events, const struct event_fields *fields,
+                              int32_t *detail)
+{
+    enum status status = STATUS_OK;
+    struct event_kernel kernel = { .registers = (uint32_t)number_or(fields, EVENT_REGISTERS, 0),
+                                   .shared_bytes = (uint32_t)number_or(fields, EVENT_SHARED, 0),
+                                   .blocks_per_sm = fields->blocks_per_sm,
+                                   .warps_per_sm = fields->warps_per_sm,
+                                   .occupancy_percent = fields->occupancy_percent,
+                                   .graph = number_or(fields, EVENT_GRAPH, 0) };
+
+    if (fields->grid.known && fields->block.known) {
+        memcpy(kernel.grid, fields->grid.size, sizeof kernel.grid);
+        memcpy(kernel.block, fields->block.size, sizeof kernel.block);
+    }
+    if (fields->collective.bytes != NULL)
+        TRY(add_name(events, fields->collective, &kernel.collective));
+    TRY(trace_rows_kernel(events->rows, &kernel, detail));
+
+out:
+    return status;
+}
+
+static enum status add_block(struct kineto_events *events, const struct event_fields *fields,
+                             int32_t *detail)
+{
+    enum status status = STATUS_OK;
+    struct event_block block = { .on_device = number_or(fields, EVENT_DEVICE_TYPE, 0) !=
+                                              0, /* c10::DeviceType: 0 is the CPU */
+                                 .device = number_or(fields, EVENT_DEVICE_ID, -1),
+                                 .address = (uint64_t)number_or(fields, EVENT_ADDRESS, 0),
+                                 .allocated = number_or(fields, EVENT_ALLOCATED, -1),
+                                 .reserved = number_or(fields, EVENT_RESERVED, -1),
+                                 .category_allocated =
+                                     number_or(fields, EVENT_CATEGORY_ALLOCATED, -1) };
+
+    if (fields->memory_category.bytes != NULL)
+        TRY(add_name(events, fields->memory_category, &block.category));
+    TRY(trace_rows_block(events->rows, &block, detail));
+
+out:
+    return status;
+}
+
+static enum status add_step(struct kineto_events *events, const struct event_fields *fields,
+                            int32_t *detail)
+{
+    struct event_step step = { .samples = number_or(fields, EVENT_SAMPLES, -1),
+                               .tokens = number_or(fields, EVENT_TOKENS, -1),
+                               .padded_tokens = number_or(fields, EVENT_PADDED_TOKENS, -1),
+                               .flops = number_or(fields, EVENT_FLOPS, -1) };
+
+    return trace_rows_step(events->rows, &step, detail);
+}
+
+/* The same dimensions are the same text, however the file spells them. */
+static enum status add_dims(struct kineto_events *events, struct event_text dims, uint32_t *name)
+{
+    char text[DIMS_MAX + 4];
+    size_t length = 0;
+
+    for (size_t i = 0; i < dims.length && length < DIMS_MAX; i++)
+        if (strchr(" \t\r\n", dims.bytes[i]) == NULL)
+            text[length++] = dims.bytes[i];
+    if (length == DIMS_MAX) {
+        memcpy(text + length, "...", 3);
+        length += 3;
+    }
+    return add_name(events, (struct event_text){ text, length }, name);
+}
+
+static bool states_something(const struct event_fields *fields)
+{
+    return number_or(fields, EVENT_FLOPS, 0) > 0 || has(fields, EVENT_SEQUENCE) ||
+           fields->dims.bytes != NULL;
+}
+
+static enum status add_operator(struct kineto_events *events, const struct event_fields *fields,
+                                int32_t *detail)
+{
+    enum status status = STATUS_OK;
+    int64_t thread = number_or(fields, EVENT_FORWARD_THREAD, 0);
+    struct event_operator one = { .flops = number_or(fields, EVENT_FLOPS, 0),
+                                  .sequence = number_or(fields, EVENT_SEQUENCE, -1) };
+
+    if (one.flops < 0)
+        one.flops = 0;
+    if (thread > 0 && thread <= INT32_MAX)
+        one.forward_thread = (int32_t)thread;
+    if (fields->dims.bytes != NULL)
+        TRY(add_dims(events, fields->dims, &one.dims));
+    TRY(trace_rows_operator(events->rows, &one, detail));
+
+out:
+    return status;
+}
+
+/* --- Calls of Python's functions --- */
+
+static bool text_begins(const char *bytes, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+
+    return (size_t)(end - bytes) >= length && memcmp(bytes, word, length) == 0;
+}
+
+static bool is_hexadecimal(char digit)
+{
+    return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f');
+}
+
+/* Copies the name without " at 0x7f12..."; returns the copy's length. */
+static size_t without_addresses(char copy[NAME_BYTES], struct event_text name)
+{
+    const char *at = name.bytes, *end = name.bytes + name.length;
+    size_t length = 0;
+
+    while (at < end && length < NAME_BYTES)
+        if (*at == ' ' && text_begins(at, end, " at 0x"))
+            for (at += strlen(" at 0x"); at < end && is_hexadecimal(*at);) at++;
+        else
+            copy[length++] = *at++;
+    return length;
+}
+
+/* The name of a call or a stack. A built-in method's name has the address of its object, which is another one for each
+ * tensor. Without it the same methods have the same name, and the table of names stays small. */
+static enum status add_frame_name(struct kineto_events *events, struct event_text name,
+                                  uint32_t *number)
+{
+    char copy[NAME_BYTES];
+
+    if (name.length > 0 &&
+        name.bytes[0] == '<') /* "<built-in method item of Tensor object at 0x...>" */
+        name = (struct event_text){ copy, without_addresses(copy, name) };
+    return add_name(events, name, number);
+}
+
+static bool is_call(const struct event_fields *fields)
+{
+    static const char category[] = "python_function";
+
+    return fields->phase == 'X' && text_is(fields->category, category, strlen(category));
+}
+
+/* A row for an event that is a call, or an operator that states its stack; any other event is passed over. */
+static enum status add_frame(struct kineto_events *events, const struct event_fields *fields,
+                             uint32_t track)
+{
+    enum status status = STATUS_OK;
+    bool is_stack = !is_call(fields);
+    struct event_frame frame;
+
+    if (is_stack && (fields->call_stack.length == 0 || events->rows->has_calls))
+        goto out;
+    frame = (struct event_frame){ .start_ns = fields->start_ns,
+                                  .end_ns = fields->start_ns + fields->duration_ns,
+                                  .track = track,
+                                  .is_stack = is_stack };
+    TRY(add_frame_name(events, is_stack ? fields->call_stack : fields->name, &frame.name));
+    TRY(add_name(events, fields->call_from, &frame.from));
+    TRY(trace_rows_frame(events->rows, &frame));
+
+out:
+    return status;
+}
+
+static enum status add_call(struct kineto_events *events, const struct event_fields *fields)
+{
+    enum status status = STATUS_OK;
+    struct trace_rows *rows = events->rows;
+    uint32_t track;
+
+    rows->file->other_count++;
+    if (!trace_rows_have_room(rows, rows->file->frame_count))
+        goto out;
+    TRY(track_of(events, fields, EVENT_KIND_OPERATOR, &track));
+    TRY(add_frame(events, fields, track));
+
+out:
+    return status;
+}
+
+/* --- Events --- */
+
+/* What an event has besides its name, track and times. */
+static enum status add_details(struct kineto_events *events, const struct event_fields *fields,
+                               struct trace_event *event)
+{
+    enum status status = STATUS_OK;
+
+    if (event->kind == EVENT_KIND_KERNEL)
+        TRY(add_kernel(events, fields, &event->detail));
+    else if (event->kind == EVENT_KIND_MEMORY)
+        TRY(add_block(events, fields, &event->detail));
+    else if (event->kind == EVENT_KIND_ANNOTATION && has(fields, EVENT_SAMPLES))
+        TRY(add_step(events, fields, &event->detail));
+    else if (event->kind == EVENT_KIND_OPERATOR && states_something(fields))
+        TRY(add_operator(events, fields, &event->detail));
+    if (event->kind == EVENT_KIND_OPERATOR && fields->phase == 'X')
+        TRY(add_frame(events, fields, event->track));
+
+out:
+    return status;
+}
+
+static enum status add_event(struct kineto_events *events, const struct event_fields *fields,
+                             enum event_kind kind)
+{
+    enum status status = STATUS_OK;
+    struct trace_rows *rows = events->rows;
+    struct trace_event event = { .kind = kind, .detail = NO_DETAIL };
+
+    if (!trace_rows_have_room(rows, rows->file->event_count))
+        goto out;
+    event.start_ns = fields->start_ns;
+    event.end_ns = fields->start_ns;
+    if (fields->phase == 'X') /* an instant has no duration, whatever it says */
+        event.end_ns += fields->duration_ns;
+    else if (fields->phase == 'B')
+        event.end_ns = OPEN_NS;
+    event.correlation = number_or(
+        fields, kind == EVENT_KIND_GPU_ANNOTATION ? EVENT_GRAPH_LAUNCH : EVENT_CORRELATION, 0);
+    event.external = number_or(fields, EVENT_EXTERNAL, number_or(fields, EVENT_EXTERNAL_2021, 0));
+    event.bytes = number_or(fields, EVENT_BYTES, number_or(fields, EVENT_BYTES_MEMORY, -1));
+    if (event.bytes < 0 && kind == EVENT_KIND_KERNEL)
+        event.bytes = message_bytes(fields);
+    TRY(track_of(events, fields, kind, &event.track));
+    TRY(add_name(events, fields->name, &event.name));
+    TRY(add_details(events, fields, &event));
+    TRY(trace_rows_event(rows, &event));
+
+out:
+    return status;
+}
+
+/* The kind of an event; EVENT_KIND_COUNT if events like it are not kept. */
+static enum event_kind kind_of(const struct event_fields *fields)
+{
+    if (fields->phase == 'i' || fields->phase == 'I') /* without a category in 2021 */
+        return text_is(fields->name, "[memory]", strlen("[memory]")) ? EVENT_KIND_MEMORY
+                                                                     : EVENT_KIND_COUNT;
+    if (fields->phase != 'X' && fields->phase != 'B')
+        return EVENT_KIND_COUNT;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (text_is(fields->category, kinds[i].category, kinds[i].length))
+            return kinds[i].kind;
+    /* PyTorch's autograd profiler, the one before Kineto, has no categories. */
+    return text_is(fields->pid, "CPU functions", strlen("CPU functions")) ? EVENT_KIND_OPERATOR
+                                                                          : EVENT_KIND_COUNT;
+}
+
+/* The reason why an event is broken; NULL if it is not. */
+static const char *missing_field(const struct event_fields *fields)
+{
+    if (fields->phase == 0)
+        return "it has no ph";
+    if (fields->phase == 'M')
+        return NULL;
+    if (!fields->has_start)
+        return "it has no ts";
+    if (fields->phase == 'X' && !fields->has_duration)
+        return "it has no dur";
+    if (fields->phase == 'X' && fields->duration_ns < 0)
+        return "its dur is negative";
+    if (fields->start_ns < -TIME_MAX_NS || fields->start_ns > TIME_MAX_NS ||
+        fields->duration_ns > TIME_MAX_NS - fields->start_ns)
+        return "its time is beyond the year 2096";
+    return NULL;
+}
+
+/* Notes one half of an event that is written as two, "B" and "E". Halves are matched when the file has been
+ * read, since an end may stand before its beginning. `owner` is the number of the event, or NOT_KEPT. */
+static enum status add_half(struct kineto_events *events, const struct event_fields *fields,
+                            int64_t offset, int64_t owner)
+{
+    enum status status = STATUS_OK;
+    struct event_half half = {
+        .at_ns = fields->start_ns, .offset = offset, .is_end = fields->phase == 'E', .owner = owner
+    };
+
+    if (!trace_rows_have_room(events->rows, events->pairs.count / 2))
+        goto out;
+    TRY(identity(events, fields->pid, &half.process));
+    TRY(identity(events, fields->tid, &half.thread));
+    TRY(event_pairs_add(&events->pairs, half));
+
+out:
+    return status;
+}
+
+enum status kineto_events_add(struct kineto_events *events, const struct event_fields *fields,
+                              int64_t offset)
+{
+    enum status status = STATUS_OK;
+    struct trace_file *file = events->rows->file;
+    int64_t count = file->event_count;
+    const char *missing = missing_field(fields);
+    enum event_kind kind;
+
+    if (missing != NULL) {
+        trace_rows_bad(events->rows, offset, missing);
+        goto out;
+    }
+    kind = kind_of(fields);
+    if (kind != EVENT_KIND_COUNT) {
+        TRY(add_event(events, fields, kind));
+    } else if (is_call(fields)) {
+        TRY(add_call(events, fields));
+    } else if (fields->phase != 'E') {
+        file->other_count++;
+        unread_device_note(&file->unread_device, fields);
+    }
+    if (fields->phase == 'B' || fields->phase == 'E')
+        TRY(add_half(events, fields, offset, file->event_count > count ? count : NOT_KEPT));
+
+out:
+    return status;
+}
+
+void kineto_events_settle(struct kineto_events *events)
+{
+    struct trace_file *file = events->rows->file;
+    int64_t kept = 0;
+
+    event_pairs_match(&events->pairs);
+    for (int64_t i = 0; i < events->pairs.count; i++) {
+        const struct event_half *half = &events->pairs.halves[i];
+        if (!half->paired)
+            trace_rows_bad(events->rows, half->offset,
+                           half->is_end ? "it ends what never began" : "it begins and never ends");
+        else if (half->owner != NOT_KEPT)
+            file->events[half->owner].end_ns = half->end_ns;
+    }
+    if (events->pairs.count == 0)
+        return;
+    for (int64_t i = 0; i < file->event_count; i++)
+        if (file->events[i].end_ns != OPEN_NS)
+            file->events[kept++] = file->events[i];
+    file->event_count = kept;
+}
+
+void kineto_events_release(struct kineto_events *events)
+{
+    event_pairs_release(&events->pairs);
+}

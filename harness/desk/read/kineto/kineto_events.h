@@ -1,0 +1,26 @@
+/* From the fields of events to the rows of a trace. */
+#ifndef HARNESS_DESK_READ_KINETO_KINETO_EVENTS_H
+#define HARNESS_DESK_READ_KINETO_KINETO_EVENTS_H
+
+#include "harness/base/status.h"
+#include "harness/desk/read/kineto/event_pairs.h"
+#include "harness/desk/read/kineto/event_parser.h"
+#include "harness/desk/trace/trace_rows.h"
+
+/* `rows` is the caller's; the others start with zeros. */
+struct kineto_events {
+    struct trace_rows *rows;
+    struct event_pairs pairs; /* events that are written as two halves */
+};
+
+void kineto_events_release(struct kineto_events *events);
+
+/* Adds what one event says, or counts it. OUT_OF_MEMORY. */
+enum status kineto_events_add(struct kineto_events *events, const struct event_fields *fields,
+                              int64_t offset);
+
+/* When all are there: gives events that are written as two halves their end, and drops those without a second
+ * half. */
+void kineto_events_settle(struct kineto_events *events);
+
+#endif

@@ -1,0 +1,164 @@
+/* Chrome's JSON, as PyTorch's profiler (Kineto) and our own recorder write it.
+ *
+ * The splitter cuts a window of text into events, the parser turns each event into fields, and the fields become
+ * rows (kineto_events.h). Only one window and one event are in memory at a time, so a file of any size can be
+ * read. Some writers put NaN or Infinity among the arguments; such an event loses only those. */
+#include "harness/desk/read/kineto/kineto_reader.h"
+
+#include "harness/desk/read/kineto/decimal.h"
+#include "harness/desk/read/kineto/event_splitter.h"
+#include "harness/desk/read/kineto/kineto_events.h"
+
+#include <string.h>
+
+enum { METADATA_MAX = 4096 };
+
+_Static_assert((int)READ_AHEAD_PADDING >= (int)SPLITTER_PADDING,
+               "the splitter reads beyond a window");
+
+struct kineto_reader {
+    struct trace_rows *rows;
+    struct event_parser *parser;
+    struct splitter splitter;
+    struct kineto_events events;
+};
+
+/* --- Events --- */
+
+/* The splitter calls this first for each event. */
+static enum status on_whole_event(void *context, const char *bytes, size_t most, int64_t offset,
+                                  const char **end)
+{
+    struct kineto_reader *reader = context;
+    struct event_fields fields;
+
+    *end = NULL;
+    return event_parse(reader->parser, bytes, most, &fields, end) == NULL
+               ? kineto_events_add(&reader->events, &fields, offset)
+               : STATUS_OK;
+}
+
+/* And this for those that were none then. A broken event is counted and left out: one of them must not cost
+ * the reader the rest of the trace. */
+static enum status on_event(void *context, const char *bytes, size_t length, int64_t offset,
+                            const char *reason)
+{
+    struct kineto_reader *reader = context;
+    struct event_fields fields;
+    const char *end;
+
+    if (bytes != NULL)
+        reason = event_parse(reader->parser, bytes, length, &fields, &end);
+    if (reason == NULL)
+        return kineto_events_add(&reader->events, &fields, offset);
+    trace_rows_bad(reader->rows, offset, reason);
+    return STATUS_OK;
+}
+
+/* --- Metadata --- */
+
+/* Reads our own member "chokepoint". */
+static void take_ours(struct kineto_reader *reader, const char *bytes, size_t length)
+{
+    struct trace_cost *cost = &reader->rows->file->cost;
+    struct trace_ceilings *ceilings = &reader->rows->file->ceilings;
+    struct event_parser *parser = reader->parser;
+    double step_us = 0, traced_us = 0;
+
+    event_parse_member(parser, bytes, length, "steps", &cost->steps);
+    event_parse_member(parser, bytes, length, "windows", &cost->windows);
+    event_parse_fraction(parser, bytes, length, "step_time_us", &step_us);
+    event_parse_fraction(parser, bytes, length, "traced_step_time_us", &traced_us);
+    event_parse_fraction(parser, bytes, length, "tracing_spread", &cost->spread);
+    event_parse_fraction(parser, bytes, length, "peak_flops_per_second",
+                         &ceilings->flops_per_second);
+    event_parse_fraction(parser, bytes, length, "copy_bytes_per_second",
+                         &ceilings->bytes_per_second);
+    if (step_us > 0 && traced_us > 0) {
+        cost->step_ns = 1000 * step_us;
+        cost->traced_step_ns = 1000 * traced_us;
+    }
+}
+
+static enum status on_metadata(void *context, const char *key, const char *bytes, size_t length)
+{
+    enum status status = STATUS_OK;
+    struct kineto_reader *reader = context;
+    struct trace_file *file = reader->rows->file;
+
+    while (length > 0 && strchr(" \t\r\n", bytes[length - 1]) != NULL) length--;
+    if (file->metadata_count == METADATA_MAX)
+        goto out;
+    TRY(trace_rows_metadata(reader->rows, key, bytes, length));
+    if (strcmp(key, "deviceProperties") == 0)
+        file->device_count =
+            event_parse_devices(reader->parser, bytes, length, file->devices, TRACE_FILE_DEVICES);
+    else if (strcmp(key, "baseTimeNanoseconds") == 0)
+        decimal_integer(bytes, length, &file->base_ns);
+    else if (strcmp(key, "distributedInfo") == 0) {
+        event_parse_member(reader->parser, bytes, length, "rank", &file->rank);
+        event_parse_member(reader->parser, bytes, length, "world_size", &file->world_size);
+    } else if (strcmp(key, "droppedRecords") == 0)
+        decimal_integer(bytes, length, &file->dropped_count);
+    else if (strcmp(key, "chokepoint") == 0)
+        take_ours(reader, bytes, length);
+
+out:
+    return status;
+}
+
+/* --- The file --- */
+
+/* Decides, at the end of the text, whether it was a whole trace, a partial one (which is worth reading all
+ * the same), or not a trace at all. */
+static enum status judge(struct kineto_reader *reader, const char *path, const char *damage)
+{
+    enum status status = STATUS_OK;
+    struct trace_rows *rows = reader->rows;
+    const struct splitter *splitter = &reader->splitter;
+    long long bytes = (long long)splitter->offset;
+
+    rows->file->text_bytes = splitter->offset;
+    if (splitter->place == SPLITTER_BEFORE)
+        FAIL(STATUS_BAD_INPUT, "%s is not a trace: %s", path,
+             damage != NULL ? damage : "there is no text in it");
+    if (!splitter->events_seen)
+        FAIL(STATUS_BAD_INPUT,
+             "%s is not a trace: it ends at byte %lld without \"traceEvents\"%s%s", path, bytes,
+             damage != NULL ? "; " : "", damage != NULL ? damage : "");
+    if (splitter->strays > 0)
+        trace_rows_bad(rows, splitter->stray_at, "it is not an object");
+    if (damage != NULL)
+        trace_rows_partial(rows, "%s", damage);
+    else if (splitter->place != SPLITTER_AFTER && !rows->full)
+        trace_rows_partial(rows, "it ends at byte %lld, before its last bracket", bytes);
+
+out:
+    return status;
+}
+
+enum status kineto_read(struct trace_rows *rows, struct read_ahead *text, const char *path)
+{
+    enum status status = STATUS_OK;
+    struct kineto_reader reader = { .rows = rows, .events.rows = rows };
+    const char *bytes;
+    size_t count;
+
+    splitter_init(&reader.splitter,
+                  (struct splitter_sink){ on_whole_event, on_event, on_metadata, &reader });
+    reader.parser = event_parser_open();
+    if (reader.parser == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
+    do {
+        TRY(read_ahead_next(text, &bytes, &count));
+        TRY(splitter_feed(&reader.splitter, bytes, count));
+    } while (count > 0);
+    kineto_events_settle(&reader.events);
+    TRY(judge(&reader, path, read_ahead_damage(text)));
+
+out:
+    splitter_release(&reader.splitter);
+    kineto_events_release(&reader.events);
+    event_parser_close(reader.parser);
+    return status;
+}

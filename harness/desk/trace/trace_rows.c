@@ -1,0 +1,316 @@
+#include "harness/desk/trace/trace_rows.h"
+
+#include "harness/base/sort.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRACKS_MAX = 1 << 20 };
+
+/* --- Tables that grow --- */
+
+/* Adds a row to *table, which doubles if it is full. */
+static inline enum status add_row(void *table, int64_t *count, int64_t *room, const void *row,
+                                  size_t size)
+{
+    enum status status = STATUS_OK;
+    char *rows;
+
+    memcpy(&rows, table, sizeof rows);
+    if (*count == *room) {
+        int64_t more = *room > 0 ? 2 * *room : 64;
+        rows = realloc(rows, (size_t)more * size);
+        if (rows == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld rows of a trace", (long long)more);
+        memcpy(table, &rows, sizeof rows);
+        *room = more;
+    }
+    memcpy(rows + (size_t)*count * size, row, size);
+    ++*count;
+
+out:
+    return status;
+}
+
+#define ADD(table, row)                                                                            \
+    add_row(&rows->file->table##s, &rows->file->table##_count, &rows->table##_room, row,           \
+            sizeof *rows->file->table##s)
+
+enum status trace_rows_event(struct trace_rows *rows, const struct trace_event *event)
+{
+    return ADD(event, event);
+}
+
+enum status trace_rows_kernel(struct trace_rows *rows, const struct event_kernel *kernel,
+                              int32_t *detail)
+{
+    *detail = (int32_t)rows->file->kernel_count;
+    return ADD(kernel, kernel);
+}
+
+enum status trace_rows_block(struct trace_rows *rows, const struct event_block *block,
+                             int32_t *detail)
+{
+    *detail = (int32_t)rows->file->block_count;
+    return ADD(block, block);
+}
+
+enum status trace_rows_step(struct trace_rows *rows, const struct event_step *step, int32_t *detail)
+{
+    *detail = (int32_t)rows->file->step_count;
+    return ADD(step, step);
+}
+
+enum status trace_rows_operator(struct trace_rows *rows, const struct event_operator *stated,
+                                int32_t *detail)
+{
+    *detail = (int32_t)rows->file->operator_count;
+    return ADD(operator, stated);
+}
+
+enum status trace_rows_frame(struct trace_rows *rows, const struct event_frame *frame)
+{
+    rows->has_calls = rows->has_calls || !frame->is_stack;
+    return ADD(frame, frame);
+}
+
+enum status trace_rows_metadata(struct trace_rows *rows, const char *key, const char *json,
+                                size_t length)
+{
+    enum status status = STATUS_OK;
+    struct trace_metadata member = { strdup(key), strndup(json, length) };
+
+    if (member.key == NULL || member.json == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for \"%s\" of a trace", key);
+    TRY(add_row(&rows->file->metadata, &rows->file->metadata_count, &rows->metadata_room, &member,
+                sizeof member));
+    member = (struct trace_metadata){ NULL, NULL };
+
+out:
+    free(member.key);
+    free(member.json);
+    return status;
+}
+
+/* --- Tracks --- */
+
+static uint64_t track_hash(struct event_track track)
+{
+    uint64_t hash = (uint64_t)track.process * UINT64_C(0x9e3779b97f4a7c15);
+
+    hash ^= hash >> 32;
+    hash = (hash ^ (uint64_t)track.thread) * UINT64_C(0x9e3779b97f4a7c15);
+    return (hash ^ hash >> 29) + track.on_device;
+}
+
+static bool same_track(struct event_track a, struct event_track b)
+{
+    return a.on_device == b.on_device && a.process == b.process && a.thread == b.thread;
+}
+
+static enum status grow_track_slots(struct trace_rows *rows)
+{
+    enum status status = STATUS_OK;
+    const struct trace_file *file = rows->file;
+    int64_t count = rows->track_slot_count > 0 ? 2 * rows->track_slot_count : 64;
+    uint32_t *slots = calloc((size_t)count, sizeof *slots);
+
+    if (slots == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the threads and streams of a trace");
+    for (int64_t i = 0; i < file->track_count; i++) {
+        uint64_t slot = track_hash(file->tracks[i]) & (uint64_t)(count - 1);
+        while (slots[slot] != 0) slot = (slot + 1) & (uint64_t)(count - 1);
+        slots[slot] = (uint32_t)i + 1;
+    }
+    free(rows->track_slots);
+    rows->track_slots = slots;
+    rows->track_slot_count = count;
+
+out:
+    return status;
+}
+
+/* Events mostly come in runs of one track, so the last one is tried before the hash table (open addressing, at
+ * most half full). */
+enum status trace_rows_track(struct trace_rows *rows, struct event_track track, uint32_t *number)
+{
+    enum status status = STATUS_OK;
+    struct trace_file *file = rows->file;
+    uint64_t slot, mask;
+
+    *number = rows->last_track;
+    if (file->track_count > 0 && same_track(file->tracks[*number], track))
+        goto out;
+    if (2 * (file->track_count + 1) > rows->track_slot_count)
+        TRY(grow_track_slots(rows));
+    mask = (uint64_t)rows->track_slot_count - 1;
+    for (slot = track_hash(track) & mask; rows->track_slots[slot] != 0; slot = (slot + 1) & mask) {
+        *number = rows->track_slots[slot] - 1;
+        if (same_track(file->tracks[*number], track))
+            goto out;
+    }
+    if (file->track_count == TRACKS_MAX) { /* No real trace has them; memory stays bounded. */
+        *number = TRACKS_MAX - 1;
+        goto out;
+    }
+    *number = (uint32_t)file->track_count;
+    TRY(ADD(track, &track));
+    rows->track_slots[slot] = *number + 1;
+
+out:
+    rows->last_track = *number;
+    return status;
+}
+
+/* --- The file --- */
+
+void trace_rows_bad(struct trace_rows *rows, int64_t offset, const char *reason)
+{
+    struct trace_file *file = rows->file;
+
+    if (file->bad_count++ > 0 && offset >= file->bad_offset)
+        return;
+    file->bad_offset = offset;
+    snprintf(file->bad_reason, sizeof file->bad_reason, "%s", reason);
+}
+
+void trace_rows_partial(struct trace_rows *rows, const char *format, ...)
+{
+    struct trace_file *file = rows->file;
+    va_list arguments;
+
+    if (file->partial)
+        return;
+    file->partial = true;
+    va_start(arguments, format);
+    vsnprintf(file->partial_reason, sizeof file->partial_reason, format, arguments);
+    va_end(arguments);
+}
+
+enum { STRAY_SAMPLES = 1001 };
+#define STRAY_NS (INT64_C(86400) * 1000000000) /* a day: no profiler records as long */
+
+static int by_value(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* A damaged time stamp may be a valid number, decades away, which the whole trace would then last. The median of
+ * samples from all of the file tells when the others were. */
+static void settle_strays(struct trace_file *file)
+{
+    int64_t samples[STRAY_SAMPLES], median_ns, kept = 0;
+    int64_t count = file->event_count < STRAY_SAMPLES ? file->event_count : STRAY_SAMPLES;
+
+    if (count < 3) /* either of two may be the damaged one */
+        return;
+    for (int64_t i = 0; i < count; i++)
+        samples[i] = file->events[i * file->event_count / count].start_ns;
+    qsort(samples, (size_t)count, sizeof *samples, by_value);
+    median_ns = samples[count / 2];
+    for (int64_t i = 0; i < file->event_count; i++) {
+        const struct trace_event *event = &file->events[i];
+        if (event->start_ns >= median_ns - STRAY_NS && event->end_ns <= median_ns + STRAY_NS)
+            file->events[kept++] = *event;
+    }
+    file->stray_count = file->event_count - kept;
+    file->event_count = kept;
+}
+
+/* If no event has a correlation, as with some of ROCm's tracers, a call and its work share the external id.
+ * In other traces that id is the operator's, which several calls share, so it must not be used there. */
+static void settle_correlations(struct trace_file *file)
+{
+    for (int64_t i = 0; i < file->event_count; i++)
+        if (file->events[i].correlation != 0)
+            return;
+    for (int64_t i = 0; i < file->event_count; i++)
+        if (trace_event_is_call(&file->events[i]) || trace_event_is_device_work(&file->events[i]))
+            file->events[i].correlation = file->events[i].external;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct event_frame *a = left, *b = right;
+
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+}
+
+/* PyTorch writes one thread after the other, and then there is nothing to do. */
+static bool is_sorted(const struct trace_file *file, bool *seen)
+{
+    for (int64_t i = 0; i < file->frame_count; i++) {
+        const struct event_frame *row = &file->frames[i];
+        bool same = i > 0 && row->track == row[-1].track;
+        if (same ? by_place(row - 1, row) > 0 : seen[row->track])
+            return false;
+        seen[row->track] = true;
+    }
+    return true;
+}
+
+static enum status settle_frames(struct trace_rows *rows)
+{
+    enum status status = STATUS_OK;
+    struct trace_file *file = rows->file;
+    bool *seen = calloc((size_t)file->track_count + 1, sizeof *seen);
+    int64_t kept = 0;
+
+    if (seen == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)file->track_count);
+    for (int64_t i = 0; i < file->frame_count; i++)
+        if (!file->frames[i].is_stack || !rows->has_calls)
+            file->frames[kept++] = file->frames[i];
+    file->frame_count = kept;
+    if (!is_sorted(file, seen))
+        sort_items(file->frames, file->frame_count, sizeof *file->frames, by_place);
+
+out:
+    free(seen);
+    return status;
+}
+
+enum status trace_rows_settle(struct trace_rows *rows)
+{
+    enum status status = STATUS_OK;
+
+    settle_strays(rows->file);
+    settle_correlations(rows->file);
+    TRY(settle_frames(rows));
+    if (rows->full)
+        trace_rows_partial(rows, "only the first %lld events were kept", (long long)rows->rows_max);
+
+out:
+    return status;
+}
+
+enum status trace_rows_open(struct trace_rows *rows, int64_t rows_max)
+{
+    enum status status = STATUS_OK;
+
+    *rows = (struct trace_rows){ .rows_max = rows_max, .file = calloc(1, sizeof *rows->file) };
+    if (rows->file == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a trace");
+    rows->file->rank = rows->file->world_size = -1;
+    rows->file->cost.spread = NAN;
+    TRY(name_table_open(&rows->file->names));
+
+out:
+    return status;
+}
+
+void trace_rows_release(struct trace_rows *rows)
+{
+    trace_file_close(rows->file);
+    free(rows->track_slots);
+    *rows = (struct trace_rows){ .file = NULL };
+}
