@@ -2,7 +2,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
-#include "harness/base/words/text.h"
+#include "harness/desk/read/formats.h"
 #include "harness/text/result_traces.h"
 
 #include <dirent.h>
@@ -40,7 +40,7 @@ static bool is_folder(const char *path)
 static int is_trace_name(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strcmp(entry->d_name, RESULT) != 0 &&
-           (ends_in(entry->d_name, ".json") || ends_in(entry->d_name, ".json.gz"));
+           formats_have_ending(trace_formats, entry->d_name);
 }
 
 static enum status join(char path[PATH_MAX], const char *folder, const char *name)
@@ -59,14 +59,15 @@ static enum status add_files(struct trace_paths *paths, const char *folder)
 {
     enum status status = STATUS_OK;
     struct dirent **entries = NULL;
-    char path[PATH_MAX];
+    char path[PATH_MAX], endings[FORMAT_ENDINGS_TEXT];
     int count = scandir(folder, &entries, is_trace_name, versionsort);
 
     if (count < 0)
         FAIL(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
+    formats_endings(endings, trace_formats);
     if (count == 0)
-        FAIL(STATUS_BAD_INPUT,
-             "the folder %s has no traces: no file in it ends in .json or .json.gz", folder);
+        FAIL(STATUS_BAD_INPUT, "the folder %s has no traces: no file in it ends in %s", folder,
+             endings);
     for (int i = 0; i < count; i++) {
         TRY(join(path, folder, entries[i]->d_name));
         TRY(add(paths, path));

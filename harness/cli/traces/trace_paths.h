@@ -15,7 +15,7 @@ struct trace_paths {
     int skipped; /* arguments that gave none */
 };
 
-/* A folder stands for its files that end in .json or .json.gz; one with a result.json, or that file
+/* A folder stands for its files that end as a trace format does (formats.h); one with a result.json, or that file
  * itself, for the traces beside it. "-" is standard input. FOLDER/traces/NAME that is not there stands for
  * the trace of that name which FOLDER/result.json has, in traces-2 say. Others are taken as they are.
  * BAD_INPUT: a folder cannot be read or has no trace; with `skip`, which may be NULL, it is called for each

@@ -1,6 +1,7 @@
 #include "harness/desk/read/reader.h"
 
-#include "harness/desk/read/kineto/kineto_reader.h"
+#include "harness/desk/read/formats.h"
+#include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/trace/trace_rows.h"
 
 enum { EVENTS_MAX = 50000000 };
@@ -12,11 +13,14 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     int64_t events_max = limits != NULL && limits->events > 0 ? limits->events : EVENTS_MAX;
     struct trace_rows rows = { .file = NULL };
     struct read_ahead *text = NULL;
+    const char *bytes;
+    size_t count;
 
     *trace = NULL;
     TRY(read_ahead_open(&text, path));
+    TRY(read_ahead_peek(text, &bytes, &count));
     TRY(trace_rows_open(&rows, events_max));
-    TRY(kineto_read(&rows, text, path));
+    TRY(format_of(trace_formats, bytes, count, path)->read(&rows, text, path));
     TRY(trace_rows_settle(&rows));
     if (rows.file->event_count + rows.file->other_count == 0 && rows.file->bad_count > 0)
         FAIL(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; at byte %lld: %s",

@@ -1,4 +1,4 @@
-/* The reader of trace files: ours and those of PyTorch's profiler, 1.8 to
+/* The reader of trace files of any format (input/trace_format.h): ours and those of PyTorch's profiler, 1.8 to
  * 2.x, of NVIDIA and AMD devices; Chrome's JSON, as an object or an array, plain or gzip, of any size.
  *
  * A broken event is counted and skipped. If a file ends too early, or holds more than the limit, the trace is what

@@ -131,7 +131,7 @@ static void want_next(struct read_ahead *ahead)
             thread_start(&ahead->thread, "read ahead", fill_when_wanted, ahead) == 0;
 }
 
-enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t *count)
+enum status read_ahead_peek(struct read_ahead *ahead, const char **bytes, size_t *count)
 {
     struct buffer *buffer;
 
@@ -144,13 +144,23 @@ enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t
         return status_raise(&buffer->error);
     *bytes = buffer->bytes;
     *count = buffer->count;
+    return STATUS_OK;
+}
+
+enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t *count)
+{
+    enum status status = STATUS_OK;
+
+    TRY(read_ahead_peek(ahead, bytes, count));
     if (*count < WINDOW_BYTES) /* it is the last */
-        buffer->count = 0;
+        ahead->buffers[ahead->next].count = 0;
     else if (ahead->has_thread)
         want_next(ahead);
     else
         ahead->is_due = true;
-    return STATUS_OK;
+
+out:
+    return status;
 }
 
 const char *read_ahead_damage(const struct read_ahead *ahead)

@@ -21,6 +21,9 @@ void read_ahead_close(struct read_ahead *ahead);
  * end, also if a compressed file is cut or damaged. IO. */
 enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t *count);
 
+/* The same window as the next call of read_ahead_next(). IO. */
+enum status read_ahead_peek(struct read_ahead *ahead, const char **bytes, size_t *count);
+
 /* At the end: why the text ended too early; NULL: it did not. Lives as long as `ahead`. */
 const char *read_ahead_damage(const struct read_ahead *ahead);
 

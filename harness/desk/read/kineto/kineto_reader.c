@@ -3,10 +3,11 @@
  * The splitter cuts a window of text into events, the parser turns each event into fields, and the fields become
  * rows (kineto_events.h). Only one window and one event are in memory at a time, so a file of any size can be
  * read. Some writers put NaN or Infinity among the arguments; such an event loses only those. */
-#include "harness/desk/read/kineto/kineto_reader.h"
-
+#include "harness/desk/read/input/read_ahead.h"
+#include "harness/desk/read/input/trace_format.h"
 #include "harness/desk/read/kineto/decimal.h"
 #include "harness/desk/read/kineto/event_splitter.h"
+#include "harness/desk/read/kineto/json_scan.h"
 #include "harness/desk/read/kineto/kineto_events.h"
 
 #include <string.h>
@@ -137,7 +138,14 @@ out:
     return status;
 }
 
-enum status kineto_read(struct trace_rows *rows, struct read_ahead *text, const char *path)
+static bool kineto_recognises(const char *bytes, size_t count)
+{
+    const char *first = json_scan_blanks(bytes);
+
+    return first < bytes + count && (*first == '{' || *first == '[');
+}
+
+static enum status kineto_read(struct trace_rows *rows, struct read_ahead *text, const char *path)
 {
     enum status status = STATUS_OK;
     struct kineto_reader reader = { .rows = rows, .events.rows = rows };
@@ -162,3 +170,9 @@ out:
     event_parser_close(reader.parser);
     return status;
 }
+
+const struct trace_format kineto_format = {
+    .endings = { ".json", ".json.gz" },
+    .recognises = kineto_recognises,
+    .read = kineto_read,
+};
