@@ -17,9 +17,10 @@ esac
 cd -- "${1:-$(dirname -- "$0")/..}"
 
 ground='harness/base harness/base/figures harness/base/words harness/base/system harness/text'
-desk='harness/desk/trace harness/desk/read/input harness/desk/read/kineto harness/desk/read
+desk='harness/desk/trace
       harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/tables
       harness/desk/analysis/host harness/desk/analysis
+      harness/desk/read/input harness/desk/read/kineto harness/desk/read
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis
       harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet
       harness/desk/page harness/desk/page/json'

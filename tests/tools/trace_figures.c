@@ -4,6 +4,7 @@
 #include "harness/desk/analysis/timeline/phases.h"
 #include "harness/desk/analysis/timeline/steps.h"
 #include "harness/desk/analysis/timeline/timeline.h"
+#include "harness/desk/read/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

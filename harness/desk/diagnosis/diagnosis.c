@@ -3,6 +3,7 @@
 #include "harness/base/system/tasks.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/read/reader.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Advice by what a card can do: traces' devices, as their profilers describe them. */
+#include "harness/base/status.h"
 #include "harness/desk/diagnosis/facts/matrix_types.h"
-#include "harness/desk/read/reader.h"
+#include "harness/desk/trace/trace_file.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>

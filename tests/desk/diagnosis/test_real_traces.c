@@ -3,6 +3,7 @@
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <cjson/cJSON.h>

@@ -4,7 +4,7 @@
 #define HARNESS_DESK_ANALYSIS_TABLES_ALLOCATED_H
 
 #include "harness/base/status.h"
-#include "harness/desk/read/reader.h"
+#include "harness/desk/trace/trace_file.h"
 
 struct allocated_bytes {
     int64_t host, device;

@@ -7,7 +7,8 @@
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
 #define HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
 
-#include "harness/desk/read/reader.h"
+#include "harness/base/status.h"
+#include "harness/desk/trace/trace_file.h"
 
 struct memory_point {
     int64_t device;

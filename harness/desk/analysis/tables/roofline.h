@@ -2,7 +2,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_ROOFLINE_H
 #define HARNESS_DESK_ANALYSIS_TABLES_ROOFLINE_H
 
-#include "harness/desk/read/reader.h"
+#include "harness/desk/trace/trace_file.h"
 
 enum bound { BOUND_UNKNOWN, BOUND_COMPUTE, BOUND_MEMORY, BOUNDS };
 

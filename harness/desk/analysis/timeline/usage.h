@@ -10,7 +10,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_USAGE_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_USAGE_H
 
-#include "harness/desk/read/reader.h"
+#include "harness/desk/trace/trace_file.h"
 
 /* A shorter gap before work that was queued in time is the device's own. This is HolisticTraceAnalysis'
  * consecutive_kernel_delay of 30, which it compares with microseconds. */

@@ -1,6 +1,7 @@
 #include "harness/desk/diagnosis/facts/matrix_types.h"
 
-#include "harness/desk/read/reader.h"
+#include "harness/base/status.h"
+#include "harness/desk/trace/trace_file.h"
 
 #include <string.h>
 
