@@ -2,6 +2,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/read/formats.h"
 #include "harness/text/result_traces.h"
 

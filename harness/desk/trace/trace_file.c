@@ -1,6 +1,6 @@
 #include "harness/desk/trace/trace_file.h"
 
-#include "harness/desk/trace/name_table.h"
+#include "harness/base/words/intern.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,18 +22,18 @@ void trace_file_close(struct trace_file *trace)
     free(trace->operators);
     free(trace->frames);
     free(trace->steps);
-    name_table_close(trace->names);
+    intern_close(trace->names);
     free(trace);
 }
 
 const char *trace_file_name(const struct trace_file *trace, uint32_t name)
 {
-    return name_table_text(trace->names, name);
+    return intern_text(trace->names, name);
 }
 
 uint32_t trace_file_name_count(const struct trace_file *trace)
 {
-    return name_table_count(trace->names);
+    return intern_count(trace->names);
 }
 
 const char *trace_file_metadata(const struct trace_file *trace, const char *key)

@@ -126,6 +126,8 @@ struct trace_metadata {
 
 enum { TRACE_FILE_DEVICES = 64 };
 
+enum { NAME_BYTES = 4095 }; /* longer names are cut */
+
 struct trace_file {
     struct trace_event *events; /* in the file's order */
     int64_t event_count;
@@ -165,7 +167,7 @@ struct trace_file {
     char partial_reason[240];
     int64_t text_bytes; /* after inflating */
 
-    struct name_table *names;
+    struct intern *names;
 };
 
 /* NULL is allowed. */

@@ -1,5 +1,6 @@
 #include "harness/desk/trace/trace_rows.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/sort.h"
 
 #include <math.h>
@@ -21,12 +22,8 @@ static inline enum status add_row(void *table, int64_t *count, int64_t *room, co
 
     memcpy(&rows, table, sizeof rows);
     if (*count == *room) {
-        int64_t more = *room > 0 ? 2 * *room : 64;
-        rows = realloc(rows, (size_t)more * size);
-        if (rows == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld rows of a trace", (long long)more);
-        memcpy(table, &rows, sizeof rows);
-        *room = more;
+        TRY(rows_grow_bytes(table, *count + 1, room, size));
+        memcpy(&rows, table, sizeof rows);
     }
     memcpy(rows + (size_t)*count * size, row, size);
     ++*count;
@@ -296,13 +293,14 @@ out:
 enum status trace_rows_open(struct trace_rows *rows, int64_t rows_max)
 {
     enum status status = STATUS_OK;
+    uint32_t unknown; /* the name "" has number 0 */
 
-    *rows = (struct trace_rows){ .rows_max = rows_max, .file = calloc(1, sizeof *rows->file) };
-    if (rows->file == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a trace");
+    *rows = (struct trace_rows){ .rows_max = rows_max };
+    TRY(rows_make(&rows->file, 1));
     rows->file->rank = rows->file->world_size = -1;
     rows->file->cost.spread = NAN;
-    TRY(name_table_open(&rows->file->names));
+    TRY(intern_open(&rows->file->names, NAME_BYTES));
+    TRY(intern_add(rows->file->names, "", 0, &unknown));
 
 out:
     return status;

@@ -6,7 +6,7 @@
 #define HARNESS_DESK_TRACE_TRACE_ROWS_H
 
 #include "harness/base/status.h"
-#include "harness/desk/trace/name_table.h"
+#include "harness/base/words/intern.h"
 #include "harness/desk/trace/trace_file.h"
 
 #include <stddef.h>
@@ -40,7 +40,7 @@ static inline bool trace_rows_have_room(struct trace_rows *rows, int64_t count)
 static inline enum status trace_rows_name(struct trace_rows *rows, const char *bytes, size_t length,
                                           uint32_t *number)
 {
-    return name_table_add(rows->file->names, bytes, length, number);
+    return intern_add(rows->file->names, bytes, length, number);
 }
 
 /* The number of a track, a new one if need be. */
