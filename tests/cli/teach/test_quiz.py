@@ -13,6 +13,7 @@ import tempfile
 
 program = os.path.abspath(sys.argv[1])
 SCENARIOS = ["launch_overhead", "leak", "host_round_trip", "padding"]
+NAMED_TWICE = "host_round_trip"  # a scenario and a finding
 failures = []
 
 
@@ -151,14 +152,16 @@ with tempfile.TemporaryDirectory() as name:
     said, files = sheet(folder / "few", results_folder, 2, 5)
     check(set(files) == {"01.md", "02.md", "key.json", "key.md"} and "no more" not in said, f"two pages: {set(files)}")
 
-    seen, halves = {}, 0
+    seen, halves = set(), 0
     for seed in range(20):
         _, files = sheet(folder / f"seed{seed}", results_folder, 1, seed)
         first = json.loads(files["key.json"])["sets"][0]
-        if first["variant"] not in seen:
-            seen[first["variant"]] = seed
+        kind = (first["variant"], first["scenario"] == NAMED_TWICE)
+        if kind not in seen:
+            seen.add(kind)
             halves += check_marks(results_folder, seed, first)
-    check(set(seen) == {"before", "after"}, f"20 seeds draw only {set(seen)}")
+    check({variant for variant, _ in seen} == {"before", "after"}, f"20 seeds draw only {seen}")
+    check({twice for _, twice in seen} == {True, False}, f"20 seeds draw only {seen}")
     check(halves > 0, "no factor was half right")
 
     for arguments, part in (([f"--from={folder}/none"], "none"),
