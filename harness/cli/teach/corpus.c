@@ -45,7 +45,8 @@ static enum status draw(struct corpus *corpus)
     enum status status = STATUS_OK;
 
     TRY(rows_make(&corpus->items, corpus->count));
-    TRY(corpus_draw(corpus->items, corpus->count, flags_seed(&corpus->flags), &corpus->device));
+    TRY(corpus_draw(corpus->items, corpus->count, flags_seed(&corpus->flags), scenarios,
+                    &corpus->device));
 
 out:
     return status;

@@ -1,5 +1,6 @@
 #include "harness/lab/corpus/corpus_draw.h"
 
+#include "harness/base/hash.h"
 #include "harness/base/random.h"
 #include "harness/base/rows.h"
 #include "scenarios/training/step/training.h"
@@ -14,8 +15,6 @@ enum {
     PAIRS_MOST = SCENARIOS_MOST * SCENARIOS_MOST / 2,
     GROUP = 4,         /* items in a row, of which each kind has its share */
     PERIOD_MOST = 100, /* steps: a window holds whole periods, and would take minutes */
-    SEED_STREAM = 1,
-    DECK_STREAM, /* and those after it: one per deck */
 };
 
 const char *corpus_kind_name(enum corpus_kind kind)
@@ -192,20 +191,26 @@ struct pool {
     int one_count, two_count;
 };
 
-static void fill(struct pool *pool, const struct device_properties *device)
+/* A pair is the same in any order of the list. */
+static void add_two(struct pool *pool, const struct scenario *one, const struct scenario *other)
 {
     struct training_config ignored;
+    bool ordered = strcmp(one->name, other->name) < 0;
+    const struct scenario *const pair[] = { ordered ? one : other, ordered ? other : one };
 
+    if (make_two(&ignored, pair, pool->device))
+        memcpy(pool->twos[pool->two_count++], pair, sizeof pair);
+}
+
+static void fill(struct pool *pool, const struct scenario *const *list,
+                 const struct device_properties *device)
+{
     pool->device = device;
     pool->one_count = pool->two_count = 0;
-    for (int i = 0; scenarios[i] != NULL; i++) {
-        if (corpus_is_drawn(scenarios[i], device))
-            pool->ones[pool->one_count++] = scenarios[i];
-        for (int j = 0; j < i; j++) {
-            const struct scenario *const pair[] = { scenarios[j], scenarios[i] };
-            if (make_two(&ignored, pair, device))
-                memcpy(pool->twos[pool->two_count++], pair, sizeof pair);
-        }
+    for (int i = 0; list[i] != NULL; i++) {
+        if (corpus_is_drawn(list[i], device))
+            pool->ones[pool->one_count++] = list[i];
+        for (int j = 0; j < i; j++) add_two(pool, list[j], list[i]);
     }
 }
 
@@ -215,34 +220,54 @@ struct corpus_choice corpus_choice(const struct device_properties *device)
     struct pool *pool = malloc(sizeof *pool);
 
     if (pool != NULL) {
-        fill(pool, device);
+        fill(pool, scenarios, device);
         choice = (struct corpus_choice){ pool->one_count, pool->two_count };
     }
     free(pool);
     return choice;
 }
 
-/* Cards that are shuffled again once all were drawn. */
+/* Cards, which are all put back once all were drawn. */
 struct deck {
-    struct random random;
-    uint32_t cards[PAIRS_MOST];
-    int count, drawn;
+    uint64_t names[PAIRS_MOST]; /* hashes */
+    bool is_drawn[PAIRS_MOST];
+    int count, left;
 };
 
-static void deck_open(struct deck *deck, int count, uint64_t seed, uint64_t stream)
+static uint64_t hash_text(uint64_t hash, const char *text)
 {
-    deck->random = random_seed(seed, stream);
-    deck->count = deck->drawn = count;
-    for (int i = 0; i < count; i++) deck->cards[i] = (uint32_t)i;
+    return hash_add(hash, text, strlen(text) + 1);
 }
 
-static int deck_draw(struct deck *deck)
+static void deck_add(struct deck *deck, uint64_t name)
 {
-    if (deck->drawn == deck->count) {
-        random_shuffle(&deck->random, deck->cards, (uint32_t)deck->count);
-        deck->drawn = 0;
+    deck->names[deck->count] = name;
+    deck->is_drawn[deck->count++] = false;
+    deck->left++;
+}
+
+/* Of the cards that are left, the one that an item's number and its own name favour most (rendezvous hashing: Thaler
+ * and Ravishankar, "Using name-based mappings to increase hit rates", 1998): a card more changes little. */
+static int deck_draw(struct deck *deck, uint64_t item)
+{
+    uint64_t most = 0;
+    int drawn = -1;
+
+    if (deck->left == 0) {
+        memset(deck->is_drawn, 0, sizeof deck->is_drawn);
+        deck->left = deck->count;
     }
-    return (int)deck->cards[deck->drawn++];
+    for (int i = 0; i < deck->count; i++) {
+        struct random random = random_seed(item, deck->names[i]);
+        uint64_t bits = random_bits(&random);
+        if (!deck->is_drawn[i] && (drawn < 0 || bits > most)) {
+            most = bits;
+            drawn = i;
+        }
+    }
+    deck->is_drawn[drawn] = true;
+    deck->left--;
+    return drawn;
 }
 
 /* --- Settings around a bottleneck --- */
@@ -326,49 +351,60 @@ struct decks {
     struct deck kinds, ones, twos, healthy;
 };
 
-static void take_causes(struct corpus_item *item, const struct pool *pool, struct decks *decks)
+static void decks_open(struct decks *decks, const struct pool *pool)
+{
+    memset(decks, 0, sizeof *decks);
+    for (int i = 0; i < GROUP; i++) deck_add(&decks->kinds, (uint64_t)i);
+    for (int i = 0; i < pool->one_count; i++)
+        deck_add(&decks->ones, hash_text(HASH_EMPTY, pool->ones[i]->name));
+    for (int i = 0; i < pool->two_count; i++)
+        deck_add(&decks->twos,
+                 hash_text(hash_text(HASH_EMPTY, pool->twos[i][0]->name), pool->twos[i][1]->name));
+    for (size_t i = 0; i < ARRAY_SIZE(healthy); i++)
+        deck_add(&decks->healthy, hash_text(HASH_EMPTY, healthy[i]));
+}
+
+static void take_causes(struct corpus_item *item, const struct pool *pool, struct decks *decks,
+                        uint64_t number)
 {
     static const enum corpus_kind kinds[GROUP] = { CORPUS_ONE, CORPUS_ONE, CORPUS_TWO,
                                                    CORPUS_HEALTHY };
 
-    item->kind = kinds[deck_draw(&decks->kinds)];
+    item->kind = kinds[deck_draw(&decks->kinds, number)];
     item->cause_count = (int)item->kind;
     if (item->kind == CORPUS_TWO) {
-        memcpy(item->causes, pool->twos[deck_draw(&decks->twos)], sizeof item->causes);
+        memcpy(item->causes, pool->twos[deck_draw(&decks->twos, number)], sizeof item->causes);
         make_two(&item->config, item->causes, pool->device);
     } else if (item->kind == CORPUS_ONE) {
-        item->causes[0] = pool->ones[deck_draw(&decks->ones)];
+        item->causes[0] = pool->ones[deck_draw(&decks->ones, number)];
         make_one(&item->config, item->causes[0], pool->device);
     } else {
         knobs_defaults(&item->config);
         knobs_apply(&item->config, "attention=fused");
-        knobs_apply(&item->config, healthy[deck_draw(&decks->healthy)]);
+        knobs_apply(&item->config, healthy[deck_draw(&decks->healthy, number)]);
     }
 }
 
 enum status corpus_draw(struct corpus_item *items, int count, uint64_t seed,
-                        const struct device_properties *device)
+                        const struct scenario *const *list, const struct device_properties *device)
 {
     enum status status = STATUS_OK;
     struct pool *pool = NULL;
     struct decks *decks = NULL;
-    struct random random = random_seed(seed, SEED_STREAM);
 
     TRY(rows_make(&pool, 1));
     TRY(rows_make(&decks, 1));
-    fill(pool, device);
+    fill(pool, list, device);
     if (pool->one_count == 0 || pool->two_count == 0)
         FAIL(STATUS_UNSUPPORTED, "%s can show %d scenarios and %d pairs of them; a corpus has both",
              device->name, pool->one_count, pool->two_count);
-    deck_open(&decks->kinds, GROUP, seed, DECK_STREAM);
-    deck_open(&decks->ones, pool->one_count, seed, DECK_STREAM + 1);
-    deck_open(&decks->twos, pool->two_count, seed, DECK_STREAM + 2);
-    deck_open(&decks->healthy, ARRAY_SIZE(healthy), seed, DECK_STREAM + 3);
+    decks_open(decks, pool);
     for (int i = 0; i < count; i++) {
         struct corpus_item *item = &items[i];
+        struct random random = random_seed(seed, (uint64_t)i + 1);
         memset(item, 0, sizeof *item);
         snprintf(item->name, sizeof item->name, "%04d", (i + 1) % (CORPUS_MOST + 1));
-        take_causes(item, pool, decks);
+        take_causes(item, pool, decks, random_bits(&random));
         item->seed = 1 + random_below(&random, UINT32_MAX);
         draw_around(item, &random, device);
     }

@@ -36,7 +36,7 @@ static struct corpus_item *draw(int count, uint64_t seed, const struct device_pr
     struct corpus_item *items = calloc((size_t)count, sizeof *items);
 
     assert_non_null(items);
-    assert_int_equal(corpus_draw(items, count, seed, device), STATUS_OK);
+    assert_int_equal(corpus_draw(items, count, seed, scenarios, device), STATUS_OK);
     return items;
 }
 
@@ -236,6 +236,84 @@ static void no_scenario_comes_again_before_all_others(void **state)
     free(items);
 }
 
+/* All scenarios but one; that one is the last, or is left out. */
+static void draw_with(struct corpus_item items[COUNT], uint64_t seed, int moved, bool is_there)
+{
+    const struct scenario *list[65];
+    int count = 0;
+
+    for (int i = 0; scenarios[i] != NULL; i++)
+        if (i != moved)
+            list[count++] = scenarios[i];
+    if (is_there)
+        list[count++] = scenarios[moved];
+    list[count] = NULL;
+    assert_int_equal(corpus_draw(items, COUNT, seed, list, devices), STATUS_OK);
+}
+
+static bool has(const struct corpus_item *item, const struct scenario *cause)
+{
+    return item->causes[0] == cause || item->causes[1] == cause;
+}
+
+/* How many of the first 50 items are others. */
+static int compare(const struct corpus_item with[COUNT], const struct corpus_item without[COUNT],
+                   const struct scenario *more)
+{
+    bool came[CORPUS_KINDS] = { false };
+    int changed = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        enum corpus_kind kind = with[i].kind;
+        assert_int_equal(kind, without[i].kind);
+        assert_true(with[i].seed == without[i].seed);
+        came[kind] |= has(&with[i], more);
+        if (!came[kind])
+            assert_memory_equal(&with[i], &without[i], sizeof with[i]);
+        changed += i < 50 && memcmp(&with[i], &without[i], sizeof with[i]) != 0;
+    }
+    return changed;
+}
+
+static void a_scenario_more_changes_nothing_before_it_comes_and_little_after(void **state)
+{
+    struct corpus_item *with = draw(COUNT, 1, devices), *without = draw(COUNT, 1, devices);
+    int changed = 0, most = 0, lists = 0;
+    (void)state;
+
+    for (int i = 0; scenarios[i] != NULL; i++) {
+        if (!corpus_is_drawn(scenarios[i], devices))
+            continue;
+        for (uint64_t seed = 1; seed <= 2; seed++) {
+            draw_with(with, seed, i, true);
+            draw_with(without, seed, i, false);
+            int now = compare(with, without, scenarios[i]);
+            changed += now;
+            most = now > most ? now : most;
+            lists++;
+        }
+    }
+    print_message("of 50 items change %.1f, at most %d\n", (double)changed / lists, most);
+    assert_true(changed < 6 * lists);
+    free(with);
+    free(without);
+}
+
+static void the_order_of_the_list_does_not_matter(void **state)
+{
+    struct corpus_item *as_listed = draw(COUNT, 7, devices), *other = draw(COUNT, 8, devices);
+    const struct scenario *reversed[65] = { NULL };
+    int count = 0;
+    (void)state;
+
+    while (scenarios[count] != NULL) count++;
+    for (int i = 0; i < count; i++) reversed[count - 1 - i] = scenarios[i];
+    assert_int_equal(corpus_draw(other, COUNT, 7, reversed, devices), STATUS_OK);
+    assert_memory_equal(as_listed, other, COUNT * sizeof *other);
+    free(as_listed);
+    free(other);
+}
+
 /* Or a corpus says little. */
 static void there_is_much_to_draw_from(void **state)
 {
@@ -278,6 +356,8 @@ int main(void)
         cmocka_unit_test(bottlenecks_around_a_cause_are_known),
         cmocka_unit_test(with_matrix_units_products_are_in_bf16_but_where_fp32_is_stated),
         cmocka_unit_test(no_scenario_comes_again_before_all_others),
+        cmocka_unit_test(a_scenario_more_changes_nothing_before_it_comes_and_little_after),
+        cmocka_unit_test(the_order_of_the_list_does_not_matter),
         cmocka_unit_test(there_is_much_to_draw_from),
         cmocka_unit_test(the_settings_around_a_cause_vary),
     };
