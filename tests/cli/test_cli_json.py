@@ -243,7 +243,6 @@ def check_document(document, members, written):
 tables = json_tables.Tables(source / "docs")
 names = read_sources()
 with tempfile.TemporaryDirectory() as place:
-    os.environ["CHOKEPOINT_CACHE"] = os.path.join(place, "cache")
     for number, fill in enumerate((diagnose_all, measure_all, compare_all, history_all, fleet_all)):
         os.mkdir(f"{place}/{number}")
         fill(f"{place}/{number}")

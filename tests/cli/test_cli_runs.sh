@@ -7,7 +7,7 @@ set -u
 program=$1
 # shellcheck source=tests/fixtures/command_line.sh
 . "$(dirname -- "$0")/../fixtures/command_line.sh"
-export CHOKEPOINT_CACHE="$folder/cache"
+export CHOKEPOINT_CACHE="${CHOKEPOINT_CACHE-$folder/cache}"
 
 # --- small runs ---
 expect 0 "a training run as JSON" "$program" train --device=cpu --model=light --steps=20 --format=json

@@ -192,7 +192,6 @@ os.environ["TERM"] = "xterm"
 for name in ("CHOKEPOINT_FAIL", "CHOKEPOINT_VERBOSE"):
     os.environ.pop(name, None)
 with tempfile.TemporaryDirectory() as place:
-    os.environ["CHOKEPOINT_CACHE"] = os.path.join(place, "cache")
     train_prints_the_table_and_the_figures_so_far()
     a_soak_ends_early_with_its_rows()
     an_interrupt_while_the_trace_is_recorded_is_not_forgotten(place)

@@ -95,8 +95,7 @@ static int open_both(void **state)
     struct device *device;
 
     setenv("CHOKEPOINT_TEST_DEVICE", "cuda", 0);
-    if (getenv("CHOKEPOINT_CACHE") == NULL)
-        setenv("CHOKEPOINT_CACHE", "test-cache", 0);
+    setenv("CHOKEPOINT_CACHE", "test-cache", 0);
     assert_ok(test_device_open(&device, NULL));
     if (device_open(&cpu, "cpu", NULL) != STATUS_OK)
         assert_int_equal(status_exit_code(status_last()->status), 3);

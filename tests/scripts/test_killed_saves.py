@@ -117,7 +117,6 @@ def go_round(folder, chance):
 def main():
     os.environ.pop("CHOKEPOINT_FAIL", None)
     root = tempfile.mkdtemp()
-    os.environ.setdefault("CHOKEPOINT_CACHE", os.path.join(root, "cache"))
     folder, chance, counts, failed = os.path.join(root, "saved"), random.Random(SEED), {}, 0
     os.mkdir(folder)
     try:

@@ -355,7 +355,6 @@ def main():
     os.environ.pop("CHOKEPOINT_FAIL", None)
     counts, place = {}, None
     root = tempfile.mkdtemp()
-    os.environ.setdefault("CHOKEPOINT_CACHE", os.path.join(root, "cache"))
     try:
         place = Place(root, random.Random(SEED))
         print("a full disk is", "a small tmpfs or" if place.has_small else "only", "a limit on files", flush=True)

@@ -2,13 +2,13 @@
 # attention=fused without cuDNN's attention says why, once in a process however many trainings it opens, and
 # trains with our kernels; a bad parameter, which is our mistake, ends it. Over the stand-in for CUDA.
 #
-# usage: test_attention_notice.sh CHOKEPOINT STAND-IN FOLDER, where FOLDER keeps the images
+# usage: test_attention_notice.sh CHOKEPOINT STAND-IN
 set -u
 
 chokepoint=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export CHOKEPOINT_PLUGINS="$2" LD_LIBRARY_PATH="$2/lib" CHOKEPOINT_CACHE="$3/test-cache"
+export CHOKEPOINT_PLUGINS="$2" LD_LIBRARY_PATH="$2/lib"
 
 # train PLANS: two trainings, with what the stand-in for cuDNN says of its plans.
 train()

@@ -136,7 +136,6 @@ int main(void)
         cmocka_unit_test(checkpointing_survives_every_fault),
         cmocka_unit_test(graphs_of_several_lengths_survive_every_fault),
     };
-    if (getenv("CHOKEPOINT_CACHE") == NULL)
-        setenv("CHOKEPOINT_CACHE", "test-cache", 0);
+    setenv("CHOKEPOINT_CACHE", "test-cache", 0);
     return cmocka_run_group_tests_name("faults", tests, find_device, NULL);
 }

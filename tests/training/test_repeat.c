@@ -253,7 +253,6 @@ int main(void)
         cmocka_unit_test(random_flips_are_found),
         cmocka_unit_test(what_cannot_be_compared_is_refused),
     };
-    if (getenv("CHOKEPOINT_CACHE") == NULL)
-        setenv("CHOKEPOINT_CACHE", "test-cache", 0);
+    setenv("CHOKEPOINT_CACHE", "test-cache", 0);
     return cmocka_run_group_tests_name("repeated steps", tests, find_device, NULL);
 }

@@ -3,14 +3,14 @@
 # cudaProfilerStart and cudaProfilerStop, with as many NVTX ranges "step" as the repetition counts, in a range
 # named after the variant. Over the stand-in for CUDA.
 #
-# usage: test_profiled_steps.sh CHOKEPOINT STAND-IN FOLDER, where FOLDER keeps the images
+# usage: test_profiled_steps.sh CHOKEPOINT STAND-IN
 set -u
 
 chokepoint=$1
 python=$(command -v python3) || { echo "skipped: there is no python3"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export CHOKEPOINT_PLUGINS="$2" LD_LIBRARY_PATH="$2/lib" CHOKEPOINT_CACHE="$3/test-cache"
+export CHOKEPOINT_PLUGINS="$2" LD_LIBRARY_PATH="$2/lib"
 
 STAND_IN_PROFILE="$folder/profile" NVTX_INJECTION64_PATH="$2/lib/libstand_in_nvtx.so" \
     "$chokepoint" exec launch_overhead --device=cuda --quick --variant=after --repetitions=1 --window=0.02 \

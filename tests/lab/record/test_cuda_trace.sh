@@ -2,7 +2,7 @@
 # Traces of the CUDA device over the stand-ins for CUDA and CUPTI, from the program to the file: what a
 # strict reader finds in them, and what becomes of a trace that CUPTI refuses or loses records of.
 #
-# usage: test_cuda_trace.sh CHOKEPOINT STAND-IN FOLDER, where FOLDER keeps the images
+# usage: test_cuda_trace.sh CHOKEPOINT STAND-IN
 set -u
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
@@ -10,7 +10,7 @@ chokepoint=$1
 python=$(command -v python3) || { echo "skipped: there is no python3"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export CHOKEPOINT_PLUGINS="$2" LD_LIBRARY_PATH="$2/lib" CHOKEPOINT_CACHE="$3/test-cache"
+export CHOKEPOINT_PLUGINS="$2" LD_LIBRARY_PATH="$2/lib"
 failures=0
 
 fail()

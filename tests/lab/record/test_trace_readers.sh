@@ -42,7 +42,6 @@ install_hta()
 
 record()
 {
-    export CHOKEPOINT_CACHE="$1/test-cache"
     for variant in before after; do
         "$chokepoint" exec item_sync --device=cpu --variant=$variant --jpeg-pixels=32 \
             --trace="$folder/item_sync.$variant.json.gz"
@@ -69,12 +68,12 @@ trap 'rm -rf "$folder"' EXIT
 
 case $1 in
 strict)
-    record "$4"
+    record
     "$python" "$here/check_trace.py" "$folder"/*.json.gz
     ;;
 hta)
     install_hta
-    record "$4"
+    record
     record_ranks
     theirs=${CHOKEPOINT_TRACES:-$here/../../../shared/traces}
     set -- "$folder"/*.json.gz
