@@ -5,6 +5,7 @@ N ranks with a part of each batch compute the losses of one rank with all of it,
 and the same bits in every run, whenever and in whichever buckets their gradients are added up, and whoever updates
 which parameters.
 """
+import functools
 import subprocess
 import sys
 import unittest
@@ -14,7 +15,7 @@ SEQUENCES = "model=light launch=eager batch=12 blocks=3 "
 IMAGES = "model=balanced batch=12 precision=fp32 "
 
 
-def train(ranks, settings):
+def train_anew(ranks, settings):
     """Losses, collectives and bytes of them per step, bytes copied on the device, samples of the window, bytes of the
     optimizer's state on the first rank and on all."""
     settings = f"{settings} ranks={ranks}"
@@ -26,6 +27,9 @@ def train(ranks, settings):
     assert done.returncode == 0, done.stdout + done.stderr
     losses, counts = done.stdout.strip().splitlines()
     return losses.split(), *map(float, counts.split())
+
+
+train = functools.cache(train_anew)  # where one run will do
 
 
 def difference(one, other):
@@ -62,7 +66,7 @@ class RankLosses(unittest.TestCase):
         for settings in ("", "allreduce=after_backward", "bucket_mb=tensor", "bucket_view=no", "bucket_mb=1",
                          "allreduce=after_backward bucket_mb=tensor bucket_view=no"):
             with self.subTest(settings=settings):
-                self.assertEqual(train(2, SEQUENCES + settings)[0], usual[0])
+                self.assertEqual(train_anew(2, SEQUENCES + settings)[0], usual[0])
 
     def test_a_rank_without_the_cache_loads_the_same(self):
         usual = train(2, IMAGES + "input=cached workers=0")
