@@ -281,33 +281,38 @@ static void run_reduction(struct execution *execution, const struct descriptor *
 }
 
 /* How far a dimension counts in a sample. */
-static int64_t limit(struct execution *execution, const struct descriptor *operation,
-                     cudnnBackendAttributeName_t name, int64_t sample, int64_t size)
+static int64_t limit(const struct value *lengths, int64_t sample, int64_t size)
 {
-    struct value *lengths = operand(execution, operation, name);
-    int64_t index[4] = { sample, 0, 0, 0 };
-
-    return lengths != NULL ? (int64_t)*at(lengths, index) : size;
+    return lengths != NULL ? (int64_t)*at(lengths, (int64_t[4]){ sample }) : size;
 }
 
+static int64_t step_of(const struct value *value, int dimension)
+{
+    return value->sizes[dimension] == 1 ? 0 : value->strides[dimension];
+}
+
+/* Most of the work of a graph: the sum goes along pointers. */
 static void run_product(struct execution *execution, const struct descriptor *operation)
 {
     struct value *a = operand(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC);
     struct value *b = operand(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
     struct value *c = operand(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
-    int64_t index[4] = { 0 };
+    struct value *m =
+        operand(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC);
+    struct value *n =
+        operand(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC);
+    struct value *k =
+        operand(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC);
+    int64_t index[4] = { 0 }, a_step = step_of(a, 3), b_step = step_of(b, 2);
 
     do {
-        int64_t m = limit(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC,
-                          index[0], c->sizes[2]);
-        int64_t n = limit(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC,
-                          index[0], c->sizes[3]);
-        int64_t k = limit(execution, operation, CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC,
-                          index[0], a->sizes[3]);
+        const double *row = at(a, (int64_t[4]){ index[0], index[1], index[2], 0 });
+        const double *column = at(b, (int64_t[4]){ index[0], index[1], 0, index[3] });
+        bool counts = index[2] < limit(m, index[0], c->sizes[2]) &&
+                      index[3] < limit(n, index[0], c->sizes[3]);
+        int64_t length = counts ? limit(k, index[0], a->sizes[3]) : 0;
         double sum = 0;
-        for (int64_t i = 0; i < k && index[2] < m && index[3] < n; i++)
-            sum += *at(a, (int64_t[4]){ index[0], index[1], index[2], i }) *
-                   *at(b, (int64_t[4]){ index[0], index[1], i, index[3] });
+        for (int64_t i = 0; i < length; i++) sum += row[i * a_step] * column[i * b_step];
         *at(c, index) = sum;
     } while (next(index, c->sizes));
     finish(c);
