@@ -69,8 +69,9 @@ def check_hidden(folder, truth, scenarios):
         check(trace["traceName"] == item["name"], f"{item['name']}: it is called {trace['traceName']}")
         check("settings" not in trace["chokepoint"], f"{item['name']}: it states its settings")
         members.add(frozenset(trace))
-        for name in scenarios:
-            check(not re.search(rf"\b{name}\b", text), f"{item['name']}: it says {name}")
+        # Text of a hundred megabytes in all: an expression is a minute's work, the first look is not.
+        said = [name for name in scenarios if name in text and re.search(rf"\b{name}\b", text)]
+        check(not said, f"{item['name']}: it says {said}")
         for word in [f"{cause['knob']}={cause[side]}" for cause in item["causes"] for side in ("before", "after")]:
             check(word not in text, f"{item['name']}: it says {word}")
         check("before" not in text.split("traceEvents")[0], f"{item['name']}: it says before")
@@ -127,9 +128,9 @@ def the_same_seed_has_the_same_labels(folder, first):
     make(folder / "again", 11, 2)
     again = read(folder / "again")
     check(labels(again) == labels(first)[:2], "the same seed, other labels", labels(again), labels(first)[:2])
-    make(folder / "other", 12, 2)
+    make(folder / "other", 12, 1)
     other = read(folder / "other")
-    check(labels(other) != labels(again), "another seed, the same labels")
+    check(labels(other) != labels(again)[:1], "another seed, the same labels")
 
 
 def a_corpus_is_never_written_over(folder):
