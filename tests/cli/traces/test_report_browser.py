@@ -268,6 +268,7 @@ class Browser(unittest.TestCase):
             self.show(name, width, dark=dark, fragment="#s-checkpointing")
             self.wait("return document.querySelector('[data-drawn]') !== null")
             self.browser.execute_script(axe)
+            self.browser.set_script_timeout(120)
             found = self.browser.execute_async_script("axe.run().then(arguments[0])")
             self.assertGreater(len(found["passes"]), 10)
             serious = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]], one["nodes"][0]["failureSummary"])
