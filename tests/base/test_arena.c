@@ -1,0 +1,234 @@
+/* Arenas: zeros that do not overlap, arrays that grow, memory that is given back, and one place that learns of its
+ * lack. */
+#include "harness/base/arena.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+/* They cannot follow a mapping that moves, so large arrays are copied under them. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { LARGE_ARRAYS_MOVE = false };
+#else
+enum { LARGE_ARRAYS_MOVE = true };
+#endif
+
+enum { MANY = 4 << 20 }; /* of int64_t: 32 MiB */
+
+/* Bytes that the process has in memory. */
+static int64_t resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long long all, pages;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lld %lld", &all, &pages), 2);
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static void items_are_zeros_and_apart(void **state)
+{
+    static const int64_t sizes[] = { 0, 1, 3, 16, 100, 5000, 70000, 300000 };
+    struct arena *arena = arena_open();
+    unsigned char *items[200];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
+        int64_t size = sizes[i % ARRAY_SIZE(sizes)];
+        items[i] = arena_alloc(arena, size, 1);
+        assert_int_equal((uintptr_t)items[i] % 16, 0);
+        for (int64_t byte = 0; byte < size; byte++) assert_int_equal(items[i][byte], 0);
+        memset(items[i], (int)i + 1, (size_t)size);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+        for (int64_t byte = 0; byte < sizes[i % ARRAY_SIZE(sizes)]; byte++)
+            assert_int_equal(items[i][byte], i + 1);
+    arena_close(arena);
+}
+
+/* Two at once, so that neither is alone at the end of a block. */
+static void arrays_grow(void **state)
+{
+    struct arena *arena = arena_open();
+    int64_t *first = NULL, *second = NULL, first_room = 0, second_room = 0;
+    (void)state;
+
+    for (int64_t i = 0; i < 300000; i++) {
+        ARENA_ROOM(arena, first, i, first_room);
+        ARENA_ROOM(arena, second, i, second_room);
+        assert_int_equal(first[i], 0);
+        first[i] = i;
+        second[i] = -i;
+    }
+    for (int64_t i = 0; i < 300000; i++) {
+        assert_int_equal(first[i], i);
+        assert_int_equal(second[i], -i);
+    }
+    for (int64_t i = 300000; i < first_room; i++) assert_int_equal(first[i], 0);
+    arena_close(arena);
+}
+
+static void a_scratch_arena_gives_its_memory_back(void **state)
+{
+    struct arena *arena = arena_open();
+    int64_t before = resident();
+    (void)state;
+
+    for (int i = 0; i < 20; i++) {
+        struct arena *scratch = arena_scratch(arena), *inner = arena_scratch(scratch);
+        memset(ARENA_NEW(scratch, int64_t, MANY / 2), 1, MANY / 2 * sizeof(int64_t));
+        memset(ARENA_NEW(inner, int64_t, MANY / 2), 1, MANY / 2 * sizeof(int64_t));
+        assert_true(resident() > before + (24 << 20));
+        if (i % 2 == 0)
+            arena_close(inner);
+        arena_close(scratch); /* what is open in it, too */
+        assert_true(resident() < before + (8 << 20));
+    }
+    arena_close(arena);
+}
+
+static void a_large_array_is_not_copied(void **state)
+{
+    struct arena *arena = arena_open();
+    int64_t *items = NULL, room = 0;
+    struct rusage before, after;
+    (void)state;
+
+    getrusage(RUSAGE_SELF, &before);
+    for (int64_t i = 0; i < 2 * MANY + 1; i++) {
+        ARENA_ROOM(arena, items, i, room);
+        items[i] = i;
+    }
+    getrusage(RUSAGE_SELF, &after);
+    arena_close(arena);
+    if (!LARGE_ARRAYS_MOVE)
+        skip();
+    assert_true(after.ru_maxrss - before.ru_maxrss < 3 * MANY * (int64_t)sizeof *items / 1024);
+}
+
+struct wish {
+    int64_t count;
+    size_t size;
+    int *kept;
+    bool ended;
+};
+
+static void ask_for_much(struct arena *arena, void *context)
+{
+    struct wish *wish = context;
+    struct arena *scratch = arena_scratch(arena);
+
+    wish->kept = ARENA_NEW(arena, int, 1);
+    *wish->kept = 42;
+    arena_alloc(arena_scratch(scratch), wish->count, wish->size);
+    wish->ended = true;
+}
+
+static void grow_without_end(struct arena *arena, void *context)
+{
+    struct wish *wish = context;
+    char *items = NULL;
+    int64_t room = 0;
+
+    while (room < INT64_MAX) items = arena_grow(arena, items, &room, wish->size);
+    wish->ended = true;
+}
+
+static void lack_ends_the_work_alone(void **state)
+{
+    static const struct wish wishes[] = {
+        { .count = INT64_MAX, .size = 1 },
+        { .count = INT64_MAX / 4, .size = 24 },
+        { .count = -1, .size = 8 },
+        { .count = (int64_t)1 << 46, .size = 8 }, /* more than an address space has */
+    };
+    struct arena *arena = arena_open();
+    struct wish small = { .count = 1, .size = 1 };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(wishes); i++) {
+        struct wish wish = wishes[i];
+        char text[80];
+        assert_int_equal(arena_run(arena, ask_for_much, &wish), STATUS_OUT_OF_MEMORY);
+        snprintf(text, sizeof text, "no memory left for %lld items of %zu bytes",
+                 (long long)wish.count, wish.size);
+        assert_string_equal(status_last()->text, text);
+        assert_false(wish.ended);
+        assert_int_equal(*wish.kept, 42);
+        if (LARGE_ARRAYS_MOVE)
+            assert_int_equal(arena_run(arena, grow_without_end, &wish), STATUS_OUT_OF_MEMORY);
+        assert_false(wish.ended);
+    }
+    assert_int_equal(arena_run(arena, ask_for_much, &small), STATUS_OK);
+    assert_true(small.ended);
+    arena_close(arena);
+    assert_int_equal(arena_run(NULL, ask_for_much, &small), STATUS_OUT_OF_MEMORY);
+    arena_close(NULL);
+}
+
+static void run_inside(struct arena *arena, void *context)
+{
+    enum status *inner = context;
+
+    *inner = arena_run(arena, ask_for_much, &(struct wish){ .count = -1, .size = 1 });
+    arena_alloc(arena, -1, 1);
+    *inner = STATUS_OK;
+}
+
+/* Each failure returns to the innermost run. */
+static void runs_nest(void **state)
+{
+    struct arena *arena = arena_open();
+    enum status inner = STATUS_OK;
+    (void)state;
+
+    assert_int_equal(arena_run(arena, run_inside, &inner), STATUS_OUT_OF_MEMORY);
+    assert_int_equal(inner, STATUS_OUT_OF_MEMORY);
+    arena_close(arena);
+}
+
+static void accesses_beyond_an_end_are_found(void **state)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    struct arena *arena = arena_open();
+    int64_t room = 3;
+    int *small = ARENA_NEW(arena, int, room), *large = ARENA_NEW(arena, int, 1 << 20), *grown;
+    (void)state;
+
+    assert_false(__asan_address_is_poisoned(small + 2));
+    assert_true(__asan_address_is_poisoned(small + 3));
+    assert_false(__asan_address_is_poisoned(large + (1 << 20) - 1));
+    assert_true(__asan_address_is_poisoned(large + (1 << 20)));
+    grown = arena_grow(arena, small, &room, sizeof *small);
+    assert_true(__asan_address_is_poisoned(small));
+    assert_false(__asan_address_is_poisoned(grown + 5));
+    assert_true(__asan_address_is_poisoned(grown + 6));
+    arena_close(arena);
+#else
+    (void)state;
+    skip();
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(items_are_zeros_and_apart),
+        cmocka_unit_test(arrays_grow),
+        cmocka_unit_test(a_scratch_arena_gives_its_memory_back),
+        cmocka_unit_test(a_large_array_is_not_copied),
+        cmocka_unit_test(lack_ends_the_work_alone),
+        cmocka_unit_test(runs_nest),
+        cmocka_unit_test(accesses_beyond_an_end_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
